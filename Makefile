@@ -4,8 +4,8 @@
 SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-fast test-oldest test-recovery simulate lint format types pages serve conformance
-.PHONY: conformance-real mutants bench bench-growth bench-spark clean
+.PHONY: help demo demo-spark test test-near test-fast test-oldest test-recovery simulate lint format types pages serve
+.PHONY: conformance conformance-real docs docs-serve mutants bench bench-growth bench-spark clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -27,6 +27,9 @@ test: $(VENV)/dev.stamp ## Install the tools of the tests and run all tests (hal
 
 test-fast: $(VENV)/dev.stamp ## Test the engine, the protocols and the host (a minute)
 	$(STAGES) fast
+
+test-near: $(VENV)/dev.stamp ## Test the rooms that a change touches; SINCE=main chooses the change (15 seconds)
+	$(BIN)/python scripts/near.py $(SINCE)
 
 test-oldest: $(VENV)/dev.stamp ## Test with the oldest allowed dependencies, other protobufs and Pythons
 	$(STAGES) oldest protobuf-whole libraries spark-oldest
@@ -52,6 +55,12 @@ types: $(VENV)/dev.stamp ## Check types
 
 pages: $(VENV)/dev.stamp ## Write the generated pages of docs/
 	$(BIN)/python scripts/pages.py
+
+docs: $(VENV)/docs.stamp ## Build the documentation site in build/site and check its links (half a minute)
+	$(BIN)/python scripts/website.py build
+
+docs-serve: $(VENV)/docs.stamp ## Show the documentation site on port 8000 until Ctrl-C
+	$(BIN)/python scripts/website.py serve
 
 serve: $(VENV)/install.stamp ## Serve on upstream's ports until Ctrl-C
 	exec $(BIN)/rocketmq-emulator
@@ -92,6 +101,10 @@ $(VENV)/demo.stamp: $(VENV)/install.stamp examples/orders/requirements.txt
 
 $(VENV)/spark.stamp: $(VENV)/install.stamp
 	$(PIP) --editable '.[spark]' pytest
+	touch $@
+
+$(VENV)/docs.stamp: $(VENV)/install.stamp
+	$(PIP) --editable '.[conformance,spark,docs]' pytest
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/demo.stamp

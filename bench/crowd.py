@@ -12,12 +12,37 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import cycle
 
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
-from rocketmq_testkit.emulator.effects import Effect
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
-from rocketmq_testkit.emulator.filters import build_subscription
-from rocketmq_testkit.emulator.receipt import Receipt
+from rocketmq_testkit.emulator.filter.message_filter import build_subscription
+from rocketmq_testkit.emulator.gate.effects import Effect
+from rocketmq_testkit.emulator.message.receipt import Receipt
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import (
+    ChannelClosed,
+    ConsumerData,
+    GetConsumerListByGroup,
+    Heartbeat,
+    LockBatchMq,
+    MessageQueue,
+    SubscriptionData,
+    UnregisterClient,
+)
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo
+from rocketmq_testkit.emulator.operations.consume import AckMessage, PopMessage, PopResult, PullMessage
+from rocketmq_testkit.emulator.operations.groups import (
+    CreateGroup,
+    DeleteGroup,
+    GetConsumeStats,
+    GroupConfig,
+    QueryAssignment,
+    QueryGroupsOfTopic,
+    QueryTopicsOfGroup,
+)
+from rocketmq_testkit.emulator.operations.message_queries import QueryMessage
+from rocketmq_testkit.emulator.operations.offsets import QueryConsumerOffset, ResetOffset, UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendReplyMessage
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
 from world import BODY, FAR_MS, START_MS, World
 
 TOPICS, GROUPS, CLIENTS, STORED = 10_000, 1_000, 5_000, 1_000_000
@@ -61,15 +86,15 @@ class Crowd(World):
         self._topic_turns = cycle([topic for group in busy for topic in self.wanted(group)[:WAITED_FOR]])
         self._client_turns = cycle([beat for beat in self.beats if beat[1].consumers[0].group in busy])
 
-    def _beat(self, number: int) -> tuple[Deaf, ops.Heartbeat]:
+    def _beat(self, number: int) -> tuple[Deaf, Heartbeat]:
         group = self.groups[number // PER_GROUP]
         return Deaf(f"client-{number}"), self.beat(f"client-{number}", group)
 
-    def beat(self, client: str, group: str, producers: str = "") -> ops.Heartbeat:
+    def beat(self, client: str, group: str, producers: str = "") -> Heartbeat:
         """Return the heartbeat of a client of a group, which is also a producer."""
         wanted = [build_subscription(topic, "*") for topic in self.wanted(group)[1:]]
-        wanted.append(ops.SubscriptionData(self.wanted(group)[0], SQL, "SQL92"))
-        return ops.Heartbeat(client, [producers or f"of-{group}"], [ops.ConsumerData(group, subscriptions=wanted)])
+        wanted.append(SubscriptionData(self.wanted(group)[0], SQL, "SQL92"))
+        return Heartbeat(client, [producers or f"of-{group}"], [ConsumerData(group, subscriptions=wanted)])
 
     def wanted(self, group: str) -> list[str]:
         """Return the subscribed topics of a group."""
@@ -85,14 +110,14 @@ class Crowd(World):
         group = next(self._group_turns)
         return group, self.wanted(group)[which]
 
-    def next_beat(self) -> tuple[Deaf, ops.Heartbeat]:
+    def next_beat(self) -> tuple[Deaf, Heartbeat]:
         """Return the next client, by turns."""
         return next(self._client_turns)
 
-    def do(self, operations: Sequence[ops.Operation], channel: DirectChannel | None = None) -> None:
+    def do(self, operations: Sequence[Operation], channel: DirectChannel | None = None) -> None:
         """Submit operations that complete at once."""
         for operation in operations:
-            self.engine.ask(self.engine.brokers[0], operation, channel)
+            self.engine.execute(self.engine.brokers[0], operation, channel)
 
 
 def few() -> Crowd:
@@ -116,8 +141,8 @@ def filled(groups: int, messages: int) -> Crowd:
     broker = crowd.engine.brokers[0].name
     for group in crowd.groups:
         wanted = crowd.wanted(group)
-        crowd.do([ops.UpdateConsumerOffset(group, topic, 0, 10) for topic in wanted])
-        crowd.do([ops.LockBatchMq(group, "owner", [ops.MessageQueue(topic, broker, 0) for topic in wanted])])
+        crowd.do([UpdateConsumerOffset(group, topic, 0, 10) for topic in wanted])
+        crowd.do([LockBatchMq(group, "owner", [MessageQueue(topic, broker, 0) for topic in wanted])])
         crowd.do([pop(crowd, group, wanted[WAITED_FOR], order=True), pop(crowd, group, wanted[POPPED])])
     for number, (channel, beat) in enumerate(crowd.beats):
         group = beat.consumers[0].group
@@ -127,17 +152,17 @@ def filled(groups: int, messages: int) -> Crowd:
     return crowd
 
 
-def pull(group: str, topic: str, offset: int, *, suspend_ms: int = 0) -> ops.PullMessage:
+def pull(group: str, topic: str, offset: int, *, suspend_ms: int = 0) -> PullMessage:
     """Return a pull of one message."""
-    return ops.PullMessage(group, topic, 0, offset, 1, 6 if suspend_ms else 4, 0, suspend_ms, 0, "*", "TAG")
+    return PullMessage(group, topic, 0, offset, 1, 6 if suspend_ms else 4, 0, suspend_ms, 0, "*", "TAG")
 
 
-def pop(world: World, group: str, topic: str, *, order: bool = False) -> ops.PopMessage:
+def pop(world: World, group: str, topic: str, *, order: bool = False) -> PopMessage:
     """Return a pop of one message."""
-    return ops.PopMessage(group, topic, 0, 1, FAR_MS, 0, world.now_ms, 0, "TAG", "*", order)
+    return PopMessage(group, topic, 0, 1, FAR_MS, 0, world.now_ms, 0, "TAG", "*", order)
 
 
-def asked(operation: Callable[[Crowd], ops.Operation]) -> Step:
+def asked(operation: Callable[[Crowd], Operation]) -> Step:
     """Return a step that submits this operation repeatedly."""
 
     def step(crowd: Crowd, count: int) -> Work:
@@ -169,7 +194,7 @@ def beats(crowd: Crowd, count: int) -> Work:
     return work
 
 
-def newcomers(crowd: Crowd, count: int) -> list[tuple[Deaf, ops.Heartbeat]]:
+def newcomers(crowd: Crowd, count: int) -> list[tuple[Deaf, Heartbeat]]:
     """Return new clients of the groups by turns."""
     names = [f"newcomer-{next(crowd.names)}" for _ in range(count)]
     return [(Deaf(name), crowd.beat(name, crowd.next_group()[0])) for name in names]
@@ -182,7 +207,7 @@ def join_and_leave(crowd: Crowd, count: int) -> Work:
     def work() -> None:
         for channel, beat in chosen:
             group, producers = beat.consumers[0].group, beat.producer_groups[0]
-            crowd.do([beat, ops.UnregisterClient(beat.client_id, producers, group)], channel)
+            crowd.do([beat, UnregisterClient(beat.client_id, producers, group)], channel)
 
     return work
 
@@ -199,12 +224,12 @@ def connection_closes(crowd: Crowd, count: int) -> Work:
             topic = crowd.wanted(group)[WAITED_FOR]
             crowd.submit(pull(group, topic, broker.store.max_offset(topic, 0), suspend_ms=FAR_MS), channel)
             channel.active = False
-            crowd.do([ops.ChannelClosed()], channel)
+            crowd.do([ChannelClosed()], channel)
 
     return work
 
 
-def made_and_deleted(make: Callable[[str], ops.Operation], delete: Callable[[str], ops.Operation]) -> Step:
+def made_and_deleted(make: Callable[[str], Operation], delete: Callable[[str], Operation]) -> Step:
     """Return a step that creates and deletes an object, under a new name each time."""
 
     def step(crowd: Crowd, count: int) -> Work:
@@ -239,8 +264,8 @@ def found_by_key(crowd: Crowd, count: int) -> Work:
     for number in range(count):
         topic, key = crowd.next_topic(), f"k{next(crowd.names)}-{number}"
         properties = {"UNIQ_KEY": key, "KEYS": key}
-        crowd.do([ops.SendMessage("P", topic, 0, BODY, properties, ("10.0.0.1", 1), crowd.now_ms)])
-        asked_for.append(ops.QueryMessage(topic, key, 32, 0, crowd.now_ms))
+        crowd.do([SendMessage("P", topic, 0, BODY, properties, ("10.0.0.1", 1), crowd.now_ms)])
+        asked_for.append(QueryMessage(topic, key, 32, 0, crowd.now_ms))
     crowd.do(asked_for[:1])
     return lambda: crowd.do(asked_for)
 
@@ -249,7 +274,7 @@ def indexed(crowd: Crowd, count: int) -> Work:
     """Query once after `count` sends: the query indexes all of them."""
     found_by_key(crowd, 1)()
     sends(crowd, count)()
-    question = ops.QueryMessage("topic-0", "k", 32, 0, crowd.now_ms)
+    question = QueryMessage("topic-0", "k", 32, 0, crowd.now_ms)
     return lambda: crowd.do([question])
 
 
@@ -273,11 +298,11 @@ def in_order(crowd: Crowd, count: int) -> Work:
     def work() -> None:
         for group, topic in chosen:
             crowd.send(topic)
-            result = crowd.engine.ask(crowd.engine.brokers[0], pop(crowd, group, topic, order=True))
-            assert isinstance(result, ops.PopResult)
+            result = crowd.engine.execute(crowd.engine.brokers[0], pop(crowd, group, topic, order=True))
+            assert isinstance(result, PopResult)
             (message,) = result.messages
             handle = Receipt(message.start_offset, result.pop_time, FAR_MS, 999, "0", broker, 0, message.queue_offset)
-            crowd.do([ops.AckMessage(group, topic, 0, handle.text(), message.queue_offset)])
+            crowd.do([AckMessage(group, topic, 0, handle.text(), message.queue_offset)])
 
     return work
 
@@ -285,11 +310,11 @@ def in_order(crowd: Crowd, count: int) -> Work:
 def replies(crowd: Crowd, count: int) -> Work:
     """Send replies, which the broker forwards to the requesting clients; these do not confirm them."""
 
-    def reply() -> ops.SendReplyMessage:
+    def reply() -> SendReplyMessage:
         client = crowd.next_beat()[1].client_id
         properties = {"UNIQ_KEY": "r", "REPLY_TO_CLIENT": client, "CORRELATION_ID": "c", "MSG_TYPE": "reply"}
-        message = ops.SendMessage("P", "work", 0, BODY, properties, ("10.0.0.1", 1), crowd.now_ms)
-        return ops.SendReplyMessage(message)
+        message = SendMessage("P", "work", 0, BODY, properties, ("10.0.0.1", 1), crowd.now_ms)
+        return SendReplyMessage(message)
 
     crowd.topic("work")
     operations = [reply() for _ in range(count)]
@@ -307,43 +332,43 @@ def resets(crowd: Crowd, count: int) -> Work:
 
     def work() -> None:
         for group, topic in chosen:
-            crowd.do([ops.ResetOffset(group, topic, 0, 0, 5), pull(group, topic, 5)])
+            crowd.do([ResetOffset(group, topic, 0, 0, 5), pull(group, topic, 5)])
 
     return work
 
 
 def routes(crowd: Crowd, count: int) -> Work:
     """Query the name server for the routes of topics by turns."""
-    operations = [ops.GetRouteInfo(crowd.next_topic()) for _ in range(count)]
+    operations = [GetRouteInfo(crowd.next_topic()) for _ in range(count)]
 
     def work() -> None:
         for operation in operations:
-            crowd.engine.ask(crowd.engine.name_server, operation)
+            crowd.engine.execute(crowd.engine.name_server, operation)
 
     return work
 
 
-def _topic(name: str) -> ops.Operation:
-    return ops.CreateTopic(ops.TopicConfig(name, 4, 4))
+def _topic(name: str) -> Operation:
+    return CreateTopic(TopicConfig(name, 4, 4))
 
 
-def _group(name: str) -> ops.Operation:
-    return ops.CreateGroup(ops.GroupConfig(name))
+def _group(name: str) -> Operation:
+    return CreateGroup(GroupConfig(name))
 
 
-def _deleted_group(name: str) -> ops.Operation:
-    return ops.DeleteGroup(name, True)
+def _deleted_group(name: str) -> Operation:
+    return DeleteGroup(name, True)
 
 
-def _locks(crowd: Crowd) -> ops.Operation:
+def _locks(crowd: Crowd) -> Operation:
     group, topic = crowd.next_group()
-    return ops.LockBatchMq(group, "owner", [ops.MessageQueue(topic, crowd.engine.brokers[0].name, 0)])
+    return LockBatchMq(group, "owner", [MessageQueue(topic, crowd.engine.brokers[0].name, 0)])
 
 
-def _share(crowd: Crowd) -> ops.Operation:
+def _share(crowd: Crowd) -> Operation:
     beat = crowd.next_beat()[1]
     group = beat.consumers[0].group
-    return ops.QueryAssignment(crowd.wanted(group)[PULLED], group, beat.client_id, "AVG", "CLUSTERING")
+    return QueryAssignment(crowd.wanted(group)[PULLED], group, beat.client_id, "AVG", "CLUSTERING")
 
 
 def looked_at(clients: int) -> Callable[[], float]:
@@ -365,25 +390,25 @@ def looked_at(clients: int) -> Callable[[], float]:
 
 ROWS: tuple[tuple[str, Step], ...] = (
     ("message is sent to one of 10,000 topics", sends),
-    ("route of a topic is asked for", routes),
+    ("route of a topic is queried", routes),
     ("heartbeat of one of 5,000 clients", beats),
     ("client joins a group of five and leaves", join_and_leave),
     ("client joins a group of five, waits, and its connection is closed", connection_closes),
-    ("members of a group are asked for", asked(lambda crowd: ops.GetConsumerListByGroup(crowd.next_group()[0]))),
-    ("share of a client is asked for", asked(_share)),
+    ("members of a group are queried", asked(lambda crowd: GetConsumerListByGroup(crowd.next_group()[0]))),
+    ("assignment of a client is queried", asked(_share)),
     ("queue is locked", asked(_locks)),
     ("message is pulled", asked(lambda crowd: pull(*crowd.next_group(), 0))),
     ("message is sent and popped", pops),
     ("message is sent, popped in order and acknowledged", in_order),
-    ("offset is asked for", asked(lambda crowd: ops.QueryConsumerOffset(*crowd.next_group(), 0))),
-    ("offset is committed", asked(lambda crowd: ops.UpdateConsumerOffset(*crowd.next_group(), 0, 10))),
-    ("offset is reset, and the next pull told", resets),
-    ("topic is made and deleted", made_and_deleted(_topic, ops.DeleteTopic)),
-    ("group is made and deleted", made_and_deleted(_group, _deleted_group)),
-    ("progress of a group is asked for", asked(lambda crowd: ops.GetConsumeStats(*crowd.next_group()))),
-    ("groups of a topic are asked for", asked(lambda crowd: ops.QueryGroupsOfTopic(crowd.next_group()[1]))),
-    ("topics of a group are asked for", asked(lambda crowd: ops.QueryTopicsOfGroup(crowd.next_group()[0]))),
-    ("message is asked for by its key", found_by_key),
+    ("offset is queried", asked(lambda crowd: QueryConsumerOffset(*crowd.next_group(), 0))),
+    ("offset is committed", asked(lambda crowd: UpdateConsumerOffset(*crowd.next_group(), 0, 10))),
+    ("offset is reset, and the next pull applies it", resets),
+    ("topic is created and deleted", made_and_deleted(_topic, DeleteTopic)),
+    ("group is created and deleted", made_and_deleted(_group, _deleted_group)),
+    ("progress of a group is queried", asked(lambda crowd: GetConsumeStats(*crowd.next_group()))),
+    ("groups of a topic are queried", asked(lambda crowd: QueryGroupsOfTopic(crowd.next_group()[1]))),
+    ("topics of a group are queried", asked(lambda crowd: QueryTopicsOfGroup(crowd.next_group()[0]))),
+    ("message is queried by its key", found_by_key),
     ("message is indexed by its key", indexed),
     ("pull waits beside 5,000, message wakes it", pull_is_woken),
     ("reply finds its client among 5,000", replies),

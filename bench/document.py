@@ -14,10 +14,10 @@ def options(description: str, quick: str, what: str, *, runs: bool = False) -> a
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help=quick)
-    parser.add_argument("--only", default="", help=f"only {what} whose name contains this text")
-    parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
+    parser.add_argument("--only", default="", help=f"run only {what} whose name contains this text")
+    parser.add_argument("--write", action="store_true", help="write the table to bench/README.md")
     if runs:
-        parser.add_argument("--runs", type=int, default=1, help="how often everything is measured (default 1)")
+        parser.add_argument("--runs", type=int, default=1, help="measure everything this number of times (default 1)")
     return parser.parse_args()
 
 

@@ -14,10 +14,11 @@ from collections.abc import Callable
 from time import process_time
 
 from document import Table, options
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.sql_filter import compile_sql
+from rocketmq_testkit.emulator.filter.sql_filter import compile_sql
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.send import SendMessage
 from world import World
 
 EXPRESSION = "color = 'red' AND size > 98"
@@ -50,7 +51,7 @@ def filled(count: int) -> World:
     world.topic("work")
     body = b"x" * 1024
     for number in range(count):
-        world.submit(ops.SendMessage("P", "work", 0, body, properties(number), ("10.0.0.1", 1), NOW_MS))
+        world.submit(SendMessage("P", "work", 0, body, properties(number), ("10.0.0.1", 1), NOW_MS))
     return world
 
 
@@ -68,9 +69,9 @@ def pulled(count: int) -> Callable[[], int]:
     def work() -> int:
         offset = found = 0
         while offset < count:
-            operation = ops.PullMessage("G", "work", 0, offset, 32, SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
+            operation = PullMessage("G", "work", 0, offset, 32, SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
             result = world.submit(operation).outcome
-            assert isinstance(result, ops.PullResult)
+            assert isinstance(result, PullResult)
             offset, found = result.next_begin_offset, found + len(result.records)
         return found
 
@@ -109,14 +110,14 @@ def table(rates: dict[str, float]) -> str:
 
 SECTION = f"""## Filters
 
-How many messages a second are decided about by a SQL92 expression of two clauses, of which the second decides. At
-least {GOAL:,}; `make bench-growth` measures it, too.
+Messages per second that a SQL92 expression of two clauses filters, where the second clause decides. The goal is at
+least {GOAL:,}; `make bench-growth` measures it as well.
 """
 
 
 def main() -> int:
     """Measure, print, and write if requested."""
-    chosen = options("Filter messages by an expression.", "a tenth of the messages", "rates")
+    chosen = options("Filter messages by an expression.", "use a tenth of the messages", "rates")
     count = MESSAGES // 10 if chosen.quick else MESSAGES
     rates = {name: measure(work(count), count) for name, work in MEASURED if chosen.only in name}
     print(table(rates))

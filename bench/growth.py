@@ -33,9 +33,11 @@ import reads_and_batches
 import special_topics
 import with_slaves
 from document import Table, options
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.engine import DirectChannel
-from rocketmq_testkit.emulator.receipt import Receipt
+from rocketmq_testkit.emulator.message.receipt import Receipt
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed
+from rocketmq_testkit.emulator.operations.consume import AckMessage, ChangeInvisibleTime
 from world import FAR_MS, World, empty
 
 GOAL = 1.5
@@ -102,7 +104,7 @@ def pop_many(world: World, count: int) -> Callable[[], None]:
     return work
 
 
-def _with_receipts(world: World, count: int, operation: Callable[[Receipt], ops.Operation]) -> Callable[[], None]:
+def _with_receipts(world: World, count: int, operation: Callable[[Receipt], Operation]) -> Callable[[], None]:
     """Submit an operation for each of `count` popped messages."""
     world.send("work", count)
     receipts = world.receipts("work", count)
@@ -116,13 +118,13 @@ def _with_receipts(world: World, count: int, operation: Callable[[Receipt], ops.
 
 def ack(world: World, count: int) -> Callable[[], None]:
     """Acknowledge; the way through the timer into the revive topic is not measured."""
-    return _with_receipts(world, count, lambda it: ops.AckMessage("G", "work", 0, it.text(), it.queue_offset))
+    return _with_receipts(world, count, lambda it: AckMessage("G", "work", 0, it.text(), it.queue_offset))
 
 
 def change(world: World, count: int) -> Callable[[], None]:
     """Change the invisible duration."""
     return _with_receipts(
-        world, count, lambda it: ops.ChangeInvisibleTime("G", "work", 0, it.text(), it.queue_offset, FAR_MS)
+        world, count, lambda it: ChangeInvisibleTime("G", "work", 0, it.text(), it.queue_offset, FAR_MS)
     )
 
 
@@ -220,7 +222,7 @@ def leave(world: World, count: int) -> Callable[[], None]:
     def work() -> None:
         for channel in channels:
             channel.active = False
-            world.submit(ops.ChannelClosed(), channel)
+            world.submit(ChannelClosed(), channel)
 
     return work
 
@@ -230,15 +232,15 @@ ROWS: tuple[tuple[str, Step], ...] = (
     ("pop of one message", pop_one),
     ("pop of 32 messages, each", pop_many),
     ("ack", ack),
-    ("change of the invisible time", change),
+    ("change of the invisible duration", change),
     ("revive, each check point", revive),
-    ("timer set and taken back", timers),
+    ("timer scheduled and cancelled", timers),
     ("scheduler step of a millisecond with a timer", ticks),
     ("pop waits, message wakes it", wake),
     ("pop waits behind 1,000 of its group, message wakes the first", wake_in_crowd),
-    ("pop waits among 1,000 of its group until its time is over", poll_ends),
+    ("pop waits among 1,000 of its group until its timeout", poll_ends),
     ("pull waits, message wakes it", wake_pull),
-    ("a client disconnects while its pop waits", leave),
+    ("client with a waiting pop disconnects", leave),
 )
 
 
@@ -296,8 +298,8 @@ Measured = Callable[[int], Callable[[], float]]
 TOGETHER: tuple[tuple[str, Measured, int], ...] = (
     ("timed message fires from a crowded second", lambda number: parked.fired_together(empty(), number), parked.PARKED),
     ("half message is checked", lambda number: parked.checked(empty(), number), parked.PARKED),
-    ("client is looked at, whether it is silent", crowd.looked_at, crowd.CLIENTS),
-    ("message of a compacted topic is looked at", special_topics.looked_through, special_topics.COMPACTED),
+    ("client is checked for missing heartbeats", crowd.looked_at, crowd.CLIENTS),
+    ("message of a compacted topic is compacted", special_topics.looked_through, special_topics.COMPACTED),
 )
 
 
@@ -363,8 +365,8 @@ def waiting(factor: int) -> tuple[str, bool]:
         + ", ".join(f"{what} {seconds:.2f}" for what, seconds in found)
         + f". A minute with {parked.MILLION:,} timed and delayed messages that wait for hours runs {due} timers and "
         f"takes {idle_ms:.2f} ms; a running emulator that holds them takes {idle:.2%} of a processor, at most "
-        f"{parked.IDLE_GOAL:.0%}. Half messages are not among them: as upstream does, a round of checks puts each back "
-        "every 30 s.",
+        f"{parked.IDLE_GOAL:.0%}. Half messages are not included: as in upstream, a round of checks stores each one "
+        "again every 30 s.",
         "",
         f"A stored message of 1 KiB takes {kib:.2f} KiB of memory, at most {memory.GOAL_KIB:g}.",
         "",
@@ -375,7 +377,7 @@ def waiting(factor: int) -> tuple[str, bool]:
 
 SECTION = f"""## Growth
 
-`make bench-growth` takes the same steps in an empty emulator and in one with {STORED:,} stored
+`make bench-growth` performs the same steps in an empty emulator and in one with {STORED:,} stored
 messages, {IN_FLIGHT:,} in flight and {WAITING:,} waiting pops; those of timed, delayed and half messages in one that
 holds {parked.PARKED:,} of each; those of topics, groups and clients in one with {crowd.STORED:,} messages in
 {crowd.TOPICS:,} topics, {crowd.GROUPS:,} groups and {crowd.CLIENTS:,} connected clients, which all wait for messages;
@@ -388,7 +390,7 @@ None may take more than {GOAL} times as long.
 
 def main() -> int:
     """Measure, print, and write if requested."""
-    quick = "a hundredth of everything: shows that it runs"
+    quick = "do a hundredth of the work, only to check that it runs"
     chosen = options("Compare a full emulator with an empty one.", quick, "steps")
     rows = list(all_rows(chosen.only, chosen.quick))
     text = table(rows)
@@ -404,7 +406,7 @@ def main() -> int:
     if slow:
         print(f"more than {GOAL} times slower: {', '.join(slow)}", file=sys.stderr)
     if too_much:
-        print("messages that wait or are stored cost too much", file=sys.stderr)
+        print("waiting or stored messages cost too much", file=sys.stderr)
     return 1 if (slow or too_much) and not chosen.quick else 0
 
 

@@ -13,13 +13,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.config import EmulationConfig
-from rocketmq_testkit.emulator.effects import Effect
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.gate import Call, Channel
-from rocketmq_testkit.emulator.journal import Journal
+from rocketmq_testkit.emulator.gate.effects import Effect
+from rocketmq_testkit.emulator.gate.gate import Call, Channel
+from rocketmq_testkit.emulator.gate.journal import Journal
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.operations.base import Operation, Result
+from rocketmq_testkit.emulator.operations.consume import AckMessage
 from world import START_MS, World
 
 GOAL = 1.25
@@ -30,12 +31,10 @@ STEPS = 2_000
 class NoJournal(Journal):
     """A journal that writes nothing."""
 
-    def answered(
-        self, now_ms: int, node: str, call: Call, operation: ops.Operation, outcome: ops.Result | EngineError
-    ) -> None:
+    def answered(self, now_ms: int, node: str, call: Call, operation: Operation, outcome: Result | EngineError) -> None:
         """Write nothing."""
 
-    def parked(self, now_ms: int, node: str, call: Call, operation: ops.Operation) -> None:
+    def parked(self, now_ms: int, node: str, call: Call, operation: Operation) -> None:
         """Write nothing."""
 
     def pushed(self, now_ms: int, node: str, channel: Channel, effect: Effect) -> None:
@@ -91,7 +90,7 @@ def acknowledge(of: World) -> Callable[[], None]:
 
     def work() -> None:
         for handle in handles:
-            of.submit(ops.AckMessage("G", "work", 0, handle.text(), handle.queue_offset))
+            of.submit(AckMessage("G", "work", 0, handle.text(), handle.queue_offset))
 
     return work
 

@@ -10,7 +10,7 @@ import gc
 import os
 from pathlib import Path
 
-from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from world import World, empty
 
 MESSAGES = 300_000
@@ -30,8 +30,8 @@ def store(world: World, count: int) -> None:
     now = world.now_ms
     for number in range(count):
         properties = {"UNIQ_KEY": f"7F00000100012A139A55{number:012X}", "WAIT": "true", "TAGS": "TagA"}
-        operation = ops.SendMessage("P", "work", number % QUEUES, BODY, properties, ("10.0.0.1", 1), now)
-        assert isinstance(world.submit(operation).outcome, ops.SendResult)
+        operation = SendMessage("P", "work", number % QUEUES, BODY, properties, ("10.0.0.1", 1), now)
+        assert isinstance(world.submit(operation).outcome, SendResult)
 
 
 def main() -> None:

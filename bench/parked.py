@@ -7,9 +7,17 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 
-from rocketmq_testkit.emulator import operations as ops
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
-from rocketmq_testkit.emulator.transactions import COMMIT, ROLLBACK
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.clients import Heartbeat
+from rocketmq_testkit.emulator.operations.send import (
+    EndTransaction,
+    RecallMessage,
+    RecallResult,
+    SendMessage,
+    SendResult,
+)
+from rocketmq_testkit.emulator.transaction.transaction_service import COMMIT, ROLLBACK
 from rocketmq_testkit.fixtures import Emulator
 from world import BODY, START_MS, World, empty
 
@@ -30,13 +38,13 @@ CROWDED_MS = START_MS + DAY_MS // 2
 PRODUCERS = "P"
 
 
-def send(world: World, count: int, **properties: str) -> list[ops.SendResult]:
+def send(world: World, count: int, **properties: str) -> list[SendResult]:
     """Send messages with these properties."""
     now, found = world.now_ms, []
     for number in range(count):
         own = {"UNIQ_KEY": f"k{number}", "PGROUP": PRODUCERS, **properties}
-        outcome = world.submit(ops.SendMessage(PRODUCERS, "work", 0, BODY, own, ("10.0.0.1", 1), now)).outcome
-        assert isinstance(outcome, ops.SendResult), outcome
+        outcome = world.submit(SendMessage(PRODUCERS, "work", 0, BODY, own, ("10.0.0.1", 1), now)).outcome
+        assert isinstance(outcome, SendResult), outcome
         found.append(outcome)
     return found
 
@@ -81,15 +89,15 @@ def timed_recalled(world: World, count: int) -> Work:
     return recalled(world, send(world, count, TIMER_DELAY_SEC="5"))
 
 
-def recalled(world: World, sent: list[ops.SendResult]) -> Work:
+def recalled(world: World, sent: list[SendResult]) -> Work:
     """Recall sent messages."""
     handles = [each.recall_handle for each in sent]
 
     def work() -> None:
         for handle in handles:
             assert handle is not None
-            outcome = world.submit(ops.RecallMessage("work", handle)).outcome
-            assert isinstance(outcome, ops.RecallResult), outcome
+            outcome = world.submit(RecallMessage("work", handle)).outcome
+            assert isinstance(outcome, RecallResult), outcome
 
     return work
 
@@ -153,8 +161,8 @@ def ended(world: World, count: int, how: int) -> Work:
 
     def work() -> None:
         for half in halves:
-            operation = ops.EndTransaction(PRODUCERS, half.queue_offset, half.physical_offset, how, False, half.msg_id)
-            assert isinstance(world.submit(operation).outcome, ops.Done)
+            operation = EndTransaction(PRODUCERS, half.queue_offset, half.physical_offset, how, False, half.msg_id)
+            assert isinstance(world.submit(operation).outcome, Done)
 
     return work
 
@@ -167,10 +175,10 @@ ROWS: tuple[tuple[str, Callable[[World, int], Work]], ...] = (
     ("timed message is sent", timed_sent),
     ("timed message fires", timed_fires),
     ("timed message is recalled", timed_recalled),
-    ("timed message is cancelled by a mark", timed_cancelled),
+    ("timed message is cancelled by a marker message", timed_cancelled),
     ("timed message is sent to a crowded second", crowded_sent),
     ("timed message is recalled from a crowded second", crowded_recalled),
-    ("recalled message is passed over", recalled_passed_over),
+    ("recalled message is skipped", recalled_passed_over),
     ("delayed message is sent", delayed_sent),
     ("delayed message fires", delayed_fires),
     ("half message is sent", half_sent),
@@ -195,7 +203,7 @@ def checked(world: World, halves: int) -> Callable[[], float]:
     Returns a function that measures the microseconds per half message; it can be called repeatedly.
     """
     producer = Asked("producer")
-    beat = ops.Heartbeat("producer", [PRODUCERS], [])
+    beat = Heartbeat("producer", [PRODUCERS], [])
     send(world, halves, TRAN_MSG="true")
 
     def once() -> float:
@@ -253,7 +261,7 @@ def jump_of(world: World, by_ms: int, due: int) -> float:
 def jump_over_a_check(factor: int) -> float:
     """Return the processor seconds of a jump over half messages that a producer is asked to check."""
     world, producer = empty(), Asked("producer")
-    world.submit(ops.Heartbeat("producer", [PRODUCERS], []), producer)
+    world.submit(Heartbeat("producer", [PRODUCERS], []), producer)
     send(world, PARKED // factor, TRAN_MSG="true")
     begin = time.process_time_ns()
     world.engine.scheduler.advance_to(world.now_ms + ROUND_MS)
@@ -267,7 +275,7 @@ def running(messages: int, properties: Callable[[int], dict[str, str]]) -> Emula
     room = {"storeMaxBytes": 4 * 1024**3}
     # Sending a million messages is one call of the loop, which can take half a minute on a busy machine.
     emulator = Emulator(topics=["work:NORMAL:1"], config=room, call_timeout="10m").start()
-    emulator.run_in_loop(lambda host: fill(host.engine, messages, properties))
+    emulator.run_on_loop(lambda host: fill(host.engine, messages, properties))
     return emulator
 
 
@@ -276,8 +284,8 @@ def fill(engine: Engine, messages: int, properties: Callable[[int], dict[str, st
     now = engine.scheduler.now_ms
     for number in range(messages):
         own = {"UNIQ_KEY": f"k{number}", "PGROUP": PRODUCERS, **properties(number)}
-        operation = ops.SendMessage(PRODUCERS, "work", 0, BODY, own, ("10.0.0.1", 1), now)
-        assert isinstance(engine.submit(engine.brokers[0], operation).outcome, ops.SendResult)
+        operation = SendMessage(PRODUCERS, "work", 0, BODY, own, ("10.0.0.1", 1), now)
+        assert isinstance(engine.submit(engine.brokers[0], operation).outcome, SendResult)
 
 
 def jump_of_a_clock(factor: int) -> float:
@@ -289,7 +297,7 @@ def jump_of_a_clock(factor: int) -> float:
         begin = time.process_time_ns()
         emulator.clock.advance("1h")
         spent = (time.process_time_ns() - begin) / 1e9
-        due = emulator.run_in_loop(lambda host: host.engine.brokers[0].store.max_offset("work", 0))
+        due = emulator.run_on_loop(lambda host: host.engine.brokers[0].store.max_offset("work", 0))
         assert due == PARKED // factor
     return spent
 

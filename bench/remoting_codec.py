@@ -12,19 +12,21 @@ import pstats
 from collections.abc import Callable
 from time import process_time
 
-from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.gate import Call
-from rocketmq_testkit.emulator.operations import ChannelClosed, Operation, SendMessage, SendResult
-from rocketmq_testkit.remoting import frame, header_json
-from rocketmq_testkit.remoting.answer import answer
-from rocketmq_testkit.remoting.channel import RemotingChannel
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.connection import ServerConnection
+from rocketmq_testkit.emulator.gate.gate import Call
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
-from rocketmq_testkit.remoting.request_code import RequestCode
-from rocketmq_testkit.remoting.service import BrokerNode, RemotingService
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.server.dispatcher import BrokerNode, RemotingDispatcher
+from rocketmq_testkit.remoting.server.server_channel import RemotingChannel
+from rocketmq_testkit.remoting.server.server_connection import ServerConnection
+from rocketmq_testkit.remoting.wire import frame, header_json
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
+from rocketmq_testkit.remoting.wire.response_frame import encode_response
 
 PIPELINED = 16
 """Frames in one piece of bytes: about as many as 64 threads send over one connection."""
@@ -79,19 +81,21 @@ def codec(pieces: list[bytes]) -> None:
         for _, header, _ in splitter.feed(piece):
             members = header_json.loads(header)
             parse(members["extFields"])
-            answer(members["opaque"], 0, None, {"msgId": STORED.msg_id, "queueId": "1", "queueOffset": "77"})
+            encode_response(members["opaque"], 0, None, {"msgId": STORED.msg_id, "queueId": "1", "queueOffset": "77"})
 
 
 def connection(engine: Engine, broker: BrokerNode) -> ServerConnection:
     """Return a client's connection whose responses are discarded."""
-    service = RemotingService(
+    dispatcher = RemotingDispatcher(
         gate=engine.gate,
         broker=broker,
         name_server=None,
         broker_address=lambda name, broker_id, channel: "",
         log=print,
     )
-    return ServerConnection(service, RemotingChannel(service, ("127.0.0.1", 1), ("127.0.0.1", 2), lambda data: None))
+    return ServerConnection(
+        dispatcher, RemotingChannel(dispatcher, ("127.0.0.1", 1), ("127.0.0.1", 2), lambda data: None)
+    )
 
 
 def served(broker: BrokerNode | None = None) -> Callable[[list[bytes]], None]:
@@ -110,7 +114,7 @@ def main() -> None:
     """Print microseconds of processor time for each message, the best of five rounds."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--messages", type=int, default=20_000)
-    parser.add_argument("--profile", action="store_true", help="show where the time of the last layer goes")
+    parser.add_argument("--profile", action="store_true", help="profile the last layer")
     options = parser.parse_args()
     pieces = sends(options.messages)
     layers = {"codec": codec, "remoting layer": served(Sink()), "with the engine": served()}

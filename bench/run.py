@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 from document import Table, options
-from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
+from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
 from servers import EmulatorCommand, RealBroker, Server, catch_up, create_topic, frozen, resident_mib, send_one
 from workloads import WARM_UP_MESSAGES, Figure, Work, push_drain, send, simple_drain
 
@@ -128,7 +128,7 @@ def table(rows: list[tuple[str, str, str, str]]) -> str:
         f"{datetime.date.today().isoformat()}, Apache RocketMQ {REFERENCE_VERSION}, "
         f"Python {platform.python_version()}, {os.cpu_count()} cores ({cpu}); clients and servers share them.",
         "",
-        "| what | emulator | real broker | ratio |",
+        "| workload | emulator | real broker | ratio |",
         "|---|---:|---:|---:|",
         *(f"| {' | '.join(cells)} |" for cells in rows),
         "",
@@ -138,7 +138,7 @@ def table(rows: list[tuple[str, str, str, str]]) -> str:
 
 def main() -> int:
     """Measure, print, and write if requested."""
-    quick = "a tenth of the work: shows that it runs, not how fast"
+    quick = "do a tenth of the work, only to check that it runs"
     chosen = options("Compare the emulator with the real Apache broker.", quick, "workloads", runs=True)
     tables = []
     for _ in range(chosen.runs):

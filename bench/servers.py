@@ -12,14 +12,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from rocketmq_testkit.conformance.clients.remoting_members import mode_request
+from rocketmq_testkit.conformance.clients.remoting_sends import send_request
+from rocketmq_testkit.conformance.clients.remoting_topics import route_request, topic_request
+from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
-from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 ROUTE_SECONDS_MAX = 30.0
-"""A broker that has only just started tells its name server of a new topic at its next registration."""
+"""Timeout for a route: a newly started broker reports a new topic to its name server at its next registration."""
 CATCH_UP_SECONDS_MAX = 120.0
 """Seconds for the revive of a hundred thousand messages whose invisible durations have all ended."""
 
@@ -135,55 +137,29 @@ def resident_mib(server: Server) -> float:
 
 def pop_mode(server: Server, topic: str, group: str) -> None:
     """Switch a group to pops of a topic, for push consumers that leave the rebalance to the broker."""
-    body = {"topic": topic, "consumerGroup": group, "mode": "POP", "popShareQueueNum": 8}
     with RemotingClient(server.broker) as client:
-        answer = client.request(RequestCode.SET_MESSAGE_REQUEST_MODE, None, json.dumps(body).encode())
-        if answer.code != 0:
-            raise RuntimeError(f"{server.name} does not set the mode of {group}: {answer.remark}")
+        response = client.request(*mode_request(topic, group, "POP", 8))
+        if response.code != 0:
+            raise RuntimeError(f"{server.name} does not set the mode of {group}: {response.remark}")
 
 
 def create_topic(server: Server, topic: str, queues: int = 8) -> None:
     """Create a topic for normal messages by a remoting request, and wait until the name server has its route."""
-    fields = {
-        "topic": topic,
-        "defaultTopic": AUTO_CREATE_TOPIC,
-        "readQueueNums": queues,
-        "writeQueueNums": queues,
-        "perm": 6,
-        "topicFilterType": "SINGLE_TAG",
-        "topicSysFlag": 0,
-        "order": False,
-        "attributes": "+message.type=NORMAL",
-    }
     with RemotingClient(server.broker) as client:
-        answer = client.request(RequestCode.UPDATE_AND_CREATE_TOPIC, fields)
-        if answer.code != 0:
-            raise RuntimeError(f"{server.name} does not create {topic}: {answer.remark}")
+        response = client.request(*topic_request(topic, queues=queues, kind="NORMAL"))
+        if response.code != 0:
+            raise RuntimeError(f"{server.name} does not create {topic}: {response.remark}")
     deadline = time.monotonic() + ROUTE_SECONDS_MAX
     with RemotingClient(server.namesrv) as client:
-        while (answer := client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})).code != 0:
+        while (response := client.request(*route_request(topic))).code != 0:
             if time.monotonic() > deadline:
-                raise RuntimeError(f"{server.name} does not register {topic}: {answer.remark}")
+                raise RuntimeError(f"{server.name} does not register {topic}: {response.remark}")
             time.sleep(0.05)
 
 
 def send_one(server: Server, topic: str) -> None:
     """Send one message and check that it was stored."""
-    fields = {
-        "a": "bench",
-        "b": topic,
-        "c": AUTO_CREATE_TOPIC,
-        "d": 4,
-        "e": 0,
-        "f": 0,
-        "g": int(time.time() * 1000),
-        "h": 0,
-        "i": "TAGS\x01a\x02",
-        "j": 0,
-        "k": False,
-        "m": False,
-    }
     with RemotingClient(server.broker) as client:
-        answer = client.request(RequestCode.SEND_MESSAGE_V2, fields, b"x")
-        if answer.code != 0:
-            raise RuntimeError(f"{server.name} does not store a message: {answer.remark}")
+        response = client.request(*send_request(topic, b"x", born_ms=int(time.time() * 1000), tag="a"))
+        if response.code != 0:
+            raise RuntimeError(f"{server.name} does not store a message: {response.remark}")

@@ -26,16 +26,15 @@ import pyarrow as pa
 import pyspark
 from document import Table, options
 from pyspark.sql import DataFrame, SparkSession
-from pyspark_rocketmq import class_archive
-from pyspark_rocketmq.batch_reader import RocketMQBatchReader
-from pyspark_rocketmq.options import sink_options, source_options
-from pyspark_rocketmq.schema import MESSAGE, Wanted
+from pyspark_rocketmq.options.options import sink_options, source_options
+from pyspark_rocketmq.options.schema import MESSAGE, Wanted
+from pyspark_rocketmq.reading.batch_reader import RocketMQBatchReader
+from pyspark_rocketmq.session import class_archive
 from pyspark_rocketmq.testing import start_session
-from pyspark_rocketmq.writer import send_rows
-from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.remoting.client import RemotingClient, batch_body
-from rocketmq_testkit.remoting.request_code import RequestCode
+from pyspark_rocketmq.writing.writer import send_rows
+from rocketmq_testkit.conformance.clients.remoting_sends import batch_request
+from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
+from rocketmq_testkit.remoting.client import RemotingClient
 from servers import EmulatorCommand, RealBroker, Server, cpu_seconds, create_topic, frozen, send_one
 
 MESSAGES = 400_000
@@ -52,8 +51,8 @@ ROOMY = ("storeMaxBytes", str(2 << 30))
 SECTION = """## Spark
 
 `make bench-spark` reads and writes messages of 100 B in four queues through Spark, and through its client without Spark
-and JVM (`no Spark`). Pulls of 32 are what brokers give by default; those of 1,024 want brokers that are told to.
-While one server works the other is frozen.
+and JVM (`no Spark`). Brokers serve pulls of 32 by default; pulls of 1,024 require a changed configuration.
+While one server works, the other is suspended.
 """
 
 _names = (f"copies-{number}" for number in count())
@@ -87,17 +86,15 @@ class Workload:
 def fill(server: Server, messages: int) -> None:
     """Send messages with keys and tags to all queues."""
     create_topic(server, TOPIC, QUEUES)
-    fields = {"a": "bench", "b": TOPIC, "c": AUTO_CREATE_TOPIC, "d": 4, "f": 0, "g": 0, "h": 0, "i": "", "m": True}
     with RemotingClient(server.broker, timeout=60) as client:
         for at in range(0, messages, BATCH):
             some = [
                 (b"x" * BODY, {"UNIQ_KEY": f"{number:032X}", "TAGS": "a", "KEYS": f"k{number}"})
                 for number in range(at, at + BATCH)
             ]
-            queue = {"e": at // BATCH % QUEUES}
-            answer = client.request(RequestCode.SEND_BATCH_MESSAGE, {**fields, **queue}, batch_body(some))
-            if answer.code != 0:
-                raise RuntimeError(f"{server.name} does not store messages: {answer.remark}")
+            response = client.request(*batch_request(TOPIC, some, born_ms=0, queue=at // BATCH % QUEUES))
+            if response.code != 0:
+                raise RuntimeError(f"{server.name} does not store messages: {response.remark}")
 
 
 def alone(columns: Wanted, pull: str) -> Work:
@@ -202,7 +199,7 @@ def reading(spark: SparkSession | None, messages: int, pull: str) -> Iterator[Wo
         return
     yield Workload(f"{what}, batch, 9 columns", messages, batch(spark, pull), 200_000)
     yield Workload(f"{what}, batch, 2 columns", messages, batch(spark, pull, TWO_COLUMNS), 500_000)
-    yield Workload(f"{what}, stream of stored messages", messages, stream(spark, pull), 150_000)
+    yield Workload(f"{what}, stream over stored messages", messages, stream(spark, pull), 150_000)
 
 
 def writing(spark: SparkSession | None, messages: int) -> Iterator[Workload]:
@@ -361,12 +358,12 @@ def document(messages: int, only: str) -> str:
         large_count = messages * 4
         small, large = memory(large_count)
         lines += [
-            f"The first row arrives {first.usual:.1f} s after the interpreter starts (at most 10 s are allowed). "
-            f"It takes {first.new:.1f} s in the first session of a machine, and {first.making:.1f} s in the second, "
-            f"during which the class archive is created. A Python worker held at most {small:.0f} MiB while it "
-            f"read {large_count // 10:,} messages, and {large:.0f} MiB while it read {large_count:,}. A batch of one "
-            f"message takes {of_batch:.2f} s and a stream of one message {of_stream:.2f} s; each time above contains "
-            "this part.",
+            f"The first row arrives {first.usual:.1f} s after the interpreter starts (limit: 10 s); "
+            f"after {first.new:.1f} s in the first session of a machine, and after {first.making:.1f} s in the second, "
+            "which builds the archive of classes meanwhile. A Python worker held at most "
+            f"{small:.0f} MiB while {large_count // 10:,} messages were read, and {large:.0f} MiB while "
+            f"{large_count:,} were. A batch of one message takes {of_batch:.2f} s, a stream {of_stream:.2f} s; "
+            "each time above includes this.",
             "",
         ]
     return "\n".join(lines)
@@ -374,7 +371,7 @@ def document(messages: int, only: str) -> str:
 
 def main() -> int:
     """Measure, print, and write if requested."""
-    quick = "a tenth of the work: shows that it runs, not how fast"
+    quick = "do a tenth of the work, only to check that it runs"
     chosen = options("Compare the Spark connector with its client alone.", quick, "workloads")
     text = document(MESSAGES // 10 if chosen.quick else MESSAGES, chosen.only)
     print(text)

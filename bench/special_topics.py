@@ -8,12 +8,22 @@ import time
 from collections.abc import Callable
 from itertools import count as numbers
 
-from reads_and_batches import answer
-from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from world import BODY, FAR_MS, START_MS, World
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset, UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage
+from rocketmq_testkit.emulator.operations.topics import (
+    CreateStaticTopic,
+    CreateTopic,
+    DeleteTopic,
+    QueueMapping,
+    QueuePart,
+    TopicConfig,
+)
+from world import BODY, FAR_MS, START_MS, World, response
 
 LIGHT, DISPATCHED, STATIC, COMPACTED = 10_000, 200_000, 10_000, 100_000
 BUSY = 10
@@ -58,9 +68,9 @@ def made(light: int, dispatched: int, static: int, compacted: int) -> World:
         dispatch(world, number % light, (number + 1) % light)
     for number in range(max(static, BUSY)):
         static_topic(world, f"static-{number}")
-    answer(world.submit(ops.CreateTopic(ops.TopicConfig("compacted", 1, 1), {"+cleanup.policy": "COMPACTION"})))
+    response(world.submit(CreateTopic(TopicConfig("compacted", 1, 1), {"+cleanup.policy": "COMPACTION"})))
     for number in range(compacted):
-        send(world, "compacted", KEYS=f"k{number % KEYS}")
+        world.sent("compacted", KEYS=f"k{number % KEYS}")
     # The pulls and the wait run the compaction before the measurement.
     pull(world, "compacted", 0)
     world.engine.scheduler.advance_to(world.now_ms + 3 * ROUND_MS)
@@ -68,18 +78,10 @@ def made(light: int, dispatched: int, static: int, compacted: int) -> World:
     return world
 
 
-def send(world: World, topic: str, **properties: str) -> ops.SendResult:
-    """Send a message to queue 0."""
-    own = {"UNIQ_KEY": "k", **properties}
-    stored = answer(world.submit(ops.SendMessage("P", topic, 0, BODY, own, ("10.0.0.1", 1), world.now_ms)))
-    assert isinstance(stored, ops.SendResult)
-    return stored
-
-
-def pull(world: World, topic: str, offset: int) -> ops.PullResult:
+def pull(world: World, topic: str, offset: int) -> PullResult:
     """Pull 32 messages of queue 0."""
-    found = answer(world.pull(topic, offset))
-    assert isinstance(found, ops.PullResult)
+    found = response(world.pull(topic, offset))
+    assert isinstance(found, PullResult)
     return found
 
 
@@ -93,7 +95,7 @@ def light_queue(number: int) -> str:
 
 def dispatch(world: World, *queues: int) -> None:
     """Send a message that is also dispatched to these light queues."""
-    send(world, "work", INNER_MULTI_DISPATCH=",".join(map(light_queue, queues)))
+    world.sent("work", INNER_MULTI_DISPATCH=",".join(map(light_queue, queues)))
 
 
 def dispatched(world: World, count: int) -> Work:
@@ -112,7 +114,7 @@ def dispatched_to_new(world: World, count: int) -> Work:
 
     def work() -> None:
         for name in names:
-            send(world, "work", INNER_MULTI_DISPATCH=name)
+            world.sent("work", INNER_MULTI_DISPATCH=name)
 
     return work
 
@@ -140,7 +142,7 @@ def light_woken(world: World, count: int) -> Work:
             name = light_queue(number % BUSY)
             call = world.pull(name, store.max_offset(name, 0), FAR_MS)
             dispatch(world, number % BUSY)
-            answer(call)
+            response(call)
 
     return work
 
@@ -151,7 +153,7 @@ def light_committed(world: World, count: int) -> Work:
     def work() -> None:
         for number in range(count):
             name = light_queue(number % BUSY)
-            answer(world.submit(ops.UpdateConsumerOffset(name, name, 0, number)))
+            response(world.submit(UpdateConsumerOffset(name, name, 0, number)))
 
     return work
 
@@ -165,31 +167,31 @@ def static_topic(world: World, topic: str) -> None:
     One has moved from the first broker to the other; the other is only at the first broker.
     """
     here, there = world.engine.brokers
-    config = ops.TopicConfig(topic, 2, 2)
-    map_queues(world, here, config, 1, {0: [ops.QueuePart(0, 0, here.name, 0)]})
+    config = TopicConfig(topic, 2, 2)
+    map_queues(world, here, config, 1, {0: [QueuePart(0, 0, here.name, 0)]})
     for _ in range(MOVED_AT):
-        send(world, topic)
-    moved = [ops.QueuePart(0, 0, here.name, 0, 0, MOVED_AT), ops.QueuePart(1, 0, there.name, GOES_ON_AT)]
-    stays = [ops.QueuePart(0, 1, here.name, 0)]
+        world.sent(topic)
+    moved = [QueuePart(0, 0, here.name, 0, 0, MOVED_AT), QueuePart(1, 0, there.name, GOES_ON_AT)]
+    stays = [QueuePart(0, 1, here.name, 0)]
     for broker in (there, here):
         map_queues(world, broker, config, 2, {0: moved, 1: stays})
 
 
 def map_queues(
-    world: World, broker: Broker, config: ops.TopicConfig, epoch: int, parts: dict[int, list[ops.QueuePart]]
+    world: World, broker: Broker, config: TopicConfig, epoch: int, parts: dict[int, list[QueuePart]]
 ) -> None:
     """Store a mapping of logical queues at a broker."""
-    mapping = ops.QueueMapping(config.topic_name, len(parts), broker.name, epoch, dict(parts))
-    world.engine.ask(broker, ops.CreateStaticTopic(config, mapping, False))
+    mapping = QueueMapping(config.topic_name, len(parts), broker.name, epoch, dict(parts))
+    world.engine.execute(broker, CreateStaticTopic(config, mapping, False))
 
 
 def static_routes(world: World, count: int) -> Work:
     """Query routes of static topics."""
-    operations = [ops.GetRouteInfo(f"static-{number % BUSY}") for number in range(count)]
+    operations = [GetRouteInfo(f"static-{number % BUSY}") for number in range(count)]
 
     def work() -> None:
         for operation in operations:
-            world.engine.ask(world.engine.name_server, operation)
+            world.engine.execute(world.engine.name_server, operation)
 
     return work
 
@@ -199,10 +201,10 @@ def static_sent(world: World, count: int) -> Work:
 
     def work() -> None:
         for number in range(count):
-            operation = ops.SendMessage(
+            operation = SendMessage(
                 "P", f"static-{number % BUSY}", 1, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), world.now_ms
             )
-            answer(world.submit(operation))
+            response(world.submit(operation))
 
     return work
 
@@ -213,9 +215,9 @@ def static_pulled(world: World, count: int) -> Work:
 
     def work() -> None:
         for number in range(count):
-            operation = ops.PullMessage("G", f"static-{number % BUSY}", 0, 0, PULLED, 4, 0, 0, 0, "*", "TAG")
-            found = world.engine.ask(leader, operation)
-            assert isinstance(found, ops.PullResult)
+            operation = PullMessage("G", f"static-{number % BUSY}", 0, 0, PULLED, 4, 0, 0, 0, "*", "TAG")
+            found = world.engine.execute(leader, operation)
+            assert isinstance(found, PullResult)
             assert len(found.records) == MOVED_AT
 
     return work
@@ -227,7 +229,7 @@ def static_asked(world: World, count: int) -> Work:
 
     def work() -> None:
         for number in range(count):
-            world.engine.ask(leader, ops.GetMaxOffset(f"static-{number % BUSY}", 0))
+            world.engine.execute(leader, GetMaxOffset(f"static-{number % BUSY}", 0))
 
     return work
 
@@ -240,7 +242,7 @@ def static_made(world: World, count: int) -> Work:
         for name in names:
             static_topic(world, name)
             for broker in world.engine.brokers:
-                world.engine.ask(broker, ops.DeleteTopic(name))
+                world.engine.execute(broker, DeleteTopic(name))
 
     return work
 
@@ -253,7 +255,7 @@ def compacted_sent(world: World, count: int) -> Work:
 
     def work() -> None:
         for number in range(count):
-            send(world, "compacted", KEYS=f"k{number % KEYS}")
+            world.sent("compacted", KEYS=f"k{number % KEYS}")
 
     return work
 
@@ -263,7 +265,7 @@ def compacted_pulled(world: World, count: int) -> Work:
 
     def work() -> None:
         for number in range(count):
-            offset = send(world, "compacted", KEYS=f"k{number % KEYS}").queue_offset
+            offset = world.sent("compacted", KEYS=f"k{number % KEYS}").queue_offset
             assert pull(world, "compacted", offset).records
 
     return work
@@ -272,7 +274,7 @@ def compacted_pulled(world: World, count: int) -> Work:
 def compacted_pulled_early(world: World, count: int) -> Work:
     """Pull from the beginning of a compacted topic, in files that were already compacted."""
     for number in range(2 * IN_A_FILE):
-        send(world, "compacted", KEYS=f"k{number % KEYS}")
+        world.sent("compacted", KEYS=f"k{number % KEYS}")
     first = pull(world, "compacted", 0).min_offset
 
     def work() -> None:
@@ -293,14 +295,14 @@ def looked_through(messages: int) -> Callable[[], float]:
 
     def send_more(count: int) -> None:
         for _ in range(count):
-            send(world, "compacted", KEYS=f"k{next(fresh)}")
+            world.sent("compacted", KEYS=f"k{next(fresh)}")
 
     send_more(messages)
 
     def once() -> float:
         # A round reads all files if one of them is new.
         send_more(IN_A_FILE)
-        end = send(world, "compacted", KEYS="k").queue_offset
+        end = world.sent("compacted", KEYS="k").queue_offset
         pull(world, "compacted", end)
         world.engine.scheduler.advance_to(world.now_ms + 2 * ROUND_MS)
         begin = time.process_time_ns()
@@ -316,12 +318,12 @@ ROWS: tuple[tuple[str, Step], ...] = (
     ("message is pulled from a light queue", light_pulled),
     ("pull of a light queue waits, message wakes it", light_woken),
     ("offset in a light queue is committed", light_committed),
-    ("route of a static topic is asked for", static_routes),
+    ("route of a static topic is queried", static_routes),
     ("message is sent to a logical queue", static_sent),
     ("part of a logical queue is pulled through another broker", static_pulled),
-    ("offset of a logical queue is asked for", static_asked),
-    ("static topic is made, moved and deleted", static_made),
+    ("offset of a logical queue is queried", static_asked),
+    ("static topic is created, remapped and deleted", static_made),
     ("message is sent to a compacted topic", compacted_sent),
     ("message is sent to a compacted topic and pulled", compacted_pulled),
-    ("compacted topic is pulled from its beginning", compacted_pulled_early),
+    ("remaining messages of a compacted topic are pulled", compacted_pulled_early),
 )

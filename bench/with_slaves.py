@@ -5,12 +5,12 @@ The rows of `bench/growth.py` about slaves. The full emulator holds 1,000,000 me
 
 from collections.abc import Callable
 
-from reads_and_batches import answer
-from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from world import BODY, START_MS, World
+from rocketmq_testkit.emulator.operations.consume import PullMessage
+from rocketmq_testkit.emulator.operations.send import SendMessage
+from world import BODY, START_MS, World, response
 
 STORED, TOPICS = 1_000_000, 16
 PULLED = 32
@@ -31,7 +31,7 @@ def empty() -> World:
         world.topic(f"other-{number}")
     world.topic("work")
     # A slave fetches the tables of its master periodically; without them it knows no topic.
-    slave_of(world).take_tables(world.engine.brokers[0])
+    slave_of(world).copy_tables(world.engine.brokers[0])
     return world
 
 
@@ -55,7 +55,7 @@ def sent(world: World, count: int, **more: str) -> Work:
 
     def work() -> None:
         for _ in range(count):
-            answer(world.submit(ops.SendMessage("P", "work", 0, BODY, {**properties}, ("10.0.0.1", 1), world.now_ms)))
+            response(world.submit(SendMessage("P", "work", 0, BODY, {**properties}, ("10.0.0.1", 1), world.now_ms)))
 
     return work
 
@@ -89,8 +89,8 @@ def pulled(world: World, count: int) -> Work:
 
     def work() -> None:
         for offset in range(first, first + count, PULLED):
-            pull = ops.PullMessage("G", "work", 0, offset, PULLED, 4, 0, 0, 0, "*", "TAG")
-            assert world.engine.ask(slave, pull)
+            pull = PullMessage("G", "work", 0, offset, PULLED, 4, 0, 0, 0, "*", "TAG")
+            assert world.engine.execute(slave, pull)
 
     return work
 
@@ -102,18 +102,18 @@ def woken(world: World, count: int) -> Work:
     def work() -> None:
         for _ in range(count):
             end = slave.store.max_offset("work", 0)
-            pull = ops.PullMessage("G", "work", 0, end, PULLED, 6, 0, 15_000, 0, "*", "TAG")
+            pull = PullMessage("G", "work", 0, end, PULLED, 6, 0, 15_000, 0, "*", "TAG")
             call = world.engine.submit(slave, pull)
             world.send("work")
-            answer(call)
+            response(call)
 
     return work
 
 
 ROWS: tuple[tuple[str, Step], ...] = (
-    ("message is sent, and a slave has it", sent),
-    ("timed message is sent, and a slave has it", timed),
-    ("message is replicated to a restarted slave", caught_up),
+    ("message is sent and copied to a slave", sent),
+    ("timed message is sent and copied to a slave", timed),
+    ("message is copied to a restarted slave", caught_up),
     ("message is pulled from a slave", pulled),
     ("pull waits at a slave, message wakes it", woken),
 )

@@ -4,10 +4,14 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.conformance.clients.receipt_handles import popped_receipt
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
-from rocketmq_testkit.emulator.receipt import Receipt
+from rocketmq_testkit.emulator.message.receipt import Receipt
+from rocketmq_testkit.emulator.operations.base import Operation, Result
+from rocketmq_testkit.emulator.operations.consume import PopMessage, PopResult, PullMessage
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
 START_MS = 1_700_000_000_000
 FAR_MS = 3_600_000
@@ -26,20 +30,27 @@ class World:
         """The virtual time."""
         return self.engine.scheduler.now_ms
 
-    def submit(self, operation: ops.Operation, channel: DirectChannel | None = None) -> DirectCall:
+    def submit(self, operation: Operation, channel: DirectChannel | None = None) -> DirectCall:
         """Submit an operation."""
         return self.engine.submit(self.engine.brokers[0], operation, channel)
 
     def topic(self, name: str, queues: int = 1) -> str:
         """Create a topic."""
-        self.submit(ops.CreateTopic(ops.TopicConfig(name, queues, queues)))
+        self.submit(CreateTopic(TopicConfig(name, queues, queues)))
         return name
 
     def send(self, topic: str, count: int = 1) -> None:
         """Send messages to queue 0."""
         now = self.now_ms
         for _ in range(count):
-            self.submit(ops.SendMessage("P", topic, 0, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), now))
+            self.submit(SendMessage("P", topic, 0, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), now))
+
+    def sent(self, topic: str, **properties: str) -> SendResult:
+        """Send a message to queue 0, and return the result with its offsets."""
+        own = {"UNIQ_KEY": "k", **properties}
+        stored = response(self.submit(SendMessage("P", topic, 0, BODY, own, ("10.0.0.1", 1), self.now_ms)))
+        assert isinstance(stored, SendResult)
+        return stored
 
     def pop(
         self,
@@ -52,7 +63,7 @@ class World:
         channel: DirectChannel | None = None,
     ) -> DirectCall:
         """Pop from queue 0."""
-        operation = ops.PopMessage(group, topic, 0, count, invisible_ms, poll_ms, self.now_ms, 0, "TAG", "*")
+        operation = PopMessage(group, topic, 0, count, invisible_ms, poll_ms, self.now_ms, 0, "TAG", "*")
         return self.submit(operation, channel)
 
     def receipts(self, topic: str, count: int) -> list[Receipt]:
@@ -60,27 +71,21 @@ class World:
         found = []
         for _ in range(count):
             result = self.pop(topic).outcome
-            assert isinstance(result, ops.PopResult)
+            assert isinstance(result, PopResult)
             assert len(result.messages) == 1
-            message = result.messages[0]
-            found.append(
-                Receipt(
-                    message.start_offset,
-                    result.pop_time,
-                    result.invisible_ms,
-                    result.revive_qid,
-                    str(message.topic_digit),
-                    self.engine.brokers[0].name,
-                    message.queue_id,
-                    message.queue_offset,
-                )
-            )
+            found.append(popped_receipt(result, result.messages[0], self.engine.brokers[0].name))
         return found
 
     def pull(self, topic: str, offset: int, suspend_ms: int | None = None) -> DirectCall:
         """Pull 32 messages of queue 0."""
         flags = 4 if suspend_ms is None else 6
-        return self.submit(ops.PullMessage("G", topic, 0, offset, 32, flags, 0, suspend_ms or 0, 0, "*", "TAG"))
+        return self.submit(PullMessage("G", topic, 0, offset, 32, flags, 0, suspend_ms or 0, 0, "*", "TAG"))
+
+
+def response(call: DirectCall) -> Result:
+    """Return the result of an operation. Raises AssertionError for an error."""
+    assert isinstance(call.outcome, Result), call.outcome
+    return call.outcome
 
 
 def empty() -> World:

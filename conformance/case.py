@@ -9,16 +9,14 @@ A case does not know its target. The functions of `cases/` are discovered automa
 its module and its function: `send.a_blank_topic_is_refused`.
 """
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import ModuleType
 from typing import Any, TypeVar
 
-from .targets.target import BESIDE, Capability
+from .deployment.target import SECOND_BROKER, Capability
 
 _MARK = "__rocketmq_case__"
 
@@ -72,7 +70,7 @@ class Case:
     def needs(self) -> frozenset[Capability]:
         """All capabilities that the target must have."""
         start = {Capability.CONFIGURE} if self.mark.settings or self.mark.alone else set()
-        if any(key.startswith(BESIDE) for key in self.mark.settings):
+        if any(key.startswith(SECOND_BROKER) for key in self.mark.settings):
             start.add(Capability.SEVERAL_BROKERS)
         return self.mark.needs | start
 
@@ -111,12 +109,6 @@ grpc_case = CaseOf(Protocol.GRPC)
 """Marks a function of a `Grpc` world as a case."""
 
 
-def modules_of(package: ModuleType) -> list[ModuleType]:
-    """The modules of a package, sorted by name."""
-    names = sorted(each.name for each in pkgutil.iter_modules(package.__path__))
-    return [importlib.import_module(f"{package.__name__}.{name}") for name in names]
-
-
 Marked = tuple[str, str, Callable[[Any], None], Any]
 """Noun, sentence and function of a case or scenario, and its mark."""
 
@@ -130,18 +122,11 @@ def marked(module: ModuleType, mark: str) -> list[Marked]:
             continue
         sentence = " ".join((function.__doc__ or "").split())
         if not sentence.endswith("."):
-            raise CaseError(f"{noun}.{function.__name__} has no sentence: its docstring says the behaviour")
+            raise CaseError(f"{noun}.{function.__name__} has no sentence; state the behavior in its docstring")
         if not getattr(function, mark).source:
-            raise CaseError(f"{noun}.{function.__name__} has no source: name the class and method of upstream")
+            raise CaseError(f"{noun}.{function.__name__} has no source; name the class and method of upstream")
         found.append((noun, sentence, function, getattr(function, mark)))
     return found
-
-
-def all_cases() -> tuple[Case, ...]:
-    """Every case of `cases/`, by module, then in source order. Raises CaseError."""
-    from . import cases
-
-    return tuple(case for module in modules_of(cases) for case in cases_of(module))
 
 
 def cases_of(module: ModuleType) -> list[Case]:

@@ -11,34 +11,35 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from rocketmq_testkit.fixtures.command_line import Parser, UsageError, value_of, whole_number
-from rocketmq_testkit.fixtures.option_forms import choice, whole
+from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
+from rocketmq_testkit.fixtures.values.value_forms import one_of, whole_number_check
 
-from .case import CaseError, Protocol, all_cases
-from .catalogue import entries
+from .case import CaseError, Protocol
+from .case_index import entries
+from .deployment.target import REFERENCE_VERSION, Target, TargetError
+from .discovery import all_cases, all_scenarios
 from .drivers import build as driver_build
 from .drivers import registry
-from .drivers.recipe import BuildError
-from .expected import Expected, ExpectedError
+from .drivers.toolchains.recipe import BuildError
+from .outcomes.expected import Expected, ExpectedError
+from .outcomes.recorded_outcomes import RecordedOutcomes, RecordedOutcomesError
 from .outputs import OutputError, check_outputs, shown
+from .pages import behavior_page
 from .report import document, junit, page
-from .report.terminal import Terminal
+from .report.terminal import Terminal, builds_shown
 from .runner.plan import Selection, SelectionError, sdks_of
 from .runner.run import Run, carry_out, record
-from .scenario import all_scenarios
 from .targets.apache import recipe as apache_recipe
 from .targets.choose import FORMS, target
-from .targets.target import REFERENCE_VERSION, Target, TargetError
-from .truth import Truth, TruthError
 
-EXPECTED, UNEXPECTED, UNUSABLE = 0, 1, 2
+EXIT_EXPECTED, EXIT_UNEXPECTED, EXIT_UNUSABLE = 0, 1, 2
 """Exit codes: all outcomes expected; some unexpected; unusable command line or a target that does not start."""
-
-
+EXTRA = {"grpcio": "grpc", "Jinja2": "jinja2", "rich": "rich"}
+"""Packages of the extra `conformance`, and the module of each."""
 ERRORS = (
     TargetError,
     SelectionError,
-    TruthError,
+    RecordedOutcomesError,
     CaseError,
     BuildError,
     ExpectedError,
@@ -54,16 +55,17 @@ def main(words: Sequence[str] | None = None) -> int:
         options = parser().read(words)
     except UsageError as error:
         print(f"rocketmq-conformance: {error}", file=sys.stderr)
-        return UNUSABLE
+        return EXIT_UNUSABLE
     options.command = shown(sys.argv[1:] if words is None else words)
-    if find_spec("grpc") is None:
+    missing = [package for package, module in EXTRA.items() if find_spec(module) is None]
+    if missing:
         print(
-            "rocketmq-conformance: grpcio is not installed; it comes with the extra `conformance`: "
+            f"rocketmq-conformance: {missing[0]} is not installed; it comes with the extra `conformance`: "
             "pip install '/path/to/rocketmq-testkit[conformance]'",
             file=sys.stderr,
         )
-        return UNUSABLE
-    _end_in_order_on_sigterm()
+        return EXIT_UNUSABLE
+    _interrupt_on_sigterm()
     log = logging.getLogger("rocketmq_testkit.warnings")
     level = log.level
     log.setLevel(logging.ERROR)  # cases deliberately make the mistakes that the emulator warns about
@@ -71,14 +73,14 @@ def main(words: Sequence[str] | None = None) -> int:
         return int(options.run(options))
     except ERRORS as error:
         print(f"rocketmq-conformance: {error}", file=sys.stderr)
-        return UNUSABLE
+        return EXIT_UNUSABLE
     except KeyboardInterrupt:
-        return UNEXPECTED
+        return EXIT_UNEXPECTED
     finally:
         log.setLevel(level)
 
 
-def _end_in_order_on_sigterm() -> None:
+def _interrupt_on_sigterm() -> None:
     """Handle a build server's SIGTERM like Ctrl-C: stop the brokers that were started.
 
     Only the first signal has an effect. The exit code is that of an interrupted run.
@@ -117,14 +119,14 @@ def parser() -> Parser:
         type=_count("--jobs", "number of jobs"),
         default=os.cpu_count() or 2,
         metavar="N",
-        help="run N cases at once, not counting waiting ones (default: number of processors)",
+        help="run N cases concurrently, not counting waiting ones (default: number of processors)",
     )
     running.add_argument(
         "--attempts",
         type=_count("--attempts", "number of attempts"),
         default=1,
         metavar="N",
-        help="run an unexpected outcome up to N times; on the emulator, scenarios only (default 1)",
+        help="try a case with an unexpected outcome up to N times; on the emulator, scenarios only (default 1)",
     )
     running.add_argument(
         "--repeated-max",
@@ -137,7 +139,12 @@ def parser() -> Parser:
     )
     running.add_argument("--json", type=Path, metavar="FILE", help="write the outcomes as JSON, for `report`")
     running.add_argument("--junit", type=Path, metavar="FILE", help="write the outcomes as JUnit XML")
-    running.add_argument("--report", type=Path, metavar="DIR", help="write the outcomes as a page, DIR/index.html")
+    running.add_argument(
+        "--report",
+        type=Path,
+        metavar="DIR",
+        help="write the outcomes as a page, DIR/index.html, and the lists of all behaviors beside it",
+    )
     running.add_argument(
         "--expected", type=Path, metavar="FILE", help="accept the deviations of your broker in this file"
     )
@@ -150,13 +157,13 @@ def parser() -> Parser:
         "--sdk", metavar="NAME,...", help=f"build only these drivers: {', '.join(registry.names())} (default: all)"
     )
     building.add_argument(
-        "--apache", action="append", metavar="VERSION", help="download the jars of this version, too; may be repeated"
+        "--apache", action="append", metavar="VERSION", help="also download the jars of this version; may be repeated"
     )
     building.set_defaults(run=_build)
-    reporting = commands.add_parser("report", help="join files of `run --json` to one page")
+    reporting = commands.add_parser("report", help="combine files of `run --json` into one page")
     reporting.add_argument("files", type=Path, nargs="+", metavar="FILE")
     reporting.add_argument("--report", type=Path, required=True, metavar="DIR", help="write the page to DIR/index.html")
-    reporting.add_argument("--junit", type=Path, metavar="FILE", help="write the outcomes as JUnit XML, too")
+    reporting.add_argument("--junit", type=Path, metavar="FILE", help="also write the outcomes as JUnit XML")
     reporting.set_defaults(run=_report)
     return parser
 
@@ -168,7 +175,7 @@ def _select(parser: argparse.ArgumentParser) -> None:
     protocols = [each.value for each in Protocol]
     parser.add_argument(
         "--protocol",
-        type=value_of("--protocol", choice("protocol", protocols)),
+        type=value_of("--protocol", one_of("protocol", protocols)),
         metavar="PROTOCOL",
         help=f"select one protocol: {' or '.join(protocols)} (default: both)",
     )
@@ -177,7 +184,7 @@ def _select(parser: argparse.ArgumentParser) -> None:
 
 def _count(flag: str, noun: str, low: int = 1) -> Callable[[str], int]:
     """The `type` of an option that is a count."""
-    return value_of(flag, whole(noun, low, None, f"use {{option}}={max(low, 1)}"), whole_number)
+    return value_of(flag, whole_number_check(noun, low, None, f"use {{option}}={max(low, 1)}"), whole_number)
 
 
 def _selection(options: argparse.Namespace) -> Selection:
@@ -199,11 +206,11 @@ def _list(options: argparse.Namespace) -> int:
         print(f"{case.id:60} {case.mark.protocol:9} {case.sentence}")
     for scenario in scenarios:
         print(f"scenarios.{scenario.id:50} {'SDKs':9} {scenario.sentence}")
-    return EXPECTED
+    return EXIT_EXPECTED
 
 
 def _run(options: argparse.Namespace) -> int:
-    truth = Truth()
+    records = RecordedOutcomes()
     targets = targets_of(options)
     selection = _selection(options)
     cases, sdks = selection.of_cases(all_cases()), selection.of_sdks()
@@ -215,28 +222,29 @@ def _run(options: argparse.Namespace) -> int:
     check_outputs({"--report": options.report}, page.NAME)
     expected = Expected.read(options.expected)
     total = (len(cases) + len(scenarios) * len(sdks)) * len(targets)
-    terminal = Terminal(sys.stdout, total)
-    run = carry_out(
-        cases,
-        targets,
-        truth,
-        jobs=options.jobs,
-        each=terminal.show,
-        scenarios=scenarios,
-        sdks=sdks,
-        attempts=options.attempts,
-        repeated_max=options.repeated_max,
-        expected=expected,
-    )
+    with Terminal(sys.stdout, total) as terminal:
+        run = carry_out(
+            cases,
+            targets,
+            records,
+            jobs=options.jobs,
+            each=terminal.show,
+            scenarios=scenarios,
+            sdks=sdks,
+            attempts=options.attempts,
+            repeated_max=options.repeated_max,
+            expected=expected,
+            announce=terminal.announce,
+        )
     terminal.conclude(run)
     _write(run, targets, options)
     if options.record_expected is not None:
         count = expected.put(run.outcomes, run.date).write(options.record_expected)
-        print(f"{options.record_expected}: {count} deviations; say in each `reason` why it is one")
-        return EXPECTED if not run.problem and not run.interrupted else UNEXPECTED
+        print(f"{options.record_expected}: {count} deviations; state the cause of each in its `reason`")
+        return EXIT_EXPECTED if not run.problem and not run.interrupted else EXIT_UNEXPECTED
     if options.record:
-        return _record(run, targets, truth)
-    return EXPECTED if run.good else UNEXPECTED
+        return _record(run, targets, records)
+    return EXIT_EXPECTED if run.good else EXIT_UNEXPECTED
 
 
 def targets_of(options: argparse.Namespace) -> list[Target]:
@@ -249,15 +257,15 @@ def targets_of(options: argparse.Namespace) -> list[Target]:
         # Checked before anything runs. The emulator may run beside a broker that is recorded.
         real = [each for each in targets if not each.emulated]
         for each in real or targets:
-            if each.unrecordable:
-                raise TargetError(f"--record: {each.name} cannot be recorded: {each.unrecordable}")
+            if each.unrecordable_reason:
+                raise TargetError(f"--record: {each.name} cannot be recorded: {each.unrecordable_reason}")
     return targets
 
 
 def _write(run: Run, targets: Sequence[Target], options: argparse.Namespace) -> None:
     content = document.document(
         run,
-        {each.name: document.About(each.describe(), each.truth) for each in targets},
+        {each.name: document.About(each.describe(), each.recorded_version) for each in targets},
         entries(),
         options.command,
     )
@@ -266,16 +274,16 @@ def _write(run: Run, targets: Sequence[Target], options: argparse.Namespace) -> 
     if options.junit is not None:
         junit.write(options.junit, content)
     if options.report is not None:
-        print(f"report: {page.write(options.report, content)}")
+        print(f"report: {page.write(options.report, content, behavior_page.lists(RecordedOutcomes()))}")
 
 
-def _record(run: Run, targets: Sequence[Target], truth: Truth) -> int:
-    for name, ids in record(run, [each for each in targets if not each.unrecordable], truth).items():
+def _record(run: Run, targets: Sequence[Target], records: RecordedOutcomes) -> int:
+    for name, ids in record(run, [each for each in targets if not each.unrecordable_reason], records).items():
         print(f"{name}: {len(ids)} records changed")
         for id_ in ids:
             print(f"  {id_}")
-    print("`make pages` takes them over into docs/")
-    return EXPECTED if not run.problem and not run.interrupted else UNEXPECTED
+    print("run `make pages` to update docs/")
+    return EXIT_EXPECTED if not run.problem and not run.interrupted else EXIT_UNEXPECTED
 
 
 def _build(options: argparse.Namespace) -> int:
@@ -285,19 +293,20 @@ def _build(options: argparse.Namespace) -> int:
     except LookupError as error:
         raise SelectionError(str(error)) from error
     recipes += [apache_recipe(version) for version in options.apache or ([] if options.sdk else [REFERENCE_VERSION])]
-    for recipe in recipes:
-        print(f"{recipe.name}: {driver_build.build(recipe)}", flush=True)
-    return EXPECTED
+    with builds_shown(sys.stderr) as announce:
+        for recipe in recipes:
+            print(f"{recipe.name}: {driver_build.build(recipe, announce)}", flush=True)
+    return EXIT_EXPECTED
 
 
 def _report(options: argparse.Namespace) -> int:
     check_outputs({"--report": options.report}, page.NAME)
     check_outputs({"--junit": options.junit})
     content = document.read(options.files)
-    print(f"report: {page.write(options.report, content)}")
+    print(f"report: {page.write(options.report, content, behavior_page.lists(RecordedOutcomes()))}")
     if options.junit is not None:
         junit.write(options.junit, content)
-    return EXPECTED
+    return EXIT_EXPECTED
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rocketmq_testkit.conformance.targets.choose import target as choose
-from rocketmq_testkit.conformance.targets.target import Target
-from rocketmq_testkit.conformance.truth import Truth
+
+from .deployment.target import Target
+from .outcomes.recorded_outcomes import RecordedOutcomes
+from .targets.choose import target as choose
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -23,6 +24,6 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
 
 
 @pytest.fixture(scope="session")
-def truth() -> Truth:
+def records() -> RecordedOutcomes:
     """The recorded outcomes of real brokers."""
-    return Truth()
+    return RecordedOutcomes()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from .outcome import Outcome, Verdict
-from .truth import differences
+from .outcomes.outcome import Outcome, Verdict
+from .outcomes.recorded_outcomes import differences
 
 
 def conclude(outcome: Outcome) -> None:
@@ -12,5 +12,5 @@ def conclude(outcome: Outcome) -> None:
         pytest.skip(outcome.reason)
     if not outcome.expected:
         lines = [f"{outcome.id} on {outcome.target}: {outcome.verdict.value}", outcome.reason]
-        lines += differences([] if outcome.truth is None else outcome.truth.notes, outcome.notes)
+        lines += differences([] if outcome.record is None else outcome.record.notes, outcome.notes)
         pytest.fail("\n".join(filter(None, lines)), pytrace=False)

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .case import marked, modules_of
-from .targets.target import Capability
+from .case import marked
+from .deployment.target import Capability
 
 if TYPE_CHECKING:
-    from .stage import Stage
+    from .sdk.scenario_context import ScenarioContext
 
 _MARK = "__rocketmq_scenario__"
-TRUTH_FOLDER = "scenarios"
+RECORDS_FOLDER = "scenarios"
 """Folder of recorded scenarios, beside the files of the cases."""
 
 
@@ -60,7 +60,7 @@ class Scenario:
     name: str
     sentence: str
     mark: ScenarioMark
-    run: Callable[["Stage"], None]
+    run: Callable[["ScenarioContext"], None]
 
     @property
     def id(self) -> str:
@@ -86,7 +86,7 @@ class Scenario:
         if sdk in mark.without:
             return mark.without[sdk]
         if mark.protocol is not None and hello["protocol"] != mark.protocol:
-            return f"is for SDKs of the {mark.protocol} protocol"
+            return f"the scenario is for SDKs of the {mark.protocol} protocol"
         lacking = [f"verb {each}" for each in sorted(mark.verbs - set(hello["verbs"]))]
         lacking += [f"mode {each}" for each in sorted(mark.modes - set(hello.get("modes", ())))]
         lacking += [f"outcome {each}" for each in sorted(mark.outcomes - set(hello.get("outcomes", ())))]
@@ -139,19 +139,12 @@ def scenario(
     return decorate
 
 
-def all_scenarios() -> tuple[Scenario, ...]:
-    """Every scenario of `scenarios/`, by module, then in source order. Raises CaseError."""
-    from . import scenarios
-
-    return tuple(each for module in modules_of(scenarios) for each in scenarios_of(module))
-
-
 def scenarios_of(module: ModuleType) -> list[Scenario]:
     """The scenarios of one module in source order. Raises CaseError."""
     return [Scenario(noun, run.__name__, sentence, mark, run) for noun, sentence, run, mark in marked(module, _MARK)]
 
 
-def truth_of(outcome_id: str) -> tuple[str, str]:
+def record_key(outcome_id: str) -> tuple[str, str]:
     """Return file and name under which an outcome is recorded; ids of cases and scenarios have different forms."""
     noun, _, name = outcome_id.partition(".")
-    return (f"{TRUTH_FOLDER}/{noun}", name) if "@" in name else (noun, name)
+    return (f"{RECORDS_FOLDER}/{noun}", name) if "@" in name else (noun, name)

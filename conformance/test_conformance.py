@@ -3,11 +3,13 @@
 import secrets
 
 import pytest
-from rocketmq_testkit.conformance.case import Case, all_cases
-from rocketmq_testkit.conformance.pytest_verdict import conclude
-from rocketmq_testkit.conformance.runner.work import run_case
-from rocketmq_testkit.conformance.targets.target import Target
-from rocketmq_testkit.conformance.truth import Truth
+
+from .case import Case
+from .deployment.target import Target
+from .discovery import all_cases
+from .outcomes.recorded_outcomes import RecordedOutcomes
+from .pytest_verdict import conclude
+from .runner.work import run_case
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -17,8 +19,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize(("target", "case"), pairs, indirect=["target"], scope="session")
 
 
-def test_case(target: Target, case: Case, truth: Truth) -> None:
+def test_case(target: Target, case: Case, records: RecordedOutcomes) -> None:
     """The notes of a case equal the recorded ones, or differ as explained."""
-    outcome = run_case(case, target, truth, secrets.token_hex(4))
+    outcome = run_case(case, target, records, secrets.token_hex(4))
     target.check()
     conclude(outcome)

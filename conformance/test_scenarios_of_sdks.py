@@ -6,12 +6,14 @@ With pytest-xdist, `--dist loadgroup` makes all scenarios of one SDK share a dep
 from collections.abc import Iterator
 
 import pytest
-from rocketmq_testkit.conformance.pytest_verdict import conclude
-from rocketmq_testkit.conformance.runner.one_by_one import OneByOne
-from rocketmq_testkit.conformance.runner.plan import Selection, SelectionError, sdks_of
-from rocketmq_testkit.conformance.scenario import Scenario, all_scenarios
-from rocketmq_testkit.conformance.targets.target import Target
-from rocketmq_testkit.conformance.truth import Truth
+
+from .deployment.target import Target
+from .discovery import all_scenarios
+from .outcomes.recorded_outcomes import RecordedOutcomes
+from .pytest_verdict import conclude
+from .runner.one_by_one import OneByOne
+from .runner.plan import Selection, SelectionError, sdks_of
+from .scenario import Scenario
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -39,9 +41,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def sdk(request: pytest.FixtureRequest, target: Target, truth: Truth) -> Iterator[OneByOne]:
+def sdk(request: pytest.FixtureRequest, target: Target, records: RecordedOutcomes) -> Iterator[OneByOne]:
     """Scenario runner of one SDK for a target."""
-    with OneByOne(request.param, target, truth) as started:
+    with OneByOne(request.param, target, records) as started:
         yield started
 
 

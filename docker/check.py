@@ -284,8 +284,8 @@ def say(text: str) -> None:
 def main() -> int:
     """Run the command; return 0 on success."""
     parser = argparse.ArgumentParser(description="Build, run and measure the image of the sidecar.")
-    parser.add_argument("--client", nargs=argparse.REMAINDER, default=[], help="program to run against the emulator")
-    parser.add_argument("--base", action="store_true", help="only make the base image")
+    parser.add_argument("--client", nargs=argparse.REMAINDER, default=[], help="run this program against the emulator")
+    parser.add_argument("--base", action="store_true", help="build only the base image")
     options = parser.parse_args()
     for program in ("buildah", "debootstrap", "ip"):
         if shutil.which(program) is None:

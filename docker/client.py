@@ -11,9 +11,9 @@ import time
 import urllib.request
 from typing import Any
 
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
+from rocketmq_testkit.conformance.clients.remoting_sends import send_v1_request
+from rocketmq_testkit.conformance.clients.remoting_topics import route_request
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
 
 TOPIC = "sidecar-check"
 
@@ -22,29 +22,19 @@ def call(url: str, content: Any = None) -> Any:
     """Send a request to the control API and return its JSON."""
     data = None if content is None else json.dumps(content).encode()
     request = urllib.request.Request(url, data, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        return json.load(answer)
+    with urllib.request.urlopen(request, timeout=10) as response:
+        return json.load(response)
 
 
 def main(namesrv: str, control: str) -> int:
     """Send and find one message; return 0 if the message was found."""
     call(f"{control}/v1/topics", {"name": TOPIC, "queues": 1})
     with RemotingClient(namesrv) as client:
-        route = client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": TOPIC, "acceptStandardJsonOnly": "true"})
+        route = client.request(*route_request(TOPIC, acceptStandardJsonOnly="true"))
     address = json.loads(route.body)["brokerDatas"][0]["brokerAddrs"]["0"]
     body = f"sent at {time.time()}".encode()
-    header = {
-        "producerGroup": "sidecar-check",
-        "topic": TOPIC,
-        "defaultTopic": AUTO_CREATE_TOPIC,
-        "defaultTopicQueueNums": 4,
-        "queueId": 0,
-        "sysFlag": 0,
-        "bornTimestamp": int(time.time() * 1000),
-        "flag": 0,
-    }
     with RemotingClient(address) as client:
-        sent = client.request(RequestCode.SEND_MESSAGE, header, body)
+        sent = client.request(*send_v1_request(TOPIC, body, born_ms=int(time.time() * 1000)))
     if sent.code != 0:
         print(f"the broker refused the message: {sent.remark}", file=sys.stderr)
         return 1

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .names import is_retry, pop_retry_topic, retry_topic
+from .message.names import is_retry, pop_retry_topic, retry_topic
 
 if TYPE_CHECKING:
-    from .broker import Broker
+    from .cluster.broker import Broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,14 @@ def topics_of(broker: "Broker", group: str, topic: str | None = None) -> list[st
 
 def queue_lag(broker: "Broker", group: str, topic: str, queue_id: int) -> QueueLag:
     """Compute the progress of a group on one queue of a broker."""
-    place = topic, group, queue_id
+    group_queue = topic, group, queue_id
     committed = broker.offsets.query(group, topic, queue_id)
     first, end = max(broker.store.min_offset(topic, queue_id), 0), broker.store.max_offset(topic, queue_id)
-    in_flight = broker.pop_in_flight.count(place)
-    if broker.orders.has_batch(place):  # an ordered batch stays behind the committed offset until it is acknowledged
+    in_flight = broker.pop_in_flight.count(group_queue)
+    if broker.orders.has_batch(
+        group_queue
+    ):  # an ordered batch stays behind the committed offset until it is acknowledged
         position, ahead = committed, 0
     else:  # the merge buffer commits the offset later than the pop
-        position, ahead = broker.pop_buffer.beyond(place, committed), in_flight
+        position, ahead = broker.pop_buffer.next_read_offset(group_queue, committed), in_flight
     return QueueLag(committed, first, end, in_flight, max(end - max(position, first), 0) + ahead)

@@ -1,30 +1,43 @@
 """The engine: brokers and a name server in one deterministic simulation with one clock, one seed and one journal.
 
 engine = Engine(seed=7, now_ms=1_700_000_000_000)
-engine.ask(engine.brokers[0], CreateTopic(TopicConfig("orders", 4, 4)))
+engine.execute(engine.brokers[0], CreateTopic(TopicConfig("orders", 4, 4)))
 engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
-from .broker import MASTER_ID, Broker
-from .chance import Chance
+from .client.deliveries import Deliveries
+from .cluster.broker import MASTER_ID, Broker
+from .cluster.name_server import NameServer
+from .cluster.replica import Replica
 from .config import BrokerConfig, EmulationConfig, NamesrvConfig
-from .effects import Effect
-from .errors import EngineError
-from .gate import Channel, Gate, Node, Outcome
-from .journal import Journal
-from .name_server import NameServer
-from .operations import Operation, Result
-from .replication import Replica
-from .scheduler import Scheduler
-from .state import BrokerState, EngineState
+from .gate.effects import Effect
+from .gate.gate import Call, Channel, Gate, Node, Outcome
+from .gate.journal import Journal
+from .kernel.errors import EngineError
+from .kernel.random_streams import RandomStreams
+from .kernel.scheduler import Scheduler
+from .kernel.value_class import frozen_value
+from .operations.base import Operation, Result
+from .snapshot.durable_state import BrokerState, EngineState
 
 
 def raise_bug(bug: BaseException) -> None:
     """Re-raise a bug of the emulator itself; the default for `report_bug`."""
     raise bug
+
+
+@frozen_value
+class Callbacks:
+    """Functions of an engine's owner that the engine calls."""
+
+    ahead_ms: Callable[[], int] = lambda: 0
+    """Returns the engine's time minus the clients' clock (ms, negative: behind)."""
+    on_configured: Callable[[], None] = lambda: None
+    """Called after configuration keys of a broker have changed."""
+    on_missing_topic: Callable[[Call, str], None] = lambda call, topic: None
+    """Called with each request for the route of a topic that does not exist."""
 
 
 class DirectChannel:
@@ -85,35 +98,49 @@ class Engine:
         seed: int | None = None,
         now_ms: int | None = None,
         report_bug: Callable[[BaseException], None] = raise_bug,
+        callbacks: Callbacks | None = None,
         state: EngineState | None = None,
     ) -> None:
         state = state or EngineState()
         self.emulation = emulation or state.emulation
         self.scheduler = Scheduler(state.now_ms if now_ms is None else now_ms)
-        self.chance = Chance(state.seed, state.streams) if seed is None else Chance(seed)
+        self.random_streams = RandomStreams(state.seed, state.streams) if seed is None else RandomStreams(seed)
         self.journal = Journal(self.emulation.journal_max_entries, self.emulation.journal_max_bytes)
-        self.gate = Gate(self.scheduler, self.journal, report_bug)
-        self.brokers = [
-            Broker(config, self.emulation, self.scheduler, self.chance, self.journal, self.gate, left)
-            for config, left in _with_state(brokers, state.brokers)
-        ]
+        callbacks = callbacks or Callbacks()
+        self.deliveries = Deliveries(self.scheduler, self.broker)
+        listeners = self.deliveries.listeners()
+        self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms, listeners=listeners)
+        self.brokers: list[Broker] = []
         self.name_server = NameServer(
-            namesrv or state.namesrv, self.emulation, self.scheduler, self.brokers, state.values
+            config=namesrv or state.namesrv,
+            emulation=self.emulation,
+            scheduler=self.scheduler,
+            brokers=self.brokers,
+            kv_config=state.kv_config,
+            on_missing_topic=callbacks.on_missing_topic,
         )
-        for broker in self.brokers:
-            broker.topics.on_change = partial(self.name_server.topic_registered, broker)
-            broker.topics.on_delete = partial(self.name_server.topic_deleted, broker)
-            broker.peer = self.broker
-            broker.read_queues = self.name_server.read_queues
+        for config, left in _with_state(brokers, state.brokers):
+            broker = Broker(
+                config=config,
+                emulation=self.emulation,
+                scheduler=self.scheduler,
+                random_streams=self.random_streams,
+                gate=self.gate,
+                name_server=self.name_server,
+                deliveries=self.deliveries,
+                on_configured=callbacks.on_configured,
+                state=left,
+            )
+            self.brokers.append(broker)
         self._replicas = [
             Replica(master, slave)
             for slave in self.brokers
             if slave.broker_id != MASTER_ID and (master := self.broker(slave.name)) is not None
         ]
         self._direct = DirectChannel()
-        self.excusing: list[Callable[[int], None]] = []
-        """Callbacks of other components that expire clients; called with the `ms` of `excuse_clients`."""
-        self.leaving: list[Callable[[Broker], None]] = []
+        self.lease_listeners: list[Callable[[int], None]] = []
+        """Callbacks of other components that expire clients; called with the `ms` of `extend_client_leases`."""
+        self.stopped_listeners: list[Callable[[Broker], None]] = []
         """Callbacks invoked with each broker that stops."""
 
     def state(self, extras: Mapping[str, Mapping[str, str]] | None = None) -> EngineState:
@@ -125,14 +152,14 @@ class Engine:
         for broker in self.brokers:
             broker.pop_buffer.drain()  # of all brokers first: slaves replicate what their master stores here
         return EngineState(
-            self.scheduler.now_ms,
-            self.chance.seed,
-            self.chance.states(),
-            self.emulation,
-            self.name_server.config,
-            self.name_server.values,
-            [broker.state() for broker in self.brokers],
-            {name: dict(held) for name, held in (extras or {}).items()},
+            now_ms=self.scheduler.now_ms,
+            seed=self.random_streams.seed,
+            streams=self.random_streams.states(),
+            emulation=self.emulation,
+            namesrv=self.name_server.config,
+            kv_config=self.name_server.kv_config,
+            brokers=[broker.state() for broker in self.brokers],
+            extras={name: dict(held) for name, held in (extras or {}).items()},
         )
 
     def broker(self, name: str, broker_id: int = 0) -> Broker | None:
@@ -156,30 +183,30 @@ class Engine:
             broker.restart()
             self._started(broker)
 
-    def stop(self, broker: Broker, *, kill: bool = False, over: Callable[[], None] = lambda: None) -> None:
+    def stop(self, broker: Broker, *, kill: bool = False, on_stopped: Callable[[], None] = lambda: None) -> None:
         """Stop a broker until `start()`: gracefully, or as a crash with `kill=True`. A no-op if it is stopped.
 
         With `enableShutdownGracefully` a graceful stop lasts `shutdownWaitTimeSeconds`: the name server unregisters the
-        broker first, and the broker sends GO_AWAY meanwhile. `over` is called once the broker is stopped.
+        broker first, and the broker sends GO_AWAY meanwhile. `on_stopped` is called once the broker is stopped.
         """
         if not broker.running or kill or not broker.config.enable_shutdown_gracefully:
-            self._down(broker, kill, over)
-        elif not broker.request_pools.leaving:
-            broker.request_pools.leave()
-            self.name_server.unregistered(broker)
+            self._down(broker, kill, on_stopped)
+        elif not broker.request_pools.shutting_down:
+            broker.request_pools.begin_shutdown()
+            self.name_server.unregister(broker)
             wait_ms = broker.config.shutdown_wait_time_seconds * 1000
-            broker.lifetime.call_later(wait_ms, lambda: self._down(broker, kill, over), "shutdown", broker.name)
+            broker.lifetime.call_later(wait_ms, lambda: self._down(broker, kill, on_stopped), "shutdown", broker.name)
 
-    def _down(self, broker: Broker, kill: bool, over: Callable[[], None]) -> None:
+    def _down(self, broker: Broker, kill: bool, on_stopped: Callable[[], None]) -> None:
         if broker.running:
             broker.stop(kill=kill)
-            self.name_server.unregistered(broker)
+            self.name_server.unregister(broker)
             for replica in self._replicas:
                 if broker in (replica.master, replica.slave):
                     replica.disconnect()
-            for left in self.leaving:
-                left(broker)
-        over()
+            for broker_stopped in self.stopped_listeners:
+                broker_stopped(broker)
+        on_stopped()
 
     def start(self, broker: Broker) -> None:
         """Start a stopped broker with its stored data. A no-op if it runs."""
@@ -188,24 +215,24 @@ class Engine:
             self._started(broker)
 
     def _started(self, broker: Broker) -> None:
-        self.name_server.registered(broker)
+        self.name_server.register(broker)
         for replica in self._replicas:
             if replica.slave is broker:
                 replica.slave_started()
             if broker in (replica.master, replica.slave):
                 replica.connect()
 
-    def excuse_clients(self, ms: int) -> None:
+    def extend_client_leases(self, ms: int) -> None:
         """Extend client leases by `ms` (>= 0) before a clock jump, because clients follow the wall clock.
 
         Clients keep registrations and queue locks alive by renewing them, which is impossible during a jump: neither
         expires because of it. Everything else that is due within the jump happens.
         """
         for broker in self.brokers:
-            broker.clients.excuse(ms)
-            broker.locks.excuse(ms, broker.clients.is_consumer)
-        for excuse in self.excusing:
-            excuse(ms)
+            broker.clients.extend_leases(ms)
+            broker.locks.extend_leases(ms, broker.clients.is_consumer)
+        for extend_leases in self.lease_listeners:
+            extend_leases(ms)
 
     def submit(self, node: Node, operation: Operation, channel: Channel | None = None) -> DirectCall:
         """Submit an operation that may be parked; read `outcome` of the returned call later."""
@@ -213,7 +240,7 @@ class Engine:
         self.gate.submit(node, call, operation)
         return call
 
-    def ask(self, node: Node, operation: Operation, channel: Channel | None = None) -> Result:
+    def execute(self, node: Node, operation: Operation, channel: Channel | None = None) -> Result:
         """Submit an operation that completes at once and return its result. Raises EngineError if it is refused."""
         outcome = self.submit(node, operation, channel).outcome
         if isinstance(outcome, EngineError):

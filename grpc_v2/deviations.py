@@ -9,7 +9,7 @@ DEVIATIONS = (
     Deviation(
         "ReceiveMessage before the client's settings",
         "INTERNAL_SERVER_ERROR, a NullPointerException (a race that fast clients lose)",
-        "served; order and attempts follow from the group that the request names",
+        "served; the group of the request decides on order and delivery attempts",
     ),
     Deviation(
         "ChangeInvisibleDuration and ForwardMessageToDeadLetterQueue of a client without a telemetry stream",
@@ -17,54 +17,55 @@ DEVIATIONS = (
         "served",
     ),
     Deviation(
-        "receipt handle in the answer of ChangeInvisibleDuration",
-        "ten fields: a stray 0 before the commit log offset, so that forwarding the message to the dead letter queue"
-        " takes the first message of the log instead; the start offset is that of the batch, so that acknowledging any"
-        " but its first message by this handle is lost and the message comes back",
-        "nine fields with the right commit log offset, and the message's own offset as start",
+        "receipt handle in the response of ChangeInvisibleDuration",
+        "ten fields: a stray 0 precedes the commit log offset, so forwarding the message to the dead letter queue"
+        " takes the first message of the log instead. The start offset is that of the batch, so the handle"
+        " acknowledges only its first message; an acknowledgement of a later one is lost, and the message is"
+        " redelivered",
+        "nine fields with the right commit log offset and the message's own offset as the start offset",
     ),
     Deviation(
         "QueryRoute after a topic was created or deleted",
-        "the old answer for up to 20 s, from a cache",
-        "the new answer at once",
+        "the old route for up to 20 s, from a cache",
+        "the new route at once",
     ),
     Deviation(
-        "settings, answered while the client does not listen yet",
-        "one answer for each settings command",
-        "one at once, and for the first command of a stream more of them later (settingsPushAgainMillis)",
+        "response to settings that arrives before the client listens",
+        "one response to each settings command",
+        "one at once; for the first command of a stream further ones follow (settingsPushAgainMillis)",
     ),
     Deviation(
-        "end of a long poll that finds nothing",
-        "20 to 50 ms before its time",
-        "exactly at its time; pollEndsBeforeDeadlineMillis before the deadline if that comes first",
+        "end of a long poll without messages",
+        "20 to 50 ms before its timeout",
+        "exactly at its timeout, or pollEndsBeforeDeadlineMillis before the client's deadline if that is earlier",
     ),
     Deviation(
-        "a client that sends no heartbeat",
-        "its settings vanish after 124 to 135 s",
-        "they stay while its telemetry stream is open, and 130 s longer",
+        "a client that stops sending heartbeats",
+        "its settings expire after 124 to 135 s",
+        "they expire 130 s after its telemetry stream has closed",
     ),
     Deviation(
         "NotifyClientTermination of a client that named several groups in heartbeats",
-        "it leaves the group of the request, the others after 120 s",
-        "it leaves them all",
+        "it leaves the group of the request at once, and the others after 120 s",
+        "it leaves all of them at once",
     ),
     Deviation(
         "several brokers",
         "a LOCAL proxy has one broker",
-        "each request goes to the broker that its queue or receipt handle names; unknown names mean the first broker,"
-        " and for a receive all of them",
+        "each request goes to the broker that its queue or receipt handle names; with an unknown name it goes to"
+        " the first broker, a receive to all of them",
     ),
     Deviation(
-        "a broker whose slave runs alone, behind the proxy of a cluster",
-        "receives that name it go to the slave, which cannot remember what it gives: it comes again every five seconds,"
-        " and cannot be acknowledged; QueryAssignment is INTERNAL_SERVER_ERROR, a NullPointerException, for all topics"
-        " that it has",
-        "it has queues in routes, as upstream; receives go to the other brokers and assignments leave it out until its"
-        " master is back",
+        "a broker whose slave runs without its master, behind a CLUSTER proxy",
+        "receives that name it go to the slave, which cannot store check points: its messages are redelivered every"
+        " five seconds and cannot be acknowledged. QueryAssignment returns INTERNAL_SERVER_ERROR, a"
+        " NullPointerException, for all its topics",
+        "its queues are in routes, as in upstream; until its master has restarted, receives go to the other brokers"
+        " and assignments leave it out",
     ),
     Deviation(
-        "request with more than 100,000 fields, those of its inner messages included",
-        "served up to the limit of its length",
+        "request with more than 100,000 fields, including those of nested messages",
+        "served, limited only by its length",
         "gRPC status UNKNOWN, as for bytes that are not protobuf",
     ),
     Deviation(

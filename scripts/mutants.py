@@ -87,15 +87,23 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="mutants", description="Try mutants and report those that no test kills")
-    parser.add_argument("where", nargs="*", metavar="ROOM or FILE", help="rooms, folders or files (default: all rooms)")
-    parser.add_argument("--seed", type=int, default=1, help="the choice of mutants (default: 1)")
-    parser.add_argument("--number", type=int, default=380, help="how many mutants (default: 380)")
-    parser.add_argument("--minutes", type=float, default=60.0, help="start no trial after that time (default: 60)")
-    parser.add_argument("--workers", type=int, default=1, help="processes that try mutants (default: 1)")
-    parser.add_argument("--test-seconds", type=float, default=40.0, help="processor time of one trial (default: 40)")
-    parser.add_argument("--tests", action="append", metavar="FILE", help="test files or folders (default: all)")
-    parser.add_argument("--measure", action="store_true", help="measure all tests again, not only those that changed")
-    parser.add_argument("--again", action="store_true", help="try mutants that survived before once more")
+    parser.add_argument(
+        "where", nargs="*", metavar="ROOM or FILE", help="mutate these rooms, folders or files (default: all rooms)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed the choice of mutants (default 1)")
+    parser.add_argument("--number", type=int, default=380, help="try this number of mutants (default 380)")
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="start no trial after this number of minutes (default 60)"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="try mutants in this number of processes (default 1)")
+    parser.add_argument(
+        "--test-seconds", type=float, default=40.0, help="limit a trial to this processor time in seconds (default 40)"
+    )
+    parser.add_argument(
+        "--tests", action="append", metavar="FILE", help="use only these test files or folders (default: all)"
+    )
+    parser.add_argument("--measure", action="store_true", help="measure all tests again, not only changed ones")
+    parser.add_argument("--again", action="store_true", help="try mutants that survived earlier runs again")
     parser.add_argument("--sample", action="store_true", help="try only the fixed sample of tests/mutants/sample.toml")
     parser.add_argument("--record", action="store_true", help="write tests/mutants/record.json")
     return parser.parse_args(words)

@@ -1,4 +1,7 @@
-"""Regenerates the generated pages of docs/: `python scripts/pages.py`."""
+"""Regenerates the generated pages of docs/ and the table of rooms in ARCHITECTURE.md: `python scripts/pages.py`.
+
+The full lists of behaviors are not committed; `scripts/website.py` builds them into the documentation site.
+"""
 
 import subprocess
 import sys
@@ -6,14 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import config_page
-from rocketmq_testkit.conformance import behaviour_page, unserved, version_page
-from rocketmq_testkit.conformance.truth import Truth
+import floors
+from rocketmq_testkit.conformance.outcomes import not_compared
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
+from rocketmq_testkit.conformance.pages import behavior_page
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES: Mapping[str, str] = {
-    "request-codes.md": "rocketmq_testkit.remoting.coverage",
-    "rpcs.md": "rocketmq_testkit.grpc_v2.coverage",
-    "control-api.md": "rocketmq_testkit.fixtures.control.page",
+    "request-codes.md": "rocketmq_testkit.remoting.request_code_page",
+    "rpcs.md": "rocketmq_testkit.grpc_v2.rpc_page",
+    "control-api.md": "rocketmq_testkit.fixtures.control.reference_page",
     "spark-options.md": "pyspark_rocketmq.options_page",
 }
 """Pages that a module prints; the other pages are made here."""
@@ -23,15 +28,14 @@ def main() -> int:
     """Write all pages."""
     docs = ROOT / "docs"
     (docs / "config-keys.md").write_text(config_page.page())
-    truth = Truth()
-    for version in version_page.versions(truth):
-        (docs / f"differences-{version}.md").write_text(version_page.page(version, truth))
     for name, module in MODULES.items():
         printed = subprocess.run([sys.executable, "-m", module], cwd=ROOT / "scripts", capture_output=True, check=True)
         (docs / name).write_bytes(printed.stdout)
-    (docs / "behaviour.md").write_text(behaviour_page.page(truth, test_files()))
+    (docs / behavior_page.NAME).write_text(behavior_page.index(RecordedOutcomes()))
     conformance = docs / "conformance.md"
-    conformance.write_text(with_table(conformance.read_text(), list(unserved.rows())))
+    conformance.write_text(with_table(conformance.read_text(), list(not_compared.rows())))
+    architecture = ROOT / "ARCHITECTURE.md"
+    architecture.write_text(with_table(architecture.read_text(), floors.table()))
     return 0
 
 

@@ -63,7 +63,7 @@ def unexpected_outcomes(file: Path) -> Iterator[str]:
             yield f"REPEATED {outcome['id']}: {' | '.join(outcome['earlier'])}"
         if not outcome["expected"]:
             yield f"{outcome['verdict'].upper()} {outcome['id']}: {outcome['reason']}".rstrip(": ")
-            for what, seen in (("recorded", outcome.get("truth", {}).get("seen")), ("seen", outcome.get("seen"))):
+            for what, seen in (("recorded", outcome.get("recorded", {}).get("seen")), ("seen", outcome.get("seen"))):
                 if seen is not None:
                     yield f"    {what}: {json.dumps(seen, ensure_ascii=False)}"
 

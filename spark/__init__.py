@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from .source import RocketMQDataSource as DefaultSource
+    from .sql.source import RocketMQDataSource as DefaultSource
 
 __all__ = ["DefaultSource", "register"]
 
@@ -19,7 +19,7 @@ def register(spark: "SparkSession") -> None:
     """Register `format("rocketmq")` in a session that has not found it automatically."""
     import sys
 
-    from .registered import data_source
+    from .sql.registered import data_source
 
     spark.dataSource.register(data_source(sys.executable))
 
@@ -27,6 +27,6 @@ def register(spark: "SparkSession") -> None:
 def __getattr__(name: str) -> Any:
     if name != "DefaultSource":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .source import RocketMQDataSource
+    from .sql.source import RocketMQDataSource
 
     return RocketMQDataSource

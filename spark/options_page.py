@@ -5,18 +5,18 @@
 
 from collections.abc import Iterable
 
-from .messages import COLUMNS as WRITTEN
-from .messages import IGNORED
-from .option import REQUIRED, Declared, declared_in
-from .options import ConnectionOptions, SinkOptions, SourceOptions
-from .schema import MESSAGE, METADATA, Column
+from .options.option import REQUIRED, Declared, declared_in
+from .options.options import ConnectionOptions, SinkOptions, SourceOptions
+from .options.schema import MESSAGE, METADATA, Column
+from .writing.messages import COLUMNS as WRITTEN
+from .writing.messages import IGNORED
 
 _HEAD = (
-    "This page is generated from the code. Names are the same in any case. An option that is unknown, or "
-    "that means nothing for a read, write, batch or stream, is an error that names the nearest one."
+    "This page is generated from the code. Option names are case-insensitive. An unknown option, or one that"
+    " does not apply to a read, write, batch or stream, is an error that names the nearest option."
 )
-_OPTIONS_HEAD = "| option | default | must be | meaning |\n|---|---|---|---|"
-_COLUMNS_HEAD = "| column | type | what it is |\n|---|---|---|"
+_OPTIONS_HEAD = "| option | default | allowed | meaning |\n|---|---|---|---|"
+_COLUMNS_HEAD = "| column | type | meaning |\n|---|---|---|"
 
 
 def page() -> str:
@@ -27,7 +27,7 @@ def page() -> str:
             [
                 '# Options of `format("rocketmq")`',
                 _HEAD,
-                "## Connections, of reads and writes",
+                "## Connections of reads and writes",
                 _options(each for _, each in declared_in(ConnectionOptions)),
                 "## Reads",
                 _options(each for name, each in declared_in(SourceOptions) if name not in shared),
@@ -35,7 +35,8 @@ def page() -> str:
                 _options(each for name, each in declared_in(SinkOptions) if name not in shared),
                 "## Columns of a read",
                 _columns(MESSAGE),
-                "With `includeMetadata=true`, or in a schema of one's own, which may pick any columns in any order:",
+                "Further columns with `includeMetadata=true`, or with a schema of your own, which may have any columns "
+                "in any order:",
                 _columns(METADATA),
                 "## Columns of a write",
                 _written(),
@@ -75,10 +76,10 @@ def _written() -> str:
 def _ignored() -> str:
     names = ", ".join(f"`{column.name}`" for column in (*MESSAGE, *METADATA) if column.name in IGNORED)
     return (
-        "A frame that was read can be written as it is. `messageGroup` is another name of `shardingKey`. `brokerName` "
-        "says on which broker `queueId` is; without it, or where the topic has no queue on that broker, `queueId` "
-        f"counts the queues of all brokers. A write ignores {names}: the broker assigns them anew. Of `properties` it "
-        "leaves out those that steer the broker, such as ids, delays and transactions."
+        "A DataFrame that was read can be written unchanged. `messageGroup` is another name of `shardingKey`. "
+        "`brokerName` is the broker of `queueId`. Without it, or if the topic has no queue on that broker, `queueId` "
+        f"counts the queues of all brokers. A write ignores {names}, because the broker assigns them. It leaves out "
+        "`properties` that control the broker, such as ids, delays and transactions."
     )
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from . import class_archive, register, worker_python
+from . import register
+from .session import class_archive, worker_python
 
 if TYPE_CHECKING:  # a session alone must not wait until an emulator is loaded
     from pyspark.sql.streaming.query import StreamingQuery

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from bug_reports import pytest_configure, pytest_runtest_teardown, pytest_sessionfinish  # noqa: F401 - hooks
-from rocketmq_testkit.emulator.client_versions import version_number
+from rocketmq_testkit.emulator.client.client_versions import version_number
 
 if TYPE_CHECKING:
     from real_broker import RealBroker
@@ -63,7 +63,7 @@ class Apache:
             self._apache = self._shared.enter_context(real_broker(self._target, {}))
         view = RealBroker(self._apache)
         yield view
-        if view.is_used_up or not self._apache.alive:
+        if view.needs_restart or not self._apache.alive:
             self.close()
         else:
             view.forget()

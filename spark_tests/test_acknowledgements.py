@@ -12,15 +12,15 @@ from many_messages import fill
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark_rocketmq.errors import ClusterError
-from pyspark_rocketmq.messages import BATCH_ID, PARTITION_ID, QUERY_ID, SEQ
-from pyspark_rocketmq.options import sink_options
+from pyspark_rocketmq.options.options import sink_options
 from pyspark_rocketmq.testing import SparkRocketMQ
-from pyspark_rocketmq.transactional_writer import TaskHalves, TransactionalStreamWriter
+from pyspark_rocketmq.writing.messages import BATCH_ID, PARTITION_ID, QUERY_ID, SEQ
+from pyspark_rocketmq.writing.transactional_writer import TaskHalves, TransactionalStreamWriter
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.messages import Message
-from rocketmq_testkit.fixtures.views import Topic
+from rocketmq_testkit.fixtures.inspect.messages import Message
+from rocketmq_testkit.fixtures.views.topic import Topic
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 MESSAGES = 60
 WINDOW = 16
@@ -32,17 +32,17 @@ NOT_REFUSED = {"brokerFastFailureEnable": False}
 FROZEN = pytest.mark.rocketmq(time="frozen", config=NOT_REFUSED)
 
 
-def keep(emulator: Emulator, pools: str) -> None:
+def hold_requests(emulator: Emulator, pools: str) -> None:
     """Make the broker hold requests for these times (`send=500`); an empty string holds none."""
     with RemotingClient(emulator.broker) as client:
-        answer = client.request(RequestCode.UPDATE_BROKER_CONFIG, {}, f"requestTimes={pools}\n".encode())
-    assert answer.code == 0, answer.remark
+        response = client.request(RequestCode.UPDATE_BROKER_CONFIG, {}, f"requestTimes={pools}\n".encode())
+    assert response.code == 0, response.remark
 
 
-def let_go(emulator: Emulator) -> None:
+def execute_held_requests(emulator: Emulator) -> None:
     """Execute the held requests, whose clients have gone, and hold no later ones."""
     emulator.clock.advance("5m")
-    keep(emulator, "")
+    hold_requests(emulator, "")
 
 
 def copying(spark_rocketmq: SparkRocketMQ) -> tuple[list[bytes], DataFrame, Topic]:
@@ -63,18 +63,18 @@ def place(message: Message) -> tuple[str, ...]:
 @FROZEN
 @pytest.mark.recovery
 @pytest.mark.parametrize("size", [1, 8])
-def test_messages_whose_acknowledgements_are_lost_are_all_there(spark_rocketmq: SparkRocketMQ, size: int) -> None:
+def test_after_lost_acknowledgements_the_next_run_resends_the_batch(spark_rocketmq: SparkRocketMQ, size: int) -> None:
     """After lost acknowledgements the query fails, and its next run resends the batch; properties mark the copies."""
     emulator = spark_rocketmq.emulator
     bodies, stream, target = copying(spark_rocketmq)
     writer = stream.writeStream.format("rocketmq").options(
         **spark_rocketmq.options(topic="copies", sendBatchSize=size, sendWindow=WINDOW)
     )
-    keep(emulator, "send=500")
+    hold_requests(emulator, "send=500")
 
     with pytest.raises(StreamingQueryException, match=r"of topic copies on broker-a did not acknowledge .*, 3 times"):
         spark_rocketmq.finish(writer.options(**IMPATIENT))
-    let_go(emulator)
+    execute_held_requests(emulator)
     before = len(target.messages)
     spark_rocketmq.finish(writer.options(**PATIENT))
 
@@ -90,7 +90,7 @@ def test_messages_whose_acknowledgements_are_lost_are_all_there(spark_rocketmq: 
 
 @FROZEN
 @pytest.mark.recovery
-def test_half_messages_whose_acknowledgements_are_lost_are_never_seen(spark_rocketmq: SparkRocketMQ) -> None:
+def test_half_messages_with_lost_acknowledgements_are_never_committed(spark_rocketmq: SparkRocketMQ) -> None:
     """After lost acknowledgements the query fails; its next run stores other half messages and commits only those."""
     emulator = spark_rocketmq.emulator
     bodies, stream, target = copying(spark_rocketmq)
@@ -99,11 +99,11 @@ def test_half_messages_whose_acknowledgements_are_lost_are_never_seen(spark_rock
         topic="copies", deliveryGuarantee="transactional", txnLogPath=log, sendWindow=WINDOW
     )
     writer = stream.writeStream.format("rocketmq").options(**options)
-    keep(emulator, "send=500")
+    hold_requests(emulator, "send=500")
 
     with pytest.raises(StreamingQueryException, match=r"of topic copies on broker-a did not acknowledge a message"):
         spark_rocketmq.finish(writer.options(**IMPATIENT))
-    let_go(emulator)
+    execute_held_requests(emulator)
     halves = len(emulator.messages("RMQ_SYS_TRANS_HALF_TOPIC"))
     before = target.messages
     spark_rocketmq.finish(writer.options(**PATIENT))
@@ -115,7 +115,7 @@ def test_half_messages_whose_acknowledgements_are_lost_are_never_seen(spark_rock
 
 @FROZEN
 @pytest.mark.recovery
-def test_commits_whose_acknowledgements_are_lost_lose_nothing(rocketmq: Emulator, tmp_path: Path) -> None:
+def test_commits_with_lost_acknowledgements_are_repeated_without_loss(rocketmq: Emulator, tmp_path: Path) -> None:
     """After lost acknowledgements of commits the next run commits again: no message is lost, and some arrive twice.
 
     This is the duplicate that a transactional write can leave behind.
@@ -129,12 +129,12 @@ def test_commits_whose_acknowledgements_are_lost_lose_nothing(rocketmq: Emulator
 
     bodies = [b"%d" % at for at in range(10)]
     task = writer(30_000).store("q", 0, iter([pa.RecordBatch.from_pydict({"body": bodies})]))
-    keep(rocketmq, "transaction=500")
+    hold_requests(rocketmq, "transaction=500")
 
     with pytest.raises(ClusterError, match="broker broker-a did not end transactions: no answer in time"):
         writer(200).commit([task], 0)
     writer(30_000).abort([task], 0)
-    let_go(rocketmq)
+    execute_held_requests(rocketmq)
     after_a_while = Counter(message.body for message in target.messages)
     writer(30_000).commit([TaskHalves("q")], 0)
 
@@ -144,7 +144,7 @@ def test_commits_whose_acknowledgements_are_lost_lose_nothing(rocketmq: Emulator
 
 
 @pytest.mark.rocketmq(config={"flushDiskType": "SYNC_FLUSH", "syncFlushTimeout": 0})
-def test_a_disk_that_is_late_is_an_acknowledgement(spark_rocketmq: SparkRocketMQ) -> None:
+def test_a_flush_disk_timeout_counts_as_an_acknowledgement(spark_rocketmq: SparkRocketMQ) -> None:
     """A FLUSH_DISK_TIMEOUT response means that the message is stored, so it is not sent again."""
     target = spark_rocketmq.emulator.topic("orders", queues=2)
     rows = spark_rocketmq.spark.range(0, 100, 1, 2).selectExpr("cast(id as string) as body")

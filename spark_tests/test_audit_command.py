@@ -25,7 +25,7 @@ def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=600, check=False)
 
 
-def test_the_command_tells_writes_and_judges(tmp_path: Path, rocketmq: Emulator) -> None:
+def test_an_audit_writes_page_sums_and_findings_and_returns_an_exit_code(tmp_path: Path, rocketmq: Emulator) -> None:
     """An audit of a journal file and a running emulator writes a page, sums and findings, and returns an exit code."""
     (tmp_path / "journal.jsonl").write_text(JOURNAL)
     rocketmq.topic("teas").send(b"tea")
@@ -56,18 +56,17 @@ def test_the_command_tells_writes_and_judges(tmp_path: Path, rocketmq: Emulator)
     assert not list(tmp_path.glob("rocketmq-audit-*"))
 
 
-def test_what_counts_as_a_failure_is_told(tmp_path: Path) -> None:
+def test_fail_on_decides_which_verdicts_fail_the_audit(tmp_path: Path) -> None:
     """With other verdicts in --fail-on the same journal is sound."""
     (tmp_path / "journal.jsonl").write_text(JOURNAL)
     done = run(tmp_path / "journal.jsonl", "--fail-on", "lost,unexpected")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (
         SOUND,
-        "4 events, 1 messages for groups: nothing is wrong",
+        "4 events, 1 messages for groups: no problems",
     )
 
 
-def test_the_page_tells_every_option_verdict_and_event() -> None:
-    """The page docs/audit.md names every option, verdict, event and column."""
+def test_the_audit_page_names_every_option_verdict_event_and_column() -> None:
     page = (Path(__file__).parents[1] / "docs" / "audit.md").read_text()
     options = {word for action in parser()._actions for word in action.option_strings if word.startswith("--")}
     names = {f"`{option}" for option in options - {"--help"}}
@@ -90,10 +89,10 @@ def test_the_page_tells_every_option_verdict_and_event() -> None:
         ([], "JOURNAL: missing; the command needs it; use rocketmq-audit JOURNAL"),
     ],
 )
-def test_what_cannot_be_used_is_one_sentence(
+def test_unusable_arguments_end_the_command_with_one_sentence(
     words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And code 2, before Spark is started."""
+    """The exit code is 2, before Spark is started."""
     assert main(words) == UNUSABLE
     said = capsys.readouterr().err
     assert problem in said

@@ -101,7 +101,7 @@ def written(path: Path, events: Iterable[Event]) -> Path:
     seed=st.integers(0, 2**32),
     rules=st.builds(Rules, st.integers(0, 6), st.integers(0, 2), st.none() | st.integers(0, 12_000)),
 )
-def test_both_audits_say_the_same(
+def test_spark_and_memory_audits_return_the_same_facts_and_verdicts(
     session: SparkSession, tmp_path_factory: pytest.TempPathFactory, seed: int, rules: Rules
 ) -> None:
     """For any journal, Spark counts the same facts and returns the same verdicts as the audit in memory."""
@@ -141,7 +141,7 @@ def rows_of(events: Sequence[Event]) -> list[dict[str, Any]]:
     return [{name: getattr(event, field) for name, (field, _) in COLUMNS.items()} for event in events]
 
 
-def test_journals_of_several_forms_are_one(session: SparkSession, tmp_path: Path) -> None:
+def test_journals_of_several_formats_are_audited_as_one(session: SparkSession, tmp_path: Path) -> None:
     """JSON Lines, compressed JSON Lines, Parquet with other column types, and a folder are audited as one journal."""
     written(tmp_path / "first.jsonl", JOURNAL[:4])
     (tmp_path / "deep").mkdir()
@@ -164,7 +164,7 @@ def test_journals_of_several_forms_are_one(session: SparkSession, tmp_path: Path
     }
 
 
-def test_the_sums_and_the_page_say_what_was_found(session: SparkSession, tmp_path: Path) -> None:
+def test_sums_and_page_show_topics_groups_keys_and_findings(session: SparkSession, tmp_path: Path) -> None:
     """The sums list topics, groups and the worst keys; the page is self-contained, with SVG plots."""
     with audit_journals(session, [written(tmp_path / "journal.jsonl", JOURNAL)]) as audit:
         found = summarise(audit, FAILURES)
@@ -197,7 +197,7 @@ def test_the_sums_and_the_page_say_what_was_found(session: SparkSession, tmp_pat
         assert outside not in text
 
 
-def test_a_line_that_is_no_event_stops_the_audit_or_is_counted(session: SparkSession, tmp_path: Path) -> None:
+def test_a_malformed_line_stops_the_audit_or_is_skipped_and_counted(session: SparkSession, tmp_path: Path) -> None:
     """A malformed line raises an error that names file, reason and line; with `skip_malformed` the rest is audited."""
     path = written(tmp_path / "journal.jsonl", JOURNAL)
     with path.open("a") as file:
@@ -225,7 +225,7 @@ def test_a_line_that_is_no_event_stops_the_audit_or_is_counted(session: SparkSes
         ({"ts_us": 1, "event": "acked", "topic": "t", "msgId": "m", "group": "g", "seq": -1}, "seq is out of range"),
     ],
 )
-def test_what_is_wrong_with_a_line_is_said(
+def test_a_malformed_line_is_reported_in_the_words_of_the_audit_in_memory(
     session: SparkSession, tmp_path: Path, line: dict[str, Any], problem: str
 ) -> None:
     """A malformed line is reported in the same words as by the audit in memory."""
@@ -235,7 +235,7 @@ def test_what_is_wrong_with_a_line_is_said(
         pass
 
 
-def test_wrong_files_are_refused_by_name(session: SparkSession, tmp_path: Path) -> None:
+def test_unusable_journal_files_are_refused_by_name(session: SparkSession, tmp_path: Path) -> None:
     """A missing file, unknown format, empty folder, wrong column type or partly numbered run is rejected."""
     session.createDataFrame([("soon",)], "ts_us string").write.parquet(str(tmp_path / "x.parquet"))
     half = [JOURNAL[0], Event(1, Kind.STORED, "orders", "m", seq=4)]

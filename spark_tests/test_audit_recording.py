@@ -7,33 +7,33 @@ from typing import Any
 import pytest
 from pyspark_rocketmq.audit import Event, JournalError, Kind, audit_events, events_of
 from pyspark_rocketmq.audit.recording import read_emulator
-from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.gate.raw_request import RawRequest
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
+from rocketmq_testkit.emulator.operations.consume import (
     AckMessage,
     BatchAck,
     BatchAckMessage,
     ChangeInvisibleTime,
-    ConsumerData,
-    EndTransaction,
-    Heartbeat,
-    Operation,
     PopMessage,
     PopResult,
     PullMessage,
     PullResult,
+    bit_set,
+)
+from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import (
+    EndTransaction,
     RecallMessage,
     SendMessage,
     SendMessageBack,
     SendResult,
-    SubscriptionData,
-    UpdateConsumerOffset,
-    bit_set,
 )
-from rocketmq_testkit.emulator.raw_request import RawRequest
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.host import Host
+from rocketmq_testkit.fixtures.host.host import Host
 
 pytestmark = pytest.mark.rocketmq(time="frozen", topics=["orders:NORMAL:1"])
 INVISIBLE_MS = 10_000
@@ -47,7 +47,7 @@ class Clients:
 
     def ask(self, operation: Operation) -> Any:
         """Return the broker's result."""
-        return self._emulator.run_in_loop(lambda host: host.engine.ask(host.engine.brokers[0], operation))
+        return self._emulator.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], operation))
 
     def pop(self, topic: str = "orders", group: str = "shop", **more: Any) -> dict[int, str]:
         """Pop; returns the receipt handles by queue offset."""
@@ -90,7 +90,7 @@ def verdicts(emulator: Emulator) -> dict[str, set[str]]:
     return {str(each.key): set(each.verdicts) for each in audit_events(told(emulator)).accounts}
 
 
-def test_a_message_that_is_popped_fails_and_comes_again_is_recovered(rocketmq: Emulator, clients: Clients) -> None:
+def test_a_popped_and_redelivered_message_is_recovered(rocketmq: Emulator, clients: Clients) -> None:
     """A message that is popped, redelivered by the retry topic and acknowledged keeps its identity: it is recovered."""
     sent = rocketmq.topic("orders").send(b"tea", tag="tea", keys=["k"], message_group="table")
     clients.pop()
@@ -106,7 +106,9 @@ def test_a_message_that_is_popped_fails_and_comes_again_is_recovered(rocketmq: E
     assert (delivered.invisible_ms, delivered.tags, delivered.keys) == (INVISIBLE_MS, "tea", "k")
 
 
-def test_many_messages_are_acknowledged_at_once_and_hidden_one_by_one(rocketmq: Emulator, clients: Clients) -> None:
+def test_batch_acknowledgements_and_changed_invisible_durations_are_recorded(
+    rocketmq: Emulator, clients: Clients
+) -> None:
     """A batch acknowledgement names its messages by bits, and a changed invisible duration is recorded."""
     ids = [rocketmq.topic("orders").send(b"tea", keys=[f"k{number}"]).message_id for number in range(3)]
     handles = clients.pop()
@@ -118,7 +120,7 @@ def test_many_messages_are_acknowledged_at_once_and_hidden_one_by_one(rocketmq: 
     assert verdicts(rocketmq) == {"k0": set(), "k1": {"pending"}, "k2": set()}
 
 
-def test_a_committed_offset_acknowledges_what_was_pulled_but_not_what_was_sent_back(
+def test_a_committed_offset_acknowledges_pulled_messages_except_sent_back_ones(
     rocketmq: Emulator, clients: Clients
 ) -> None:
     """A message that was sent back is redelivered from the retry topic, or finally becomes a dead letter."""
@@ -132,8 +134,8 @@ def test_a_committed_offset_acknowledges_what_was_pulled_but_not_what_was_sent_b
     clients.pull(0, "%RETRY%shop")
     clients.ask(UpdateConsumerOffset("shop", "%RETRY%shop", 0, 1))
 
-    lives = {str(number): kinds(rocketmq, each.message_id) for number, each in enumerate(sent)}
-    assert lives == {
+    events_by_account = {str(number): kinds(rocketmq, each.message_id) for number, each in enumerate(sent)}
+    assert events_by_account == {
         "0": ["stored", "delivered", "acked"],
         "1": ["stored", "delivered", "nacked", "revived", "delivered", "acked"],
         "2": ["stored", "delivered", "nacked", "deadlettered", "stored"],
@@ -142,7 +144,7 @@ def test_a_committed_offset_acknowledges_what_was_pulled_but_not_what_was_sent_b
     assert verdicts(rocketmq) == {"k0": set(), "k1": {"recovered"}, "k2": {"dead"}, "k3": set()}
 
 
-def test_transactions_are_told_by_what_became_of_them(rocketmq: Emulator, clients: Clients) -> None:
+def test_only_committed_transactions_must_reach_a_group(rocketmq: Emulator, clients: Clients) -> None:
     """Committed messages must reach a group; rolled back and open ones need not."""
     rocketmq.topic("paid", type="TRANSACTION", queues=1)
     clients.pop("paid")
@@ -156,11 +158,11 @@ def test_transactions_are_told_by_what_became_of_them(rocketmq: Emulator, client
             EndTransaction("till", half.queue_offset, half.physical_offset, state, False, str(half.transaction_id))
         )
 
-    lives: dict[str, list[str]] = {key: [] for key in ("k0", "k1", "k2")}
+    events_by_account: dict[str, list[str]] = {key: [] for key in ("k0", "k1", "k2")}
     for event in told(rocketmq):
         if event.keys:
-            lives[event.keys].append(str(event.kind))
-    assert lives == {
+            events_by_account[event.keys].append(str(event.kind))
+    assert events_by_account == {
         "k0": ["txnPrepared", "txnCommitted"],
         "k1": ["txnPrepared", "txnRolledBack"],
         "k2": ["txnPrepared"],
@@ -169,7 +171,7 @@ def test_transactions_are_told_by_what_became_of_them(rocketmq: Emulator, client
 
 
 @pytest.mark.rocketmq(time="frozen", topics=["orders:NORMAL:1"], config={"recallMessageEnable": True})
-def test_delayed_messages_are_owed_from_their_time_on(rocketmq: Emulator, clients: Clients) -> None:
+def test_a_delayed_message_is_pending_until_its_time_and_lost_afterwards(rocketmq: Emulator, clients: Clients) -> None:
     """A delayed message is stored once, pending until its time and lost afterwards, and has no verdict if recalled."""
     later = rocketmq.topic("later", type="DELAY", queues=1)
     clients.pop("later")
@@ -193,7 +195,7 @@ def test_delayed_messages_are_owed_from_their_time_on(rocketmq: Emulator, client
     ]
 
 
-def test_filters_and_beginnings_say_what_a_group_is_owed(rocketmq: Emulator, clients: Clients) -> None:
+def test_filters_and_first_offsets_determine_the_messages_of_a_group(rocketmq: Emulator, clients: Clients) -> None:
     """Tags, SQL92, first pulled offsets and pops from the end determine a group's messages."""
     orders = rocketmq.topic("orders")
     orders.send(b"old", keys=["old"], tag="tea", properties={"size": "1"})
@@ -219,7 +221,9 @@ def test_readers_and_broadcasting_groups_are_left_out(rocketmq: Emulator, client
     assert {event.group for event in told(rocketmq)} == {None}
 
 
-def test_a_dead_letter_queue_is_a_topic_for_those_who_consume_it(rocketmq: Emulator, clients: Clients) -> None:
+def test_a_group_that_consumes_a_dead_letter_queue_has_messages_of_its_own(
+    rocketmq: Emulator, clients: Clients
+) -> None:
     """The group that gave up a message has a dead letter; a group that consumes the queue has a message of its own."""
     sent = rocketmq.topic("orders").send(b"tea", keys=["k"])
     clients.pull(0)
@@ -232,7 +236,7 @@ def test_a_dead_letter_queue_is_a_topic_for_those_who_consume_it(rocketmq: Emula
     assert found == {("orders", "shop"): {"dead"}, ("%DLQ%shop", "undertaker"): set()}
 
 
-def test_a_crash_that_takes_an_acknowledged_send_with_it_is_a_loss(rocketmq: Emulator, clients: Clients) -> None:
+def test_an_acknowledged_send_that_a_crash_deletes_is_a_loss(rocketmq: Emulator, clients: Clients) -> None:
     """A send that was acknowledged but lost in a crash is a loss, even if another message has its offset afterwards."""
     clients.pop()
     rocketmq.topic("orders").send(b"tea", keys=["gone"])
@@ -245,7 +249,7 @@ def test_a_crash_that_takes_an_acknowledged_send_with_it_is_a_loss(rocketmq: Emu
 
 
 @pytest.mark.rocketmq(time="frozen", topics=["orders:NORMAL:1"], config={"journalMaxEntries": 5})
-def test_a_journal_with_gaps_is_refused(rocketmq: Emulator) -> None:
+def test_a_journal_with_dropped_lines_is_refused(rocketmq: Emulator) -> None:
     """A journal with dropped lines is rejected, because their content is unknown."""
     for _ in range(9):
         rocketmq.topic("orders").send(b"tea")
@@ -255,13 +259,12 @@ def test_a_journal_with_gaps_is_refused(rocketmq: Emulator) -> None:
         read_emulator(rocketmq.control)
 
 
-def test_an_address_where_no_emulator_is_is_refused() -> None:
-    """An address without an emulator is rejected with an error that names it."""
+def test_an_address_without_an_emulator_is_refused() -> None:
     with pytest.raises(JournalError, match=r"http://127\.0\.0\.1:1 is no control port of an emulator"):
         read_emulator("http://127.0.0.1:1")
 
 
-def test_events_of_an_emulator_are_lines_of_a_journal(rocketmq: Emulator) -> None:
+def test_each_event_of_an_emulator_is_a_journal_line_with_a_seq(rocketmq: Emulator) -> None:
     """Each event of an emulator is a journal line with a gapless `seq`."""
     rocketmq.topic("orders").send(b"tea")
     assert [json.loads(event.line())["seq"] for event in told(rocketmq)] == [0]
@@ -276,14 +279,16 @@ def test_refused_requests_are_no_events(rocketmq: Emulator) -> None:
     def refuse(host: Host, operation: Operation) -> None:
         broker = host.engine.brokers[0]
         host.engine.gate.refuse(broker, DirectCall(DirectChannel("client")), operation, busy)
-        host.engine.gate.refused("proxy", "grpc:client", "AckMessage", RawRequest({"group.name": "shop"}), busy)
+        host.engine.gate.record_refusal(
+            "proxy", "grpc:client", "AckMessage", RawRequest({"group.name": "shop"}), outcome=busy
+        )
 
-    rocketmq.run_in_loop(
+    rocketmq.run_on_loop(
         lambda host: refuse(host, PopMessage("late", "orders", -1, 8, INVISIBLE_MS, 0, 0, 0, "TAG", "*"))
     )
     assert [event.kind for event in events_of(rocketmq)] == [Kind.STORED]
     handle = clients.pop()[0]
-    rocketmq.run_in_loop(lambda host: refuse(host, AckMessage("shop", "orders", 0, handle, 0)))
+    rocketmq.run_on_loop(lambda host: refuse(host, AckMessage("shop", "orders", 0, handle, 0)))
     events = events_of(rocketmq)
     assert {event.group for event in events if event.group} == {"shop"}
     assert Kind.DELIVERED in [event.kind for event in events]

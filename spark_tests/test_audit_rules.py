@@ -28,7 +28,7 @@ def test_a_message_that_was_delivered_and_acknowledged_has_no_verdict() -> None:
     assert verdicts(at(1, "stored"), at(2, "delivered", invisible_ms=5000), at(3, "acked")) == set()
 
 
-def test_a_message_that_nobody_got_is_lost_for_each_group_that_wanted_it() -> None:
+def test_an_undelivered_message_is_lost_for_each_interested_group() -> None:
     """An undelivered message is lost for a group that subscribed, or that acknowledged another message."""
     found = accounts(
         at(0, "subscribed", None, "quiet"),
@@ -46,11 +46,10 @@ def test_a_message_that_nobody_got_is_lost_for_each_group_that_wanted_it() -> No
 
 
 def test_a_message_that_was_delivered_and_never_acknowledged_is_lost() -> None:
-    """A message that was delivered but never acknowledged is lost."""
     assert verdicts(at(1, "stored"), at(2, "delivered")) == {"lost"}
 
 
-def test_a_message_that_is_still_held_back_at_the_end_is_pending() -> None:
+def test_a_message_that_is_still_invisible_at_the_end_is_pending() -> None:
     """A message is pending if its invisible duration, delay or retry time reaches beyond the end of the journal."""
     assert verdicts(at(1, "stored"), at(2, "delivered", invisible_ms=5000), at(3, "stored", "m2")) == {"pending"}
     assert verdicts(at(0, "subscribed", None), at(1, "stored", deliver_at_us=9 * SECOND)) == {"pending"}
@@ -59,7 +58,7 @@ def test_a_message_that_is_still_held_back_at_the_end_is_pending() -> None:
     assert verdicts(at(1, "stored"), at(2, "delivered", invisible_ms=5000), rules=end) == {"lost"}
 
 
-def test_what_comes_again_because_nobody_acknowledged_it_is_recovered() -> None:
+def test_a_redelivery_of_an_unacknowledged_message_is_recovered() -> None:
     """A redelivery after the invisible duration, a return or the loss of a pulling consumer is recovered."""
     stored, acked = at(1, "stored"), at(9, "acked")
     assert verdicts(stored, at(2, "delivered", invisible_ms=3000), at(5, "delivered"), acked) == {"recovered"}
@@ -68,7 +67,7 @@ def test_what_comes_again_because_nobody_acknowledged_it_is_recovered() -> None:
     assert verdicts(stored, at(2, "delivered"), at(4, "delivered"), acked) == {"recovered"}
 
 
-def test_what_comes_again_although_it_was_acknowledged_is_duplicated() -> None:
+def test_a_redelivery_of_an_acknowledged_message_is_duplicated() -> None:
     """A redelivery after an acknowledgement in time, or after the dead letter queue, is a duplicate."""
     begin = (at(1, "stored"), at(2, "delivered", invisible_ms=3000))
     assert verdicts(*begin, at(3, "acked"), at(4, "delivered"), at(5, "acked")) == {"duplicated"}
@@ -82,7 +81,7 @@ def test_an_acknowledgement_that_came_too_late_allows_a_redelivery() -> None:
     assert verdicts(*begin) == set()
 
 
-def test_what_comes_while_somebody_has_it_is_duplicated() -> None:
+def test_a_delivery_within_the_invisible_duration_is_duplicated() -> None:
     """A delivery within the invisible duration is a duplicate; a change of the duration moves its end."""
     stored, end = at(1, "stored"), at(9, "acked")
     begin = at(2, "delivered", invisible_ms=3000)
@@ -93,8 +92,7 @@ def test_what_comes_while_somebody_has_it_is_duplicated() -> None:
     assert verdicts(stored, begin, shorter, at(4, "delivered"), end) == {"recovered"}
 
 
-def test_clocks_that_disagree_a_little_can_be_allowed_for() -> None:
-    """With a clock slack, deviations of up to that slack are accepted."""
+def test_deviations_up_to_the_clock_slack_are_accepted() -> None:
     events = (at(1, "stored"), at(2, "delivered", invisible_ms=3000), at(4.9, "delivered"), at(6, "acked"))
     assert verdicts(*events, rules=Rules(clock_slack_ms=100)) == {"recovered"}
     assert verdicts(*events, rules=Rules(clock_slack_ms=99)) == {"duplicated"}
@@ -106,7 +104,7 @@ def test_a_message_that_was_stored_twice_and_consumed_twice_is_duplicated() -> N
     assert verdicts(*life) == {"duplicated"}
 
 
-def test_what_nobody_stored_is_unexpected() -> None:
+def test_a_delivery_of_a_message_that_was_not_stored_is_unexpected() -> None:
     """A delivery of a message that was not stored, only prepared, rolled back or recalled is unexpected."""
     got = (at(5, "delivered"), at(6, "acked"))
     assert verdicts(*got) == {"unexpected"}
@@ -115,7 +113,7 @@ def test_what_nobody_stored_is_unexpected() -> None:
     assert verdicts(at(1, "stored", deliver_at_us=5 * SECOND), at(2, "recalled"), *got) == {"unexpected"}
 
 
-def test_a_half_message_is_owed_to_nobody_before_it_is_committed() -> None:
+def test_a_half_message_must_arrive_only_after_its_commit() -> None:
     """A half message may stay away while prepared or rolled back; once committed it must arrive, and not earlier."""
     group = at(0, "subscribed", None)
     assert verdicts(group, at(1, "txnPrepared")) == set()
@@ -125,7 +123,7 @@ def test_a_half_message_is_owed_to_nobody_before_it_is_committed() -> None:
     assert verdicts(*half) == {"early"}
 
 
-def test_a_send_of_which_the_producer_does_not_know_may_go_either_way() -> None:
+def test_a_message_whose_send_failed_may_be_missing_or_delivered() -> None:
     """A message whose send failed is not lost if it is missing, and recovered, not unexpected, if it is delivered."""
     assert verdicts(at(0, "subscribed", None), at(1, "sendFailed")) == set()
     assert verdicts(at(1, "sendFailed"), at(2, "delivered"), at(3, "acked")) == {"recovered"}
@@ -148,7 +146,7 @@ def test_a_dead_letter_is_dead_and_not_lost() -> None:
     assert set(found["other", "m1"].verdicts) == {"lost"}
 
 
-def test_a_group_is_owed_what_it_subscribed_to() -> None:
+def test_tags_and_start_position_determine_the_messages_of_a_group() -> None:
     """Tags, the start position and skipped messages determine which messages a group must receive."""
     tea = at(1, "stored", tags="tea")
     assert verdicts(at(0, "subscribed", None, expression="tea || coffee"), tea) == {"lost"}
@@ -169,7 +167,7 @@ def in_line(*events: Event) -> dict[str, bool]:
     return {name: "out of order" in account.verdicts for (_, name), account in found.items()}
 
 
-def test_a_message_that_comes_after_a_later_one_is_out_of_order() -> None:
+def test_a_message_delivered_after_a_later_one_is_out_of_order() -> None:
     """A first delivery after that of a later message is out of order; redeliveries do not count."""
     m1, m2, m3 = (at(number, "delivered", f"m{number}") for number in range(1, 4))
     again = at(5, "delivered", "m1")
@@ -177,7 +175,7 @@ def test_a_message_that_comes_after_a_later_one_is_out_of_order() -> None:
     assert in_line(m1, m3, at(4, "delivered", "m2")) == {"m1": False, "m2": True, "m3": False}
 
 
-def test_a_message_that_waits_to_come_again_must_not_be_overtaken() -> None:
+def test_a_message_that_waits_for_redelivery_must_not_be_overtaken() -> None:
     """A message that waits for redelivery is overtaken if a later one arrives before it is redelivered or given up."""
     m1, failed, again = at(1, "delivered", "m1"), at(1.1, "nacked", "m1"), at(4, "delivered", "m1")
     m2 = at(2, "delivered", "m2")
@@ -201,7 +199,7 @@ def test_messages_without_a_message_group_have_no_order() -> None:
     assert [each.key for each in found.values()] == ["a", "b", None]
 
 
-def test_runs_and_topics_have_nothing_to_do_with_each_other() -> None:
+def test_a_message_stored_in_one_run_is_unexpected_in_another() -> None:
     """A message stored in one run is unknown in another run."""
     stored, got = at(1, "stored", run_id="a"), at(2, "delivered", run_id="b")
     [account] = audit_events([stored, got]).accounts
@@ -216,8 +214,7 @@ def test_seq_orders_the_events_of_a_run() -> None:
         audit_events([at(1, "stored", seq=1), at(2, "delivered")])
 
 
-def test_an_assertion_tells_the_life_of_what_is_wrong() -> None:
-    """A failed assertion shows the message and its events."""
+def test_a_failed_assertion_shows_the_message_and_its_events() -> None:
     audit = audit_events([at(1, "stored"), at(2, "delivered"), at(3, "acked"), at(4, "delivered")])
     audit.assert_none("lost", "unexpected")
     with pytest.raises(AssertionError, match=r"1 duplicated\nm1 of t for g: duplicated\n +1.000000 stored"):
@@ -226,7 +223,7 @@ def test_an_assertion_tells_the_life_of_what_is_wrong() -> None:
         audit.assert_none("losst")
 
 
-def test_a_journal_reads_as_it_was_written() -> None:
+def test_every_column_survives_a_round_trip_through_a_file() -> None:
     """Every column survives a round trip through a file, and unknown columns are ignored."""
     events = [
         at(1, "stored", seq=1, run_id="r", message_group="a", keys="k", tags="tea", deliver_at_us=5),
@@ -253,7 +250,7 @@ def test_a_journal_reads_as_it_was_written() -> None:
         ('{"ts_us": 1, "event": "subscribed", "topic": "t", "group": "g", "consumeFrom": "x"}', "neither first nor"),
     ],
 )
-def test_a_line_that_is_no_event_is_refused_with_its_reason(line: str, problem: str) -> None:
+def test_a_malformed_line_is_refused_with_its_reason(line: str, problem: str) -> None:
     """A malformed line is rejected with its number and the reason."""
     with pytest.raises(JournalError, match=problem):
         list(read_lines([line]))

@@ -9,8 +9,7 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 from pyspark_rocketmq.testing import SparkRocketMQ
 
 
-def test_a_topic_is_a_table(spark_rocketmq: SparkRocketMQ) -> None:
-    """A read of a topic has nine columns and returns every message once."""
+def test_a_read_of_a_topic_returns_every_message_once_in_nine_columns(spark_rocketmq: SparkRocketMQ) -> None:
     topic = spark_rocketmq.emulator.topic("orders", queues=3)
     for number in range(30):
         topic.send(b"%d" % number, tag="new", keys=[f"k{number}"], message_group=f"g{number % 5}")
@@ -40,7 +39,7 @@ def test_a_topic_is_a_table(spark_rocketmq: SparkRocketMQ) -> None:
     assert first.storeTimestamp.replace(tzinfo=UTC) == datetime.fromtimestamp(at / 1000, UTC)
 
 
-def test_metadata_and_a_schema_of_ones_own(spark_rocketmq: SparkRocketMQ) -> None:
+def test_a_read_returns_metadata_on_request_and_columns_of_a_schema(spark_rocketmq: SparkRocketMQ) -> None:
     """A read returns metadata on request; a schema selects and orders columns, and may request strings and maps."""
     topic = spark_rocketmq.emulator.topic("orders", queues=1)
     sent = topic.send(b"hello", tag="new", keys=["a", "b"], message_group="g", properties={"colour": "blue"})
@@ -60,13 +59,13 @@ def test_metadata_and_a_schema_of_ones_own(spark_rocketmq: SparkRocketMQ) -> Non
     assert (chosen.body, chosen.queueOffset) == ("hello", 0)
 
 
-def test_arrow_types_are_sparks_own() -> None:
+def test_arrow_types_equal_those_of_the_conversion_by_spark() -> None:
     """The Arrow types of all columns equal those of Spark's own conversion, because Spark compares the two."""
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import _parse_datatype_string
-    from pyspark_rocketmq.arrow_columns import ColumnMaker
-    from pyspark_rocketmq.offsets import MessageQueue
-    from pyspark_rocketmq.schema import COLUMNS
+    from pyspark_rocketmq.options.offsets import MessageQueue
+    from pyspark_rocketmq.options.schema import COLUMNS
+    from pyspark_rocketmq.reading.arrow_columns import ColumnMaker
 
     for column in COLUMNS.values():
         for kind in column.types:
@@ -88,7 +87,7 @@ def test_a_large_topic_is_read_by_several_tasks(spark_rocketmq: SparkRocketMQ) -
     assert table.select("queueId", "queueOffset").distinct().count() == table.count() == 30000
 
 
-def test_a_batch_ends_where_it_was_planned(spark_rocketmq: SparkRocketMQ) -> None:
+def test_a_batch_with_numeric_offsets_returns_exactly_that_range(spark_rocketmq: SparkRocketMQ) -> None:
     """A batch with numeric offsets returns exactly that range, and an empty range returns nothing."""
     spark_rocketmq.emulator.topic("orders", queues=1)
     fill(spark_rocketmq.emulator, "orders", [b"%d" % at for at in range(100)])
@@ -101,8 +100,7 @@ def test_a_batch_ends_where_it_was_planned(spark_rocketmq: SparkRocketMQ) -> Non
     assert none.collect() == []
 
 
-def test_filters_of_the_broker(spark_rocketmq: SparkRocketMQ) -> None:
-    """A tag expression in the options filters the messages."""
+def test_a_tag_expression_in_the_options_filters_the_messages(spark_rocketmq: SparkRocketMQ) -> None:
     spark_rocketmq.emulator.topic("orders", queues=1)
     fill(spark_rocketmq.emulator, "orders", [b"%d" % at for at in range(1000)], tags=["a", "b", "c", "d"])
 
@@ -111,7 +109,7 @@ def test_filters_of_the_broker(spark_rocketmq: SparkRocketMQ) -> None:
     assert sorted(int(row.body) for row in found) == list(range(1, 1000, 2))
 
 
-def test_filters_of_the_query_are_pushed(spark_rocketmq: SparkRocketMQ) -> None:
+def test_pushed_filters_do_not_change_the_result(spark_rocketmq: SparkRocketMQ) -> None:
     """Pushed filters on queues, offsets, times and tags reduce the read without changing its result."""
     spark = spark_rocketmq.spark
     spark_rocketmq.emulator.topic("orders", queues=2)
@@ -152,18 +150,16 @@ def test_filters_of_the_query_are_pushed(spark_rocketmq: SparkRocketMQ) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_is_read(
+def test_an_invalid_read_fails_with_option_topic_and_queue(
     spark_rocketmq: SparkRocketMQ, options: dict[str, str], said: str
 ) -> None:
-    """An invalid read fails with an error that names the option, topic and queue."""
     spark_rocketmq.emulator.topic("orders", queues=1)
 
     with pytest.raises(PySparkException, match=said):
         spark_rocketmq.spark.read.format("rocketmq").options(**spark_rocketmq.options(**options)).load().collect()
 
 
-def test_a_wrong_column_is_named(spark_rocketmq: SparkRocketMQ) -> None:
-    """An unsupported schema is rejected with an error that names the column."""
+def test_an_unsupported_schema_is_refused_with_the_column(spark_rocketmq: SparkRocketMQ) -> None:
     spark_rocketmq.emulator.topic("orders", queues=1)
     reader = spark_rocketmq.spark.read.format("rocketmq").options(**spark_rocketmq.options(topic="orders"))
 

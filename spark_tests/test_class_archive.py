@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from pyspark_rocketmq import class_archive
+from pyspark_rocketmq.session import class_archive
 
 SECONDS = 240.0
 """Timeout for the creation of an archive on a busy machine."""
@@ -17,7 +17,7 @@ VERIFICATION_OFF = "-XX:-BytecodeVerificationRemote"
 
 
 @pytest.fixture(autouse=True)
-def _at_once(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _normal_priority(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the creation of an archive with normal priority, because other tests may run for minutes."""
     folder = tmp_path_factory.mktemp("bin")
     nice = folder / "nice"
@@ -46,7 +46,7 @@ def until_made(kept: Path) -> list[str]:
     return options
 
 
-def test_what_a_first_jvm_has_listed_is_there_for_later_ones(tmp_path: Path) -> None:
+def test_later_jvms_use_the_archive_of_the_classes_of_the_first(tmp_path: Path) -> None:
     kept = tmp_path / "a folder"
 
     first = class_archive.switches(kept)
@@ -67,7 +67,7 @@ def test_what_a_first_jvm_has_listed_is_there_for_later_ones(tmp_path: Path) -> 
     assert [file.suffix for file in kept.iterdir()] == [".jsa"]
 
 
-def test_nothing_is_made_of_a_list_that_is_still_written(tmp_path: Path) -> None:
+def test_no_archive_is_made_of_a_class_list_that_is_still_written(tmp_path: Path) -> None:
     class_archive.switches(tmp_path)
     key = class_archive.switches(tmp_path)[0].partition(f"{tmp_path}/")[2].partition(".")[0]
     listed = tmp_path / f"{key}.pid{os.getpid()}.classes"
@@ -77,7 +77,7 @@ def test_nothing_is_made_of_a_list_that_is_still_written(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == [listed]
 
 
-def test_the_half_line_of_a_jvm_that_was_killed_is_left_out(tmp_path: Path) -> None:
+def test_an_incomplete_line_of_a_killed_jvm_is_left_out(tmp_path: Path) -> None:
     java(class_archive.switches(tmp_path))
     (listed,) = tmp_path.iterdir()
     with listed.open("a") as file:
@@ -89,7 +89,7 @@ def test_the_half_line_of_a_jvm_that_was_killed_is_left_out(tmp_path: Path) -> N
     assert "SharedArchiveFile" in until_made(tmp_path)[0]
 
 
-def test_a_draft_that_nobody_finishes_is_left_alone_and_all_begins_anew_later(tmp_path: Path) -> None:
+def test_an_unfinished_draft_is_deleted_after_a_time_limit(tmp_path: Path) -> None:
     java(class_archive.switches(tmp_path))
     (listed,) = tmp_path.iterdir()
     draft = tmp_path / f"{listed.name.partition('.')[0]}.draft"
@@ -105,7 +105,7 @@ def test_a_draft_that_nobody_finishes_is_left_alone_and_all_begins_anew_later(tm
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_jvm_that_cannot_use_an_archive_starts_without_and_says_nothing(tmp_path: Path) -> None:
+def test_a_jvm_with_a_broken_archive_starts_without_it_and_without_warning(tmp_path: Path) -> None:
     java(class_archive.switches(tmp_path))
     options = until_made(tmp_path)
     (archive,) = tmp_path.iterdir()
@@ -119,7 +119,7 @@ def test_a_jvm_that_cannot_use_an_archive_starts_without_and_says_nothing(tmp_pa
     assert broken.stderr.replace(", sharing", "") == plain.stderr.replace(", sharing", "")
 
 
-def test_where_nothing_can_be_kept_a_session_starts_as_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_usable_folder_or_java_there_are_no_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "file"
     file.touch()
 
@@ -138,7 +138,7 @@ def test_another_java_has_another_archive(tmp_path: Path, monkeypatch: pytest.Mo
     assert "DumpLoadedClassList" in class_archive.switches(tmp_path)[0]
 
 
-def test_archives_are_kept_where_the_variable_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archives_are_kept_in_the_folder_of_the_cache_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROCKETMQ_TESTKIT_CACHE", str(tmp_path))
 
     assert class_archive.folder() == tmp_path / "spark"
@@ -154,7 +154,7 @@ spark.stop()
 """
 
 
-def test_sessions_for_tests_use_it(tmp_path: Path) -> None:
+def test_sessions_for_tests_use_the_archive(tmp_path: Path) -> None:
     def run() -> str:
         environment = {**os.environ, "ROCKETMQ_TESTKIT_CACHE": str(tmp_path)}
         done = subprocess.run([sys.executable, "-c", SESSION], capture_output=True, text=True, env=environment)

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark_rocketmq.arrow_columns import ColumnMaker, properties_as_json
 from pyspark_rocketmq.errors import RecordError
-from pyspark_rocketmq.offsets import MessageQueue
-from pyspark_rocketmq.record_parts import RecordParts
-from pyspark_rocketmq.schema import COLUMNS
-from pyspark_rocketmq.stored import StoredBatch
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator import record as records
+from pyspark_rocketmq.options.offsets import MessageQueue
+from pyspark_rocketmq.options.schema import COLUMNS
+from pyspark_rocketmq.reading.arrow_columns import ColumnMaker, properties_as_json
+from pyspark_rocketmq.reading.record_parts import RecordParts
+from pyspark_rocketmq.reading.stored import StoredBatch
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.remoting.client import decode_messages
 
 QUEUE = MessageQueue("orders", "broker-a", 3)
@@ -58,7 +58,7 @@ def plain(body: bytes, offset: int = 0, properties: str = "", *, topic: bytes = 
 
 
 @given(st.integers(0, 6).flatmap(lambda count: st.tuples(*(stored(at) for at in range(count)))))
-def test_columns_say_what_messages_say(made: tuple[bytes, ...]) -> None:
+def test_columns_equal_the_values_of_the_message_decoder(made: tuple[bytes, ...]) -> None:
     """All columns of all messages equal the values from the decoder of single messages."""
     maker = ColumnMaker(QUEUE, WANTED)
 
@@ -105,7 +105,7 @@ def host_text(host: tuple[str, int]) -> str:
         max_size=5,
     )
 )
-def test_properties_become_json_as_they_are_read(texts: list[bytes]) -> None:
+def test_properties_as_json_equal_the_parsing_of_each_string(texts: list[bytes]) -> None:
     """The fast conversion of many property strings equals the parsing of each one, for any content."""
     readable = [each for each in texts if _is_text(each)]
     batch = StoredBatch("orders")
@@ -130,7 +130,7 @@ def _is_text(data: bytes) -> bool:
     return True
 
 
-def test_only_offsets_that_are_meant_are_taken() -> None:
+def test_only_messages_in_the_requested_offset_range_are_added() -> None:
     """Only messages in the requested offset range are added, because a filtered response may extend past it."""
     maker = ColumnMaker(QUEUE, (("queueOffset", "bigint"),))
 
@@ -138,7 +138,7 @@ def test_only_offsets_that_are_meant_are_taken() -> None:
     assert maker.make().to_pydict() == {"queueOffset": [3, 4, 5, 6]}
 
 
-def test_a_user_may_have_text_and_map() -> None:
+def test_a_body_is_read_as_string_and_properties_as_map() -> None:
     """A body is read as a string and properties as a map; invalid UTF-8 is replaced, as in Spark's cast."""
     maker = ColumnMaker(QUEUE, (("body", "string"), ("properties", "map<string,string>")))
     maker.batch.add(plain("grüße".encode(), 0, "a\x01b\x02") + plain(b"\xff!", 1), 0, 2)
@@ -147,7 +147,7 @@ def test_a_user_may_have_text_and_map() -> None:
 
 
 @pytest.mark.parametrize(("kind", "codec"), [(0x101, "lz4"), (0x201, "zstd")])
-def test_bodies_of_other_compressions_are_read(kind: int, codec: str) -> None:
+def test_bodies_compressed_with_lz4_or_zstd_are_decompressed(kind: int, codec: str) -> None:
     """Bodies compressed with LZ4 frames or ZSTD, which Java clients can use, are decompressed."""
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, codec) as stream:
@@ -158,7 +158,7 @@ def test_bodies_of_other_compressions_are_read(kind: int, codec: str) -> None:
     assert maker.make().to_pydict() == {"body": [b"hello" * 100]}
 
 
-def test_a_tag_with_the_same_hash_is_left_out() -> None:
+def test_a_message_whose_tag_only_has_the_same_hash_is_left_out() -> None:
     """A message whose tag only has the same hash (`Aa` and `BB`) is left out, because brokers compare only hashes."""
     maker = ColumnMaker(QUEUE, (("queueOffset", "bigint"),), frozenset({"Aa"}))
     maker.batch.add(plain(b"x", 0, "TAGS\x01Aa\x02") + plain(b"x", 1, "TAGS\x01BB\x02"), 0, 2)
@@ -181,7 +181,7 @@ def test_a_tag_with_the_same_hash_is_left_out() -> None:
         plain(gzip.compress(b"hello"), sys_flag=0x80),
     ],
 )
-def test_bytes_that_are_no_messages_are_an_error(data: bytes) -> None:
+def test_bytes_that_are_no_messages_raise_an_error(data: bytes) -> None:
     """Bytes that are not messages raise an error, instead of a crash or a row with garbage."""
     maker = ColumnMaker(QUEUE, WANTED)
 
@@ -189,7 +189,7 @@ def test_bytes_that_are_no_messages_are_an_error(data: bytes) -> None:
         maker.batch.add(data, 0, 1)
 
 
-def test_properties_that_are_no_text_are_an_error() -> None:
+def test_properties_that_are_not_utf8_raise_an_error() -> None:
     """Properties that are not UTF-8 raise an error that names the queue."""
     maker = ColumnMaker(QUEUE, WANTED)
     maker.batch.add(with_properties(b"a\x01\xff\x02"), 0, 1)

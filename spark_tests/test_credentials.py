@@ -6,14 +6,14 @@ import pytest
 from guard import Guard
 from many_messages import fill
 from pyspark.errors import PySparkException, StreamingQueryException
-from pyspark_rocketmq.cluster import Cluster, said
+from pyspark_rocketmq.cluster.cluster import Cluster, describe_error
 from pyspark_rocketmq.errors import ClusterError
-from pyspark_rocketmq.options import source_options
+from pyspark_rocketmq.options.options import source_options
 from pyspark_rocketmq.testing import SparkRocketMQ
 from real_broker import RealBroker
-from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 RIGHT = {"accessKey": "spark", "secretKey": "spark-secret"}
 WRONG = {
@@ -33,7 +33,7 @@ def guard(rocketmq: Emulator | RealBroker) -> Iterator[Guard]:
         yield found
 
 
-def test_who_has_the_right_keys_is_served(spark_rocketmq: SparkRocketMQ, guard: Guard) -> None:
+def test_reads_and_writes_with_the_right_keys_succeed(spark_rocketmq: SparkRocketMQ, guard: Guard) -> None:
     """A batch, a stream and both kinds of writes succeed with valid credentials; every request is signed."""
     emulator = spark_rocketmq.emulator
     copies, transactions = emulator.topic("copies", queues=2), emulator.topic("transactions", queues=2)
@@ -54,7 +54,7 @@ def test_who_has_the_right_keys_is_served(spark_rocketmq: SparkRocketMQ, guard: 
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_who_has_others_reads_nothing(spark_rocketmq: SparkRocketMQ, guard: Guard, wrong: str) -> None:
+def test_a_read_with_wrong_keys_fails_without_a_retry(spark_rocketmq: SparkRocketMQ, guard: Guard, wrong: str) -> None:
     """A read with invalid credentials fails without a retry; the error names reason, queue and options."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
@@ -70,7 +70,7 @@ def test_who_has_others_reads_nothing(spark_rocketmq: SparkRocketMQ, guard: Guar
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_who_has_others_writes_nothing(spark_rocketmq: SparkRocketMQ, guard: Guard, wrong: str) -> None:
+def test_a_write_with_wrong_keys_stores_nothing(spark_rocketmq: SparkRocketMQ, guard: Guard, wrong: str) -> None:
     """A write with invalid credentials fails without a retry, and stores nothing."""
     topic = spark_rocketmq.emulator.topic("orders", queues=1)
     keys, why = WRONG[wrong]
@@ -86,7 +86,9 @@ def test_who_has_others_writes_nothing(spark_rocketmq: SparkRocketMQ, guard: Gua
     assert topic.messages == []
 
 
-def test_a_stream_goes_on_when_its_keys_are_right_again(spark_rocketmq: SparkRocketMQ, guard: Guard) -> None:
+def test_a_stream_continues_from_its_checkpoint_with_the_right_keys(
+    spark_rocketmq: SparkRocketMQ, guard: Guard
+) -> None:
     """A changed secret fails the query; with the right one it continues from its checkpoint without duplicates."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
@@ -117,9 +119,9 @@ def test_a_stream_goes_on_when_its_keys_are_right_again(spark_rocketmq: SparkRoc
         (1, "the disk is on fire", False),
     ],
 )
-def test_refusals_of_keys_are_told_from_others(code: int, remark: str, meant: bool) -> None:
+def test_only_errors_about_credentials_get_a_hint_about_the_options(code: int, remark: str, meant: bool) -> None:
     """Errors about credentials, in the words of 4.9 and 5.3, get a hint about the options; other errors do not."""
-    text = said(RemotingCommand(code, remark=remark))
+    text = describe_error(RemotingCommand(code, remark=remark))
 
     assert remark in text
     assert ("accessKey and secretKey" in text) == meant
@@ -136,7 +138,7 @@ def ask(emulator: Emulator, **options: str) -> None:
         cluster.route("orders")
 
 
-def test_a_certificate_that_is_not_trusted_is_an_error_at_once(rocketmq: Emulator) -> None:
+def test_an_untrusted_certificate_fails_at_once(rocketmq: Emulator) -> None:
     """An untrusted certificate fails at once, because a retry would not help."""
     with pytest.raises(
         ClusterError,
@@ -147,14 +149,14 @@ def test_a_certificate_that_is_not_trusted_is_an_error_at_once(rocketmq: Emulato
 
 
 @pytest.mark.rocketmq(tls_mode="enforcing")
-def test_a_server_that_wants_tls_is_recognised(rocketmq: Emulator) -> None:
+def test_the_error_of_a_server_that_requires_tls_suggests_the_option(rocketmq: Emulator) -> None:
     """A server that requires TLS closes the connection silently, and the error suggests tls=true."""
     with pytest.raises(ClusterError, match=r"option nameServer.*the other end closed the connection; does it want tls"):
         ask(rocketmq, **{"fetchOffset.numRetries": "0"})
 
 
 @pytest.mark.rocketmq(tls_mode="disabled")
-def test_a_server_without_tls_is_recognised(rocketmq: Emulator) -> None:
+def test_the_error_of_a_server_without_tls_suggests_that_it_has_none(rocketmq: Emulator) -> None:
     """A server without TLS does not answer the handshake, and the error suggests that it serves no TLS."""
     with pytest.raises(ClusterError, match=r"option nameServer.*; does it serve TLS, as option tls=true says\?"):
         ask(rocketmq, tls="true", **{"fetchOffset.numRetries": "0"})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from quick_java import QUICK_JAVA
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.command_options import emulator_options, parse
+from rocketmq_testkit.fixtures.options.command_options import emulator_options, parse
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "pipelines"
@@ -52,7 +52,7 @@ def running(command: str, log: Path) -> Iterator[Callable[[Callable[[], bool]], 
         process.wait()
 
 
-def test_both_pipelines_run_as_their_pages_say(tmp_path: Path) -> None:
+def test_both_pipelines_run_with_the_commands_of_their_page(tmp_path: Path) -> None:
     """Both pipelines run with the commands of their page; the README starts the word count with the same command."""
     [serve] = lines(EXAMPLES / "README.md", "rocketmq-emulator --topic")
     commands = lines(EXAMPLES / "README.md", "python -m pipelines.")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark_rocketmq import schema
 from pyspark_rocketmq.errors import RowError, SchemaError
-from pyspark_rocketmq.messages import IGNORED, RowReader, check_columns
-from rocketmq_testkit.emulator import properties as props
+from pyspark_rocketmq.options import schema
+from pyspark_rocketmq.writing.messages import IGNORED, RowReader, check_columns
+from rocketmq_testkit.emulator.message import properties as props
 
 TYPES = {
     "body": pa.binary(),
@@ -47,7 +47,7 @@ def test_columns_become_properties() -> None:
         )
     )
 
-    assert (message.topic, message.body, message.lane, message.ordered) == ("orders", b"x", "g", True)
+    assert (message.topic, message.body, message.queue_selection, message.ordered) == ("orders", b"x", "g", True)
     assert props.decode(message.properties) == {
         "TAGS": "new",
         "KEYS": "a b",
@@ -61,7 +61,7 @@ def test_columns_become_properties() -> None:
 
 
 @pytest.mark.parametrize("body", [b"x", b"", None, b"y" * (4 << 20), b"y" * ((4 << 20) + 1), "gr\u00f6\u00dfe"])
-def test_rows_of_bodies_alone_are_like_others(body: object) -> None:
+def test_rows_with_only_a_body_become_the_same_messages(body: object) -> None:
     """Rows with only a body become the same messages, or errors, as rows whose other columns are null."""
     kind = pa.string() if isinstance(body, str) else pa.binary()
     alone = rows({"body": "a" if isinstance(body, str) else b"a"}, {"body": body}, body=kind)
@@ -76,7 +76,7 @@ def test_rows_of_bodies_alone_are_like_others(body: object) -> None:
     assert said(alone) == said(beside)
 
 
-def test_what_was_read_may_be_written() -> None:
+def test_properties_that_control_the_broker_are_not_copied() -> None:
     """Properties that control the broker, such as the id, are not copied from another message."""
     text = '{"UNIQ_KEY":"old","RETRY_TOPIC":"t","DELAY":"3","a":"b"}'
     [message] = reader().read(rows({"body": b"x", "properties": text}, properties=pa.string()))
@@ -88,7 +88,7 @@ def test_what_was_read_may_be_written() -> None:
     assert found["a"] == "b"
 
 
-def test_where_a_row_wants_to_go() -> None:
+def test_the_queue_of_a_row_is_its_number_else_its_sharding_key() -> None:
     """A row's queue is selected by number, else by sharding key, and by its keys only if that is enabled."""
     batch = rows(
         {"body": b"x", "queueId": 3, "shardingKey": "g", "keys": "k"},
@@ -96,11 +96,15 @@ def test_where_a_row_wants_to_go() -> None:
         {"body": b"x", "keys": "k"},
     )
 
-    assert [(each.lane, each.ordered) for each in reader().read(batch)] == [(3, True), ("g", True), (None, False)]
-    assert [(each.lane, each.ordered) for each in reader(hashes=True).read(batch)][2] == ("k", False)
+    assert [(each.queue_selection, each.ordered) for each in reader().read(batch)] == [
+        (3, True),
+        ("g", True),
+        (None, False),
+    ]
+    assert [(each.queue_selection, each.ordered) for each in reader(hashes=True).read(batch)][2] == ("k", False)
 
 
-def test_columns_of_a_read_are_columns_of_a_write() -> None:
+def test_every_column_of_a_read_is_accepted_by_a_write() -> None:
     """Every column of a read, in any of its types, is accepted by a write: as a value, or ignored by name."""
     for column in schema.COLUMNS.values():
         for kind in column.types:
@@ -140,7 +144,7 @@ def test_a_row_that_was_read_becomes_the_same_message() -> None:
         )
     )
 
-    assert (message.topic, message.body, message.flag, message.lane) == ("orders", b"x", 7, ("broker-b", 1))
+    assert (message.topic, message.body, message.flag, message.queue_selection) == ("orders", b"x", 7, ("broker-b", 1))
     assert props.decode(message.properties) == {
         "TAGS": "new",
         "colour": "blue",
@@ -161,22 +165,22 @@ def test_a_row_that_was_read_becomes_the_same_message() -> None:
         {"properties": [("__SHARDINGKEY", "old")], "messageGroup": "g"},
     ],
 )
-def test_a_sharding_key_chooses_the_queue_wherever_the_row_has_it(row: dict[str, Any]) -> None:
+def test_a_sharding_key_in_column_or_properties_selects_the_queue(row: dict[str, Any]) -> None:
     """A sharding key in its column or in the properties selects the queue, so that copied messages keep their order."""
     [message] = reader(hashes=True).read(rows({"body": b"x", **row}))
 
-    assert (message.lane, message.ordered) == ("g", True)
+    assert (message.queue_selection, message.ordered) == ("g", True)
     assert props.decode(message.properties)["__SHARDINGKEY"] == "g"
 
 
-def test_keys_among_the_properties_choose_the_queue() -> None:
+def test_with_hash_selection_keys_in_the_properties_select_the_queue() -> None:
     """With queueSelector=hash keys in the properties select the queue, like those in their own column."""
     [message] = reader(hashes=True).read(rows({"body": b"x", "properties": [("KEYS", "k")]}))
 
-    assert (message.lane, message.ordered) == ("k", False)
+    assert (message.queue_selection, message.ordered) == ("k", False)
 
 
-def test_the_option_wins_over_the_column() -> None:
+def test_the_option_topic_takes_precedence_over_the_column() -> None:
     """The option `topic` takes precedence over the column, as in the old connector."""
     batch = rows({"body": b"x", "topic": "other"})
 
@@ -202,7 +206,7 @@ def test_the_option_wins_over_the_column() -> None:
         ({"body": b"x", "properties": [("a", "b" * 33000)]}, "properties have 33"),
     ],
 )
-def test_a_bad_row_is_named(row: dict[str, Any], said: str) -> None:
+def test_a_bad_row_is_refused_with_its_number(row: dict[str, Any], said: str) -> None:
     """A bad row is named in the error, and no message of its batch is returned."""
     good = {"body": b"x", "topic": "orders"}
 
@@ -214,8 +218,7 @@ def test_a_bad_row_is_named(row: dict[str, Any], said: str) -> None:
     ("text", "said"),
     [("{", "properties are no JSON"), ("[1]", "no JSON object"), ('{"a":1}', "property a is 1, not a text")],
 )
-def test_properties_of_a_wrong_form_are_named(text: str, said: str) -> None:
-    """Properties that are not a JSON object of strings are rejected."""
+def test_properties_that_are_no_json_object_of_strings_are_refused(text: str, said: str) -> None:
     with pytest.raises(RowError, match=said):
         reader().read(rows({"body": b"x", "properties": text}, properties=pa.string()))
 
@@ -230,7 +233,8 @@ def test_properties_of_a_wrong_form_are_named(text: str, said: str) -> None:
         ([("body", "binary")], "a b", "option topic 'a b'"),
     ],
 )
-def test_wrong_columns_are_named(fields: list[tuple[str, str]], topic: str | None, said: str) -> None:
-    """Wrong columns are rejected before any task starts."""
+def test_wrong_columns_are_refused_before_any_task_starts(
+    fields: list[tuple[str, str]], topic: str | None, said: str
+) -> None:
     with pytest.raises(SchemaError, match=said):
         check_columns(fields, topic)

@@ -17,7 +17,7 @@ from pyspark.sql.types import (
     StructType,
 )
 from pyspark_rocketmq.errors import OptionError, SchemaError
-from pyspark_rocketmq.source import RocketMQDataSource
+from pyspark_rocketmq.sql.source import RocketMQDataSource
 
 TRANSCRIPT = Path(__file__).with_name("mistakes.txt")
 TYPES: dict[str, DataType] = {
@@ -66,8 +66,8 @@ def write_stream(columns: str = "body binary", **options: object) -> None:
 
 
 @pytest.mark.parametrize("mistake", mistakes(TRANSCRIPT, ">>> "), ids=str)
-def test_wrong_option_is_answered_by_its_sentence(mistake: Mistake) -> None:
-    """Before anything is read or sent."""
+def test_a_wrong_option_raises_the_text_of_the_transcript(mistake: Mistake) -> None:
+    """The error is raised before anything is read or sent."""
     calls = {each.__name__: each for each in (read, stream, write, write_stream)}
     with pytest.raises((OptionError, SchemaError)) as found:
         eval(mistake.typed, calls)

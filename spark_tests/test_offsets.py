@@ -5,8 +5,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark_rocketmq.offsets import MessageQueue, Offsets, Range, from_json, limited, to_json
-from pyspark_rocketmq.planning import SPREAD_SIZE, TASK_SIZE, plan
+from pyspark_rocketmq.options.offsets import MessageQueue, Offsets, Range, from_json, limited, to_json
+from pyspark_rocketmq.reading.planning import SPREAD_SIZE, TASK_SIZE, plan
 
 QUEUES = st.builds(
     MessageQueue, st.sampled_from(["orders", "payments"]), st.sampled_from(["broker-a", "broker-b"]), st.integers(0, 7)
@@ -15,13 +15,14 @@ OFFSETS = st.dictionaries(QUEUES, st.integers(0, 1 << 40))
 
 
 @given(OFFSETS)
-def test_offsets_come_back_from_a_checkpoint(offsets: Offsets) -> None:
-    """Offsets survive a round trip through JSON."""
+def test_offsets_survive_a_round_trip_through_json(offsets: Offsets) -> None:
     assert from_json(json.loads(json.dumps(to_json(offsets)))) == offsets
 
 
 @given(st.dictionaries(QUEUES, st.tuples(st.integers(0, 1000), st.integers(0, 1000))), st.integers(1, 3000))
-def test_a_limit_is_kept_and_nobody_starves(queues: dict[MessageQueue, tuple[int, int]], most: int) -> None:
+def test_a_limit_is_kept_and_every_queue_with_a_backlog_advances(
+    queues: dict[MessageQueue, tuple[int, int]], most: int
+) -> None:
     """A limit distributes exactly the allowed offsets, within each range, and every queue with a backlog advances."""
     start = {queue: low for queue, (low, _) in queues.items()}
     end = {queue: low + size for queue, (low, size) in queues.items()}
@@ -36,7 +37,7 @@ def test_a_limit_is_kept_and_nobody_starves(queues: dict[MessageQueue, tuple[int
         assert all(found[queue] > start[queue] for queue in waiting)
 
 
-def test_a_limit_is_shared_out_in_proportion() -> None:
+def test_a_limit_is_distributed_in_proportion_to_the_backlog() -> None:
     """A queue with nine times the backlog gets nine times as many offsets."""
     big, small = MessageQueue("t", "b", 0), MessageQueue("t", "b", 1)
 

@@ -2,20 +2,20 @@
 
 import pytest
 from pyspark_rocketmq.errors import OptionError
-from pyspark_rocketmq.offsets import MessageQueue
-from pyspark_rocketmq.options import sink_options, source_options
+from pyspark_rocketmq.options.offsets import MessageQueue
+from pyspark_rocketmq.options.options import sink_options, source_options
 
 NEEDED = {"nameServer": "127.0.0.1:9876", "topic": "orders"}
 
 
-def test_names_are_the_same_in_any_case_and_by_their_aliases() -> None:
+def test_option_names_are_case_insensitive_and_have_aliases() -> None:
     """Option names are case-insensitive, like Spark's; names of the old connector and of Kafka are aliases."""
     options = source_options({"nameserveraddr": "a:1;b:2", "SUBSCRIBE": "x, y,x", "pullwindow": " 4 "})
 
     assert (options.name_server, options.topics, options.pull_window) == (("a:1", "b:2"), ("x", "y"), 4)
 
 
-def test_what_is_not_said_has_a_default() -> None:
+def test_options_that_are_not_given_have_defaults() -> None:
     """Options that are not given have the defaults of the page."""
     options = source_options(NEEDED)
 
@@ -24,7 +24,7 @@ def test_what_is_not_said_has_a_default() -> None:
     assert (options.sub_expression, options.expression_type, options.starting_offsets) == ("*", "TAG", None)
 
 
-def test_offsets_of_the_old_connector_are_understood() -> None:
+def test_offsets_in_the_json_of_the_old_connector_are_accepted() -> None:
     """Offsets in the old connector's JSON, by topic, broker and queue with -2 and -1, are accepted."""
     options = source_options({**NEEDED, "startingOffsets": '{"orders":{"broker-a":{"0":5,"1":-2,"2":-1}}}'})
 
@@ -97,26 +97,24 @@ def test_offsets_of_the_old_connector_are_understood() -> None:
         ({"nameServer": "h:1", "assign": '{"t":{"b":0}}'}, "queues of t on b are 0, not a list of numbers"),
     ],
 )
-def test_bad_options_of_a_read_are_named(given: dict[str, str], said: str) -> None:
+def test_an_invalid_option_of_a_read_is_refused_with_the_allowed_values(given: dict[str, str], said: str) -> None:
     """An invalid option of a read is rejected with its name and the allowed values."""
     with pytest.raises(OptionError, match=said):
         source_options(given)
 
 
-def test_columns_are_named_as_in_sql() -> None:
-    """Column types are accepted in any case and by their alternative names."""
+def test_column_types_are_accepted_in_any_case_and_by_aliases() -> None:
     options = source_options({**NEEDED, "columns": " body STRING,properties  Map<String, String> , queueOffset long"})
 
     assert options.columns == (("body", "string"), ("properties", "map<string,string>"), ("queueOffset", "bigint"))
 
 
-def test_a_secret_is_not_shown() -> None:
-    """An error about a secret says nothing of its value."""
+def test_an_error_about_a_secret_does_not_show_its_value() -> None:
     with pytest.raises(OptionError, match=r"secretKey=\*\*\*: expected a text"):
         source_options({**NEEDED, "accessKey": "me", "secretKey": " "})
 
 
-def test_what_another_option_wins_over_contradicts_nothing() -> None:
+def test_contradictions_in_overridden_options_are_ignored() -> None:
     """Contradictions in options that another one overrides are ignored, and symbolic offsets are not compared."""
     backwards = {
         "startingOffsets": '{"orders":{"b":{"0":7,"1":7,"2":-1}}}',
@@ -140,8 +138,7 @@ def test_what_another_option_wins_over_contradicts_nothing() -> None:
         ({"maxOffsetsPerTrigger": "5"}, "maxOffsetsPerTrigger=5: for streams alone"),
     ],
 )
-def test_what_only_streams_have_is_refused_in_a_batch(given: dict[str, str], said: str) -> None:
-    """An option that only applies to streams is rejected in a batch."""
+def test_an_option_of_streams_is_refused_in_a_batch(given: dict[str, str], said: str) -> None:
     with pytest.raises(OptionError, match=said):
         source_options({**NEEDED, **given}).of_batch()
 
@@ -150,7 +147,7 @@ def test_what_only_streams_have_is_refused_in_a_batch(given: dict[str, str], sai
     "given",
     [{"endingOffsets": "latest"}, {"endingTimestamp": "5"}, {"endingOffsetsByTimestamp": '{"orders":5}'}],
 )
-def test_what_only_batches_have_is_refused_in_a_stream(given: dict[str, str]) -> None:
+def test_an_ending_position_is_refused_in_a_stream(given: dict[str, str]) -> None:
     """A stream does not end at a position."""
     with pytest.raises(OptionError, match="for batches alone"):
         source_options({**NEEDED, **given}).of_stream()
@@ -174,7 +171,7 @@ def test_what_only_batches_have_is_refused_in_a_stream(given: dict[str, str]) ->
         ),
     ],
 )
-def test_bad_options_of_a_write_are_named(given: dict[str, str], said: str) -> None:
+def test_an_invalid_option_of_a_write_is_refused_with_the_allowed_values(given: dict[str, str], said: str) -> None:
     """An invalid option of a write is rejected with its name and the allowed values."""
     with pytest.raises(OptionError, match=said):
         sink_options(given)

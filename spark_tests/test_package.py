@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyspark_rocketmq
 from pyspark_rocketmq.options_page import page
-from pyspark_rocketmq.replay_command import parser
+from pyspark_rocketmq.replay.command import parser
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -32,8 +32,8 @@ print(source.name())
 
 WORKER = """
 import sys
-import pyspark_rocketmq.batch_reader, pyspark_rocketmq.stream_reader
-import pyspark_rocketmq.writer, pyspark_rocketmq.transactional_writer
+import pyspark_rocketmq.reading.batch_reader, pyspark_rocketmq.reading.stream_reader
+import pyspark_rocketmq.writing.writer, pyspark_rocketmq.writing.transactional_writer
 loaded = {name.partition(".")[0] for name in sys.modules}
 print(*sorted(loaded & {"twisted", "google", "construct", "pandas", "pytest"}))
 """
@@ -49,7 +49,7 @@ def run(program: str, path: Path | None = None) -> str:
     return done.stdout.strip()
 
 
-def test_the_package_is_light() -> None:
+def test_package_and_plugin_import_no_heavy_modules() -> None:
     """The package and its plugin import no heavy modules: every Spark session and every pytest run loads them."""
     assert run(HEAVY.format(module="pyspark_rocketmq")) == ""
     assert run(HEAVY.format(module="pyspark_rocketmq.pytest_plugin")) == ""
@@ -60,7 +60,7 @@ def test_workers_load_no_server() -> None:
     assert run(WORKER) == ""
 
 
-def test_spark_finds_the_source_by_itself(tmp_path: Path) -> None:
+def test_spark_finds_the_source_without_register(tmp_path: Path) -> None:
     """Spark finds a package installed as a folder without `register`."""
     (tmp_path / "pyspark_rocketmq").symlink_to(Path(pyspark_rocketmq.__file__).parent)
 
@@ -72,7 +72,7 @@ def test_the_page_of_options_is_up_to_date() -> None:
     assert (ROOT / "docs" / "spark-options.md").read_text() == page()
 
 
-def test_what_proves_a_guarantee_is_there() -> None:
+def test_every_test_that_the_spark_page_names_exists() -> None:
     """Every test that docs/spark.md names exists in this suite."""
     named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / "spark.md").read_text()))
     there = {
@@ -85,8 +85,7 @@ def test_what_proves_a_guarantee_is_there() -> None:
     assert named - there == set()
 
 
-def test_the_page_of_replay_tells_every_option() -> None:
-    """The page docs/replay.md names every option."""
+def test_the_page_of_replay_names_every_option() -> None:
     page_of_replay = (ROOT / "docs" / "replay.md").read_text()
     words = {word for action in parser()._actions for word in action.option_strings if word.startswith("--")}
 

@@ -25,7 +25,7 @@ def run(text: str, **names: Any) -> dict[str, Any]:
     return names
 
 
-def test_every_program_is_run_here() -> None:
+def test_the_number_of_programs_in_the_pages_is_known() -> None:
     """The number of programs in the pages is known, so that a new one is added to this file."""
     counts = {
         page: len(BLOCK.findall((ROOT / "docs" / page).read_text())) for page in ("spark.md", "audit.md", "replay.md")
@@ -34,8 +34,7 @@ def test_every_program_is_run_here() -> None:
     assert counts == {"spark.md": 2, "audit.md": 3, "replay.md": 1}
 
 
-def test_a_topic_is_read_and_copied(spark_rocketmq: SparkRocketMQ) -> None:
-    """The first program of docs/spark.md reads and copies a topic."""
+def test_the_first_program_of_the_spark_page_reads_and_copies_a_topic(spark_rocketmq: SparkRocketMQ) -> None:
     spark_rocketmq.emulator.topic("orders").send(b"two teas")
     copies = spark_rocketmq.emulator.topic("copies")
     text = program("spark.md", "readStream").replace("127.0.0.1:9876", spark_rocketmq.emulator.namesrv)
@@ -47,8 +46,7 @@ def test_a_topic_is_read_and_copied(spark_rocketmq: SparkRocketMQ) -> None:
     assert [(message.body, message.tag) for message in copies.messages] == [(b"two teas", "copied")]
 
 
-def test_the_statements_of_a_page_are_run(spark_rocketmq: SparkRocketMQ) -> None:
-    """The SQL statements of docs/spark.md run in their order."""
+def test_the_sql_statements_of_the_spark_page_run_in_order(spark_rocketmq: SparkRocketMQ) -> None:
     spark_rocketmq.emulator.topic("orders").send(b"two teas")
     spark_rocketmq.emulator.topic("copies")
     [text] = re.findall(r"^```sql\n(.*?)^```$", (ROOT / "docs" / "spark.md").read_text(), re.MULTILINE | re.DOTALL)
@@ -62,19 +60,19 @@ def test_the_statements_of_a_page_are_run(spark_rocketmq: SparkRocketMQ) -> None
     assert [tuple(row) for row in found] == [("two teas", "copied")]
 
 
-def test_the_test_of_a_pipeline_passes(spark_rocketmq: SparkRocketMQ) -> None:
-    """The test in docs/spark.md passes."""
+def test_the_test_of_the_spark_page_passes(spark_rocketmq: SparkRocketMQ) -> None:
     run(program("spark.md", "def test_"))["test_large_orders_are_copied"](spark_rocketmq)
 
     assert [message.body for message in spark_rocketmq.emulator.messages("copies")] == [b"900"]
 
 
-def test_a_test_is_audited(rocketmq: Emulator) -> None:
-    """The test in docs/audit.md passes."""
+def test_the_test_of_the_audit_page_passes(rocketmq: Emulator) -> None:
     run(program("audit.md", "assert_none"))["test_nothing_is_lost_on_the_way"](rocketmq)
 
 
-def test_journals_are_audited(spark_rocketmq: SparkRocketMQ, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_program_of_the_audit_page_shows_the_lost_message(
+    spark_rocketmq: SparkRocketMQ, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The program with a session in docs/audit.md shows the lost message."""
     journals = spark_rocketmq.folder / "journals"
     journals.mkdir()
@@ -88,7 +86,9 @@ def test_journals_are_audited(spark_rocketmq: SparkRocketMQ, capsys: pytest.Capt
     assert "lost" in capsys.readouterr().out
 
 
-def test_a_recording_is_replayed(spark_rocketmq: SparkRocketMQ, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_program_of_the_replay_page_replays_a_recording(
+    spark_rocketmq: SparkRocketMQ, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The program of docs/replay.md replays a recording, from one emulator to itself."""
     topic = spark_rocketmq.emulator.topic("orders", queues=1)
     topic.send(b"two teas")

@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark_rocketmq.audit import Event, Kind, audit_events, audit_journals, events_of, write_lines
 from pyspark_rocketmq.audit.rules import FAILURES
-from pyspark_rocketmq.cluster import Cluster
-from pyspark_rocketmq.options import source_options
-from pyspark_rocketmq.progress import RocketMQProgressListener
+from pyspark_rocketmq.cluster.cluster import Cluster
+from pyspark_rocketmq.options.options import source_options
+from pyspark_rocketmq.reading.progress import RocketMQProgressListener
 from pyspark_rocketmq.testing import SECONDS, SparkRocketMQ
 
 QUEUES = 4
@@ -26,7 +26,7 @@ def numbered(low: int, high: int) -> list[bytes]:
 
 
 @pytest.mark.recovery
-def test_consumers_that_come_and_go_do_not_disturb_a_stream(spark_rocketmq: SparkRocketMQ) -> None:
+def test_consumers_that_join_and_leave_do_not_disturb_a_stream(spark_rocketmq: SparkRocketMQ) -> None:
     """Consumers that join and leave the stream's group, and rebalance between batches, do not disturb the stream."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=QUEUES)

@@ -10,17 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping
 import pytest
 from listener import Listener
 from many_messages import fill
-from pyspark_rocketmq.cluster import Cluster
+from pyspark_rocketmq.cluster.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, DataLossError, OptionError
-from pyspark_rocketmq.offsets import MessageQueue, Range
-from pyspark_rocketmq.options import source_options
-from pyspark_rocketmq.planning import RangePartition
-from pyspark_rocketmq.reading import RangeReader
-from pyspark_rocketmq.scan import find_ends, find_queues, find_starts
-from pyspark_rocketmq.task import read_ranges
+from pyspark_rocketmq.options.offsets import MessageQueue, Range
+from pyspark_rocketmq.options.options import source_options
+from pyspark_rocketmq.reading.planning import RangePartition
+from pyspark_rocketmq.reading.range_reader import RangeReader
+from pyspark_rocketmq.reading.scan import find_ends, find_queues, find_starts
+from pyspark_rocketmq.reading.task import read_ranges
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.header import Header
+from rocketmq_testkit.remoting.wire.ext_fields import Header
 
 WANTED = (("queueOffset", "bigint"), ("body", "binary"))
 
@@ -71,7 +71,7 @@ class Noting(RemotingClient):
 
 @pytest.mark.rocketmq(config={"maxTransferCountOnMessageInMemory": 1024})
 @pytest.mark.parametrize(("size", "later"), [(7, 32), (32, 32), (256, 4), (1024, 4)])
-def test_many_small_pulls_are_under_way(rocketmq: Emulator, size: int, later: int) -> None:
+def test_small_pulls_have_more_in_flight_than_large_ones(rocketmq: Emulator, size: int, later: int) -> None:
     """Small pulls have 64 in flight, once the first responses are known to be small; large pulls have eight."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"%d" % at for at in range(80_000)])
@@ -85,7 +85,7 @@ def test_many_small_pulls_are_under_way(rocketmq: Emulator, size: int, later: in
     assert max(sent) < 64
 
 
-def test_few_pulls_of_large_bodies_are_under_way(rocketmq: Emulator) -> None:
+def test_few_pulls_of_large_bodies_are_in_flight(rocketmq: Emulator) -> None:
     """Few pulls of large bodies are in flight, since each response would hold megabytes."""
     rocketmq.topic("orders", queues=1)
     for body in [b"x" * (3 << 20)] * 30:
@@ -105,7 +105,7 @@ def _sent(emulator: Emulator, end: int, size: int) -> tuple[list[int], int]:
 
 
 @pytest.mark.rocketmq(config={"maxTransferBytesOnMessageInMemory": 2000, "maxTransferCountOnMessageInMemory": 5})
-def test_short_answers_leave_no_holes(rocketmq: Emulator) -> None:
+def test_messages_missing_from_a_short_response_are_requested_again(rocketmq: Emulator) -> None:
     """Messages missing from a short response, limited by number or by size, are requested again."""
     rocketmq.topic("orders", queues=1)
     bodies = [b"x" * (1 + at * 37 % 1500) for at in range(300)]
@@ -114,7 +114,7 @@ def test_short_answers_leave_no_holes(rocketmq: Emulator) -> None:
     assert read(rocketmq, 0, 300) == list(enumerate(bodies))
 
 
-def test_a_filter_leaves_holes(rocketmq: Emulator) -> None:
+def test_a_filtered_read_returns_matching_messages_once_in_order(rocketmq: Emulator) -> None:
     """A filtered read returns matching messages once and in order, although responses extend past the requested end."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"%d" % at for at in range(5000)], tags=["a", "b", "", "", ""])
@@ -124,7 +124,7 @@ def test_a_filter_leaves_holes(rocketmq: Emulator) -> None:
     assert [at for at, _ in found] == [at for at in range(100, 4900) if at % 5 < 2]
 
 
-def test_a_filter_may_leave_nothing(rocketmq: Emulator) -> None:
+def test_a_filtered_read_without_matches_reaches_its_end(rocketmq: Emulator) -> None:
     """A filtered read without matches returns nothing, and reaches its end."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 3000, tags=["a"])
@@ -133,8 +133,7 @@ def test_a_filter_may_leave_nothing(rocketmq: Emulator) -> None:
 
 
 @pytest.mark.rocketmq(config={"enablePropertyFilter": True})
-def test_sql_filters_are_the_brokers(rocketmq: Emulator) -> None:
-    """An SQL92 expression is evaluated by the broker."""
+def test_an_sql92_expression_is_evaluated_by_the_broker(rocketmq: Emulator) -> None:
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"%d" % at for at in range(100)], tags=["a", "b"])
 
@@ -146,7 +145,7 @@ def test_sql_filters_are_the_brokers(rocketmq: Emulator) -> None:
 SEE = r" \(the options subExpression and expressionType say what to filter by\)"
 
 
-def test_an_expression_that_brokers_do_not_take_is_named(rocketmq: Emulator) -> None:
+def test_a_rejected_expression_fails_with_topic_queue_and_reason(rocketmq: Emulator) -> None:
     """A rejected expression raises an error with topic, queue, options and the broker's reason: SQL92 is disabled."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"])
@@ -166,7 +165,7 @@ def planned(emulator: Emulator, expression: str) -> int:
 REFUSED = r"option subExpression: broker broker-a does not take it"
 
 
-def test_an_expression_is_refused_before_anything_is_read(rocketmq: Emulator) -> None:
+def test_an_unsupported_sql92_expression_is_refused_before_the_read(rocketmq: Emulator) -> None:
     """An SQL92 expression is rejected before the read starts if brokers do not support it."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"])
@@ -176,7 +175,7 @@ def test_an_expression_is_refused_before_anything_is_read(rocketmq: Emulator) ->
 
 
 @pytest.mark.rocketmq(config={"enablePropertyFilter": True})
-def test_an_expression_that_is_none_is_refused_before_anything_is_read(rocketmq: Emulator) -> None:
+def test_an_invalid_expression_is_refused_before_the_read(rocketmq: Emulator) -> None:
     """An invalid expression is rejected before the read starts, since a pull with it would return all messages."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"])
@@ -186,7 +185,7 @@ def test_an_expression_that_is_none_is_refused_before_anything_is_read(rocketmq:
         planned(rocketmq, "a = = b")
 
 
-def test_offsets_that_a_broker_never_had_are_a_loss(rocketmq: Emulator) -> None:
+def test_offsets_that_the_broker_does_not_have_raise_data_loss_error(rocketmq: Emulator) -> None:
     """Offsets that the broker does not have raise DataLossError, or are skipped with failOnDataLoss=false."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 10)
@@ -200,7 +199,7 @@ def test_offsets_that_a_broker_never_had_are_a_loss(rocketmq: Emulator) -> None:
 
 
 @pytest.mark.recovery
-def test_a_broker_that_restarts_is_read_on(rocketmq: Emulator) -> None:
+def test_a_read_continues_after_a_restart_of_the_broker(rocketmq: Emulator) -> None:
     """A read continues after a restart of the broker, and returns every message once."""
     rocketmq.topic("orders", queues=1)
     bodies = [b"x" * 1000 for _ in range(40000)]
@@ -215,7 +214,7 @@ def test_a_broker_that_restarts_is_read_on(rocketmq: Emulator) -> None:
     assert found == list(range(40000))
 
 
-def test_a_broker_that_is_gone_is_named(rocketmq: Emulator) -> None:
+def test_a_read_from_a_stopped_broker_names_it_after_all_retries(rocketmq: Emulator) -> None:
     """A stopped broker raises an error that names it, after all retries."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 10)
@@ -225,7 +224,7 @@ def test_a_broker_that_is_gone_is_named(rocketmq: Emulator) -> None:
         read(rocketmq, 0, 10, failOnDataLoss="false")
 
 
-def test_what_is_read_does_not_depend_on_the_length_of_a_range(rocketmq: Emulator) -> None:
+def test_batches_are_yielded_as_they_fill_for_any_length_of_a_range(rocketmq: Emulator) -> None:
     """Batches are yielded as they fill, so that a task holds one at a time, regardless of the range's length."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x" * 100] * 40000)
@@ -239,9 +238,9 @@ def test_what_is_read_does_not_depend_on_the_length_of_a_range(rocketmq: Emulato
 READER = """
 import sys, tracemalloc
 import pyarrow as pa
-from pyspark_rocketmq.batch_reader import RocketMQBatchReader
-from pyspark_rocketmq.options import source_options
-from pyspark_rocketmq.schema import COLUMNS
+from pyspark_rocketmq.reading.batch_reader import RocketMQBatchReader
+from pyspark_rocketmq.options.options import source_options
+from pyspark_rocketmq.options.schema import COLUMNS
 
 columns = tuple((column.name, column.types[0]) for column in COLUMNS.values())
 given = {"nameServer": sys.argv[1], "topic": "orders", "maxPartitions": "1"}
@@ -281,7 +280,7 @@ def test_memory_does_not_grow_with_the_range(rocketmq: Emulator) -> None:
     assert large[1] - small[1] < 64 * KIB, (small, large)
 
 
-def test_connections_may_be_encrypted(rocketmq: Emulator) -> None:
+def test_tls_needs_the_certificate_of_the_option_or_no_verification(rocketmq: Emulator) -> None:
     """TLS succeeds with the option's certificate or without verification; an untrusted certificate is an error."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 100)
@@ -294,7 +293,7 @@ def test_connections_may_be_encrypted(rocketmq: Emulator) -> None:
         read(rocketmq, 0, 100, tls="true", tlsCaFile="/nowhere.pem")
 
 
-def test_requests_are_signed() -> None:
+def test_requests_with_an_access_key_are_signed_by_hmac_sha1() -> None:
     """With an access key requests are signed by HMAC-SHA1 over all other field values, sorted by field name."""
     given = {"topic": "orders", "accessKey": "me", "secretKey": "secret", "securityToken": "token"}
     with Listener() as listener:
@@ -322,7 +321,7 @@ def positions(emulator: Emulator, side: str = "starting", **options: str) -> dic
     return {queue.queue_id: offset for queue, offset in found.items()}
 
 
-def test_starts_and_ends_are_looked_up(rocketmq: Emulator) -> None:
+def test_starts_and_ends_are_found_by_name_number_and_group(rocketmq: Emulator) -> None:
     """Starts and ends are found by name, by number, and by a group's committed offset."""
     rocketmq.topic("orders", queues=2)
     fill(rocketmq, "orders", [b"x"] * 10)
@@ -340,7 +339,7 @@ def test_starts_and_ends_are_looked_up(rocketmq: Emulator) -> None:
     assert positions(rocketmq, "ending", endingOffsets='{"orders":{"broker-a":{"0":7,"1":-1}}}') == {0: 7, 1: 0}
 
 
-def test_a_time_between_two_direct_sends(rocketmq: Emulator) -> None:
+def test_a_start_time_between_two_direct_sends_separates_their_messages(rocketmq: Emulator) -> None:
     """A start time between two direct sends separates their messages, although the test does not move the clock."""
     orders = rocketmq.topic("orders", queues=1)
     for _ in range(20):
@@ -356,7 +355,7 @@ def test_a_time_between_two_direct_sends(rocketmq: Emulator) -> None:
     assert positions(rocketmq, startingTimestamp=str(between_ms)) == {0: 20}
 
 
-def test_times_are_looked_up(rocketmq: Emulator) -> None:
+def test_a_start_time_overrides_an_offset_and_past_the_end_is_the_end(rocketmq: Emulator) -> None:
     """A time for all overrides one by topic or queue, which overrides an offset; a time past the end is the end."""
     rocketmq.topic("orders", queues=2)
     fill(rocketmq, "orders", [b"x"] * 10)
@@ -386,8 +385,9 @@ def test_times_are_looked_up(rocketmq: Emulator) -> None:
         ({"nameServer": "BROKER"}, "option nameServer: .* is no name server; it says REQUEST_CODE_NOT_SUPPORTED"),
     ],
 )
-def test_wrong_places_are_named(rocketmq: Emulator, options: dict[str, str], said: str) -> None:
-    """A wrong start or end raises an error with option, topic and queue."""
+def test_a_wrong_start_or_end_fails_with_option_topic_and_queue(
+    rocketmq: Emulator, options: dict[str, str], said: str
+) -> None:
     rocketmq.topic("orders", queues=2)
     fill(rocketmq, "orders", [b"x"] * 10)
 
@@ -396,8 +396,7 @@ def test_wrong_places_are_named(rocketmq: Emulator, options: dict[str, str], sai
         positions(rocketmq, **given)
 
 
-def test_topics_are_found_by_pattern(rocketmq: Emulator) -> None:
-    """A pattern must match the whole topic name, and never matches system topics."""
+def test_a_pattern_matches_whole_topic_names_without_system_topics(rocketmq: Emulator) -> None:
     for name in ("orders-a", "orders-b", "other"):
         rocketmq.topic(name, queues=1)
     rocketmq.group("readers")
@@ -412,7 +411,7 @@ def test_topics_are_found_by_pattern(rocketmq: Emulator) -> None:
     assert found(".*") == {"orders-a", "orders-b", "other"}
 
 
-def test_several_topics_are_read(rocketmq: Emulator) -> None:
+def test_several_topics_are_read_by_name(rocketmq: Emulator) -> None:
     """Several topics are read by name, and a missing one is named in the error."""
     for name in ("orders", "refunds", "other"):
         rocketmq.topic(name, queues=1)
@@ -427,7 +426,7 @@ def test_several_topics_are_read(rocketmq: Emulator) -> None:
         found("orders,nowhere")
 
 
-def test_assigned_queues_alone_are_read(rocketmq: Emulator) -> None:
+def test_only_assigned_queues_are_read(rocketmq: Emulator) -> None:
     """Only assigned queues are read, and a missing one is named in the error."""
     rocketmq.topic("orders", queues=2)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from many_messages import fill
-from pyspark_rocketmq.cluster import Cluster
-from pyspark_rocketmq.options import source_options
+from pyspark_rocketmq.cluster.cluster import Cluster
+from pyspark_rocketmq.options.options import source_options
 from rocketmq_testkit.fixtures import Emulator
 
 PIPELINE = Path(__file__).parent / "support" / "pipeline.py"

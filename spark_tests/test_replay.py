@@ -5,12 +5,12 @@ from collections import defaultdict
 import pytest
 from pyspark.sql import DataFrame
 from pyspark_rocketmq.errors import ClusterError, OptionError, SchemaError
-from pyspark_rocketmq.replay import LEAD_S, MSG_ID, Pace, replay
+from pyspark_rocketmq.replay.resend import LEAD_S, MSG_ID, Pace, replay
 from pyspark_rocketmq.testing import SparkRocketMQ
-from rocketmq_testkit.fixtures.messages import Message
+from rocketmq_testkit.fixtures.inspect.messages import Message
 
 
-class Hands:
+class FakeClock:
     """A clock that moves when the code sleeps."""
 
     def __init__(self) -> None:
@@ -40,26 +40,25 @@ def by_queue(messages: list[Message]) -> dict[int, list[str]]:
 
 def test_a_paced_message_waits_until_it_is_due() -> None:
     """A paced message waits for its distance from the first one, divided by the speed; due ones are sent together."""
-    hands = Hands()
-    pace = Pace(5_000_000, 1002.0, 2.0, lambda: hands.now, hands.sleep)
+    clock = FakeClock()
+    pace = Pace(5_000_000, 1002.0, 2.0, lambda: clock.now, clock.sleep)
     dues_us = [5_000_000, 5_000_000, 7_000_000, 7_100_000]
     assert pace.wait(dues_us, 0) == 2
     assert pace.wait(dues_us, 2) == 3
-    hands.now = 1003.25
+    clock.now = 1003.25
     assert pace.wait(dues_us, 3) == 4
-    assert hands.slept == [2.0, 1.0]
+    assert clock.slept == [2.0, 1.0]
     assert pace.late_s == pytest.approx(0.2)
 
 
-def test_without_a_speed_nothing_waits() -> None:
-    """Without a speed all messages are due at once."""
-    hands = Hands()
-    pace = Pace(0, 0.0, None, lambda: hands.now, hands.sleep)
+def test_without_a_speed_all_messages_are_due_at_once() -> None:
+    clock = FakeClock()
+    pace = Pace(0, 0.0, None, lambda: clock.now, clock.sleep)
     assert pace.wait([1, 9_000_000], 0) == 2
-    assert (hands.slept, pace.late_s) == ([], 0.0)
+    assert (clock.slept, pace.late_s) == ([], 0.0)
 
 
-def test_each_queue_is_sent_again_in_its_order(spark_rocketmq: SparkRocketMQ) -> None:
+def test_each_queue_is_replayed_to_one_queue_in_its_order(spark_rocketmq: SparkRocketMQ) -> None:
     """Each queue is replayed to one queue in its order; bodies, keys, tags and properties are unchanged."""
     emulator = spark_rocketmq.emulator
     orders = emulator.topic("orders", queues=3)
@@ -86,7 +85,7 @@ def test_each_queue_is_sent_again_in_its_order(spark_rocketmq: SparkRocketMQ) ->
             assert of_one in ([], bodies)
 
 
-def test_each_sharding_key_is_sent_again_in_its_order(spark_rocketmq: SparkRocketMQ) -> None:
+def test_messages_of_a_sharding_key_are_replayed_in_order(spark_rocketmq: SparkRocketMQ) -> None:
     """Messages of a sharding key are replayed in order to the queue of a normal send; others go anywhere."""
     emulator = spark_rocketmq.emulator
     orders = emulator.topic("orders", queues=4)
@@ -127,7 +126,7 @@ def test_a_replay_keeps_a_scaled_pace(spark_rocketmq: SparkRocketMQ) -> None:
         assert each.stored_at_ms >= before_ms + (LEAD_S + number) * 1000 - 1
 
 
-def test_what_was_delayed_is_not_delayed_again(spark_rocketmq: SparkRocketMQ) -> None:
+def test_a_delayed_message_is_replayed_without_delay(spark_rocketmq: SparkRocketMQ) -> None:
     """A delayed message is replayed without delay, and a replay of a replay has the id of the last one."""
     emulator = spark_rocketmq.emulator
     orders = emulator.topic("orders", queues=1)
@@ -144,7 +143,7 @@ def test_what_was_delayed_is_not_delayed_again(spark_rocketmq: SparkRocketMQ) ->
     assert [each.properties[MSG_ID] for each in thrice.messages] == [each.message_id for each in again.messages]
 
 
-def test_what_cannot_be_replayed_is_refused_before_anything_is_sent(spark_rocketmq: SparkRocketMQ) -> None:
+def test_an_invalid_replay_is_refused_before_anything_is_sent(spark_rocketmq: SparkRocketMQ) -> None:
     """An invalid speed, order, number of tasks, column or topic is rejected by name, before anything is sent."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1).send("tea")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
-from pyspark_rocketmq.replay_command import FAILED, SENT, UNUSABLE, main
+from pyspark_rocketmq.replay.command import FAILED, SENT, UNUSABLE, main
 from quick_java import QUICK_JAVA
 from rocketmq_testkit.fixtures import Emulator
 
@@ -20,7 +20,7 @@ def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=600, check=False, env=environment)
 
 
-def test_what_was_kept_is_sent_again(rocketmq: Emulator, tmp_path: Path) -> None:
+def test_a_saved_range_of_a_topic_is_sent_again(rocketmq: Emulator, tmp_path: Path) -> None:
     """A saved range of a topic is sent again; the saved file can be saved once more, but not sent to a missing topic.
 
     The error is one sentence that names the topic, without Spark's own text.
@@ -65,9 +65,9 @@ def test_what_was_kept_is_sent_again(rocketmq: Emulator, tmp_path: Path) -> None
         ),
     ],
 )
-def test_what_cannot_be_used_is_one_sentence(
+def test_unusable_arguments_end_the_command_with_one_sentence(
     words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And code 2, before Spark is started."""
+    """The exit code is 2, before Spark is started."""
     assert main(words) == UNUSABLE
     assert problem in capsys.readouterr().err

@@ -2,10 +2,10 @@
 
 import pytest
 from pyspark_rocketmq.errors import SchemaError
-from pyspark_rocketmq.schema import wanted
+from pyspark_rocketmq.options.schema import wanted
 
 
-def test_any_columns_in_any_order() -> None:
+def test_a_schema_may_name_any_columns_in_any_order() -> None:
     """A schema may name any columns in any order, and only those are returned."""
     assert wanted([("queueOffset", "bigint"), ("body", "string")]) == (("queueOffset", "bigint"), ("body", "string"))
 
@@ -20,7 +20,7 @@ def test_any_columns_in_any_order() -> None:
         ([("flag", "int"), ("flag", "int")], "column flag: twice in the schema"),
     ],
 )
-def test_wrong_columns_are_named(fields: list[tuple[str, str]], said: str) -> None:
+def test_a_wrong_column_is_refused_with_the_allowed_types(fields: list[tuple[str, str]], said: str) -> None:
     """A wrong column is rejected with an error that names it and the allowed types."""
     with pytest.raises(SchemaError, match=said):
         wanted(fields)

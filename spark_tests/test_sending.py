@@ -4,15 +4,15 @@ from collections import Counter
 from itertools import count
 
 import pytest
-from answer_eater import AnswerEater
-from pyspark_rocketmq.cluster import Cluster
+from pyspark_rocketmq.cluster.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, RowError, SendError
-from pyspark_rocketmq.messages import Outgoing, QueueWish
-from pyspark_rocketmq.options import sink_options
-from pyspark_rocketmq.sending import Sender, Sent
+from pyspark_rocketmq.options.options import sink_options
+from pyspark_rocketmq.writing.messages import Outgoing, QueueSelection
+from pyspark_rocketmq.writing.sending import Sender, Sent
+from response_dropper import ResponseDropper
+from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
-from rocketmq_testkit.remoting.request_code import RequestCode
 
 NUMBERS = count()
 
@@ -20,7 +20,7 @@ NUMBERS = count()
 def message(
     body: bytes,
     topic: str = "orders",
-    lane: QueueWish | None = None,
+    queue_selection: QueueSelection | None = None,
     *,
     ordered: bool = False,
     delay: str = "",
@@ -28,7 +28,7 @@ def message(
 ) -> Outgoing:
     """Create an outgoing message."""
     properties = f"UNIQ_KEY\x01{next(NUMBERS):032X}\x02" + (f"DELAY\x01{delay}\x02" if delay else "")
-    return Outgoing(topic, body, properties, lane, bool(delay), ordered, "", flag)
+    return Outgoing(topic, body, properties, queue_selection, bool(delay), ordered, "", flag)
 
 
 def send(emulator: Emulator, messages: list[Outgoing], **options: str) -> Sent:
@@ -43,15 +43,13 @@ def send(emulator: Emulator, messages: list[Outgoing], **options: str) -> Sent:
 
 def stored_flags(emulator: Emulator, topic: str) -> list[int]:
     """Return the flags of the messages in queue 0."""
-    asked = {"consumerGroup": "g", "topic": topic, "queueId": 0, "queueOffset": 0, "maxMsgNums": 32, "sysFlag": 4}
-    asked |= {"commitOffset": 0, "suspendTimeoutMillis": 0, "subscription": "*", "subVersion": 0}
     with RemotingClient(emulator.broker) as client:
-        return [each.flag for each in decode_messages(client.request(RequestCode.PULL_MESSAGE, asked).body)]
+        return [each.flag for each in decode_messages(client.request(*pull_request(topic, "g")).body)]
 
 
 @pytest.mark.parametrize("window", ["1", "8", "64"])
 @pytest.mark.parametrize("batch", ["1", "7", "32"])
-def test_all_arrive_once(rocketmq: Emulator, window: str, batch: str) -> None:
+def test_all_messages_arrive_once_with_any_window_and_batch_size(rocketmq: Emulator, window: str, batch: str) -> None:
     """All messages arrive once with any window and batch size, and the counts match those of the queues."""
     topic = rocketmq.topic("orders", queues=4)
 
@@ -72,7 +70,7 @@ def test_flags_are_kept_and_do_not_change_the_order(rocketmq: Emulator, batch: s
 
     send(
         rocketmq,
-        [message(b"%d" % at, lane=0, ordered=True, flag=at // 3 % 2 * 9) for at in range(30)],
+        [message(b"%d" % at, queue_selection=0, ordered=True, flag=at // 3 % 2 * 9) for at in range(30)],
         sendBatchSize=batch,
     )
 
@@ -84,20 +82,26 @@ def test_flags_are_kept_and_do_not_change_the_order(rocketmq: Emulator, batch: s
 def test_a_row_goes_to_the_queue_of_its_broker(rocketmq: Emulator) -> None:
     """A row goes to the queue of its broker; if the topic has none there, the number is an index into all queues."""
     topic = rocketmq.topic("orders", queues=2)
-    lanes: list[QueueWish] = [("broker-a", 1), ("broker-b", 1), ("elsewhere", 2), 3]
+    lanes: list[QueueSelection] = [("broker-a", 1), ("broker-b", 1), ("elsewhere", 2), 3]
 
-    send(rocketmq, [message(b"%d" % at, lane=lane, ordered=True) for at, lane in enumerate(lanes)])
+    send(
+        rocketmq,
+        [
+            message(b"%d" % at, queue_selection=queue_selection, ordered=True)
+            for at, queue_selection in enumerate(lanes)
+        ],
+    )
 
     found = {int(each.body): (each.broker, each.queue_id) for each in topic.messages}
     assert found == {0: ("broker-a", 1), 1: ("broker-b", 1), 2: ("broker-b", 0), 3: ("broker-b", 1)}
 
 
 @pytest.mark.parametrize("batch", ["1", "5"])
-def test_queues_that_rows_chose_keep_their_order(rocketmq: Emulator, batch: str) -> None:
+def test_queues_selected_by_rows_keep_their_order(rocketmq: Emulator, batch: str) -> None:
     """Queues selected by number or key keep their order, even if delayed messages are between the others."""
     topic = rocketmq.topic("orders", queues=3)
-    messages = [message(b"n%d" % at, lane=at % 3, ordered=True) for at in range(60)]
-    messages += [message(b"k%d" % at, lane="key", ordered=True) for at in range(60)]
+    messages = [message(b"n%d" % at, queue_selection=at % 3, ordered=True) for at in range(60)]
+    messages += [message(b"k%d" % at, queue_selection="key", ordered=True) for at in range(60)]
 
     send(rocketmq, messages, sendBatchSize=batch)
 
@@ -110,7 +114,7 @@ def test_queues_that_rows_chose_keep_their_order(rocketmq: Emulator, batch: str)
     assert len({each.queue_id for each in keyed}) == 1
 
 
-def test_delayed_messages_go_alone(rocketmq: Emulator) -> None:
+def test_delayed_messages_are_not_sent_in_batches(rocketmq: Emulator) -> None:
     """Delayed messages are sent alone, because a broker rejects them in a batch."""
     topic = rocketmq.topic("orders", queues=1)
 
@@ -132,7 +136,7 @@ def test_large_bodies_do_not_share_a_request(rocketmq: Emulator) -> None:
 
 
 @pytest.mark.recovery
-def test_a_broker_that_restarts_gets_what_it_did_not_acknowledge(rocketmq: Emulator) -> None:
+def test_messages_not_acknowledged_before_a_restart_are_sent_again(rocketmq: Emulator) -> None:
     """Messages not acknowledged before a restart are sent again; some arrive twice, and none is lost."""
     topic = rocketmq.topic("orders", queues=2)
     known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "20", "sendWindow": "16"})
@@ -147,11 +151,11 @@ def test_a_broker_that_restarts_gets_what_it_did_not_acknowledge(rocketmq: Emula
 
 
 @pytest.mark.recovery
-def test_what_was_stored_without_its_acknowledgement_is_sent_again(rocketmq: Emulator) -> None:
+def test_messages_whose_responses_are_lost_are_sent_again(rocketmq: Emulator) -> None:
     """Messages whose responses are lost with the connection are sent again; at most those in flight arrive twice."""
     topic = rocketmq.topic("orders", queues=2)
     known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "20", "sendWindow": "16"})
-    with Cluster(known) as cluster, AnswerEater(rocketmq.broker) as eater:
+    with Cluster(known) as cluster, ResponseDropper(rocketmq.broker) as eater:
         sender = Sender(cluster, known)
         sender.send([message(b"first")])
         sender.finish()
@@ -168,7 +172,7 @@ def test_what_was_stored_without_its_acknowledgement_is_sent_again(rocketmq: Emu
 
 
 @pytest.mark.rocketmq(brokers=2)
-def test_another_broker_takes_what_one_refuses(rocketmq: Emulator) -> None:
+def test_a_row_without_a_queue_goes_to_another_broker_if_one_refuses_it(rocketmq: Emulator) -> None:
     """A row without a selected queue goes to the next broker if one no longer knows the topic."""
     topic = rocketmq.topic("orders", queues=2)
     known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "1"})
@@ -184,7 +188,7 @@ def test_another_broker_takes_what_one_refuses(rocketmq: Emulator) -> None:
     assert {b"%d" % at for at in range(20, 40)} <= {each.body for each in topic.messages}
 
 
-def test_a_broker_that_is_gone_is_named(rocketmq: Emulator) -> None:
+def test_a_send_to_a_stopped_broker_names_it_after_all_retries(rocketmq: Emulator) -> None:
     """A send to a stopped broker raises an error that names it, after all retries."""
     rocketmq.topic("orders", queues=2)
     known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "1", "sendRetries": "1"})
@@ -204,7 +208,7 @@ def test_a_broker_that_is_gone_is_named(rocketmq: Emulator) -> None:
     ("made", "error", "said"),
     [
         (message(b"x", topic="nowhere"), ClusterError, "topic nowhere has no route for a write"),
-        (message(b"x", lane=9, ordered=True), RowError, "queueId is 9; topic orders has 2 queues to write"),
+        (message(b"x", queue_selection=9, ordered=True), RowError, "queueId is 9; topic orders has 2 queues to write"),
         (
             message(b"x", topic="SELF_TEST_TOPIC"),
             SendError,
@@ -212,8 +216,9 @@ def test_a_broker_that_is_gone_is_named(rocketmq: Emulator) -> None:
         ),
     ],
 )
-def test_what_cannot_be_sent_is_named(rocketmq: Emulator, made: Outgoing, error: type[Exception], said: str) -> None:
-    """A message that cannot be sent raises an error with topic, queue and the broker's reason."""
+def test_a_message_that_cannot_be_sent_fails_with_topic_queue_and_reason(
+    rocketmq: Emulator, made: Outgoing, error: type[Exception], said: str
+) -> None:
     rocketmq.topic("orders", queues=2)
 
     with pytest.raises(error, match=said):
@@ -221,7 +226,7 @@ def test_what_cannot_be_sent_is_named(rocketmq: Emulator, made: Outgoing, error:
 
 
 @pytest.mark.rocketmq(config={"maxMessageSize": 1000})
-def test_a_message_that_no_try_would_help_is_refused_at_once(rocketmq: Emulator) -> None:
+def test_a_message_that_the_broker_rejects_permanently_fails_at_once(rocketmq: Emulator) -> None:
     """A message that the broker rejects permanently fails at once, with the broker's reason."""
     rocketmq.topic("orders", queues=2)
 
@@ -229,11 +234,11 @@ def test_a_message_that_no_try_would_help_is_refused_at_once(rocketmq: Emulator)
         send(rocketmq, [message(b"x" * 2000)])
 
 
-def test_a_row_that_cannot_go_anywhere_keeps_its_batch_back(rocketmq: Emulator) -> None:
+def test_a_row_with_an_invalid_queue_fails_its_whole_batch(rocketmq: Emulator) -> None:
     """A row with an invalid queue fails its whole batch, because queues are selected before anything is sent."""
     topic = rocketmq.topic("orders", queues=2)
 
     with pytest.raises(RowError):
-        send(rocketmq, [*(message(b"x") for _ in range(100)), message(b"x", lane=9, ordered=True)])
+        send(rocketmq, [*(message(b"x") for _ in range(100)), message(b"x", queue_selection=9, ordered=True)])
 
     assert topic.messages == []

@@ -7,7 +7,7 @@ from many_messages import fill
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark_rocketmq.testing import SparkRocketMQ
-from rocketmq_testkit.fixtures.messages import Message
+from rocketmq_testkit.fixtures.inspect.messages import Message
 
 
 def test_a_table_becomes_messages(spark_rocketmq: SparkRocketMQ) -> None:
@@ -86,7 +86,7 @@ def test_many_rows_arrive_once(spark_rocketmq: SparkRocketMQ) -> None:
     assert Counter(message.body for message in topic.messages) == Counter(b"%d" % at for at in range(20000))
 
 
-def test_a_stream_goes_from_topic_to_topic(spark_rocketmq: SparkRocketMQ) -> None:
+def test_a_stream_adds_query_and_batch_id_and_sends_nothing_again(spark_rocketmq: SparkRocketMQ) -> None:
     """A stream from topic to topic adds query and batch id to messages, and a second run sends nothing again."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=2)
@@ -187,7 +187,7 @@ def test_a_transactional_stream_shows_whole_batches(spark_rocketmq: SparkRocketM
         ),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_is_sent(
+def test_an_invalid_write_is_refused_before_anything_is_sent(
     spark_rocketmq: SparkRocketMQ, columns: str, options: dict[str, str], said: str
 ) -> None:
     """An invalid write is rejected before anything is sent, and nothing is stored."""
@@ -215,7 +215,7 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
         ),
     ],
 )
-def test_what_is_wrong_is_said_when_a_stream_of_writes_starts(
+def test_an_invalid_write_of_a_stream_is_refused_at_its_start(
     spark_rocketmq: SparkRocketMQ, columns: str, options: dict[str, object], said: str
 ) -> None:
     """An invalid write of a stream is rejected at its start, and nothing is stored."""
@@ -231,7 +231,7 @@ def test_what_is_wrong_is_said_when_a_stream_of_writes_starts(
     assert target.messages == []
 
 
-def test_a_topic_is_not_overwritten(spark_rocketmq: SparkRocketMQ) -> None:
+def test_overwrites_and_transactional_batches_are_refused(spark_rocketmq: SparkRocketMQ) -> None:
     """A topic cannot be overwritten, and a batch cannot be transactional, because it has no number."""
     spark_rocketmq.emulator.topic("orders", queues=1)
     rows = spark_rocketmq.spark.sql("select 'x' as body")

@@ -8,17 +8,17 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from gateway import Spoiler
+from gateway import TruncatingGateway
 from many_messages import fill
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
-from pyspark_rocketmq.cluster import Cluster
-from pyspark_rocketmq.options import sink_options, source_options
-from pyspark_rocketmq.progress import RocketMQProgressListener
+from pyspark_rocketmq.cluster.cluster import Cluster
+from pyspark_rocketmq.options.options import sink_options, source_options
+from pyspark_rocketmq.reading.progress import RocketMQProgressListener
 from pyspark_rocketmq.testing import SECONDS, SparkRocketMQ
-from pyspark_rocketmq.transactional_writer import TransactionalStreamWriter
+from pyspark_rocketmq.writing.transactional_writer import TransactionalStreamWriter
 from rocketmq_testkit.fixtures import Emulator
 
 
@@ -70,7 +70,7 @@ def test_a_batch_that_failed_is_run_again_with_the_same_messages(spark_rocketmq:
 
 
 @pytest.mark.recovery
-def test_nothing_is_lost_where_a_stream_starts_at_latest(spark_rocketmq: SparkRocketMQ) -> None:
+def test_a_stream_that_starts_at_latest_loses_no_later_message(spark_rocketmq: SparkRocketMQ) -> None:
     """A stream that starts at latest and fails in its first batch reads all later messages after a restart."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=2)
@@ -97,7 +97,7 @@ def test_nothing_is_lost_where_a_stream_starts_at_latest(spark_rocketmq: SparkRo
 
 
 @pytest.mark.recovery
-def test_a_running_stream_sees_restarts_of_brokers_and_new_queues(spark_rocketmq: SparkRocketMQ) -> None:
+def test_a_running_stream_continues_after_a_restart_and_reads_new_queues(spark_rocketmq: SparkRocketMQ) -> None:
     """A running query continues after a broker restart, and reads new queues."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
@@ -121,7 +121,7 @@ def test_a_running_stream_sees_restarts_of_brokers_and_new_queues(spark_rocketmq
     assert numbers(rows) == list(range(30))
 
 
-def test_a_lost_range_stops_the_query_with_its_place(spark_rocketmq: SparkRocketMQ) -> None:
+def test_a_checkpoint_past_the_end_of_a_queue_fails_the_query(spark_rocketmq: SparkRocketMQ) -> None:
     """A checkpoint past the broker's messages fails the query; with failOnDataLoss=false it continues."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
@@ -140,7 +140,7 @@ def test_a_lost_range_stops_the_query_with_its_place(spark_rocketmq: SparkRocket
 
 
 @pytest.mark.recovery
-def test_a_worker_that_dies_costs_a_run_and_no_message(spark_rocketmq: SparkRocketMQ) -> None:
+def test_a_killed_worker_fails_the_query_and_loses_no_message(spark_rocketmq: SparkRocketMQ) -> None:
     """A killed Python worker fails the query, and the next run reads all messages once."""
     spark_rocketmq.emulator.topic("orders", queues=1)
     fill(spark_rocketmq.emulator, "orders", numbered(0, 100))
@@ -160,7 +160,7 @@ def test_a_worker_that_dies_costs_a_run_and_no_message(spark_rocketmq: SparkRock
     assert numbers(row for rows in spark_rocketmq.run(stream).values() for row in rows) == list(range(100))
 
 
-def test_a_listener_shows_the_last_batch_too(spark_rocketmq: SparkRocketMQ) -> None:
+def test_a_progress_listener_commits_the_last_batch(spark_rocketmq: SparkRocketMQ) -> None:
     """A listener commits the last batch as well, while Spark's own commit comes one batch late or never."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
@@ -189,7 +189,7 @@ def minutes(*numbers: float) -> list[bytes]:
 
 
 @pytest.mark.recovery
-def test_late_data_is_left_to_watermarks(spark_rocketmq: SparkRocketMQ) -> None:
+def test_messages_later_than_the_watermark_are_in_no_window(spark_rocketmq: SparkRocketMQ) -> None:
     """Messages later than the watermark allows are in no window, also after a restart."""
     emulator = spark_rocketmq.emulator
     emulator.topic("orders", queues=1)
@@ -237,14 +237,14 @@ def test_delayed_and_transactional_messages_are_read_when_they_are_due(
 
 @pytest.mark.recovery
 @pytest.mark.parametrize("fail", [True, False])
-def test_records_that_cannot_be_read_are_not_passed_over(spark_rocketmq: SparkRocketMQ, fail: bool) -> None:
+def test_unreadable_records_fail_the_query_and_are_not_skipped(spark_rocketmq: SparkRocketMQ, fail: bool) -> None:
     """Unreadable records fail the query with their position; its next run reads them and all others once."""
     emulator = spark_rocketmq.emulator
     if not isinstance(emulator, Emulator):
         pytest.skip("not applicable to a real broker: what it says is not changed")
     emulator.topic("orders", queues=1)
     fill(emulator, "orders", numbered(0, 100))
-    with Spoiler(emulator, 64) as spoiler:
+    with TruncatingGateway(emulator, 64) as spoiler:
         stream = spark_rocketmq.stream("orders", nameServer=spoiler.namesrv, failOnDataLoss=fail)
         with pytest.raises(
             StreamingQueryException,
@@ -276,7 +276,7 @@ def test_records_that_cannot_be_read_are_not_passed_over(spark_rocketmq: SparkRo
         ),
     ],
 )
-def test_what_is_wrong_is_said_when_a_stream_starts(
+def test_an_invalid_stream_fails_at_its_start(
     spark_rocketmq: SparkRocketMQ, options: dict[str, Any], said: str
 ) -> None:
     """An invalid stream fails at its start with an error that names the option or topic."""

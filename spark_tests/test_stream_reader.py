@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 from many_messages import fill
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
-from pyspark_rocketmq.cluster import Cluster
+from pyspark_rocketmq.cluster.cluster import Cluster
 from pyspark_rocketmq.errors import ClusterError, DataLossError
-from pyspark_rocketmq.offsets import MessageQueue, from_json
-from pyspark_rocketmq.options import sink_options, source_options
-from pyspark_rocketmq.planning import RangePartition
-from pyspark_rocketmq.stream_reader import RocketMQStreamReader
-from pyspark_rocketmq.transactional_writer import TransactionalStreamWriter
+from pyspark_rocketmq.options.offsets import MessageQueue, from_json
+from pyspark_rocketmq.options.options import sink_options, source_options
+from pyspark_rocketmq.reading.planning import RangePartition
+from pyspark_rocketmq.reading.stream_reader import RocketMQStreamReader
+from pyspark_rocketmq.writing.transactional_writer import TransactionalStreamWriter
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
 
@@ -96,7 +96,7 @@ def test_a_start_that_does_not_move_is_not_pinned(rocketmq: Emulator, start: str
     assert found.latestOffset(found.initialOffset(), ALL) == offsets({"0": 5})
 
 
-def test_the_end_of_a_run_over_what_is_there_does_not_move(rocketmq: Emulator) -> None:
+def test_the_end_of_an_available_now_run_does_not_move(rocketmq: Emulator) -> None:
     """With AvailableNow, later messages and queues are not read, and the end stays the same."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 5)
@@ -114,7 +114,7 @@ def test_the_end_of_a_run_over_what_is_there_does_not_move(rocketmq: Emulator) -
     assert found.latestOffset(end, ALL) == end
 
 
-def test_a_limited_run_over_what_is_there_comes_to_its_end(rocketmq: Emulator) -> None:
+def test_a_limited_available_now_run_reads_everything_once(rocketmq: Emulator) -> None:
     """A limited AvailableNow run reads everything once, step by step."""
     rocketmq.topic("orders", queues=2)
     fill(rocketmq, "orders", [b"x"] * 50, 0)
@@ -135,7 +135,7 @@ def test_a_limited_run_over_what_is_there_comes_to_its_end(rocketmq: Emulator) -
     assert sorted(rows) == [(0, at) for at in range(50)] + [(1, at) for at in range(10)]
 
 
-def test_what_spark_shows_is_what_was_just_seen(rocketmq: Emulator) -> None:
+def test_the_reported_latest_offset_is_the_last_one_seen(rocketmq: Emulator) -> None:
     """The latest offset for Spark's metrics is the last one seen, without a further request."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 5)
@@ -148,7 +148,7 @@ def test_what_spark_shows_is_what_was_just_seen(rocketmq: Emulator) -> None:
     assert found.reportLatestOffset() == offsets({"0": 5})
 
 
-def test_the_same_batch_has_the_same_messages(rocketmq: Emulator) -> None:
+def test_the_same_range_has_the_same_messages_after_a_restart(rocketmq: Emulator) -> None:
     """The same range returns the same messages after a restart, although more have arrived."""
     rocketmq.topic("orders", queues=2)
     for queue in (0, 1):
@@ -162,7 +162,7 @@ def test_the_same_batch_has_the_same_messages(rocketmq: Emulator) -> None:
     assert got(reader(rocketmq), start, end) == before == [(queue, at) for queue in (0, 1) for at in range(20)]
 
 
-def test_ranges_that_are_empty_or_backwards_have_no_task(rocketmq: Emulator) -> None:
+def test_empty_and_reversed_ranges_have_no_task(rocketmq: Emulator) -> None:
     """An empty or reversed range, which Spark may request at a restart, has no task."""
     rocketmq.topic("orders", queues=1)
     found = reader(rocketmq)
@@ -171,7 +171,7 @@ def test_ranges_that_are_empty_or_backwards_have_no_task(rocketmq: Emulator) -> 
     assert found.partitions(offsets({"0": 5}), offsets({"0": 3})) == []
 
 
-def test_queues_that_are_new_begin_at_their_first_message(rocketmq: Emulator) -> None:
+def test_a_new_queue_is_read_from_its_first_message(rocketmq: Emulator) -> None:
     """A new queue is read from its first message, even if the query started at latest."""
     rocketmq.topic("orders", queues=1)
     found = reader(rocketmq)
@@ -186,7 +186,7 @@ def test_queues_that_are_new_begin_at_their_first_message(rocketmq: Emulator) ->
     assert got(found, at, end) == [(1, 0), (1, 1), (1, 2)]
 
 
-def test_topics_that_are_new_are_found_by_a_pattern(rocketmq: Emulator) -> None:
+def test_a_pattern_finds_new_topics(rocketmq: Emulator) -> None:
     """A pattern finds new topics, even if there was none at the start of the query."""
     given = {"nameServer": rocketmq.namesrv, "topicsPattern": "orders-.*"}
     found = RocketMQStreamReader(source_options(given).of_stream(), WANTED)
@@ -201,7 +201,7 @@ def test_topics_that_are_new_are_found_by_a_pattern(rocketmq: Emulator) -> None:
     assert got(found, start, end) == [(0, 0), (0, 1), (0, 2)]
 
 
-def test_a_queue_that_is_gone_fails_or_waits(rocketmq: Emulator) -> None:
+def test_a_missing_queue_fails_the_query_or_keeps_its_offset(rocketmq: Emulator) -> None:
     """A missing queue fails the query; with failOnDataLoss=false its offset is kept."""
     rocketmq.topic("orders", queues=2)
     fill(rocketmq, "orders", [b"x"] * 5)
@@ -213,7 +213,7 @@ def test_a_queue_that_is_gone_fails_or_waits(rocketmq: Emulator) -> None:
     assert reader(rocketmq, failOnDataLoss="false").latestOffset(at, ALL) == offsets({"0": 5, "1": 0})
 
 
-def test_a_queue_that_ends_before_it_was_read_is_a_loss(rocketmq: Emulator) -> None:
+def test_a_queue_that_ends_before_the_read_offset_is_a_data_loss(rocketmq: Emulator) -> None:
     """A queue that ends before the offset already read is a data loss; failOnDataLoss=false continues there."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 5)
@@ -228,7 +228,7 @@ def test_a_queue_that_ends_before_it_was_read_is_a_loss(rocketmq: Emulator) -> N
 
 
 @pytest.mark.recovery
-def test_a_broker_that_restarts_is_waited_for(rocketmq: Emulator) -> None:
+def test_a_reader_reconnects_after_a_broker_restart(rocketmq: Emulator) -> None:
     """A reader reconnects after a broker restart between two micro-batches."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 5)
@@ -243,7 +243,7 @@ def test_a_broker_that_restarts_is_waited_for(rocketmq: Emulator) -> None:
 
 
 @pytest.mark.recovery
-def test_a_broker_that_stays_away_is_named(rocketmq: Emulator) -> None:
+def test_a_broker_that_stays_away_fails_the_query(rocketmq: Emulator) -> None:
     """A broker that stays away fails the query, which names it and later continues from its checkpoint."""
     rocketmq.topic("orders", queues=1)
     fill(rocketmq, "orders", [b"x"] * 5)
@@ -267,7 +267,7 @@ def committed(emulator: Emulator, group: str) -> dict[int, int]:
 
 
 @pytest.mark.since("5.0.0", "it takes setZeroIfNotFound for true: where a group is nowhere, it is at 0")
-def test_progress_is_shown_if_wanted(rocketmq: Emulator) -> None:
+def test_progress_is_committed_to_the_group_if_enabled(rocketmq: Emulator) -> None:
     """Progress is committed as offsets of the group if enabled; the start of a stream does not depend on it."""
     rocketmq.topic("orders", queues=2)
     rocketmq.group("readers")
@@ -282,16 +282,18 @@ def test_progress_is_shown_if_wanted(rocketmq: Emulator) -> None:
 
 @pytest.mark.since("5.0.0", "it takes offsets of groups that it does not know")
 @pytest.mark.rocketmq(config={"autoCreateSubscriptionGroup": False})
-def test_progress_that_cannot_be_shown_does_no_harm(rocketmq: Emulator, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_commit_for_an_unknown_group_only_logs_a_warning(
+    rocketmq: Emulator, caplog: pytest.LogCaptureFixture
+) -> None:
     """A commit for an unknown group logs a warning, and raises no error."""
     rocketmq.topic("orders", queues=1)
 
     reader(rocketmq, consumerGroup="nobody", commitOffsetsToBroker="true").commit(offsets({"0": 7}))
 
-    assert "progress could not be shown" in caplog.text
+    assert "committing progress to the broker failed" in caplog.text
 
 
-def test_a_group_is_where_a_stream_may_start(rocketmq: Emulator) -> None:
+def test_a_stream_may_start_at_the_offsets_of_a_group(rocketmq: Emulator) -> None:
     """A stream may start at a group's offsets; queues without an offset start at earliest."""
     rocketmq.topic("orders", queues=2)
     rocketmq.group("readers")
@@ -303,7 +305,7 @@ def test_a_group_is_where_a_stream_may_start(rocketmq: Emulator) -> None:
     assert found.initialOffset() == offsets({"0": 0, "1": 6})
 
 
-def test_delayed_and_transactional_messages_come_when_they_are_due(rocketmq: Emulator, tmp_path: Path) -> None:
+def test_delayed_and_transactional_messages_are_read_once_visible(rocketmq: Emulator, tmp_path: Path) -> None:
     """Delayed and transactional messages are read once they become visible, and no offset is skipped for them."""
     topic = rocketmq.topic("orders", queues=1)
     found = reader(rocketmq, startingOffsets="earliest")
@@ -339,7 +341,7 @@ def test_many_small_queues_are_one_task(rocketmq: Emulator) -> None:
     assert len(task.ranges) == 16
 
 
-def test_connections_close(rocketmq: Emulator) -> None:
+def test_a_stopped_reader_closes_its_connections(rocketmq: Emulator) -> None:
     """A stopped reader closes its connections, although Spark kills the process instead."""
     rocketmq.topic("orders", queues=1)
     found = reader(rocketmq)

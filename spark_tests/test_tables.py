@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StringType, StructField, StructType
-from pyspark_rocketmq import tables
 from pyspark_rocketmq.errors import OptionError, RowError, SchemaError
+from pyspark_rocketmq.sql import tables
 from pyspark_rocketmq.testing import SparkRocketMQ
 
 CREATED = {
@@ -44,7 +44,7 @@ def bodies(spark: SparkRocketMQ, topic: str) -> list[tuple[bytes, str | None]]:
     return sorted((message.body, message.tag) for message in spark.emulator.messages(topic))
 
 
-def test_tables_are_read_and_filled(spark: SparkRocketMQ) -> None:
+def test_tables_are_read_and_filled_by_sql_and_by_writers(spark: SparkRocketMQ) -> None:
     """Tables with all or selected columns are read and filled by SQL and by DataFrame writers."""
     sql = spark.spark.sql
     spark.emulator.topic("orders").send(b"tea", tag="hot")
@@ -62,7 +62,7 @@ def test_tables_are_read_and_filled(spark: SparkRocketMQ) -> None:
     assert bodies(spark, "orders") == [(b"tea", "hot"), (b"tea", "hot")]
 
 
-def test_options_of_a_table_are_properties_too(spark: SparkRocketMQ) -> None:
+def test_options_of_a_table_may_be_table_properties(spark: SparkRocketMQ) -> None:
     """Options may be TBLPROPERTIES; WITH adds options to a statement, and a stream reads with those of the table."""
     spark.emulator.topic("orders").send(b"tea")
     spark.spark.sql(
@@ -113,7 +113,7 @@ def test_rows_of_one_table_never_go_to_the_topic_of_another(spark: SparkRocketMQ
     assert bodies(spark, "copies") == []
 
 
-def test_a_stream_into_a_table_names_its_options(spark: SparkRocketMQ) -> None:
+def test_a_stream_into_a_table_must_name_its_options(spark: SparkRocketMQ) -> None:
     """A stream into a table must name its options, since Spark passes none, and those of the source would be wrong."""
     spark.emulator.topic("orders").send(b"tea")
     create(spark, "orders", "orders", ", startingOffsets 'earliest'")
@@ -128,7 +128,7 @@ def test_a_stream_into_a_table_names_its_options(spark: SparkRocketMQ) -> None:
     assert (bodies(spark, "orders"), bodies(spark, "copies")) == ([(b"tea", None)], [(b"tea", None)])
 
 
-def test_a_table_whose_columns_spark_knows_has_no_options(spark: SparkRocketMQ) -> None:
+def test_a_table_with_declared_columns_has_no_options(spark: SparkRocketMQ) -> None:
     """A table with declared columns has no options, and the error says what to do instead."""
     spark.spark.sql(
         f"CREATE TABLE t (body STRING) USING rocketmq OPTIONS (nameServer '{spark.emulator.namesrv}', topic 'orders')"
@@ -157,7 +157,7 @@ def test_a_table_whose_columns_spark_knows_has_no_options(spark: SparkRocketMQ) 
         ({"option.columns": "body string", "option.includemetadata": "true"}, OptionError, "both are given"),
     ],
 )
-def test_a_wrong_option_is_found_when_a_table_is_created(
+def test_an_invalid_option_is_refused_when_a_table_is_created(
     properties: dict[str, str], error: type[Exception], said: str
 ) -> None:
     """An invalid option or column is rejected when a table is created."""
@@ -165,7 +165,7 @@ def test_a_wrong_option_is_found_when_a_table_is_created(
         tables.schema_of({**CREATED, **properties})
 
 
-def test_the_schema_of_a_table_gives_its_options_back() -> None:
+def test_the_schema_of_a_table_returns_its_options() -> None:
     """The schema of a table returns its options unchanged; those of a statement take precedence."""
     filter_ = "a > 'x' AND b = '100 % & \\ ü=?'"
     schema = tables.schema_of({**CREATED, "option.subexpression": filter_, "option.sendwindow": "3", "team": "tea"})
@@ -203,7 +203,7 @@ def test_rows_without_the_default_are_refused() -> None:
             list(write.rows([batch(default, wrong)]))
 
 
-def test_other_schemas_hold_no_options() -> None:
+def test_schemas_without_the_default_contain_no_options() -> None:
     """A schema without the column, or with another default, contains no options."""
     other = StructField("brokerName", StringType(), False, {"CURRENT_DEFAULT": "'broker-a'"})
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyspark_rocketmq.errors import RocketMQError, RowError, SendError
-from pyspark_rocketmq.options import sink_options
-from pyspark_rocketmq.transaction_log import KEPT, Half, TransactionLog
-from pyspark_rocketmq.transactional_writer import TransactionalStreamWriter
+from pyspark_rocketmq.options.options import sink_options
+from pyspark_rocketmq.writing.transaction_log import KEPT, Half, TransactionLog
+from pyspark_rocketmq.writing.transactional_writer import TransactionalStreamWriter
 from rocketmq_testkit.fixtures import Emulator
 
 HALVES = [Half("broker-a", "orders", number, number * 100, f"ID{number}") for number in range(3)]
@@ -41,7 +41,7 @@ def stored(emulator: Emulator) -> list[int]:
     return sorted(int(message.body) for message in emulator.messages("orders"))
 
 
-def test_nobody_sees_a_batch_before_its_commit(rocketmq: Emulator, tmp_path: Path) -> None:
+def test_a_batch_is_invisible_before_its_commit(rocketmq: Emulator, tmp_path: Path) -> None:
     """Half messages of two tasks are invisible until the driver commits them."""
     rocketmq.topic("orders", queues=2)
     target = writer(rocketmq, tmp_path)
@@ -83,14 +83,14 @@ def test_a_decided_batch_is_not_sent_again(rocketmq: Emulator, tmp_path: Path) -
 
 
 @pytest.mark.recovery
-def test_a_commit_that_died_half_way_is_finished(rocketmq: Emulator, tmp_path: Path) -> None:
+def test_an_interrupted_commit_is_finished_by_the_next_run(rocketmq: Emulator, tmp_path: Path) -> None:
     """An interrupted commit is finished by the next run, which skips messages known to be committed."""
     rocketmq.topic("orders", queues=2)
     first = writer(rocketmq, tmp_path)
     task = first.store("q", 7, iter(rows(0, 50)))
     log = TransactionLog(str(tmp_path), "q")
     log.decide(7, task.halves)
-    log.finished(7, task.halves[:20])
+    log.mark_committed(7, task.halves[:20])
 
     again = writer(rocketmq, tmp_path)
     again.commit([again.store("q", 7, iter(rows(0, 50)))], 7)
@@ -117,7 +117,7 @@ def test_a_commit_that_failed_is_not_rolled_back(rocketmq: Emulator, tmp_path: P
 
 
 @pytest.mark.recovery
-def test_a_commit_waits_for_a_broker_that_no_route_names(rocketmq: Emulator, tmp_path: Path) -> None:
+def test_a_commit_waits_for_a_stopped_broker(rocketmq: Emulator, tmp_path: Path) -> None:
     """A commit waits, within its retries, for a broker that is stopped or not registered yet."""
     rocketmq.topic("orders", queues=2)
     target = writer(rocketmq, tmp_path, retries=10_000)
@@ -132,7 +132,7 @@ def test_a_commit_waits_for_a_broker_that_no_route_names(rocketmq: Emulator, tmp
     assert stored(rocketmq) == list(range(10))
 
 
-def test_half_messages_that_a_broker_does_not_have_are_named(rocketmq: Emulator, tmp_path: Path) -> None:
+def test_half_messages_that_the_broker_lost_fail_the_batch_by_name(rocketmq: Emulator, tmp_path: Path) -> None:
     """Half messages that the broker no longer has fail the batch with an error that names them."""
     rocketmq.topic("orders", queues=2)
     target = writer(rocketmq, tmp_path)
@@ -143,7 +143,7 @@ def test_half_messages_that_a_broker_does_not_have_are_named(rocketmq: Emulator,
         target.commit([task], 0)
 
 
-def test_delays_and_transactions_do_not_go_together(rocketmq: Emulator, tmp_path: Path) -> None:
+def test_a_half_message_with_a_delay_is_refused(rocketmq: Emulator, tmp_path: Path) -> None:
     """A half message with a delay is rejected, because a broker would ignore one of the two."""
     rocketmq.topic("orders", queues=2)
     batch = pa.RecordBatch.from_pydict({"body": [b"x"], "delayLevel": pa.array([3], pa.int32())})
@@ -152,7 +152,7 @@ def test_delays_and_transactions_do_not_go_together(rocketmq: Emulator, tmp_path
         writer(rocketmq, tmp_path).store("q", 0, iter([batch]))
 
 
-def test_a_decision_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_an_incomplete_draft_decides_nothing(tmp_path: Path) -> None:
     """An incomplete draft decides nothing, and a truncated line names no message."""
     log = TransactionLog(str(tmp_path), "q")
     (tmp_path / "q").mkdir()
@@ -160,15 +160,14 @@ def test_a_decision_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
 
     assert not log.has(0)
     log.decide(0, HALVES)
-    log.finished(0, HALVES[:1])
+    log.mark_committed(0, HALVES[:1])
     with (tmp_path / "q" / "0.done").open("a") as file:
         file.write("ID")
     assert log.left(0) == HALVES[1:]
     assert not TransactionLog(str(tmp_path), "other").has(0)
 
 
-def test_a_log_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """An unreadable log raises an error that names the file."""
+def test_an_unreadable_transaction_log_is_named_in_the_error(tmp_path: Path) -> None:
     log = TransactionLog(str(tmp_path), "q")
     log.decide(0, HALVES)
     (tmp_path / "q" / "0.json").write_text("{")
@@ -177,12 +176,12 @@ def test_a_log_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         log.left(0)
 
 
-def test_old_decisions_go(tmp_path: Path) -> None:
+def test_old_decisions_are_deleted(tmp_path: Path) -> None:
     """Old decisions are deleted, because Spark only retries the last batch."""
     log = TransactionLog(str(tmp_path), "q")
     for number in range(KEPT + 3):
         log.decide(number, HALVES)
-        log.finished(number, HALVES)
+        log.mark_committed(number, HALVES)
 
     assert not log.has(2)
     assert log.has(3)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from pyspark_rocketmq import worker_python
+from pyspark_rocketmq.session import worker_python
 
 SESSION = """
 from pyspark.sql.datasource import DataSource, DataSourceReader
@@ -55,12 +55,12 @@ def session(**environment: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("_own_folder")
-def test_workers_of_a_session_for_tests_find_the_installed_one() -> None:
+def test_workers_of_a_session_for_tests_import_the_installed_pyspark() -> None:
     assert session() == [pyspark.__file__] * 2
 
 
 @pytest.mark.usefixtures("_own_folder")
-def test_who_names_an_interpreter_has_it() -> None:
+def test_workers_use_the_interpreter_of_pyspark_python() -> None:
     found = session(PYSPARK_PYTHON=sys.executable)
 
     assert [Path(each).parents[1].name for each in found] == ["pyspark.zip"] * 2
@@ -109,7 +109,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ],
 )
-def test_only_archives_of_pyspark_are_left_out(given: str, kept: str, tmp_path: Path) -> None:
+def test_only_archives_of_pyspark_are_removed_from_the_python_path(given: str, kept: str, tmp_path: Path) -> None:
     told = [
         worker_python.program(tmp_path),
         "-c",
@@ -122,7 +122,7 @@ def test_only_archives_of_pyspark_are_left_out(given: str, kept: str, tmp_path: 
     assert done.stdout == f"{kept} {['-c', *more]} {sys.prefix}\n"
 
 
-def test_it_is_written_once(tmp_path: Path) -> None:
+def test_the_worker_script_is_written_once(tmp_path: Path) -> None:
     first = worker_python.program(tmp_path / "new folder")
     written = Path(first).stat().st_mtime_ns
 
@@ -130,7 +130,7 @@ def test_it_is_written_once(tmp_path: Path) -> None:
     assert [file.stat().st_mtime_ns for file in (tmp_path / "new folder").iterdir()] == [written]
 
 
-def test_where_it_would_not_do_workers_are_run_by_this_interpreter(
+def test_without_a_usable_worker_script_this_interpreter_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "file"
@@ -153,7 +153,7 @@ def test_where_it_would_not_do_workers_are_run_by_this_interpreter(
 @pytest.mark.parametrize(
     ("master", "script"), [("local[2]", True), ("local-cluster[2,1,1024]", True), ("spark://host:7077", False)]
 )
-def test_other_machines_need_not_have_it(
+def test_only_workers_of_this_machine_use_the_script(
     master: str, script: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROCKETMQ_TESTKIT_CACHE", str(tmp_path))

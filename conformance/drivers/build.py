@@ -1,8 +1,11 @@
-"""Builds each SDK driver once and caches it: ``<cache>/<sdk>-<hash of sources, version and salt>``.
+"""Builds each SDK driver once and caches it in a folder named ``<sdk>-<hash>``.
 
-The cache is ``$ROCKETMQ_TESTKIT_CACHE``, or ``~/.cache/rocketmq-testkit/drivers``. A build runs in a temporary folder
-next to its final one and is renamed when it is complete, so every build in the cache is complete. A file lock prevents
-two processes from building the same driver.
+The hash covers the sources, the SDK's version and the other inputs of the recipe. The cache is the folder
+``$ROCKETMQ_TESTKIT_CACHE``; if the variable is not set, ``~/.cache/rocketmq-testkit/drivers``.
+
+A build runs in a temporary folder of the cache, which gets its final name when the driver can be started. Then the
+recipe adds the files that contain the final path, such as an archive of Java classes; a driver also starts without
+them. If this last step fails, the build is removed. A file lock prevents two processes from building the same driver.
 
 Command: ``python -m rocketmq_testkit.conformance.drivers.build [NAME ...]`` (no name: all of them).
 """
@@ -17,14 +20,17 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from itertools import groupby
 from pathlib import Path
 
 from . import registry
-from .recipe import BuildError, Recipe, Workshop
+from .toolchains.recipe import BuildError, BuildFolders, Recipe
 
+Announce = Callable[[str], AbstractContextManager[None]]
+"""Returns, for the name of a driver, a context manager that shows while its block runs that the driver is built."""
 _NOT_SOURCE = {"__pycache__", "target", "node_modules", "bin", ".venv"}
 
 
@@ -37,7 +43,7 @@ def cache_folder() -> Path:
 def fingerprint(recipe: Recipe) -> str:
     """Return sixteen hex digits: a hash of everything that the build of ``recipe`` depends on."""
     digest = hashlib.sha256()
-    for text in (recipe.name, recipe.package, recipe.version, *recipe.salt):
+    for text in (recipe.name, recipe.package, recipe.version, *recipe.other_inputs):
         digest.update(f"{len(text)}:{text}".encode())
     for top in (recipe.folder, *recipe.shared):
         for path in _files(top):
@@ -47,24 +53,25 @@ def fingerprint(recipe: Recipe) -> str:
     return digest.hexdigest()[:16]
 
 
-def place(recipe: Recipe) -> Path:
-    """Return the path of the finished build of ``recipe``, which need not exist yet."""
+def build_folder(recipe: Recipe) -> Path:
+    """Return the folder of the finished build of ``recipe``; it exists once the driver was built."""
     return cache_folder() / f"{recipe.name}-{fingerprint(recipe)}"
 
 
-def build(recipe: Recipe) -> Path:
+def build(recipe: Recipe, announce: Announce | None = None) -> Path:
     """Build the driver of ``recipe`` if it is not cached, and return its folder.
 
-    Raises BuildError if a tool is missing (before anything is started) or a build command fails.
+    ``announce`` shows that a build is in progress, by default in lines on standard error. Raises BuildError if a tool
+    is missing (before anything is started) or a build command fails.
     """
-    final = place(recipe)
+    final = build_folder(recipe)
     if final.is_dir():
         return final
     require_tools(recipe, *(tool.name for tool in recipe.tools))
     final.parent.mkdir(parents=True, exist_ok=True)
     with locked(final.with_name(final.name + ".lock")):
         if not final.is_dir():
-            with announced(recipe.name):
+            with (announce or announced)(recipe.name):
                 _build_into(recipe, final)
     return final
 
@@ -74,18 +81,20 @@ def require_tools(recipe: Recipe, *names: str) -> None:
     missing = [name for name in names if shutil.which(name) is None]
     if missing:
         advice = {tool.name: tool.get for tool in recipe.tools}
-        wanted = "; ".join(
-            f"{name} is not installed: {advice.get(name, 'it belongs to the build')}" for name in missing
-        )
+        wanted = "; ".join(f"{name} is not installed: {advice.get(name, 'the build requires it')}" for name in missing)
         raise BuildError(f"the {recipe.name} driver cannot be built or started. {wanted}")
 
 
 def _build_into(recipe: Recipe, final: Path) -> None:
     target = Path(tempfile.mkdtemp(prefix=f".{recipe.name}-", dir=final.parent))
     try:
-        recipe.build(Workshop(source=recipe.folder, target=target))
+        recipe.build(BuildFolders(source=recipe.folder, target=target))
         target.rename(final)
-        recipe.settle(final)
+        try:
+            recipe.finish_in_place(final)
+        except BaseException:
+            final.rename(target)
+            raise
     except BuildError as error:
         raise BuildError(f"the {recipe.name} driver cannot be built. {error}") from error
     finally:
@@ -98,22 +107,22 @@ def announced(name: str, every_seconds: float = 15.0) -> Iterator[None]:
     begin = time.monotonic()
     done = threading.Event()
 
-    def say(what: str) -> None:
-        print(f"{name}: {what}", file=sys.stderr, flush=True)
+    def report(text: str) -> None:
+        print(f"{name}: {text}", file=sys.stderr, flush=True)
 
-    def go_on() -> None:
+    def report_progress() -> None:
         while not done.wait(every_seconds):
-            say(f"still building, {time.monotonic() - begin:.0f} s")
+            report(f"still building, {time.monotonic() - begin:.0f} s")
 
-    say("building; once for each version of its sources")
-    thread = threading.Thread(target=go_on, daemon=True)
+    report("building; the build is kept until its sources change")
+    thread = threading.Thread(target=report_progress, daemon=True)
     thread.start()
     try:
         yield
     finally:
         done.set()
         thread.join()
-    say(f"built in {time.monotonic() - begin:.0f} s")
+    report(f"built in {time.monotonic() - begin:.0f} s")
 
 
 @contextlib.contextmanager
@@ -145,24 +154,24 @@ def main(arguments: list[str] | None = None) -> int:
     # Languages in parallel; drivers of one language share its package manager and its downloads.
     languages = [list(group) for _, group in groupby(sorted(recipes, key=_language), _language)]
     with ThreadPoolExecutor(len(languages)) as pool:
-        return 0 if all(list(pool.map(_build_each, languages))) else 1
+        return 0 if all(list(pool.map(_build_in_sequence, languages))) else 1
 
 
 def _language(recipe: Recipe) -> str:
     return recipe.language
 
 
-def _build_each(recipes: Sequence[Recipe]) -> bool:
-    """Build the drivers in sequence; True if all could be built."""
-    good = True
+def _build_in_sequence(recipes: Sequence[Recipe]) -> bool:
+    """Build one driver after the other and print a line for each; returns True if all could be built."""
+    all_built = True
     for recipe in recipes:
         begin = time.monotonic()
         try:
             print(f"{recipe.name}: {build(recipe)} ({time.monotonic() - begin:.1f} s)", flush=True)
         except BuildError as error:
-            good = False
+            all_built = False
             print(error, file=sys.stderr, flush=True)
-    return good
+    return all_built
 
 
 if __name__ == "__main__":

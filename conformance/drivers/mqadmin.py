@@ -12,10 +12,10 @@ from pathlib import Path
 
 from rocketmq_testkit.fixtures import Emulator
 
-from . import class_archive
 from .build import build
-from .java_build import JAVA_TOOLS, copy_jars, java_words
-from .recipe import Launch, Recipe, Workshop
+from .toolchains import class_archive
+from .toolchains.java_build import JAVA_TOOLS, copy_jars, java_words
+from .toolchains.recipe import BuildFolders, Launch, Recipe
 
 VERSION = "5.3.3"
 COMMAND_SECONDS = 60.0
@@ -23,8 +23,8 @@ _FIRST_RUNS = ("updateTopic -c DefaultCluster -t orders", "clusterList", "topicS
 """Commands whose classes are stored in the archive."""
 
 
-def _build(workshop: Workshop, version: str) -> None:
-    copy_jars(workshop, version)
+def _build(folders: BuildFolders, version: str) -> None:
+    copy_jars(folders, version)
 
 
 def _words(launch: Launch) -> list[str]:
@@ -55,7 +55,7 @@ MQADMIN = Recipe(
     build=partial(_build, version=VERSION),
     command=_words,
     tools=JAVA_TOOLS,
-    settle=_archive,
+    finish_in_place=_archive,
 )
 
 

@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from rocketmq_testkit.remoting.client import Credentials
-from rocketmq_testkit.remoting.client.closing import Closing
+from rocketmq_testkit.remoting.client.closeable import Closeable
 
 from . import registry
-from .build import build, require_tools
-from .recipe import Launch
+from .build import Announce, build, require_tools
+from .toolchains.recipe import Launch
 
 Fields = dict[str, Any]
 """The fields of one JSON object of the protocol."""
@@ -40,13 +40,16 @@ _STDERR_LINES = 60
 
 
 class DriverError(Exception):
-    """A command was answered with ``"ok": false``; ``kind``, ``code`` and ``err`` are those of the reply."""
+    """The reply to a command has ``"ok": false``; ``kind``, ``code`` and ``err`` are those of the reply.
 
-    def __init__(self, driver: str, verb: str, reply: Mapping[str, Any]) -> None:
+    ``command`` describes the command in the text of the error: its verb in quotes, or a few words.
+    """
+
+    def __init__(self, driver: str, command: str, reply: Mapping[str, Any]) -> None:
         self.kind = str(reply.get("kind"))
         self.code: int | None = reply.get("code")
         self.err = str(reply.get("err"))
-        super().__init__(f"{driver} answered {verb} with {self.kind} (code {self.code}): {self.err}")
+        super().__init__(f"{driver} answered {command} with {self.kind} (code {self.code}): {self.err}")
 
 
 class DriverFailure(Exception):
@@ -75,7 +78,7 @@ class Addresses:
         return {"TESTKIT_ACCESS_KEY": self.credentials.access_key, "TESTKIT_SECRET_KEY": self.credentials.secret_key}
 
 
-class Driver(Closing):
+class Driver(Closeable):
     """One driver process; a context manager that ends the process.
 
     ``words`` is its command line, and ``environment`` is added to this process's environment. ``home`` is its HOME and
@@ -135,7 +138,7 @@ class Driver(Closing):
     @property
     def hello(self) -> Fields:
         """The reply of ``hello``; waits for the start. Raises DriverFailure if the process does not start."""
-        return self._result("hello", self._hello, START_SECONDS)
+        return self._result(repr("hello"), self._hello, START_SECONDS)
 
     @property
     def verbs(self) -> frozenset[str]:
@@ -190,19 +193,19 @@ class Driver(Closing):
 
         Raises DriverError if the reply has ``"ok": false``, DriverFailure if there is no reply.
         """
-        return self._result(verb, self.post(verb, **fields), timeout)
+        return self._result(repr(verb), self.post(verb, **fields), timeout)
 
     def result(self, future: Future[Fields], *, timeout: float = REPLY_SECONDS) -> Fields:
         """Return the reply of a posted command; raises the errors of ``call``."""
         return self._result("a posted command", future, timeout)
 
-    def _result(self, verb: str, future: Future[Fields], timeout: float) -> Fields:
+    def _result(self, command: str, future: Future[Fields], timeout: float) -> Fields:
         try:
             reply = future.result(timeout)
         except FutureTimeoutError:
-            raise self._failure(f"did not answer {verb} within {timeout:g} s") from None
+            raise self._failure(f"did not answer {command} within {timeout:g} s") from None
         if not reply.get("ok"):
-            raise DriverError(self.name, verb, reply)
+            raise DriverError(self.name, command, reply)
         return reply
 
     # --- events
@@ -242,7 +245,7 @@ class Driver(Closing):
             else:
                 return
             count = len(self._events)
-        problem = "ended" if self._ended else f"did not bring the awaited event within {timeout:g} s"
+        problem = "ended" if self._ended else f"did not send the expected event within {timeout:g} s"
         raise self._failure(f"{problem} ({count} events)")
 
     # --- end
@@ -306,7 +309,7 @@ class Driver(Closing):
         with self._changed:
             _, future = self._waiting.pop(fields.get("i", 0), ("", None))
         if future is None:
-            self._output.append("reply to nothing: " + line.decode(errors="replace").rstrip())
+            self._output.append("reply to no pending command: " + line.decode(errors="replace").rstrip())
         else:
             future.set_result(fields)
 
@@ -321,7 +324,7 @@ class Driver(Closing):
             waiting, self._waiting = self._waiting, {}
         for verb, future in waiting.values():
             if verb != "exit":
-                future.set_exception(self._failure(f"ended before it answered {verb}"))
+                future.set_exception(self._failure(f"exited before it answered {verb!r}"))
 
     def _failure(self, problem: str) -> DriverFailure:
         code = self._process.poll()
@@ -330,14 +333,16 @@ class Driver(Closing):
         return DriverFailure(f"the {self.name} driver {problem}{state}; its last output:\n{output}")
 
 
-def start(name: str, addresses: Addresses, *, slow: bool = False, load: bool = False) -> Driver:
+def start(
+    name: str, addresses: Addresses, *, slow: bool = False, load: bool = False, announce: Announce | None = None
+) -> Driver:
     """Build the driver of the SDK ``name`` if needed and start it with ``addresses``; does not wait for its hello.
 
     ``slow`` keeps the SDK's default intervals, which are long. ``load`` starts a process tuned for load (see Launch).
-    Raises LookupError, BuildError or DriverFailure.
+    ``announce`` shows a build in progress. Raises LookupError, BuildError or DriverFailure.
     """
     recipe = registry.recipe(name)
-    launch = Launch(built=build(recipe), home=_new_home(name), load=load)
+    launch = Launch(built=build(recipe, announce), home=_new_home(name), load=load)
     words = list(recipe.command(launch))
     # A cached build may have outlived the runtime that it needs.
     require_tools(recipe, words[0])

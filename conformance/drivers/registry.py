@@ -4,7 +4,7 @@ To add one, write ``<folder>/recipe.py`` with a ``RECIPE`` and list it in RECIPE
 options and reports, and never changes.
 """
 
-from rocketmq_testkit.fixtures.option_forms import choice
+from rocketmq_testkit.fixtures.values.value_forms import one_of
 
 from .cpp import recipe as cpp
 from .go_grpc import recipe as go_grpc
@@ -13,8 +13,8 @@ from .java_grpc import recipe as java_grpc
 from .java_remoting import recipe as java_remoting
 from .node import recipe as node
 from .python import recipe as python
-from .recipe import Recipe
 from .rust import recipe as rust
+from .toolchains.recipe import Recipe
 
 RECIPES: tuple[Recipe, ...] = (
     java_grpc.RECIPE,
@@ -38,7 +38,7 @@ def recipe(name: str) -> Recipe:
     try:
         return _BY_NAME[name]
     except KeyError:
-        problem = choice("SDK", list(_BY_NAME))(name)
+        problem = one_of("SDK", list(_BY_NAME))(name)
         assert problem is not None
         raise LookupError(problem.sentence("--sdk", name)) from None
 

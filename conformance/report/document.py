@@ -1,15 +1,15 @@
 """The outcomes of a run as one JSON document, the source of the other file formats.
 
-    {"format": 2, "product": "rocketmq-testkit 0.1.0", "command": "rocketmq-conformance run", "date": "2026-01-31",
+    {"format": 3, "product": "rocketmq-testkit 0.1.0", "command": "rocketmq-conformance run", "date": "2026-01-31",
      "seconds": 12.3, "problem": "",
      "targets": [{"name": "emulator", "about": "...", "version": "5.3.3", "likely_causes": []}],
      "entries": {"send.a_message_is_stored":
                      {"noun": "send", "sentence": "...", "source": "...", "protocol": "remoting"}},
      "outcomes": [{"id": "...", "target": "emulator", "verdict": "same", "expected": true, "seconds": 0.1, "reason": "",
-                   "seen": [["label", value]], "truth": {"version": "5.3.3", "date": "...", "seen": [...]}}]}
+                   "seen": [["label", value]], "recorded": {"version": "5.3.3", "date": "...", "seen": [...]}}]}
 
-`earlier` (optional) contains the results of earlier attempts. `seen` is present in the outcome and in `truth` only in
-three cases: they differ, nothing is recorded, or the record of the target's version differs from the reference
+`earlier` (optional) contains the results of earlier attempts. `seen` is present in the outcome and in `recorded` only
+in three cases: they differ, nothing is recorded, or the record of the target's version differs from the reference
 version's. In the last case `reference` is the reference version's record.
 """
 
@@ -20,11 +20,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ..outcome import Outcome
+from ..outcomes.outcome import Outcome
+from ..outcomes.recorded_outcomes import comparable
 from ..runner.run import Run
-from ..truth import comparable
 
-FORMAT = 2
+FORMAT = 3
 
 Document = dict[str, Any]
 
@@ -93,16 +93,16 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         "seconds": round(outcome.seconds, 3),
         "reason": outcome.reason,
     }
-    if outcome.earlier:
-        shown["earlier"] = list(outcome.earlier)
+    if outcome.earlier_attempts:
+        shown["earlier"] = list(outcome.earlier_attempts)
     seen = comparable(outcome.notes)
-    if outcome.truth is not None:
-        shown["truth"] = {"version": outcome.truth.version, "date": outcome.truth.date}
+    if outcome.record is not None:
+        shown["recorded"] = {"version": outcome.record.version, "date": outcome.record.date}
         if outcome.reference is not None:
             known = outcome.reference
             shown["reference"] = {"version": known.version, "date": known.date, "seen": comparable(known.notes)}
-        if seen != comparable(outcome.truth.notes) or outcome.reference is not None:
-            shown["truth"]["seen"] = comparable(outcome.truth.notes)
+        if seen != comparable(outcome.record.notes) or outcome.reference is not None:
+            shown["recorded"]["seen"] = comparable(outcome.record.notes)
             shown["seen"] = seen
     elif seen:
         shown["seen"] = seen

@@ -3,7 +3,7 @@
 from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
-from ..truth import differences
+from ..outcomes.recorded_outcomes import differences
 from .document import Document, entry_id
 
 _NOT_IN_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32)], "\N{REPLACEMENT CHARACTER}")
@@ -32,7 +32,7 @@ def write(path: Path, content: Document) -> None:
                 SubElement(case, "skipped", message=each["reason"])
             elif not each["expected"]:
                 failure = SubElement(case, "failure", message=each["verdict"], type=each["verdict"])
-                lines = [each["reason"], *differences(each.get("truth", {}).get("seen", []), each.get("seen", []))]
+                lines = [each["reason"], *differences(each.get("recorded", {}).get("seen", []), each.get("seen", []))]
                 failure.text = "\n".join(filter(None, lines)).translate(_NOT_IN_XML)
     indent(root)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,14 @@
-"""The outcomes as one self-contained HTML page: cases and scenarios by target, differences side by side."""
+"""The outcomes as one self-contained HTML page: cases and scenarios by target, differences side by side.
+
+`page.html.jinja` has the page's form. This module computes the values that it shows.
+"""
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from html import escape
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,67 +25,128 @@ _SIGNS = {
 NAME = "index.html"
 
 
-def write(folder: Path, content: Document) -> Path:
-    """Write `index.html` into a folder; returns its path."""
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """One row of the summary. `counts` are the numbers and shares of outcomes by verdict."""
+
+    name: str
+    about: str
+    likely_causes: list[str]
+    version: str
+    expected: str
+    counts: list[tuple[int, str]]
+    otherwise: int
+    seconds: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """One outcome of a case or scenario. `anchor` is empty if it has no details."""
+
+    kind: str
+    word: str
+    seconds: str
+    reason: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A case or scenario with its outcomes; None stands for one that was not run."""
+
+    name: str
+    protocol: str
+    sentence: str
+    source: str
+    wrong: bool
+    cells: list[_Cell | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """One note of an outcome, its value as JSON."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Detail:
+    """Details of an outcome: its reason, and recorded and seen notes in pairs (None: nothing was noted)."""
+
+    anchor: str
+    expected: bool
+    heading: str
+    reason: str
+    recorded: str
+    pairs: list[tuple[_Note | None, _Note | None]] | None
+
+
+def write(folder: Path, content: Document, lists: Mapping[str, str] | None = None) -> Path:
+    """Write `index.html` and the texts of `lists` (by file name) into a folder. Return the path of `index.html`."""
     folder.mkdir(parents=True, exist_ok=True)
+    for name, text in (lists or {}).items():
+        (folder / name).write_text(text)
     path = folder / NAME
-    path.write_text(page(content))
+    path.write_text(page(content, lists or ()))
     return path
 
 
-def page(content: Document) -> str:
-    """Render the whole page."""
-    style = files(__package__).joinpath("page.css").read_text()
-    script = files(__package__).joinpath("page.js").read_text()
-    title = f"RocketMQ conformance of {', '.join(each['name'] for each in content['targets'])}, {content['date']}"
-    body = "\n".join([*_summary(content), *_cases(content), *_scenarios(content), *_details(content)])
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
-        f'<meta name="viewport" content="width=device-width">\n<style>\n{style}</style></head>\n'
-        f"<body><h1>{escape(title)}</h1>\n{body}\n<script>\n{script}</script></body></html>\n"
+def page(content: Document, lists: Iterable[str] = ()) -> str:
+    """Render the whole page, with links to the files of `lists`."""
+    # Loaded only where a page is written; other commands need no templates.
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader(__package__, "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    names = [each["name"] for each in content["targets"]]
+    verdicts = sorted({each["verdict"] for each in content["outcomes"]}, key=_severity)
+    sdks = list(dict.fromkeys(each["id"].partition("@")[2] for each in content["outcomes"] if "@" in each["id"]))
+    return environment.get_template("page.html.jinja").render(
+        title=f"RocketMQ conformance of {', '.join(names)}, {content['date']}",
+        style=files(__package__).joinpath("page.css").read_text(),
+        script=files(__package__).joinpath("page.js").read_text(),
+        facts=_facts(content),
+        problem=content["problem"],
+        verdicts=verdicts,
+        targets=[_target(each, content, verdicts) for each in content["targets"]],
+        lists=list(lists),
+        cases=_cases(content, names),
+        sdks=sdks,
+        scenarios=_scenarios(content, names, sdks),
+        details=[*_details(content)],
     )
 
 
-def _facts(content: Document) -> Iterator[str]:
+def _facts(content: Document) -> dict[str, str]:
     minutes, seconds = divmod(round(content["seconds"]), 60)
-    facts = {
+    return {
         "product": content["product"],
         "command": content["command"],
         "date": content["date"],
         "duration": f"{minutes} min {seconds} s" if minutes else f"{content['seconds']:.1f} s",
     }
-    yield '<table class="facts"><tbody>'
-    yield from (f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in facts.items())
-    yield "</tbody></table>"
 
 
-def _summary(content: Document) -> Iterator[str]:
-    yield from _facts(content)
-    if content["problem"]:
-        yield f'<p class="problem">The run ended early: {escape(content["problem"])}</p>'
-    verdicts = sorted({each["verdict"] for each in content["outcomes"]}, key=_severity)
-    yield '<table class="summary"><thead><tr><th>target</th><th>compared with</th><th>as expected</th>'
-    yield "".join(f"<th>{escape(each)}</th>" for each in verdicts)
-    yield "<th>otherwise than the reference version</th><th>seconds, summed</th></tr></thead><tbody>"
-    for target in content["targets"]:
-        mine = [each for each in content["outcomes"] if each["target"] == target["name"]]
-        counts = Counter(each["verdict"] for each in mine)
-        about = f"<br><small>{escape(target['about'])}</small>" if target["about"] != target["name"] else ""
-        about += "".join(f"<br><small>likely cause: {escape(each)}</small>" for each in target["likely_causes"])
-        yield f'<tr><th>{escape(target["name"])}{about}</th><td class="number">{escape(target["version"])}</td>'
-        yield f'<td class="number">{_percent(sum(each["expected"] for each in mine), len(mine))}</td>'
-        yield "".join(
-            f'<td class="number">{counts[each]}<br><small>{_percent(counts[each], len(mine))}</small></td>'
-            if counts[each]
-            else "<td></td>"
-            for each in verdicts
-        )
-        other = sum("reference" in each for each in mine)
-        seconds = sum(each["seconds"] for each in mine)
-        yield f'<td class="number">{other or ""}</td><td class="number">{seconds:.1f}</td></tr>'
-    yield "</tbody></table>"
-    yield '<p class="filter"><label><input type="checkbox" id="only"> only what was not expected</label>'
-    yield ' <label>find <input type="search" id="find" placeholder="part of a name or sentence"></label></p>'
+def _target(target: Mapping[str, Any], content: Document, verdicts: Iterable[str]) -> _Target:
+    mine = [each for each in content["outcomes"] if each["target"] == target["name"]]
+    counts = Counter(each["verdict"] for each in mine)
+    return _Target(
+        name=target["name"],
+        about=target["about"],
+        likely_causes=target["likely_causes"],
+        version=target["version"],
+        expected=_percent(sum(each["expected"] for each in mine), len(mine)),
+        counts=[(counts[each], _percent(counts[each], len(mine))) for each in verdicts],
+        otherwise=sum("reference" in each for each in mine),
+        seconds=f"{sum(each['seconds'] for each in mine):.1f}",
+    )
 
 
 def _percent(part: int, whole: int) -> str:
@@ -94,46 +158,21 @@ def _severity(verdict: str) -> tuple[bool, str]:
     return verdict in _SIGNS, verdict
 
 
-def _cases(content: Document) -> Iterator[str]:
-    targets = [each["name"] for each in content["targets"]]
+def _cases(content: Document, targets: Sequence[str]) -> dict[str, list[_Row]]:
+    """Return the rows of cases by noun, each with an outcome for each target."""
     table = _by_id(each for each in content["outcomes"] if "@" not in each["id"])
-    if not table:
-        return
-    yield "<h2>Cases</h2>"
-    for noun, ids in groupby(table, key=lambda id_: id_.partition(".")[0]):
-        yield f"<h3>{escape(noun)}</h3>{_table(len(targets))}<thead><tr><th>case</th>"
-        yield "".join(f"<th>{escape(name)}</th>" for name in targets) + "</tr></thead><tbody>"
-        for id_ in ids:
-            entry = content["entries"].get(id_, {})
-            yield from _row(id_, entry, [table[id_].get(name) for name in targets])
-        yield "</tbody></table>"
+    rows = {id_: _row(id_, content, [found.get(name) for name in targets]) for id_, found in table.items()}
+    return {noun: [rows[id_] for id_ in ids] for noun, ids in groupby(rows, key=lambda id_: id_.partition(".")[0])}
 
 
-def _scenarios(content: Document) -> Iterator[str]:
-    """Yield one table with a column for each SDK, subdivided by target if there are several."""
-    targets = [each["name"] for each in content["targets"]]
+def _scenarios(content: Document, targets: Sequence[str], sdks: Sequence[str]) -> list[_Row]:
+    """Return the rows of scenarios, each with an outcome for each SDK and target."""
     table = _by_id(each for each in content["outcomes"] if "@" in each["id"])
-    if not table:
-        return
-    sdks = list(dict.fromkeys(each["id"].partition("@")[2] for each in content["outcomes"] if "@" in each["id"]))
-    yield f"<h2>Scenarios</h2>{_table(len(sdks) * len(targets))}<thead>"
-    if len(targets) == 1:
-        yield "<tr><th>scenario</th>" + "".join(f"<th>{escape(sdk)}</th>" for sdk in sdks) + "</tr>"
-    else:
-        yield '<tr><th rowspan="2">scenario</th>'
-        yield "".join(f'<th colspan="{len(targets)}">{escape(sdk)}</th>' for sdk in sdks) + "</tr>"
-        yield "<tr>" + "".join(f"<th>{escape(name)}</th>" for name in targets) * len(sdks) + "</tr>"
-    yield "</thead><tbody>"
-    for id_ in dict.fromkeys(map(entry_id, table)):
-        outcomes = [table.get(f"{id_}@{sdk}", {}).get(name) for sdk in sdks for name in targets]
-        yield from _row(id_, content["entries"].get(id_, {}), outcomes)
-    yield "</tbody></table>"
-
-
-def _table(count: int) -> str:
-    """Return the table's start tag, with equal column widths for all tables, even if the filter hides columns."""
-    columns = f'<colgroup><col class="what">{"<col>" * count}</colgroup>'
-    return f'<table class="outcomes" style="min-width: calc(28rem + {count} * 5rem)">{columns}'
+    columns = [(sdk, name) for sdk in sdks for name in targets]
+    return [
+        _row(id_, content, [table.get(f"{id_}@{sdk}", {}).get(name) for sdk, name in columns])
+        for id_ in dict.fromkeys(map(entry_id, table))
+    ]
 
 
 def _by_id(outcomes: Iterable[dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
@@ -143,25 +182,29 @@ def _by_id(outcomes: Iterable[dict[str, Any]]) -> dict[str, dict[str, dict[str, 
     return dict(sorted(table.items()))
 
 
-def _row(id_: str, entry: dict[str, Any], outcomes: list[dict[str, Any] | None]) -> Iterator[str]:
-    wrong = any(each is not None and not each["expected"] for each in outcomes)
-    name = id_.partition(".")[2].replace("_", " ")
-    yield f'<tr class="{"wrong" if wrong else "right"}"><td><b>{escape(name)}</b>'
-    yield f" <small>{escape(entry.get('protocol', ''))}</small><br>{escape(entry.get('sentence', ''))}"
-    yield f"<br><small>{escape(entry.get('source', ''))}</small></td>"
-    yield "".join(map(_cell, outcomes)) + "</tr>"
+def _row(id_: str, content: Document, outcomes: list[dict[str, Any] | None]) -> _Row:
+    entry = content["entries"].get(id_, {})
+    return _Row(
+        name=id_.partition(".")[2].replace("_", " "),
+        protocol=entry.get("protocol", ""),
+        sentence=entry.get("sentence", ""),
+        source=entry.get("source", ""),
+        wrong=any(each is not None and not each["expected"] for each in outcomes),
+        cells=[None if each is None else _cell(each) for each in outcomes],
+    )
 
 
-def _cell(outcome: dict[str, Any] | None) -> str:
-    if outcome is None:
-        return '<td class="none"></td>'
+def _cell(outcome: dict[str, Any]) -> _Cell:
     kind, word = _SIGNS.get(outcome["verdict"], ("bad", outcome["verdict"]))
     if outcome["expected"] and "reference" in outcome:
-        kind, word = "known", f"as {outcome['truth']['version']}"
-    seconds = "" if outcome["verdict"] == "not applicable" else f"<br><small>{outcome['seconds']:.2f} s</small>"
-    title = f' title="{escape(outcome["reason"])}"' if outcome["reason"] else ""
-    text = f'<a href="#{_anchor(outcome)}">{escape(word)}</a>' if _has_detail(outcome) else escape(word)
-    return f'<td class="{kind}"{title}>{text}{seconds}</td>'
+        kind, word = "known", f"as {outcome['recorded']['version']}"
+    return _Cell(
+        kind=kind,
+        word=word,
+        seconds="" if outcome["verdict"] == "not applicable" else f"{outcome['seconds']:.2f} s",
+        reason=outcome["reason"],
+        anchor=_anchor(outcome) if _has_detail(outcome) else "",
+    )
 
 
 def _has_detail(outcome: dict[str, Any]) -> bool:
@@ -169,43 +212,26 @@ def _has_detail(outcome: dict[str, Any]) -> bool:
 
 
 def _anchor(outcome: dict[str, Any]) -> str:
-    return escape(f"{outcome['target']}-{outcome['id']}".replace(" ", "_"))
+    return f"{outcome['target']}-{outcome['id']}".replace(" ", "_")
 
 
-def _details(content: Document) -> Iterator[str]:
+def _details(content: Document) -> Iterator[_Detail]:
     shown = [each for each in content["outcomes"] if _has_detail(each)]
-    if shown:
-        yield "<h2>Differences</h2>"
     for each in sorted(shown, key=lambda outcome: (outcome["expected"], outcome["id"])):
-        truth = each.get("truth")
-        yield f'<details id="{_anchor(each)}"{"" if each["expected"] else " open"}>'
-        yield f"<summary>{escape(each['id'])} on {escape(each['target'])}: {escape(each['verdict'])}</summary>"
-        if each["reason"]:
-            yield f"<p>{escape(each['reason'])}</p>"
+        known = each.get("reference") if each["expected"] and "reference" in each else each.get("recorded")
+        pairs = None
         if "seen" in each:
-            left_side = each.get("reference") if each["expected"] and "reference" in each else truth
-            recorded = [] if left_side is None else left_side["seen"]
-            about = "nothing is recorded"
-            if left_side is not None:
-                about = f"recorded from {left_side['version']} on {left_side['date']}"
-            yield f'<table class="sides"><thead><tr><th>{escape(about)}</th><th>seen</th></tr></thead><tbody>'
-            for left, right in _side_by_side(recorded, each["seen"]):
-                kind = "same" if left == right else "differs"
-                yield f'<tr class="{kind}"><td>{_note(left)}</td><td>{_note(right)}</td></tr>'
-            yield "</tbody></table>"
-        yield "</details>"
+            recorded = [] if known is None else known["seen"]
+            pairs = [(_note(left), _note(right)) for left, right in zip_longest(recorded, each["seen"])]
+        yield _Detail(
+            anchor=_anchor(each),
+            expected=each["expected"],
+            heading=f"{each['id']} on {each['target']}: {each['verdict']}",
+            reason=each["reason"],
+            recorded="no record" if known is None else f"recorded from {known['version']} on {known['date']}",
+            pairs=pairs,
+        )
 
 
-def _side_by_side(recorded: list[Any], seen: list[Any]) -> Iterator[tuple[Any, Any]]:
-    """Pair the notes of two lists by position."""
-    for number in range(max(len(recorded), len(seen))):
-        left = recorded[number] if number < len(recorded) else None
-        right = seen[number] if number < len(seen) else None
-        yield left, right
-
-
-def _note(note: Any) -> str:
-    if note is None:
-        return "<i>nothing</i>"
-    value = json.dumps(note[1], ensure_ascii=False, indent=1, sort_keys=True)
-    return f"<b>{escape(note[0])}</b><pre>{escape(value)}</pre>"
+def _note(note: Any) -> _Note | None:
+    return None if note is None else _Note(note[0], json.dumps(note[1], ensure_ascii=False, indent=1, sort_keys=True))

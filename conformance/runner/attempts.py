@@ -9,8 +9,8 @@ than one. Cases are repeated on real brokers only: on the emulator they wait in 
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..outcome import Outcome
-from ..truth import differences
+from ..outcomes.outcome import Outcome
+from ..outcomes.recorded_outcomes import differences
 
 
 def first_expected(run: Callable[[], Outcome], attempts: int) -> Outcome:
@@ -20,16 +20,16 @@ def first_expected(run: Callable[[], Outcome], attempts: int) -> Outcome:
     for attempt in range(2, attempts + 1):
         if outcome.expected:
             break
-        earlier.append(_told(outcome))
+        earlier.append(_described(outcome))
         outcome = run()
         if outcome.expected:
             reason = f"at attempt {attempt}; {outcome.reason}".rstrip("; ")
-            outcome = replace(outcome, reason=reason, earlier=tuple(earlier))
+            outcome = replace(outcome, reason=reason, earlier_attempts=tuple(earlier))
     return outcome
 
 
-def _told(outcome: Outcome) -> str:
+def _described(outcome: Outcome) -> str:
     lines = [f"{outcome.verdict.value}: {outcome.reason}".rstrip(": ")]
-    if outcome.truth is not None:
-        lines += differences(outcome.truth.notes, outcome.notes)
+    if outcome.record is not None:
+        lines += differences(outcome.record.notes, outcome.notes)
     return "\n".join(lines)

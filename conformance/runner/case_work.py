@@ -6,12 +6,12 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain, groupby, repeat
 
-from rocketmq_testkit.remoting.client.closing import Closing
+from rocketmq_testkit.remoting.client.closeable import Closeable
 
 from ..case import Case
-from ..outcome import Outcome
-from ..targets.target import Place, Target
-from ..truth import Truth
+from ..deployment.target import Deployment, Target
+from ..outcomes.outcome import Outcome
+from ..outcomes.recorded_outcomes import RecordedOutcomes
 from .attempts import first_expected
 from .plan import in_order, is_own
 from .pool import Work
@@ -21,65 +21,73 @@ PIECE_MAX = 6
 """Most cases in a row on one broker: a start costs as much as some cases, but waiting cases can run in parallel."""
 
 
-def common_works(cases: Iterable[Case], target: Target, truth: Truth, attempts: int) -> list[Work]:
+def works_on_common_deployment(
+    cases: Iterable[Case], target: Target, records: RecordedOutcomes, attempts: int
+) -> list[Work]:
     """Return one piece of work for each case that can use the common deployment."""
-    return [_one(case, target, truth, attempts) for case in cases if not is_own(case)]
+    return [_one(case, target, records, attempts) for case in cases if not is_own(case)]
 
 
-def own_works(cases: Iterable[Case], target: Target, truth: Truth, attempts: int) -> list[Work]:
+def works_with_own_deployment(
+    cases: Iterable[Case], target: Target, records: RecordedOutcomes, attempts: int
+) -> list[Work]:
     """Return the work of cases that need a broker which most other cases cannot use."""
-    if target.own_at_once is None:  # starting a place is free
-        return [_one(case, target, truth, attempts) for case in cases if is_own(case)]
+    if target.own_deployments_max is None:  # starting a place is free
+        return [_one(case, target, records, attempts) for case in cases if is_own(case)]
     works: list[Work] = []
     ordered = in_order(filter(is_own, cases))
     for (tidy, _), each in groupby(ordered, key=lambda case: (case.mark.tidy, case.mark.settings)):
         group = list(each)
         if tidy:
             pieces = (group[at : at + PIECE_MAX] for at in range(0, len(group), PIECE_MAX))
-            works += [partial(_after_each_other, piece, target, truth, attempts) for piece in pieces]
+            works += [partial(_after_each_other, piece, target, records, attempts) for piece in pieces]
         else:
-            works += [_one(case, target, truth, attempts) for case in group]
+            works += [_one(case, target, records, attempts) for case in group]
     return works
 
 
-def _one(case: Case, target: Target, truth: Truth, attempts: int) -> Work:
-    return lambda: [_outcome(case, target, truth, attempts, repeat(None))]
+def _one(case: Case, target: Target, records: RecordedOutcomes, attempts: int) -> Work:
+    return lambda: [_outcome(case, target, records, attempts, repeat(None))]
 
 
-def _after_each_other(cases: Sequence[Case], target: Target, truth: Truth, attempts: int) -> Iterator[Outcome]:
+def _after_each_other(
+    cases: Sequence[Case], target: Target, records: RecordedOutcomes, attempts: int
+) -> Iterator[Outcome]:
     mark = cases[0].mark
-    with _Kept(lambda: target.lend(mark.settings, alone=True)) as kept:
+    with _LazyDeployment(lambda: target.lend(mark.settings, alone=True)) as kept:
         for case in cases:
-            outcome = _outcome(case, target, truth, attempts, chain([kept.lend], repeat(None)))
-            if outcome.earlier or not outcome.expected:
+            outcome = _outcome(case, target, records, attempts, chain([kept.lend], repeat(None)))
+            if outcome.earlier_attempts or not outcome.expected:
                 kept.close()  # the broker's state after this case is unknown
             yield outcome
 
 
-def _outcome(case: Case, target: Target, truth: Truth, attempts: int, lends: Iterator[Lend | None]) -> Outcome:
+def _outcome(
+    case: Case, target: Target, records: RecordedOutcomes, attempts: int, lends: Iterator[Lend | None]
+) -> Outcome:
     def run() -> Outcome:
-        return run_case(case, target, truth, secrets.token_hex(4), next(lends))
+        return run_case(case, target, records, secrets.token_hex(4), next(lends))
 
     # The emulator runs in virtual time, so nothing is late there.
     return first_expected(run, 1 if target.emulated else attempts)
 
 
-class _Kept(Closing):
+class _LazyDeployment(Closeable):
     """A deployment that is lent on first use and returned at the end."""
 
     def __init__(self, lend: Lend) -> None:
         self._lend = lend
         self._held = ExitStack()
-        self._place: Place | None = None
+        self._deployment: Deployment | None = None
 
     @contextmanager
-    def lend(self) -> Iterator[Place]:
+    def lend(self) -> Iterator[Deployment]:
         """Lend the deployment; after `close`, lend a new one."""
-        if self._place is None:
-            self._place = self._held.enter_context(self._lend())
-        yield self._place
+        if self._deployment is None:
+            self._deployment = self._held.enter_context(self._lend())
+        yield self._deployment
 
     def close(self) -> None:
         """Return the deployment."""
-        self._place = None
+        self._deployment = None
         self._held.close()

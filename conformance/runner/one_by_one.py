@@ -2,41 +2,41 @@
 
 from contextlib import ExitStack
 
-from rocketmq_testkit.remoting.client.closing import Closing
+from rocketmq_testkit.remoting.client.closeable import Closeable
 
-from ..outcome import Outcome
+from ..deployment.target import Target
+from ..outcomes.outcome import Outcome
+from ..outcomes.recorded_outcomes import RecordedOutcomes
 from ..scenario import Scenario
-from ..stage import Crew
-from ..targets.target import Target
-from ..truth import Truth
-from .crews import Crews
+from ..sdk.scenario_context import DriverProcesses
+from .active_drivers import ActiveDrivers
 from .plan import is_own
 from .scenario_work import outcomes, ruled_out, run_scenario
 
 
-class OneByOne(Closing):
+class OneByOne(Closeable):
     """Runs scenarios of one SDK; those that can share a deployment and driver processes do so until `close`."""
 
-    def __init__(self, sdk: str, target: Target, truth: Truth) -> None:
+    def __init__(self, sdk: str, target: Target, records: RecordedOutcomes) -> None:
         self._sdk = sdk
         self._target = target
-        self._truth = truth
-        self._crews = Crews()
+        self._records = records
+        self._crews = ActiveDrivers()
         self._shared = ExitStack()
-        self._crew: Crew | None = None
+        self._crew: DriverProcesses | None = None
 
     def run(self, scenario: Scenario) -> Outcome:
         """Run a scenario and return its outcome. Raises TargetError."""
         if is_own(scenario):
-            [outcome] = outcomes([scenario], [self._sdk], self._target, self._truth, self._crews)
+            [outcome] = outcomes([scenario], [self._sdk], self._target, self._records, self._crews)
             return outcome
-        obstacle = ruled_out(scenario, self._sdk, self._target, self._truth, self._crews)
+        obstacle = ruled_out(scenario, self._sdk, self._target, self._records, self._crews)
         if obstacle is not None:
             return obstacle
         if self._crew is None:
             place = self._shared.enter_context(self._target.lend({}))
-            self._crew = self._shared.enter_context(self._crews.crew(self._sdk, place))
-        return run_scenario(scenario, self._crew.place, self._crew, self._target, self._truth)
+            self._crew = self._shared.enter_context(self._crews.drivers(self._sdk, place))
+        return run_scenario(scenario, self._crew.deployment, self._crew, self._target, self._records)
 
     def close(self) -> None:
         """End the processes and return the deployment."""

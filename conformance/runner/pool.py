@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ..outcome import Outcome, Verdict
-from ..targets.target import Target
+from ..deployment.target import Target
+from ..outcomes.outcome import Outcome, Verdict
 
 Work = Callable[[], Iterable[Outcome]]
 """One piece of work; may yield several outcomes."""
 
 
 @dataclass(slots=True)
-class Line:
+class WorkQueue:
     """A queue of works. `at_once`: number of threads that may work on it, None for all."""
 
     works: Sequence[Work]
@@ -26,11 +26,11 @@ class Line:
 
 
 @dataclass(eq=False, slots=True)
-class _Open:
+class _OpenQueue:
     """A queue in progress."""
 
     works: deque[Work]
-    turns: int
+    free_threads: int
     """Number of further threads that may take work from it."""
 
 
@@ -51,19 +51,19 @@ class Pool:
         self._each = each
         self._busy = 0
         self._lock = threading.Condition()
-        self._lines: list[_Open] = []
+        self._queues: list[_OpenQueue] = []
         self._stopped = threading.Event()
         self._abandoned = False
         self.problem: BaseException | None = None
         """Reason for an early end: a TargetError, or a bug of this suite."""
 
-    def run(self, lines: Iterable[Line], targets: Iterable[Target]) -> None:
+    def run(self, queues: Iterable[WorkQueue], targets: Iterable[Target]) -> None:
         """Do all work; returns when the queues are empty or after a problem. KeyboardInterrupt passes through.
 
         A thread takes work from the first queue that has some and a free thread slot.
         """
         threads_max = self._jobs * THREADS_OF_A_JOB if self._jobs > 1 else 1
-        self._lines = [_Open(deque(each.works), each.at_once or threads_max) for each in lines]
+        self._queues = [_OpenQueue(deque(each.works), each.at_once or threads_max) for each in queues]
         targets = list(targets)
         threads = [
             threading.Thread(target=self._take, args=(targets,), name=f"conformance-{number}", daemon=True)
@@ -98,34 +98,34 @@ class Pool:
 
     def _take(self, targets: list[Target]) -> None:
         while not self._stopped.is_set():
-            with self._turn() as work:
+            with self._work_slot() as work:
                 if work is None:
                     return  # threads that still work on a queue finish it
                 self._do(work, targets)
 
     @contextmanager
-    def _turn(self) -> Iterator[Work | None]:
+    def _work_slot(self) -> Iterator[Work | None]:
         """Take the next work; until the block ends its queue has one thread slot less."""
         with self._lock:
             self._lock.wait_for(lambda: self._busy < self._jobs or not self._next() or self._stopped.is_set())
-            line = None if self._stopped.is_set() else self._next()
-            if line is not None:
-                line.turns -= 1
+            queue = None if self._stopped.is_set() else self._next()
+            if queue is not None:
+                queue.free_threads -= 1
                 self._busy += 1
-                work = line.works.popleft()
-        if line is None:
+                work = queue.works.popleft()
+        if queue is None:
             yield None
             return
         try:
             yield work
         finally:
             with self._lock:
-                line.turns += 1
+                queue.free_threads += 1
                 self._busy -= 1
                 self._lock.notify_all()
 
-    def _next(self) -> _Open | None:
-        return next((each for each in self._lines if each.works and each.turns), None)
+    def _next(self) -> _OpenQueue | None:
+        return next((each for each in self._queues if each.works and each.free_threads), None)
 
     def _do(self, work: Work, targets: list[Target]) -> None:
         try:

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from ..case import Case
-from ..expected import Expected
-from ..outcome import Outcome, Verdict
-from ..scenario import Scenario, truth_of
-from ..targets.target import Target
-from ..truth import Truth
-from ..undisturbed import undisturbed
-from .case_work import common_works, own_works
-from .crews import Crews
-from .pool import Line, Pool, Work
+from ..deployment.target import Target
+from ..deployment.uninterruptible import run_uninterrupted
+from ..drivers.build import Announce
+from ..outcomes.expected import Expected
+from ..outcomes.outcome import Outcome, Verdict
+from ..outcomes.recorded_outcomes import RecordedOutcomes
+from ..scenario import Scenario, record_key
+from .active_drivers import ActiveDrivers
+from .case_work import works_on_common_deployment, works_with_own_deployment
+from .pool import Pool, Work, WorkQueue
 from .scenario_work import scenario_works
 
 
@@ -38,7 +39,7 @@ class Run:
     @property
     def repeated(self) -> int:
         """Number of outcomes that needed another attempt."""
-        return sum(1 for each in self.outcomes if each.earlier)
+        return sum(1 for each in self.outcomes if each.earlier_attempts)
 
     @property
     def too_many_repeated(self) -> bool:
@@ -55,7 +56,7 @@ class Run:
 def carry_out(
     cases: Sequence[Case],
     targets: Sequence[Target],
-    truth: Truth,
+    records: RecordedOutcomes,
     *,
     jobs: int,
     each: Callable[[Outcome], None],
@@ -64,12 +65,13 @@ def carry_out(
     attempts: int = 1,
     repeated_max: int | None = None,
     expected: Expected | None = None,
+    announce: Announce | None = None,
 ) -> Run:
     """Start the targets, run every case and every scenario with every SDK on each, stop the targets.
 
     `attempts` applies to scenarios, and to cases on a real broker; `repeated_max` outcomes may need more than one.
     After Ctrl-C the outcomes found so far are returned. `expected`: expected deviations of brokers other than this
-    project's emulator.
+    project's emulator. `announce` shows builds of drivers in progress, by default in lines on standard error.
     """
     run = Run([target.name for target in targets], repeated_max=repeated_max)
     begin = time.monotonic()
@@ -86,22 +88,29 @@ def carry_out(
         with ExitStack() as started:
             for target in targets:
                 started.enter_context(target)
-            crews = Crews()
-            started.callback(undisturbed, crews.close)  # before the targets that they use, also after Ctrl-C
+            active_drivers = ActiveDrivers(announce)
+            started.callback(
+                run_uninterrupted, active_drivers.close
+            )  # before the targets that they use, also after Ctrl-C
             pool = Pool(jobs, note)
             for target in targets:
                 target.sleep = pool.sleep
-            lines: list[Line] = []
+            lines: list[WorkQueue] = []
             shared: list[list[Work]] = []
             for target in targets:
-                works = scenario_works(scenarios, sdks, target, truth, crews, attempts=attempts)
-                shared.append(works.common + common_works(cases, target, truth, attempts))
-                lines.append(Line(works.own + own_works(cases, target, truth, attempts), target.own_at_once))
+                works = scenario_works(scenarios, sdks, target, records, active_drivers, attempts=attempts)
+                shared.append(works.common + works_on_common_deployment(cases, target, records, attempts))
+                lines.append(
+                    WorkQueue(
+                        works.own + works_with_own_deployment(cases, target, records, attempts),
+                        target.own_deployments_max,
+                    )
+                )
             # First the queues that take long to start, and of these first those that use few threads.
             lines.sort(key=lambda line: line.at_once is None)
             # Alternate between targets: the emulator keeps the processor busy, a real broker mostly waits.
             by_turns = [work for turn in zip_longest(*shared) for work in turn if work is not None]
-            pool.run([*lines, Line(by_turns)], targets)
+            pool.run([*lines, WorkQueue(by_turns)], targets)
             if pool.problem is not None:
                 run.problem = f"{type(pool.problem).__name__}: {pool.problem}"
             for target in targets:
@@ -116,7 +125,7 @@ def carry_out(
     return run
 
 
-def record(run: Run, targets: Sequence[Target], truth: Truth) -> dict[str, list[str]]:
+def record(run: Run, targets: Sequence[Target], records: RecordedOutcomes) -> dict[str, list[str]]:
     """Write the notes of a run on real brokers into the records; returns the changed ids by target.
 
     Outcomes that ended with an error, or contradict the statement of their case, are not written.
@@ -129,11 +138,11 @@ def record(run: Run, targets: Sequence[Target], truth: Truth) -> dict[str, list[
                 continue
             if outcome.verdict is Verdict.DIFFERS and outcome.reason:
                 continue
-            noun, name = truth_of(outcome.id) if "@" in outcome.id else outcome.id.split(".", 1)
+            noun, name = record_key(outcome.id) if "@" in outcome.id else outcome.id.split(".", 1)
             by_noun.setdefault(noun, {})[name] = list(outcome.notes)
         changed[target.name] = [
             f"{noun.rpartition('/')[2]}.{name}"
             for noun, seen in by_noun.items()
-            for name in truth.put(target.truth, noun, seen, run.date)
+            for name in records.store(target.recorded_version, noun, seen, run.date)
         ]
     return changed

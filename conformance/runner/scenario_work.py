@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .. import explained
+from ..deployment.target import Deployment, Target, TargetError
 from ..drivers.process import DriverError, DriverFailure
-from ..drivers.recipe import BuildError
-from ..outcome import Outcome, Verdict, judge
-from ..scenario import Scenario, truth_of
-from ..stage import Crew, on_stage
-from ..targets.target import Place, Target, TargetError
-from ..truth import Truth
+from ..drivers.toolchains.recipe import BuildError
+from ..outcomes import known_differences
+from ..outcomes.outcome import Outcome, Verdict, judge
+from ..outcomes.recorded_outcomes import RecordedOutcomes
+from ..scenario import Scenario, record_key
+from ..sdk.scenario_context import DriverProcesses, scenario_context
+from .active_drivers import ActiveDrivers
 from .attempts import first_expected
-from .crews import Crews
 from .plan import is_own
 from .pool import Work
 
@@ -39,8 +39,8 @@ def scenario_works(
     scenarios: Sequence[Scenario],
     sdks: Sequence[str],
     target: Target,
-    truth: Truth,
-    crews: Crews,
+    records: RecordedOutcomes,
+    active_drivers: ActiveDrivers,
     *,
     attempts: int = 1,
 ) -> Works:
@@ -51,7 +51,7 @@ def scenario_works(
     that deployment takes longer than using it. Pieces may run in parallel. Each yields an outcome for each of its
     scenarios and SDKs. A scenario with an unexpected outcome is run again, up to `attempts` times in all.
     """
-    once = partial(outcomes, target=target, truth=truth, crews=crews, attempts=attempts)
+    once = partial(outcomes, target=target, records=records, active_drivers=active_drivers, attempts=attempts)
     # Once a transaction has ended, a broker of 5.5.0 keeps a processor busy permanently, so those scenarios come last.
     in_order = sorted(scenarios, key=lambda each: "send_tx" in each.mark.verbs)
     own: list[Work] = [partial(once, [each], sdks) for each in in_order if is_own(each)]
@@ -78,15 +78,15 @@ def outcomes(
     group: Sequence[Scenario],
     sdks: Sequence[str],
     target: Target,
-    truth: Truth,
-    crews: Crews,
+    records: RecordedOutcomes,
+    active_drivers: ActiveDrivers,
     attempts: int = 1,
 ) -> Iterator[Outcome]:
     """Yield the outcomes of scenarios that share a deployment. Raises TargetError."""
     wanted: dict[str, list[Scenario]] = {}
     for sdk in sdks:
         for scenario in group:
-            obstacle = ruled_out(scenario, sdk, target, truth, crews)
+            obstacle = ruled_out(scenario, sdk, target, records, active_drivers)
             if obstacle is None:
                 wanted.setdefault(sdk, []).append(scenario)
             else:
@@ -94,15 +94,17 @@ def outcomes(
     if not wanted:
         return
     mark = group[0].mark
-    with target.lend(mark.settings, alone=mark.alone, encrypted=True) as place:
+    with target.lend(mark.settings, alone=mark.alone, encrypted=True) as deployment:
         for sdk, scenarios in wanted.items():
-            with crews.crew(sdk, place) as crew:
+            with active_drivers.drivers(sdk, deployment) as drivers:
                 for scenario in scenarios:
-                    again = partial(run_scenario, scenario, place, crew, target, truth)
+                    again = partial(run_scenario, scenario, deployment, drivers, target, records)
                     yield first_expected(again, attempts)
 
 
-def ruled_out(scenario: Scenario, sdk: str, target: Target, truth: Truth, crews: Crews) -> Outcome | None:
+def ruled_out(
+    scenario: Scenario, sdk: str, target: Target, records: RecordedOutcomes, active_drivers: ActiveDrivers
+) -> Outcome | None:
     """Return the outcome of a scenario that cannot run with an SDK on a target, else None."""
 
     def none(verdict: Verdict, reason: str) -> Outcome:
@@ -112,26 +114,28 @@ def ruled_out(scenario: Scenario, sdk: str, target: Target, truth: Truth, crews:
     if missing:
         return none(Verdict.NOT_APPLICABLE, f"needs {', '.join(missing)}")
     try:
-        obstacle = scenario.obstacle(sdk, crews.hello(sdk))
+        obstacle = scenario.obstacle(sdk, active_drivers.hello(sdk))
     except (BuildError, DriverFailure) as error:
         return none(Verdict.ERROR, str(error))
     if not obstacle:
         return None
-    if truth.of(target.truth, *truth_of(scenario.id_with(sdk))) is not None:
+    if records.record_of(target.recorded_version, *record_key(scenario.id_with(sdk))) is not None:
         # A driver that lost a verb must not shrink the matrix silently.
-        return none(Verdict.ERROR, f"{obstacle}, and yet there is a record of it")
+        return none(Verdict.ERROR, f"{obstacle}, but a record exists")
     return none(Verdict.NOT_APPLICABLE, obstacle)
 
 
-def run_scenario(scenario: Scenario, place: Place, crew: Crew, target: Target, truth: Truth) -> Outcome:
+def run_scenario(
+    scenario: Scenario, deployment: Deployment, drivers: DriverProcesses, target: Target, records: RecordedOutcomes
+) -> Outcome:
     """Run one scenario with a crew and judge it. Raises TargetError, which ends the whole run."""
-    name = scenario.id_with(crew.sdk)
-    record = truth.of(target.truth, *truth_of(name))
+    name = scenario.id_with(drivers.sdk)
+    record = records.record_of(target.recorded_version, *record_key(name))
     begin = time.monotonic()
     notes: list[tuple[str, Any]] = []
     problem = ""
     try:
-        with on_stage(place, crew, secrets.token_hex(4)) as stage:
+        with scenario_context(deployment, drivers, secrets.token_hex(4)) as stage:
             notes = stage.notes
             scenario.run(stage)
     except TargetError:
@@ -144,7 +148,7 @@ def run_scenario(scenario: Scenario, place: Place, crew: Crew, target: Target, t
         verdict, reason = (Verdict.ERROR, problem) if gap is None else (Verdict.GAP, gap)
     else:
         verdict, reason = judge(notes, record, deliberate=deliberate, gap=gap)
-    reference = truth.reference(record, *truth_of(name))
+    reference = records.reference(record, *record_key(name))
     return Outcome(name, target.name, verdict, seconds, notes, record, reference, reason)
 
 
@@ -152,8 +156,8 @@ def _explained(scenario: Scenario, name: str, target: Target) -> tuple[str | Non
     """Return the deliberate difference and the known gap for this SDK, or for the scenario with all SDKs."""
     if not target.emulated:
         return None, None
-    deliberate = explained.DELIBERATE.get(name, explained.DELIBERATE.get(scenario.id))
-    return deliberate, explained.GAPS.get(name, explained.GAPS.get(scenario.id))
+    deliberate = known_differences.DELIBERATE.get(name, known_differences.DELIBERATE.get(scenario.id))
+    return deliberate, known_differences.GAPS.get(name, known_differences.GAPS.get(scenario.id))
 
 
 def _place(error: Exception) -> str:

@@ -6,30 +6,31 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from .. import explained
 from ..case import Case, Protocol
-from ..outcome import Outcome, Verdict, judge
-from ..targets.target import REFERENCE_VERSION, Place, Target
-from ..truth import Truth
-from ..worlds.world import Contradiction, World
+from ..clients.contradiction import Contradiction
+from ..context.case_context import CaseContext
+from ..deployment.target import REFERENCE_VERSION, Deployment, Target
+from ..outcomes import known_differences
+from ..outcomes.outcome import Outcome, Verdict, judge
+from ..outcomes.recorded_outcomes import RecordedOutcomes
 
 
-def world_of(protocol: Protocol) -> Callable[[Place, str], World]:
+def world_of(protocol: Protocol) -> Callable[[Deployment, str], CaseContext]:
     """Return the class of worlds for cases of a protocol."""
     if protocol is Protocol.GRPC:
-        from ..worlds.grpc import Grpc  # grpcio is loaded only if it is needed
+        from ..context.grpc import GrpcContext  # grpcio is loaded only if it is needed
 
-        return Grpc
-    from ..worlds.remoting import Remoting
+        return GrpcContext
+    from ..context.remoting import RemotingContext
 
-    return Remoting
+    return RemotingContext
 
 
-Lend = Callable[[], AbstractContextManager[Place]]
+Lend = Callable[[], AbstractContextManager[Deployment]]
 """Lends the deployment of a case."""
 
 
-def run_case(case: Case, target: Target, truth: Truth, token: str, lend: Lend | None = None) -> Outcome:
+def run_case(case: Case, target: Target, records: RecordedOutcomes, token: str, lend: Lend | None = None) -> Outcome:
     """Run one case on a target and judge it; raises only errors that end the whole run (KeyboardInterrupt).
 
     `lend`: source of its deployment, by default the target.
@@ -37,32 +38,32 @@ def run_case(case: Case, target: Target, truth: Truth, token: str, lend: Lend | 
     missing = sorted(case.needs - target.capabilities)
     if missing:
         return Outcome(case.id, target.name, Verdict.NOT_APPLICABLE, 0.0, reason=f"needs {', '.join(missing)}")
-    record = truth.of(target.truth, case.noun, case.name)
-    reference = truth.reference(record, case.noun, case.name)
+    record = records.record_of(target.recorded_version, case.noun, case.name)
+    reference = records.reference(record, case.noun, case.name)
     begin = time.monotonic()
     notes: list[tuple[str, Any]] = []
     contradictions: list[str] = []
     problem = ""
     try:
         with (
-            lend() if lend is not None else target.lend(case.mark.settings, alone=case.mark.alone) as place,
-            world_of(case.mark.protocol)(place, token) as world,
+            lend() if lend is not None else target.lend(case.mark.settings, alone=case.mark.alone) as deployment,
+            world_of(case.mark.protocol)(deployment, token) as world,
         ):
             notes, contradictions = world.notes, world.contradictions
             try:
                 case.run(world)
             except (Contradiction, LookupError, ValueError, AttributeError) as error:
-                if target.truth == REFERENCE_VERSION:
+                if target.recorded_version == REFERENCE_VERSION:
                     raise
                 # A version that deviates may make the rest of the case impossible; this is then noted as its behavior.
-                world.see("given up", f"{type(error).__name__}: {error}")
+                world.note("given up", f"{type(error).__name__}: {error}")
     except Exception as error:
         problem = _problem(error)
     seconds = time.monotonic() - begin
     deliberate, gap = _explained(case.id, target)
     if problem:
         verdict, reason = (Verdict.ERROR, problem) if gap is None else (Verdict.GAP, gap)
-    elif contradictions and target.truth == REFERENCE_VERSION and deliberate is None and gap is None:
+    elif contradictions and target.recorded_version == REFERENCE_VERSION and deliberate is None and gap is None:
         # The case states the behavior of the reference version; a record cannot contradict it.
         verdict, reason = Verdict.DIFFERS, "\n".join(contradictions)
     else:
@@ -73,7 +74,7 @@ def run_case(case: Case, target: Target, truth: Truth, token: str, lend: Lend | 
 def _explained(name: str, target: Target) -> tuple[str | None, str | None]:
     if not target.emulated:
         return None, None
-    return explained.DELIBERATE.get(name), explained.GAPS.get(name)
+    return known_differences.DELIBERATE.get(name), known_differences.GAPS.get(name)
 
 
 def _problem(error: Exception) -> str:

@@ -4,12 +4,12 @@ import itertools
 from collections.abc import Sequence
 from typing import Final
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Consumer, Producer
 from ..drivers.process import body
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import Consumer, Producer
 
 QUEUES: Final = 8
 CONSUMERS: Final = 3
@@ -24,7 +24,7 @@ Division = list[list[int]]
 class _Group:
     """Three consumers of a group in separate processes, and a producer that probes the queues of each."""
 
-    def __init__(self, s: Stage, allocation: str) -> None:
+    def __init__(self, s: ScenarioContext, allocation: str) -> None:
         self.stage = s
         self.topic = s.topic(queues=QUEUES)
         self.name = s.group()
@@ -54,17 +54,18 @@ class _Group:
             self.producer.send(self.topic, f"{stem}{queue}", queue=queue)
         self.stage.wait_for(QUEUES, *consumers, stem=stem)
         for each in consumers:
-            each.look()
+            each.collect()
         return [
-            sorted(int(body(message).removeprefix(stem.encode())) for message in each.of(stem)) for each in consumers
+            sorted(int(body(message).removeprefix(stem.encode())) for message in each.with_prefix(stem))
+            for each in consumers
         ]
 
     def _known(self, count: int) -> bool:
-        answer = self.stage.world.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": self.name})
-        return answer.code == 0 and len(answer.json["consumerIdList"]) == count
+        response = self.stage.world.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": self.name})
+        return response.code == 0 and len(response.json["consumerIdList"]) == count
 
 
-def _divide(s: Stage, allocation: str) -> tuple[Division, Division]:
+def _divide(s: ScenarioContext, allocation: str) -> tuple[Division, Division]:
     """Return how three consumers divide eight queues, and how the first two do after the third has left."""
     group = _Group(s, allocation)
     together = group.division(group.consumers)
@@ -72,17 +73,17 @@ def _divide(s: Stage, allocation: str) -> tuple[Division, Division]:
     return together, group.division(group.consumers[:-1])
 
 
-def _see_by_rule(s: Stage, allocation: str) -> None:
+def _note_by_rule(s: ScenarioContext, allocation: str) -> None:
     together, alone = _divide(s, allocation)
     # The order of consumers depends on their client ids, which differ from run to run.
-    s.see("three consumers", sorted(together))
-    s.see("two consumers", sorted(alone))
+    s.note("three consumers", sorted(together))
+    s.note("two consumers", sorted(alone))
 
 
 @scenario("AllocateMessageQueueAveragely.allocate", verbs={"send"}, modes={"concurrent"}, allocations={"AVG"})
-def queues_are_divided_on_average(s: Stage) -> None:
+def avg_allocation_assigns_consecutive_queues_evenly(s: ScenarioContext) -> None:
     """With AVG each consumer is assigned consecutive queues, as many as the others or one more."""
-    _see_by_rule(s, "AVG")
+    _note_by_rule(s, "AVG")
 
 
 @scenario(
@@ -91,9 +92,9 @@ def queues_are_divided_on_average(s: Stage) -> None:
     modes={"concurrent"},
     allocations={"AVG_BY_CIRCLE"},
 )
-def queues_are_divided_by_circle(s: Stage) -> None:
+def avg_by_circle_allocation_assigns_queues_in_turn(s: ScenarioContext) -> None:
     """With AVG_BY_CIRCLE queues are assigned to the consumers in turn, starting over with the first consumer."""
-    _see_by_rule(s, "AVG_BY_CIRCLE")
+    _note_by_rule(s, "AVG_BY_CIRCLE")
 
 
 @scenario(
@@ -102,10 +103,10 @@ def queues_are_divided_by_circle(s: Stage) -> None:
     modes={"concurrent"},
     allocations={"CONSISTENT_HASH"},
 )
-def queues_are_divided_by_consistent_hashing(s: Stage) -> None:
+def consistent_hash_allocation_keeps_the_queues_of_remaining_consumers(s: ScenarioContext) -> None:
     """With CONSISTENT_HASH each queue has one consumer; if one leaves, the others keep theirs and share the rest."""
     together, alone = _divide(s, "CONSISTENT_HASH")
-    s.see("all queues have a consumer", sorted(itertools.chain(*together)) == list(range(QUEUES)))
-    s.see("they have one still", sorted(itertools.chain(*alone)) == list(range(QUEUES)))
+    s.note("all queues have a consumer", sorted(itertools.chain(*together)) == list(range(QUEUES)))
+    s.note("they have one still", sorted(itertools.chain(*alone)) == list(range(QUEUES)))
     kept = [set(before) <= set(after) for before, after in zip(together[:-1], alone, strict=True)]
-    s.see("who stayed kept what it had", kept if all(kept) else [together, alone])
+    s.note("who stayed kept what it had", kept if all(kept) else [together, alone])

@@ -1,11 +1,11 @@
 """Broadcasting: each consumer of a group receives every message."""
 
-from rocketmq_testkit.emulator.names import retry_topic
+from rocketmq_testkit.emulator.message.names import retry_topic
 
-from ..actors import comparison, text
-from ..bulk import COUNT, QUEUES, send_bulk
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.bulk_messages import COUNT, QUEUES, send_bulk
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import comparison, text
 from .retry import SHORT_LEVELS
 
 AGAIN_SECONDS = 4.0
@@ -13,7 +13,7 @@ AGAIN_SECONDS = 4.0
 
 
 @scenario("RebalanceImpl.rebalanceByTopic", modes={"broadcast"})
-def each_consumer_gets_everything(s: Stage) -> None:
+def each_broadcasting_consumer_of_a_group_receives_all_messages(s: ScenarioContext) -> None:
     """Two broadcasting consumers of one group each receive all messages."""
     topic, group = s.pair("broadcast", queues=QUEUES)
     producer = s.producer(topic)
@@ -21,15 +21,15 @@ def each_consumer_gets_everything(s: Stage) -> None:
     sent = send_bulk(producer, topic)
     for consumer in consumers:
         s.wait_for(COUNT, consumer)
-    s.settle(*consumers)
+    s.wait_until_idle(*consumers)
     for number, consumer in enumerate(consumers, 1):
-        s.see(f"consumer {number}", comparison(sent, [consumer.messages]))
+        s.note(f"consumer {number}", comparison(sent, [consumer.messages]))
 
 
 @scenario(
     "ConsumeMessageConcurrentlyService.processConsumeResult", modes={"broadcast"}, settings=SHORT_LEVELS, passes=True
 )
-def a_failed_message_is_not_tried_again(s: Stage) -> None:
+def a_failed_broadcast_message_is_not_redelivered(s: ScenarioContext) -> None:
     """A message that a broadcasting consumer fails is neither sent back nor redelivered; the next message arrives."""
     topic, group = s.pair("broadcast")
     producer = s.producer(topic)
@@ -43,6 +43,6 @@ def a_failed_message_is_not_tried_again(s: Stage) -> None:
         return len(consumer.messages) > 2 or bool(s.stored(retry_topic(group)))
 
     # A message that is sent back waits a second here, and would be in the group's retry topic.
-    again = s.comes(tried_again, consumers=[consumer], seconds=AGAIN_SECONDS, passing=1)
-    s.see("tried again", again)
-    s.see("received", [[message["ok"], text(message)] for message in consumer.messages])
+    again = s.becomes_true(tried_again, consumers=[consumer], seconds=AGAIN_SECONDS, passing=1)
+    s.note("tried again", again)
+    s.note("received", [[message["ok"], text(message)] for message in consumer.messages])

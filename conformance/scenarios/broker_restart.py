@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from contextlib import suppress
 
-from ..actors import Consumer, Producer, comparison
+from ..deployment.target import Capability
 from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
-from ..stage import Stage
-from ..targets.target import Capability
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import Consumer, Producer, comparison
 
 SECONDS = 120.0
 ALL = frozenset({"before0", "before1", "before2", "before3", "before4", "after0"})
@@ -20,7 +20,7 @@ Messages that were received but not acknowledged when the broker stopped are red
 """
 
 
-def sent_again(s: Stage, producer: Producer, topic: str) -> list[Fields]:
+def sent_again(s: ScenarioContext, producer: Producer, topic: str) -> list[Fields]:
     """Send `after0` until the broker accepts it."""
     sent: list[Fields] = []
 
@@ -34,14 +34,14 @@ def sent_again(s: Stage, producer: Producer, topic: str) -> list[Fields]:
 
 
 @scenario("BrokerStartup.main", verbs={"send"}, protocol="remoting", capabilities={Capability.RESTART}, alone=True)
-def clients_go_on_after_a_restart(s: Stage) -> None:
+def clients_go_on_after_a_restart(s: ScenarioContext) -> None:
     """A remoting producer and consumer survive a broker restart, and no message is lost."""
-    see_clients_go_on(s, s.place.restart)
+    note_clients_go_on(s, s.deployment.restart)
 
 
-def see_clients_go_on(s: Stage, stop_and_start: Callable[[], None]) -> None:
+def note_clients_go_on(s: ScenarioContext, stop_and_start: Callable[[], None]) -> None:
     """Note the lost messages among those sent before the broker stops and after it is back."""
-    topic, group = s.pair(s.usual)
+    topic, group = s.pair(s.fastest_style)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
     sent = producer.send_numbered(topic, 5, "before")
@@ -50,7 +50,7 @@ def see_clients_go_on(s: Stage, stop_and_start: Callable[[], None]) -> None:
     sent += sent_again(s, producer, topic)
     s.wait_for(1, consumer, stem="after", seconds=SECONDS)
     s.wait_until(lambda: set(consumer.bodies) >= ALL, "all messages", consumers=[consumer], seconds=SECONDS)
-    s.see("lost", comparison(sent, [consumer.messages])["lost"])
+    s.note("lost", comparison(sent, [consumer.messages])["lost"])
 
 
 @scenario(
@@ -60,7 +60,7 @@ def see_clients_go_on(s: Stage, stop_and_start: Callable[[], None]) -> None:
     capabilities={Capability.RESTART},
     alone=True,
 )
-def clients_of_a_proxy_go_on_after_a_restart(s: Stage) -> None:
+def a_grpc_producer_and_simple_consumer_lose_no_message_over_a_restart(s: ScenarioContext) -> None:
     """Sends fail while the proxy is stopped; after its restart the producer continues, and no message is lost.
 
     A consumer continues once it has sent its settings to the new proxy: at once with Java's SDK and Node's, after
@@ -72,28 +72,28 @@ def clients_of_a_proxy_go_on_after_a_restart(s: Stage) -> None:
     consumer.invisible_ms = INVISIBLE_MS
     sent = producer.send_numbered(topic, 5, "before")
     s.wait_for(2, consumer, stem="before")
-    with s.world.away():
+    with s.world.stopped():
         s.refusal("a send while it is away", lambda: producer.send(topic, "away"), text=False)
     sent += sent_again(s, producer, topic)
-    _see_who_goes_on(s, consumer, topic, group, sent)
+    _note_who_goes_on(s, consumer, topic, group, sent)
 
 
-def _see_who_goes_on(s: Stage, consumer: Consumer, topic: str, group: str, sent: list[Fields]) -> None:
+def _note_who_goes_on(s: ScenarioContext, consumer: Consumer, topic: str, group: str, sent: list[Fields]) -> None:
     """Note if a consumer continues on its own, and the lost messages; if not, add a new consumer of its group."""
     consumers = [consumer]
 
     def all_came() -> bool:
         for each in consumers:
             with suppress(DriverError):  # receives in flight when the broker stopped have failed
-                each.look()
+                each.collect()
         return {body for each in consumers for body in each.bodies} >= ALL
 
-    goes_on = s.comes(all_came, seconds=GOES_ON_SECONDS, passing=s.poll_step)
-    s.see("the consumer goes on", goes_on)
+    goes_on = s.becomes_true(all_came, seconds=GOES_ON_SECONDS, passing=s.poll_step)
+    s.note("the consumer goes on", goes_on)
     if not goes_on:
         consumers.append(s.consumer(group, topic, consumer.style))
         s.wait_until(all_came, "all messages", passing=s.poll_step)
-    s.see("lost", comparison(sent, [each.messages for each in consumers])["lost"])
+    s.note("lost", comparison(sent, [each.messages for each in consumers])["lost"])
 
 
 @scenario(
@@ -103,20 +103,20 @@ def _see_who_goes_on(s: Stage, consumer: Consumer, topic: str, group: str, sent:
     capabilities={Capability.RESTART},
     alone=True,
 )
-def a_push_consumer_goes_on_after_a_restart(s: Stage) -> None:
+def a_grpc_push_consumer_group_loses_no_message_over_a_restart(s: ScenarioContext) -> None:
     """After a proxy restart a push consumer continues on its own, or a new one receives the remaining messages."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent")
     sent = producer.send_numbered(topic, 5, "before")
     s.wait_for(5, consumer, stem="before")
-    s.place.restart()
+    s.deployment.restart()
     sent += sent_again(s, producer, topic)
-    _see_who_goes_on(s, consumer, topic, group, sent)
+    _note_who_goes_on(s, consumer, topic, group, sent)
 
 
 @scenario("PopReviveService.mergeAndRevive", modes={"pop"}, capabilities={Capability.RESTART}, alone=True)
-def a_popping_consumer_goes_on_after_a_restart(s: Stage) -> None:
+def a_message_failed_by_a_popping_consumer_is_redelivered_after_a_restart(s: ScenarioContext) -> None:
     """After a broker restart a popping consumer receives a failed message again, and new ones."""
     topic, group = s.pair("pop")
     producer = s.producer(topic)
@@ -126,10 +126,10 @@ def a_popping_consumer_goes_on_after_a_restart(s: Stage) -> None:
     s.wait_for(1, consumer, stem="before")
     s.wait_for(1, consumer, stem="failed")
     s.idle(1.0)
-    s.place.restart()
+    s.deployment.restart()
     sent_again(s, producer, topic)
     s.wait_for(1, consumer, stem="after", seconds=SECONDS)
     s.wait_for(2, consumer, stem="failed", seconds=SECONDS)
-    s.see("failed", [[message["attempt"], message["ok"]] for message in consumer.of("failed")])
-    s.see("before", len(consumer.of("before")))
-    s.see("after", len(consumer.of("after")) > 0)
+    s.note("failed", [[message["attempt"], message["ok"]] for message in consumer.with_prefix("failed")])
+    s.note("before", len(consumer.with_prefix("before")))
+    s.note("after", len(consumer.with_prefix("after")) > 0)

@@ -4,23 +4,23 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from rocketmq_testkit.emulator.names import retry_topic
+from rocketmq_testkit.emulator.message.names import retry_topic
 from rocketmq_testkit.remoting.client import ReceivedMessage
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import text
 from ..drivers.process import body
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import text
 
 SECONDS = 150.0
 """A message that a remoting client fails is redelivered after 10 s, which waiting polls do not notice."""
 
 
-def _made(s: Stage, name: str) -> str:
+def _made(s: ScenarioContext, name: str) -> str:
     """Create a topic of this name with one queue."""
     s.world.topic(name=name, kind="NORMAL", queues=1)
-    s.wait_until(lambda: s.world.ask(*_route(name), to=s.world.namesrv).code == 0, f"the route of {name}")
+    s.wait_until(lambda: s.world.request(*_route(name), to=s.world.namesrv).code == 0, f"the route of {name}")
     return name
 
 
@@ -29,7 +29,7 @@ def _route(topic: str) -> tuple[int, dict[str, object]]:
 
 
 @scenario("NamespaceUtil.wrapNamespace", protocol="remoting", modes={"concurrent"}, options={"namespace"}, passes=True)
-def a_namespace_is_written_before_names(s: Stage) -> None:
+def a_client_namespace_prefixes_topic_and_group_names_at_the_broker(s: ScenarioContext) -> None:
     """A producer and a consumer with a namespace use names with it as prefix, and never see the prefix."""
     space, topic, group = s.world.new("namespace"), s.world.new(), s.world.new("group")
     inside, members = _made(s, f"{space}%{topic}"), f"{space}%{group}"
@@ -40,21 +40,21 @@ def a_namespace_is_written_before_names(s: Stage) -> None:
     producer.send(topic, "hello", tag="a")
     producer.send(topic, "again")
     seen = s.wait_for(3, consumer, seconds=SECONDS, passing=5)
-    s.see("topics that its listener is shown", sorted({message["topic"] for message in seen}))
-    s.see("bodies", sorted(text(message) for message in seen))
-    s.see("stored with the namespace", sorted(each.body.decode() for each in s.stored(inside)))
-    s.see("stored without", [each.body.decode() for each in s.stored(topic)])
-    s.see("retried in", [each.body.decode() for each in s.stored(retry_topic(members))])
+    s.note("topics that its listener is shown", sorted({message["topic"] for message in seen}))
+    s.note("bodies", sorted(text(message) for message in seen))
+    s.note("stored with the namespace", sorted(each.body.decode() for each in s.stored(inside)))
+    s.note("stored without", [each.body.decode() for each in s.stored(topic)])
+    s.note("retried in", [each.body.decode() for each in s.stored(retry_topic(members))])
     s.wait_until(lambda: _is_known(s, members), "the consumer is a member of its group")
-    s.see("group without the namespace", _is_known(s, group))
+    s.note("group without the namespace", _is_known(s, group))
 
 
-def _is_known(s: Stage, group: str) -> bool:
-    return s.world.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}).code == 0
+def _is_known(s: ScenarioContext, group: str) -> bool:
+    return s.world.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}).code == 0
 
 
 @scenario("GrpcConverter.buildResource", protocol="grpc", verbs={"simple"}, options={"namespace"})
-def a_namespace_of_the_proxy_changes_nothing(s: Stage) -> None:
+def a_grpc_client_namespace_does_not_change_topic_names(s: ScenarioContext) -> None:
     """A gRPC client with a namespace sends to and receives from the topics that it names, without a prefix."""
     space, topic, group = s.world.new("namespace"), s.topic(), s.group()
     producer, other = s.producer(topic, namespace=space), s.producer(topic)
@@ -62,13 +62,13 @@ def a_namespace_of_the_proxy_changes_nothing(s: Stage) -> None:
     producer.send(topic, "of a namespace")
     other.send(topic, "of none")
     seen = s.wait_for(2, consumer)
-    s.see("received", sorted(text(message) for message in seen))
-    s.see("topics", sorted({message["topic"] for message in seen}))
-    s.see("stored", sorted(each.body.decode() for each in s.stored(topic)))
+    s.note("received", sorted(text(message) for message in seen))
+    s.note("topics", sorted({message["topic"] for message in seen}))
+    s.note("stored", sorted(each.body.decode() for each in s.stored(topic)))
 
 
 @scenario("ClientManageProcessor.heartBeat", modes={"concurrent"}, options={"unit_mode"})
-def a_unit_marks_what_it_makes(s: Stage) -> None:
+def clients_in_unit_mode_create_topics_with_unit_flags(s: ScenarioContext) -> None:
     """A topic created by a producer in unit mode has the unit flag.
 
     The retry topic of a consumer in unit mode has the unit subscription flag.
@@ -78,17 +78,19 @@ def a_unit_marks_what_it_makes(s: Stage) -> None:
     producer.send(topic, "hello")
     consumer = s.consumer(group, topic, "concurrent", unit_mode=True)
     s.wait_for(1, consumer)
-    s.see("topic", _flag(s, topic))
-    s.wait_until(lambda: s.world.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": retry_topic(group)}).code == 0, "retries")
-    s.see("retry topic", _flag(s, retry_topic(group)))
+    s.note("topic", _flag(s, topic))
+    s.wait_until(
+        lambda: s.world.request(RequestCode.GET_TOPIC_CONFIG, {"topic": retry_topic(group)}).code == 0, "retries"
+    )
+    s.note("retry topic", _flag(s, retry_topic(group)))
 
 
-def _flag(s: Stage, topic: str) -> Any:
-    return s.world.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": topic}).json["topicSysFlag"]
+def _flag(s: ScenarioContext, topic: str) -> Any:
+    return s.world.request(RequestCode.GET_TOPIC_CONFIG, {"topic": topic}).json["topicSysFlag"]
 
 
 @scenario("SendMessageTraceHookImpl.sendMessageAfter", modes={"concurrent"}, options={"trace"})
-def a_message_is_traced(s: Stage) -> None:
+def traces_of_send_and_consumption_are_found_by_message_id(s: ScenarioContext) -> None:
     """Traced clients store traces of each message's send, delivery and consumption, found by the message id."""
     topic, group = s.pair("concurrent")
     traces = s.topic()
@@ -97,26 +99,26 @@ def a_message_is_traced(s: Stage) -> None:
     sent = producer.send(topic, "hello", tag="a", keys=["k1"])
     s.wait_for(1, consumer)
     s.wait_until(lambda: len(_traces(s, traces, sent["id"])) == 3, "three traces of the message")
-    s.see("by its id", _traces(s, traces, sent["id"]))
-    s.see("by its key", _traces(s, traces, "k1"))
-    s.see("of the traces themselves", len(_found(s, traces, "nothing")))
+    s.note("by its id", _traces(s, traces, sent["id"]))
+    s.note("by its key", _traces(s, traces, "k1"))
+    s.note("of the traces themselves", len(_found(s, traces, "nothing")))
 
 
-def _traces(s: Stage, topic: str, key: str) -> Sequence[str]:
+def _traces(s: ScenarioContext, topic: str, key: str) -> Sequence[str]:
     """Return the kinds of a message's traces: the first word of each line that names the message."""
     lines = [line for each in _found(s, topic, key) for line in each.body.decode().split("\x02") if key in line]
     return sorted(line.split("\x01")[0] for line in lines)
 
 
-def _found(s: Stage, topic: str, key: str) -> list[ReceivedMessage]:
-    now = s.place.now_ms()
+def _found(s: ScenarioContext, topic: str, key: str) -> list[ReceivedMessage]:
+    now = s.deployment.now_ms()
     span = {"beginTimestamp": now - 3_600_000, "endTimestamp": now + 3_600_000}
-    answer = s.world.ask(RequestCode.QUERY_MESSAGE, {"topic": topic, "key": key, "maxNum": 32, **span})
-    return answer.messages if answer.code == 0 else []
+    response = s.world.request(RequestCode.QUERY_MESSAGE, {"topic": topic, "key": key, "maxNum": 32, **span})
+    return response.messages if response.code == 0 else []
 
 
 @scenario("CompressorFactory.getCompressor", modes={"concurrent"}, options={"compress"})
-def bodies_are_compressed_in_each_way(s: Stage) -> None:
+def bodies_compressed_with_lz4_zstd_or_zlib_arrive_unchanged(s: ScenarioContext) -> None:
     """A body that the SDK compresses with LZ4, ZSTD or ZLIB is stored compressed, and arrives unchanged."""
     topic, group = s.pair("concurrent")
     content = hashlib.sha512(b"body").hexdigest().encode() * 20
@@ -124,6 +126,6 @@ def bodies_are_compressed_in_each_way(s: Stage) -> None:
     for number, algorithm in enumerate(("LZ4", "ZSTD", "ZLIB")):
         s.producer(topic, compress=algorithm).send(topic, content)
         seen = s.wait_for(number + 1, consumer)
-        s.see(f"{algorithm} as sent", body(seen[-1]) == content)
+        s.note(f"{algorithm} as sent", body(seen[-1]) == content)
         [stored] = s.stored(topic)[number:]
-        s.see(f"{algorithm} flag", hex(stored.sys_flag))
+        s.note(f"{algorithm} flag", hex(stored.sys_flag))

@@ -1,11 +1,11 @@
 """Crashes of a broker and its proxy while consumers hold unacknowledged messages."""
 
-from ..actors import AWAIT_MS, Consumer, shown, text
+from ..deployment.target import Capability
 from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
-from ..stage import Stage
-from ..targets.target import Capability
-from .broker_restart import see_clients_go_on
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import AWAIT_MS, Consumer, shown, text
+from .broker_restart import note_clients_go_on
 
 OFTEN = {"flushConsumerOffsetInterval": "500"}
 """Interval at which the broker writes consumer offsets to a file; the first write is ten seconds after its start."""
@@ -19,13 +19,13 @@ LONG_MS = 120_000
 SECONDS = 120.0
 
 
-def _until_offsets_are_written(s: Stage) -> None:
+def _until_offsets_are_written(s: ScenarioContext) -> None:
     """Wait until the broker writes offsets periodically."""
     booted_ms = int(s.world.runtime_info()["bootTimestamp"])
-    s.world.wait(max(0, booted_ms + FIRST_WRITE_MS - s.place.now_ms()) / 1000)
+    s.world.wait(max(0, booted_ms + FIRST_WRITE_MS - s.deployment.now_ms()) / 1000)
 
 
-def _held(s: Stage, consumer: Consumer, count: int, invisible_ms: int) -> list[Fields]:
+def _held(s: ScenarioContext, consumer: Consumer, count: int, invisible_ms: int) -> list[Fields]:
     """Receive `count` messages without acknowledging them."""
     messages: list[Fields] = []
     while len(messages) < count:
@@ -33,7 +33,7 @@ def _held(s: Stage, consumer: Consumer, count: int, invisible_ms: int) -> list[F
     return messages
 
 
-def _acknowledge(s: Stage, consumer: Consumer, messages: list[Fields], seconds: float) -> None:
+def _acknowledge(s: ScenarioContext, consumer: Consumer, messages: list[Fields], seconds: float) -> None:
     """Acknowledge messages as soon as a proxy accepts it, within `seconds`."""
     problems: list[DriverError] = []
 
@@ -45,13 +45,13 @@ def _acknowledge(s: Stage, consumer: Consumer, messages: list[Fields], seconds: 
             return False
         return True
 
-    s.require(s.comes(accepted, seconds=seconds), f"not acknowledged within {seconds:.0f} s: {problems[-1:]}")
+    s.require(s.becomes_true(accepted, seconds=seconds), f"not acknowledged within {seconds:.0f} s: {problems[-1:]}")
 
 
 @scenario("BrokerStartup.main", verbs={"send"}, protocol="remoting", capabilities={Capability.CRASH}, alone=True)
-def clients_go_on_after_a_crash(s: Stage) -> None:
+def clients_go_on_after_a_crash(s: ScenarioContext) -> None:
     """A remoting producer and consumer survive a broker crash, and no message is lost."""
-    see_clients_go_on(s, s.world.crash)
+    note_clients_go_on(s, s.world.crash)
 
 
 @scenario(
@@ -61,7 +61,7 @@ def clients_go_on_after_a_crash(s: Stage) -> None:
     settings=OFTEN,
     alone=True,
 )
-def what_was_received_is_acknowledged_after_a_crash(s: Stage) -> None:
+def only_unacknowledged_messages_are_redelivered_after_a_crash(s: ScenarioContext) -> None:
     """After a crash acknowledged messages stay acknowledged, and unacknowledged ones are redelivered.
 
     A receipt handle from before the crash remains valid.
@@ -84,5 +84,5 @@ def what_was_received_is_acknowledged_after_a_crash(s: Stage) -> None:
     # redelivery, because messages that a proxy returns to an expired poll are lost for a while.
     other = s.consumer(group, topic, process=1, await_ms=4 * AWAIT_MS)
     s.wait_for(1, other, stem="left", seconds=SECONDS, passing=s.poll_step)
-    s.settle(other)
-    s.see("came again", [shown(message, "attempt") for message in other.messages])
+    s.wait_until_idle(other)
+    s.note("came again", [shown(message, "attempt") for message in other.messages])

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..actors import Style
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import Style
 from .retry import SECONDS, SHORT_LEVELS
 
 Expression = str | Mapping[str, str]
@@ -14,10 +14,14 @@ Expression = str | Mapping[str, str]
 
 
 def _filtered(
-    s: Stage, count: int, expression: Expression, messages: Sequence[tuple[str, Fields]], style: Style | None = None
+    s: ScenarioContext,
+    count: int,
+    expression: Expression,
+    messages: Sequence[tuple[str, Fields]],
+    style: Style | None = None,
 ) -> Any:
     """Return the bodies of the received messages, which should be `count`; the last message must arrive."""
-    topic, group = s.pair(style or s.usual)
+    topic, group = s.pair(style or s.fastest_style)
     producer = s.producer(topic)
     consumer = s.consumer(group, {topic: expression}, style)
     more = {"group": "one"} if style == "orderly" else {}
@@ -41,15 +45,15 @@ _TAGGED: Sequence[tuple[str, Fields]] = [
 
 
 @scenario("ExpressionMessageFilter.isMatchedByConsumeQueue", verbs={"send"})
-def one_tag_is_wanted(s: Stage) -> None:
+def a_tag_subscription_receives_only_messages_with_that_tag(s: ScenarioContext) -> None:
     """A subscription to one tag receives the messages with that tag and no others."""
-    s.see("received", _filtered(s, 2, "red", _TAGGED))
+    s.note("received", _filtered(s, 2, "red", _TAGGED))
 
 
 @scenario("FilterAPI.buildSubscriptionData", verbs={"send"})
-def one_of_two_tags_is_wanted(s: Stage) -> None:
+def a_subscription_to_two_tags_receives_messages_with_either(s: ScenarioContext) -> None:
     """A subscription to `red || blue` receives the messages with either tag."""
-    s.see("received", _filtered(s, 3, "red || blue", _TAGGED))
+    s.note("received", _filtered(s, 3, "red || blue", _TAGGED))
 
 
 _SIZED: Sequence[tuple[str, Fields]] = [
@@ -61,13 +65,13 @@ _SIZED: Sequence[tuple[str, Fields]] = [
     ("last", {"props": {"colour": "red", "size": "31"}}),
 ]
 _RED_OR_TAGGED = {"expr": "(colour = 'red' AND size > 5) OR TAGS = 'x'", "type": "SQL92"}
-_NO_SQL = "its subscriptions take tags only"
+_NO_SQL = "its subscriptions support tags only"
 
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", verbs={"send"}, without={"cpp": _NO_SQL})
-def an_expression_over_properties(s: Stage) -> None:
+def an_sql92_subscription_receives_only_matching_messages(s: ScenarioContext) -> None:
     """A subscription with an SQL92 expression receives the messages whose properties satisfy it."""
-    s.see("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED))
+    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED))
 
 
 _HASHED: Sequence[tuple[str, Fields]] = [
@@ -82,41 +86,41 @@ _HASHED: Sequence[tuple[str, Fields]] = [
 
 
 @scenario("PullAPIWrapper.processPullResult", verbs={"send"})
-def a_tag_of_the_same_hash_is_not_wanted(s: Stage) -> None:
+def a_message_with_another_tag_of_equal_hash_is_not_received(s: ScenarioContext) -> None:
     """A message whose tag only has the hash of the wanted tag passes the broker; the SDK or the proxy drops it."""
-    s.see("received", _filtered(s, 2, "AaAa", _HASHED))
+    s.note("received", _filtered(s, 2, "AaAa", _HASHED))
 
 
 @scenario("PullAPIWrapper.processPullResult", verbs={"send"})
-def two_tags_of_one_hash_are_wanted(s: Stage) -> None:
+def a_subscription_to_two_of_three_tags_of_equal_hash_excludes_the_third(s: ScenarioContext) -> None:
     """A subscription to two of three tags with the same hash receives only the messages with those two."""
-    s.see("received", _filtered(s, 3, "AaBB || AaAa", _HASHED))
+    s.note("received", _filtered(s, 3, "AaBB || AaAa", _HASHED))
 
 
 @scenario("FilterAPI.buildSubscriptionData", verbs={"send"})
-def a_list_of_tags_is_written_oddly(s: Stage) -> None:
+def blanks_and_empty_tags_in_a_tag_list_are_ignored(s: ScenarioContext) -> None:
     """Blanks around tags and empty tags in a list of tags are ignored."""
-    s.see("received", _filtered(s, 3, "  red  ||||blue|| ", _TAGGED))
+    s.note("received", _filtered(s, 3, "  red  ||||blue|| ", _TAGGED))
 
 
 @scenario("ConsumerGroupInfo.updateSubscription", verbs={"send"})
-def a_subscription_that_has_changed(s: Stage) -> None:
+def a_consumer_restarted_with_another_tag_continues_at_the_group_offset(s: ScenarioContext) -> None:
     """A consumer that returns with another tag continues at its group's offset, with the messages of that tag."""
-    topic, group = s.pair(s.usual)
+    topic, group = s.pair(s.fastest_style)
     producer = s.producer(topic)
     for label, wanted in (("first", "red"), ("then", "blue")):
         consumer = s.consumer(group, {topic: wanted})
         for tag in ("red", "blue", wanted):
             producer.send(topic, f"{label} {tag}", tag=tag)
         s.wait_for(2, consumer, stem=label)
-        s.settle(consumer)
-        s.see(label, sorted(consumer.bodies))
+        s.wait_until_idle(consumer)
+        s.note(label, sorted(consumer.bodies))
         s.until_committed(topic, group)
         s.leave(consumer)
 
 
 @scenario("PopMessageProcessor.popMsgFromQueue", verbs={"simple", "receive"})
-def two_consumers_of_a_group_want_different_tags(s: Stage) -> None:
+def a_message_filtered_out_by_one_consumer_is_skipped_for_its_group(s: ScenarioContext) -> None:
     """A message that the first receiving consumer of a group filters out is skipped.
 
     The group's other consumer does not receive it, although the tag matches.
@@ -128,48 +132,48 @@ def two_consumers_of_a_group_want_different_tags(s: Stage) -> None:
         for tag in consumers:
             producer.send(topic, f"{tag} {number}", tag=tag)
     for wanted, consumer in consumers.items():
-        s.settle(consumer)
-        s.see(wanted, sorted(consumer.bodies))
+        s.wait_until_idle(consumer)
+        s.note(wanted, sorted(consumer.bodies))
 
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"concurrent"}, without={"cpp": _NO_SQL})
-def an_expression_of_a_concurrent_consumer(s: Stage) -> None:
+def a_concurrent_consumer_receives_only_sql92_matches(s: ScenarioContext) -> None:
     """A concurrent consumer with an SQL92 expression receives the messages whose properties satisfy it."""
-    s.see("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "concurrent"))
+    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "concurrent"))
 
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"orderly"}, without={"cpp": _NO_SQL})
-def an_expression_of_an_orderly_consumer(s: Stage) -> None:
+def an_orderly_consumer_receives_only_sql92_matches(s: ScenarioContext) -> None:
     """An orderly consumer with an SQL92 expression receives the messages whose properties satisfy it."""
-    s.see("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "orderly"))
+    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "orderly"))
 
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"broadcast"}, without={"cpp": _NO_SQL})
-def an_expression_of_a_broadcasting_consumer(s: Stage) -> None:
+def a_broadcasting_consumer_receives_only_sql92_matches(s: ScenarioContext) -> None:
     """A broadcasting consumer with an SQL92 expression receives the messages whose properties satisfy it."""
-    s.see("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "broadcast"))
+    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "broadcast"))
 
 
 @scenario("PopMessageProcessor.popMsgFromQueue", modes={"pop"})
-def an_expression_of_a_popping_consumer(s: Stage) -> None:
+def a_popping_consumer_receives_only_sql92_matches(s: ScenarioContext) -> None:
     """A popping consumer with an SQL92 expression receives the messages whose properties satisfy it."""
-    s.see("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "pop"))
+    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "pop"))
 
 
 @scenario(
     "PullMessageProcessor.processRequest",
     verbs={"lite", "poll"},
-    without={"cpp": _NO_SQL, "go-remoting": "its pull consumer asks by the expression as if that were a tag"},
+    without={"cpp": _NO_SQL, "go-remoting": "its pull consumer sends the expression as a tag"},
 )
-def an_expression_of_a_lite_consumer(s: Stage) -> None:
+def a_lite_pull_consumer_receives_only_sql92_matches(s: ScenarioContext) -> None:
     """A polling consumer with an SQL92 expression receives the messages whose properties satisfy it."""
-    s.see("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "lite"))
+    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "lite"))
 
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"orderly"})
-def tags_of_an_orderly_consumer(s: Stage) -> None:
+def an_orderly_consumer_receives_only_messages_with_its_tags(s: ScenarioContext) -> None:
     """An orderly consumer receives the messages with its tags, and none whose tag only has the hash of one."""
-    s.see("received", _filtered(s, 3, "AaAa || red", [*_HASHED[:-1], *_TAGGED], "orderly"))
+    s.note("received", _filtered(s, 3, "AaAa || red", [*_HASHED[:-1], *_TAGGED], "orderly"))
 
 
 @scenario(
@@ -179,7 +183,7 @@ def tags_of_an_orderly_consumer(s: Stage) -> None:
     passes=True,
     without={"cpp": _NO_SQL},
 )
-def what_an_expression_found_comes_again(s: Stage) -> None:
+def a_failed_message_that_matched_sql92_is_redelivered(s: ScenarioContext) -> None:
     """A message that matched an SQL92 expression is redelivered after its consumption failed."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
@@ -189,14 +193,14 @@ def what_an_expression_found_comes_again(s: Stage) -> None:
     s.wait_for(2, consumer, stem="large red", seconds=SECONDS, passing=5)
     s.wait_for(1, consumer, stem="last")
     s.wait_for(4, consumer)
-    s.see(
+    s.note(
         "received",
         sorted([body, message["attempt"]] for body, message in zip(consumer.bodies, consumer.messages, strict=True)),
     )
 
 
 @scenario("MQClientInstance.checkClientInBroker", protocol="remoting", modes={"concurrent"}, without={"cpp": _NO_SQL})
-def a_consumer_starts_with_what_cannot_be_read(s: Stage) -> None:
+def an_invalid_sql92_expression_fails_the_start_of_java_consumers(s: ScenarioContext) -> None:
     """A Java consumer has the broker check its SQL92 expression first, and does not start if it is invalid."""
     topic, group = s.pair("concurrent")
     unreadable = {"expr": "colour = = 'red'", "type": "SQL92"}
@@ -204,7 +208,7 @@ def a_consumer_starts_with_what_cannot_be_read(s: Stage) -> None:
 
 
 @scenario("SqlFilter.compile", verbs={"simple"})
-def an_expression_that_cannot_be_read(s: Stage) -> None:
+def a_receive_with_an_invalid_sql92_expression_is_refused(s: ScenarioContext) -> None:
     """A receive with an SQL92 expression that does not parse is rejected."""
     topic, group = s.pair("simple")
 

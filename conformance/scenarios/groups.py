@@ -2,10 +2,10 @@
 
 import itertools
 
-from ..actors import Style, comparison
-from ..bulk import COUNT, MESSAGE_GROUPS, QUEUES, in_turn, order_of, send_bulk
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.bulk_messages import COUNT, MESSAGE_GROUPS, QUEUES, merged_by_time, order_of_bulk, send_bulk
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import Style, comparison
 
 ROUNDS_MAX = 60
 OVERLAP_SECONDS = 0.3
@@ -17,7 +17,7 @@ The lock of an ordered queue expires after a minute as well.
 """
 
 
-def _share_and_hand_over(s: Stage, style: Style) -> None:
+def _share_and_hand_over(s: ScenarioContext, style: Style) -> None:
     topic, group = s.pair(style, queues=QUEUES)
     producer = s.producer(topic)
     rest = s.consumer(group, topic, style)
@@ -35,40 +35,47 @@ def _share_and_hand_over(s: Stage, style: Style) -> None:
         probe(stem)
         s.wait_for(MESSAGE_GROUPS, rest, leaver, stem=stem, seconds=HAND_OVER_SECONDS)
         s.idle(OVERLAP_SECONDS)
-        rest.look()
-        leaver.look()
-        if rest.of(stem) and leaver.of(stem) and len(rest.of(stem)) + len(leaver.of(stem)) == MESSAGE_GROUPS:
+        rest.collect()
+        leaver.collect()
+        if (
+            rest.with_prefix(stem)
+            and leaver.with_prefix(stem)
+            and len(rest.with_prefix(stem)) + len(leaver.with_prefix(stem)) == MESSAGE_GROUPS
+        ):
             break
         s.require(number < ROUNDS_MAX, f"two consumers did not share {topic} in {ROUNDS_MAX} rounds")
     both = send_bulk(producer, topic, style, stem="both-")
     s.wait_for(COUNT, rest, leaver, stem="both-", seconds=HAND_OVER_SECONDS)
     # Wait for the last acknowledgements: a consumer that leaves before them leaves messages to be redelivered.
-    s.settle(rest, leaver)
+    s.wait_until_idle(rest, leaver)
     if style != "pop":  # the broker itself keeps the offsets of these
         s.until_committed(topic, group)
     s.leave(leaver)
     # Some of these are in the leaver's former queues, which the other consumer has not taken over yet.
     alone = send_bulk(producer, topic, style, stem="alone-")
     s.wait_for(COUNT, rest, stem="alone-", seconds=HAND_OVER_SECONDS, passing=s.poll_step)
-    s.settle(rest)
-    shares = [rest.of("both-"), leaver.of("both-")]
-    s.see("shared", comparison(both, shares))
-    s.see("both had some", all(shares))
-    seen = comparison(alone, [rest.of("alone-"), leaver.of("alone-")])
+    s.wait_until_idle(rest)
+    shares = [rest.with_prefix("both-"), leaver.with_prefix("both-")]
+    s.note("shared", comparison(both, shares))
+    s.note("both had some", all(shares))
+    seen = comparison(alone, [rest.with_prefix("alone-"), leaver.with_prefix("alone-")])
     # Messages first delivered to an abandoned poll arrive with attempt 2.
-    s.see("handed over", {name: value for name, value in seen.items() if name != "attempts"})
+    s.note("handed over", {name: value for name, value in seen.items() if name != "attempts"})
     if style == "orderly":
-        s.see("order", {"shared": order_of(in_turn(shares)), "handed over": order_of(rest.of("alone-"))})
+        s.note(
+            "order",
+            {"shared": order_of_bulk(merged_by_time(shares)), "handed over": order_of_bulk(rest.with_prefix("alone-"))},
+        )
 
 
 @scenario("PopMessageProcessor.processRequest", verbs={"simple"})
-def two_simple_consumers(s: Stage) -> None:
+def two_simple_consumers_share_messages_and_one_continues_alone(s: ScenarioContext) -> None:
     """Two simple consumers of a group share the messages, and one continues alone when the other is closed."""
     _share_and_hand_over(s, "simple")
 
 
 @scenario("RebalanceImpl.rebalanceByTopic", modes={"concurrent"})
-def two_concurrent_consumers(s: Stage) -> None:
+def two_concurrent_consumers_share_messages_and_one_continues_alone(s: ScenarioContext) -> None:
     """Two concurrent push consumers of a group share the messages, and one continues alone when the other is closed."""
     _share_and_hand_over(s, "concurrent")
 
@@ -77,29 +84,33 @@ def two_concurrent_consumers(s: Stage) -> None:
     "ConsumeMessageOrderlyService.lockMQPeriodically",
     modes={"orderly"},
     without={
-        "go-remoting": "who joins waits a minute for the end of a lock; queue_locks shows who leaves",
-        "cpp": "who stays waits a minute for the end of a lock; queue_locks shows who joins",
+        "go-remoting": (
+            "a consumer that joins waits a minute until a queue lock expires; queue_locks shows a consumer that leaves"
+        ),
+        "cpp": (
+            "a remaining consumer waits a minute until a queue lock expires; queue_locks shows a consumer that joins"
+        ),
     },
 )
-def two_orderly_consumers(s: Stage) -> None:
+def two_orderly_consumers_share_messages_and_one_continues_alone(s: ScenarioContext) -> None:
     """Two orderly push consumers of a group share the messages, and one continues alone when the other is closed."""
     _share_and_hand_over(s, "orderly")
 
 
 @scenario("QueryAssignmentProcessor.doLoadBalance", modes={"pop"})
-def two_popping_consumers(s: Stage) -> None:
+def two_popping_consumers_share_messages_and_one_continues_alone(s: ScenarioContext) -> None:
     """Two popping push consumers of a group share the messages, and one continues alone when the other is closed."""
     _share_and_hand_over(s, "pop")
 
 
 @scenario("DefaultLitePullConsumerImpl.updateAssignedMessageQueue", verbs={"lite", "poll", "commit"})
-def two_lite_consumers(s: Stage) -> None:
+def two_lite_pull_consumers_share_messages_and_one_continues_alone(s: ScenarioContext) -> None:
     """Two lite pull consumers of a group share the messages, and one continues alone when the other is closed."""
     _share_and_hand_over(s, "lite")
 
 
 @scenario("ConsumerOffsetManager.commitOffset", verbs={"send"})
-def two_groups_get_everything_each(s: Stage) -> None:
+def two_groups_each_receive_all_messages(s: ScenarioContext) -> None:
     """Two groups subscribed to a topic each receive all of its messages."""
     topic = s.topic(queues=QUEUES)
     producer = s.producer(topic)
@@ -107,6 +118,6 @@ def two_groups_get_everything_each(s: Stage) -> None:
     sent = send_bulk(producer, topic)
     for consumer in consumers:
         s.wait_for(COUNT, consumer)
-    s.settle(*consumers)
+    s.wait_until_idle(*consumers)
     for number, consumer in enumerate(consumers, 1):
-        s.see(f"group {number}", comparison(sent, [consumer.messages]))
+        s.note(f"group {number}", comparison(sent, [consumer.messages]))

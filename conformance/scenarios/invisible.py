@@ -2,23 +2,23 @@
 
 from functools import partial
 
-from ..actors import Consumer, Producer, shown
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import Consumer, Producer, shown
 
 SHORTEST_MS = 10_000
 LONGER_MS = 40_000
 SECONDS = 60.0
 
 
-def _ready(s: Stage) -> tuple[str, Producer, Consumer]:
+def _ready(s: ScenarioContext) -> tuple[str, Producer, Consumer]:
     """Create a topic, a producer, and a simple consumer that reads it."""
     topic, group = s.pair("simple")
     return topic, s.producer(topic), s.consumer(group, topic)
 
 
-def _received(s: Stage, consumer: Consumer, count: int) -> list[Fields]:
+def _received(s: ScenarioContext, consumer: Consumer, count: int) -> list[Fields]:
     """Receive until there are `count` messages."""
     messages: list[Fields] = []
     while len(messages) < count:
@@ -28,33 +28,33 @@ def _received(s: Stage, consumer: Consumer, count: int) -> list[Fields]:
 
 
 @scenario("PopReviveService.reviveRetry", verbs={"simple", "receive"}, passes=True)
-def it_comes_again_when_nobody_acknowledges(s: Stage) -> None:
+def an_unacknowledged_message_is_redelivered_after_its_invisible_duration(s: ScenarioContext) -> None:
     """A received message is redelivered after its invisible duration, unless it is acknowledged."""
     topic, producer, consumer = _ready(s)
     producer.send(topic, "left")
     producer.send(topic, "done")
     first = _received(s, consumer, 2)
     consumer.ack([message for message in first if shown(message)["body"] == "done"])
-    s.see("first", sorted((shown(message, "attempt") for message in first), key=str))
+    s.note("first", sorted((shown(message, "attempt") for message in first), key=str))
     again = _received(s, consumer, 1)
-    s.see("again", [shown(message, "attempt") for message in again])
+    s.note("again", [shown(message, "attempt") for message in again])
     consumer.ack(again)
 
 
 @scenario("ChangeInvisibleTimeProcessor.processRequest", verbs={"simple", "invisible"}, passes=True)
-def its_invisible_time_is_made_shorter(s: Stage) -> None:
+def a_shortened_invisible_duration_leads_to_earlier_redelivery(s: ScenarioContext) -> None:
     """A message whose invisible duration is changed from an hour to ten seconds is redelivered soon."""
     topic, producer, consumer = _ready(s)
     producer.send(topic, "left")
     [message] = consumer.receive(3_600_000)
     consumer.driver.call("invisible", on=consumer.name, h=message["h"], ms=SHORTEST_MS)
     again = _received(s, consumer, 1)
-    s.see("again", [shown(message, "attempt") for message in again])
+    s.note("again", [shown(message, "attempt") for message in again])
     s.refusal("acknowledged", lambda: consumer.ack(again))
 
 
 @scenario("ChangeInvisibleTimeProcessor.processRequest", verbs={"simple", "invisible"}, passes=True)
-def its_invisible_time_is_made_longer(s: Stage) -> None:
+def a_prolonged_invisible_duration_leads_to_later_redelivery(s: ScenarioContext) -> None:
     """A message whose invisible duration is changed from ten seconds to forty is redelivered after unchanged ones."""
     topic, producer, consumer = _ready(s)
     producer.send(topic, "left")
@@ -65,18 +65,18 @@ def its_invisible_time_is_made_longer(s: Stage) -> None:
     for label, low, high in (("first", 9, 35), ("second", 39, 75)):
         again = _received(s, consumer, 1)
         consumer.ack(again)
-        s.see(f"{label} again", [shown(message, "attempt") for message in again])
-        s.see(f"{label} after", watch.between(low, high))
+        s.note(f"{label} again", [shown(message, "attempt") for message in again])
+        s.note(f"{label} after", watch.between(low, high))
 
 
 @scenario("AckMessageActivity.processAckMessage", verbs={"simple", "receive", "ack"}, passes=True)
-def it_is_acknowledged_too_late(s: Stage) -> None:
+def only_the_new_receipt_handle_acknowledges_a_redelivered_message(s: ScenarioContext) -> None:
     """The receipt handle of a message that was redelivered no longer has an effect; the new one does."""
     topic, producer, consumer = _ready(s)
     producer.send(topic, "left")
     old = _received(s, consumer, 1)
     new = _received(s, consumer, 1)
-    s.see("again", [shown(message, "attempt") for message in new])
+    s.note("again", [shown(message, "attempt") for message in new])
     s.refusal("acknowledged by the old handle", lambda: consumer.ack(old))
     if "invisible" in s.verbs:
         change = partial(consumer.driver.call, "invisible", on=consumer.name, h=old[0]["h"], ms=LONGER_MS)

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Consumer, text
 from ..drivers.process import Fields
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import Consumer, text
 from .order import send_four
 
 SECONDS = 240.0
@@ -26,8 +26,8 @@ TICK_SECONDS = 0.5
 _CONCURRENT_LIMIT_MS = 60_000
 _POP_LIMIT_MS = 5000
 """Shortest consume timeouts of the Java SDK: whole minutes for a concurrent consumer, 5 s for a popping one."""
-_NO_LIMIT = "its listeners may take as long as they like"
-_NO_RETRY = "it never tries a failed message of an ordered group again"
+_NO_LIMIT = "it has no consume timeout"
+_NO_RETRY = "it never retries a failed message of an ordered group"
 
 
 def _history(consumer: Consumer) -> list[list[object]]:
@@ -42,7 +42,7 @@ def _seconds(first: Fields, second: Fields) -> float:
 
 
 @scenario("ConsumeMessageConcurrentlyService.submitConsumeRequest", modes={"concurrent"}, outcomes={"hang"})
-def others_come_while_one_hangs(s: Stage) -> None:
+def other_messages_are_consumed_while_a_listener_hangs_on_one(s: ScenarioContext) -> None:
     """While a listener hangs on a message, others arrive; the first counts as consumed when the listener returns."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
@@ -50,12 +50,12 @@ def others_come_while_one_hangs(s: Stage) -> None:
     producer.send(topic, "slow")
     producer.send(topic, "quick")
     s.wait_for(2, consumer)
-    s.settle(consumer)
-    s.see("history", _history(consumer))
+    s.wait_until_idle(consumer)
+    s.note("history", _history(consumer))
 
 
 @scenario("ConsumeMessageOrderlyService.ConsumeRequest.run", modes={"orderly"}, outcomes={"hang"})
-def nothing_comes_while_an_orderly_listener_hangs(s: Stage) -> None:
+def a_hanging_orderly_listener_blocks_its_message_group(s: ScenarioContext) -> None:
     """While an orderly listener hangs on a message, the next one of its message group waits."""
     topic, group = s.pair("orderly")
     producer = s.producer(topic)
@@ -63,33 +63,33 @@ def nothing_comes_while_an_orderly_listener_hangs(s: Stage) -> None:
     producer.send(topic, "slow", group="one")
     producer.send(topic, "quick", group="one")
     slow, quick = s.wait_for(2, consumer)
-    s.settle(consumer)
-    s.see("history", _history(consumer))
-    s.see("the next one waited", _seconds(slow, quick) >= SUSPEND_SECONDS)
+    s.wait_until_idle(consumer)
+    s.note("history", _history(consumer))
+    s.note("the next one waited", _seconds(slow, quick) >= SUSPEND_SECONDS)
 
 
-def _again_while_it_hangs(s: Stage, consumer: Consumer, *, passing: float = 0) -> None:
+def _again_while_it_hangs(s: ScenarioContext, consumer: Consumer, *, passing: float = 0) -> None:
     def called() -> Sequence[Fields]:
-        return consumer.begun()
+        return consumer.started_messages()
 
-    if not s.comes(lambda: len(called()) > 1, consumers=[consumer], seconds=SECONDS, passing=passing):
-        s.see("called again", f"not within {SECONDS:g} s")
+    if not s.becomes_true(lambda: len(called()) > 1, consumers=[consumer], seconds=SECONDS, passing=passing):
+        s.note("called again", f"not within {SECONDS:g} s")
         return
-    s.see("called", [[text(message), message["attempt"]] for message in called()[:2]])
-    s.see("the same id", len({message["id"] for message in called()[:2]}) == 1)
-    s.see("answered", len(consumer.messages))
+    s.note("called", [[text(message), message["attempt"]] for message in called()[:2]])
+    s.note("the same id", len({message["id"] for message in called()[:2]}) == 1)
+    s.note("answered", len(consumer.messages))
 
 
 @scenario(
     "ReceiveMessageActivity.receiveMessage", modes={"concurrent"}, outcomes={"hang"}, protocol="grpc", passes=True
 )
-def a_message_comes_again_while_a_grpc_listener_hangs(s: Stage) -> None:
+def a_message_is_redelivered_to_a_hanging_grpc_listener_unless_renewed(s: ScenarioContext) -> None:
     """A message on which a gRPC listener hangs for over a minute is redelivered: the proxy does not renew it."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", begin=True, hang_ms={"slow": FOREVER_MS})
     producer.send(topic, "slow")
-    s.wait_until(consumer.begun, "a first call", consumers=[consumer])
+    s.wait_until(consumer.started_messages, "a first call", consumers=[consumer])
     _again_while_it_hangs(s, consumer, passing=s.poll_step)
 
 
@@ -101,7 +101,7 @@ def a_message_comes_again_while_a_grpc_listener_hangs(s: Stage) -> None:
     long=True,
     without={"go-remoting": _NO_LIMIT, "cpp": _NO_LIMIT},
 )
-def a_message_is_sent_back_while_a_java_listener_hangs(s: Stage) -> None:
+def a_message_is_sent_back_while_a_java_listener_hangs(s: ScenarioContext) -> None:
     """A message on which a Java listener hangs for more than its consume timeout is sent back and redelivered."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
@@ -113,7 +113,7 @@ def a_message_is_sent_back_while_a_java_listener_hangs(s: Stage) -> None:
 
 
 @scenario("ConsumeMessagePopConcurrentlyService.ConsumeRequest.run", modes={"pop"}, outcomes={"hang"})
-def a_popped_message_comes_again_while_a_listener_hangs(s: Stage) -> None:
+def a_popped_message_is_redelivered_while_a_listener_hangs(s: ScenarioContext) -> None:
     """A popped message on which a listener hangs for more than its invisible duration is redelivered."""
     topic, group = s.pair("pop")
     producer = s.producer(topic)
@@ -128,7 +128,7 @@ def a_popped_message_comes_again_while_a_listener_hangs(s: Stage) -> None:
 @scenario(
     "DefaultReceiptHandleManager.clearGroup", modes={"concurrent"}, outcomes={"hang"}, protocol="grpc", passes=True
 )
-def a_grpc_consumer_is_closed_while_its_listener_hangs(s: Stage) -> None:
+def closing_a_hanging_grpc_consumer_redelivers_its_message_unless_renewed(s: ScenarioContext) -> None:
     """A message on which a closed gRPC consumer's listener hangs is delivered to another consumer of its group.
 
     It arrives at once if the SDK abandons its listener and tells the proxy that the client has left. Otherwise it
@@ -141,11 +141,13 @@ def a_grpc_consumer_is_closed_while_its_listener_hangs(s: Stage) -> None:
     leaver = s.consumer(group, topic, "concurrent", begin=True, hang_ms=hangs)
     producer.send(topic, "long")
     producer.send(topic, "short")
-    s.wait_until(lambda: len(leaver.begun()) == 2, "two calls", consumers=[leaver])
+    s.wait_until(lambda: len(leaver.started_messages()) == 2, "two calls", consumers=[leaver])
     watch = s.stopwatch()
     closing = leaver.post_close()
     members = {"consumerGroup": group}
-    s.comes(lambda: s.world.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, members).code != 0, seconds=LEAVE_SECONDS)
+    s.becomes_true(
+        lambda: s.world.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, members).code != 0, seconds=LEAVE_SECONDS
+    )
     # A receive that the closed consumer has left waiting takes this message instead of the redelivered one.
     producer.send(topic, "tick")
     s.idle(TICK_SECONDS)
@@ -155,42 +157,42 @@ def a_grpc_consumer_is_closed_while_its_listener_hangs(s: Stage) -> None:
         # A redelivery wakes no poll, but this message does.
         producer.send(topic, "tick")
         s.idle(TICK_SECONDS)
-        return other.of(body)
+        return other.with_prefix(body)
 
-    if not s.comes(lambda: given("long"), consumers=[other], seconds=SECONDS, passing=4):
-        s.see("it came", f"not within {SECONDS:g} s")
+    if not s.becomes_true(lambda: given("long"), consumers=[other], seconds=SECONDS, passing=4):
+        s.note("it came", f"not within {SECONDS:g} s")
         return
-    s.see("it came", "at once" if watch.seconds < SOON_SECONDS else "after a minute")
-    s.comes(lambda: given("short"), consumers=[other], seconds=TOGETHER_SECONDS)
+    s.note("it came", "at once" if watch.seconds < SOON_SECONDS else "after a minute")
+    s.becomes_true(lambda: given("short"), consumers=[other], seconds=TOGETHER_SECONDS)
     came = [[text(each), each["attempt"]] for each in other.messages if text(each) in hangs]
-    s.see("given to the other", sorted(came))
-    s.see("closed", closing.done())
+    s.note("given to the other", sorted(came))
+    s.note("closed", closing.done())
 
 
 # --- throw
 
 
 @scenario("ConsumeMessageConcurrentlyService.ConsumeRequest.run", modes={"concurrent"}, outcomes={"throw"}, passes=True)
-def a_listener_throws(s: Stage) -> None:
+def a_message_whose_listener_throws_is_redelivered(s: ScenarioContext) -> None:
     """A message whose listener throws counts as failed and is redelivered."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", throw={"bad": 1})
     producer.send(topic, "bad")
     s.wait_for(2, consumer, seconds=SECONDS, passing=5)
-    s.see("history", _history(consumer))
-    s.see("the same id", len({message["id"] for message in consumer.messages}) == 1)
+    s.note("history", _history(consumer))
+    s.note("the same id", len({message["id"] for message in consumer.messages}) == 1)
 
 
 @scenario("ConsumeMessagePopConcurrentlyService.ConsumeRequest.run", modes={"pop"}, outcomes={"throw"})
-def a_listener_throws_at_a_popped_message(s: Stage) -> None:
+def a_popped_message_whose_listener_throws_is_redelivered(s: ScenarioContext) -> None:
     """A popped message whose listener throws counts as failed and is redelivered."""
     topic, group = s.pair("pop")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "pop", throw={"bad": 1})
     producer.send(topic, "bad")
     s.wait_for(2, consumer, seconds=SECONDS)
-    s.see("history", _history(consumer))
+    s.note("history", _history(consumer))
 
 
 @scenario(
@@ -199,26 +201,26 @@ def a_listener_throws_at_a_popped_message(s: Stage) -> None:
     outcomes={"throw"},
     without={"node": _NO_RETRY},
 )
-def an_orderly_listener_throws(s: Stage) -> None:
+def a_message_whose_orderly_listener_throws_is_redelivered(s: ScenarioContext) -> None:
     """A message whose orderly listener throws is redelivered, before the next message if the SDK waits."""
     topic, group = s.pair("orderly")
     send_four(s, topic)
     consumer = s.consumer(group, topic, "orderly", throw={"m-1": 1})
     s.wait_for(5, consumer)
-    s.see("history", _history(consumer))
+    s.note("history", _history(consumer))
 
 
 # --- suspend
 
 
 @scenario("ConsumeMessageOrderlyService.processConsumeResult", modes={"orderly"}, outcomes={"suspend"})
-def an_orderly_listener_suspends_its_queue(s: Stage) -> None:
+def a_suspended_queue_redelivers_its_message_before_the_next_one(s: ScenarioContext) -> None:
     """A message whose orderly listener suspends the queue is redelivered after the pause, before the next message."""
     topic, group = s.pair("orderly")
     send_four(s, topic)
     consumer = s.consumer(group, topic, "orderly", suspend={"m-1": 1}, suspend_ms=SUSPEND_SECONDS * 1000)
     s.wait_for(5, consumer)
-    s.see("history", _history(consumer))
-    first, second = consumer.of("m-1")
+    s.note("history", _history(consumer))
+    first, second = consumer.with_prefix("m-1")
     pause = _seconds(first, second)
-    s.see("it came again", "after the pause" if pause >= SUSPEND_SECONDS else "before the end of the pause")
+    s.note("it came again", "after the pause" if pause >= SUSPEND_SECONDS else "before the end of the pause")

@@ -2,89 +2,89 @@
 
 from collections.abc import Callable
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Consumer
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import Consumer
 
 READ, WRITE = 4, 2
 PROPERTY_BYTES = 40_000
 """More than a record has room for, and more than a proxy accepts as user properties."""
 
 
-def _permit(s: Stage, topic: str, perm: int) -> None:
+def _permit(s: ScenarioContext, topic: str, perm: int) -> None:
     """Change the permission bits of a topic, and wait until its route contains them."""
     s.world.topic(name=topic, queues=1, perm=perm)
 
     def told() -> bool:
-        route = s.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.world.namesrv)
+        route = s.world.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.world.namesrv)
         return bool(route.json["queueDatas"][0]["perm"] == perm)
 
     s.wait_until(told, f"routes with the permission {perm} of {topic}")
 
 
-def _see_nothing(s: Stage, consumer: Consumer) -> None:
+def _note_nothing(s: ScenarioContext, consumer: Consumer) -> None:
     """Note that a consumer receives nothing: the error of its receive, or the absence of pushed messages."""
-    if consumer.pushed:
-        s.settle(consumer)
-        s.see("received", consumer.bodies)
+    if consumer.is_push:
+        s.wait_until_idle(consumer)
+        s.note("received", consumer.bodies)
     else:
         s.refusal("receive", consumer.receive, text=False)
 
 
-def _see_refused(s: Stage, label: str, topic: str, send: Callable[[], object]) -> None:
+def _note_refused(s: ScenarioContext, label: str, topic: str, send: Callable[[], object]) -> None:
     s.refusal(label, send, text=False)
-    s.see(f"stored after {label}", len(s.stored(topic)))
+    s.note(f"stored after {label}", len(s.stored(topic)))
 
 
 @scenario("MQClientInstance.topicRouteData2TopicPublishInfo", verbs={"send"})
-def a_topic_that_nobody_may_write_to(s: Stage) -> None:
+def a_send_to_a_topic_without_write_permission_fails_except_with_cpp(s: ScenarioContext) -> None:
     """A send to a topic without write permission fails, because the producer finds no queue for it."""
     topic = s.topic()
     _permit(s, topic, READ)
-    _see_refused(s, "send", topic, lambda: s.producer(topic).send(topic, "hello"))
+    _note_refused(s, "send", topic, lambda: s.producer(topic).send(topic, "hello"))
 
 
 @scenario(
     "MQClientInstance.topicRouteData2TopicSubscribeInfo",
     verbs={"send"},
-    without={"node": "it waits for ever for settings that came while it looked for a route"},
+    without={"node": "it misses settings that arrive during its route query and waits for them without a timeout"},
 )
-def a_topic_that_nobody_may_read(s: Stage) -> None:
+def a_consumer_of_a_topic_without_read_permission_receives_no_messages(s: ScenarioContext) -> None:
     """A consumer of a topic without read permission receives nothing; some SDKs do not start such a consumer."""
-    topic, group = s.pair(s.usual)
+    topic, group = s.pair(s.fastest_style)
     _permit(s, topic, WRITE)
     s.producer(topic).send(topic, "hello")
-    s.refusal("consume", lambda: _see_nothing(s, s.consumer(group, topic)), text=False)
+    s.refusal("consume", lambda: _note_nothing(s, s.consumer(group, topic)), text=False)
 
 
 @scenario("PullMessageProcessor.processRequest", verbs={"send"})
-def a_group_that_is_switched_off(s: Stage) -> None:
+def a_disabled_group_receives_missed_messages_once_enabled(s: ScenarioContext) -> None:
     """A consumer of a disabled group receives nothing until the group is enabled, then all that it missed."""
     topic = s.topic()
     group = s.group(consumeEnable=False)
     consumer = s.consumer(group, topic)
     s.producer(topic).send(topic, "missed")
-    _see_nothing(s, consumer)
+    _note_nothing(s, consumer)
     s.world.group(name=group, consumeEnable=True)
     s.wait_for(1, consumer)
-    s.see("then", consumer.bodies)
+    s.note("then", consumer.bodies)
 
 
 @scenario("MessageDecoder.messageProperties2String", verbs={"send"})
-def properties_that_are_too_large(s: Stage) -> None:
+def a_send_with_too_large_properties_is_refused(s: ScenarioContext) -> None:
     """A message whose properties are too large is rejected, by the proxy or by the broker, and nothing is stored."""
     topic = s.topic()
     producer = s.producer(topic)
-    _see_refused(s, "send", topic, lambda: producer.send(topic, "hello", props={"x": "v" * PROPERTY_BYTES}))
-    s.see("next", producer.send(topic, "small").get("offset"))
+    _note_refused(s, "send", topic, lambda: producer.send(topic, "hello", props={"x": "v" * PROPERTY_BYTES}))
+    s.note("next", producer.send(topic, "small").get("offset"))
 
 
 @scenario("Message.putUserProperty", verbs={"send"})
-def properties_of_upstreams_own_names(s: Stage) -> None:
+def a_user_property_with_a_reserved_name_fails_with_most_sdks(s: ScenarioContext) -> None:
     """A user property with a reserved name is rejected by most SDKs, and stored like any other by the rest."""
     topic = s.topic()
     producer = s.producer(topic)
     for name in ("KEYS", "DELAY"):
-        _see_refused(s, name, topic, lambda name=name: producer.send(topic, "hello", props={name: "1"}))  # type: ignore[misc]  # bound as a default
+        _note_refused(s, name, topic, lambda name=name: producer.send(topic, "hello", props={name: "1"}))  # type: ignore[misc]  # bound as a default

@@ -1,9 +1,9 @@
 """Every message that is sent is received, in each way that an SDK can consume."""
 
-from ..actors import Consumer, Producer, Style, comparison
-from ..bulk import COLOUR, COUNT, QUEUES, order_of, send_bulk
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.bulk_messages import COLOUR, COUNT, QUEUES, order_of_bulk, send_bulk
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import Consumer, Producer, Style, comparison
 
 SHORT_MS = 30_000
 """Invisible duration if a consumer may choose it, longer than any consumer needs to acknowledge."""
@@ -13,7 +13,7 @@ _REVIVED_SECONDS = 10.0
 """An unacknowledged message is redelivered within this time after its invisible duration."""
 
 
-def _each_once(s: Stage, style: Style) -> None:
+def _each_once(s: ScenarioContext, style: Style) -> None:
     popped = style == "pop" or (s.grpc and style != "orderly")
     topic, group = s.pair(style, queues=QUEUES)
     producer = s.producer(topic)
@@ -21,23 +21,23 @@ def _each_once(s: Stage, style: Style) -> None:
     sent = send_bulk(producer, topic, style)
     s.wait_for(COUNT, consumer)
     # Wait for possible duplicates.
-    s.settle(consumer)
-    s.see("received", comparison(sent, [consumer.messages]))
+    s.wait_until_idle(consumer)
+    s.note("received", comparison(sent, [consumer.messages]))
     if style == "orderly":
-        s.see("order", order_of(consumer.messages))
+        s.note("order", order_of_bulk(consumer.messages))
     if popped:
-        _see_who_comes_after(s, producer, consumer, topic, group)
+        _note_who_comes_after(s, producer, consumer, topic, group)
     elif style != "broadcast" and (style != "lite" or "commit" in s.verbs):
         s.until_committed(topic, group, ordered=style == "orderly")
 
 
-def _consumer(s: Stage, group: str, topic: str, style: Style) -> Consumer:
+def _consumer(s: ScenarioContext, group: str, topic: str, style: Style) -> Consumer:
     consumer = s.consumer(group, topic, style, **({"consume_ms": SHORT_MS} if style == "pop" else {}))
     consumer.invisible_ms = SHORT_MS
     return consumer
 
 
-def _see_who_comes_after(s: Stage, producer: Producer, before: Consumer, topic: str, group: str) -> None:
+def _note_who_comes_after(s: ScenarioContext, producer: Producer, before: Consumer, topic: str, group: str) -> None:
     """Close a consumer, let the invisible duration pass, and note the messages that the next consumer receives.
 
     The offset of a popping group follows each delivery, acknowledged or not. Only redelivered messages show that an
@@ -50,82 +50,82 @@ def _see_who_comes_after(s: Stage, producer: Producer, before: Consumer, topic: 
     after = _consumer(s, group, topic, before.style)
     producer.send(topic, "after")
     s.wait_for(1, after, stem="after")
-    s.settle(after)
-    s.see("who comes after it", after.bodies)
+    s.wait_until_idle(after)
+    s.note("who comes after it", after.bodies)
 
 
 @scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple"}, passes=True)
-def a_simple_consumer_gets_each_message_once(s: Stage) -> None:
+def a_simple_consumer_gets_each_message_once(s: ScenarioContext) -> None:
     """A simple consumer receives every message whole and once; the next one receives none of those acknowledged."""
     _each_once(s, "simple")
 
 
 @scenario("PullMessageProcessor.processRequest", modes={"concurrent"}, passes=True)
-def a_concurrent_consumer_gets_each_message_once(s: Stage) -> None:
+def a_concurrent_consumer_gets_each_message_once(s: ScenarioContext) -> None:
     """A concurrent push consumer receives every message whole and once, and leaves none to the next consumer."""
     _each_once(s, "concurrent")
 
 
 @scenario("PullMessageProcessor.processRequest", modes={"orderly"})
-def an_orderly_consumer_gets_each_message_once(s: Stage) -> None:
+def an_orderly_consumer_gets_each_message_once(s: ScenarioContext) -> None:
     """An orderly push consumer receives every message whole and once."""
     _each_once(s, "orderly")
 
 
 @scenario("PullMessageProcessor.processRequest", modes={"broadcast"})
-def a_broadcast_consumer_gets_each_message_once(s: Stage) -> None:
+def a_broadcast_consumer_gets_each_message_once(s: ScenarioContext) -> None:
     """A broadcasting push consumer receives every message whole and once."""
     _each_once(s, "broadcast")
 
 
 @scenario("PopMessageProcessor.processRequest", modes={"pop"}, passes=True)
-def a_popping_consumer_gets_each_message_once(s: Stage) -> None:
+def a_popping_consumer_gets_each_message_once(s: ScenarioContext) -> None:
     """A popping push consumer receives every message whole and once, and leaves none to the next consumer."""
     _each_once(s, "pop")
 
 
 @scenario("PullMessageProcessor.processRequest", verbs={"lite", "poll"})
-def a_lite_consumer_gets_each_message_once(s: Stage) -> None:
+def a_lite_pull_consumer_gets_each_message_once(s: ScenarioContext) -> None:
     """A lite pull consumer receives every message whole and once."""
     _each_once(s, "lite")
 
 
 @scenario("SendMessageProcessor.sendMessage", verbs={"send"})
-def tag_keys_and_properties_arrive(s: Stage) -> None:
+def tag_keys_and_properties_arrive(s: ScenarioContext) -> None:
     """Tag, keys and properties arrive unchanged, in addition to the properties that broker and client add."""
-    topic, group = s.pair(s.usual)
+    topic, group = s.pair(s.fastest_style)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
     own = {"colour": COLOUR, "size": "7", "with blanks": "a b"}
     producer.send(topic, "hello", tag="tag-a", keys=["key-1", "key-2"], props=own)
     [message] = s.wait_for(1, consumer)
-    s.see("tag", message["tag"])
-    s.see("keys", sorted(message["keys"]))
-    s.see("own properties", {name: message["props"].get(name) for name in own})
-    s.see("further properties", sorted(set(message["props"]) - set(own)))
-    s.see("attempt", message["attempt"])
+    s.note("tag", message["tag"])
+    s.note("keys", sorted(message["keys"]))
+    s.note("own properties", {name: message["props"].get(name) for name in own})
+    s.note("further properties", sorted(set(message["props"]) - set(own)))
+    s.note("attempt", message["attempt"])
 
 
 @scenario("SendMessageProcessor.sendMessage", verbs={"send"})
-def a_bare_message_arrives(s: Stage) -> None:
+def a_message_with_only_a_body_arrives_without_tag_and_keys(s: ScenarioContext) -> None:
     """A message with only a body arrives without tag and keys."""
-    topic, group = s.pair(s.usual)
+    topic, group = s.pair(s.fastest_style)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
     producer.send(topic, "hello")
     [message] = s.wait_for(1, consumer)
-    s.see("message", {name: message[name] for name in ("tag", "keys", "group", "attempt", "deliver_at")})
-    s.see("properties", sorted(message["props"]))
+    s.note("message", {name: message[name] for name in ("tag", "keys", "group", "attempt", "deliver_at")})
+    s.note("properties", sorted(message["props"]))
 
 
 @scenario("MQClientAPIImpl.processSendResponse", verbs={"send"})
-def a_send_tells_where_the_message_went(s: Stage) -> None:
+def send_results_contain_the_ids_of_the_received_messages(s: ScenarioContext) -> None:
     """Results of sends to one queue contain that queue, rising offsets, and the ids of the received messages."""
-    topic, group = s.pair(s.usual)
+    topic, group = s.pair(s.fastest_style)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
     replies = [producer.send(topic, f"m{number}") for number in range(3)]
     received = {message["id"] for message in s.wait_for(3, consumer)}
-    s.see("results", [{name: reply.get(name) for name in ("status", "queue", "offset")} for reply in replies])
-    s.see("ids are those received", {reply["id"] for reply in replies} == received)
-    s.see("has", sorted(name for name in ("transaction", "offset_id", "recall") if replies[0].get(name)))
+    s.note("results", [{name: reply.get(name) for name in ("status", "queue", "offset")} for reply in replies])
+    s.note("ids are those received", {reply["id"] for reply in replies} == received)
+    s.note("has", sorted(name for name in ("transaction", "offset_id", "recall") if replies[0].get(name)))

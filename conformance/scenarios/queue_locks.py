@@ -2,21 +2,24 @@
 
 import itertools
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import comparison, text
-from ..bulk import COUNT, QUEUES, in_turn, order_of, send_bulk
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.bulk_messages import COUNT, QUEUES, merged_by_time, order_of_bulk, send_bulk
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import comparison, text
 
 ROUNDS_MAX = 60
 OVERLAP_SECONDS = 0.3
 SECONDS = 120.0
 _JAVA = dict.fromkeys(
-    ("java-remoting", "java-remoting-4.9"), "groups.two_orderly_consumers shows both, leaving and joining"
+    ("java-remoting", "java-remoting-4.9"),
+    "groups.two_orderly_consumers_share_messages_and_one_continues_alone shows both, leaving and joining",
 )
-KEEPS_ITS_LOCKS = "its rebalance gives no lock back: who joins waits a minute for the end of the lock"
-FORGETS_THE_FIRST = "its shutdown gives no lock of a broker's first queue back: who stays waits a minute for its end"
+KEEPS_ITS_LOCKS = "its rebalance does not unlock queues, so a consumer that joins waits a minute until the lock expires"
+FORGETS_THE_FIRST = (
+    "its shutdown does not unlock a broker's first queue, so a remaining consumer waits a minute until the lock expires"
+)
 
 
 @scenario(
@@ -25,7 +28,7 @@ FORGETS_THE_FIRST = "its shutdown gives no lock of a broker's first queue back: 
     protocol="remoting",
     without={**_JAVA, "cpp": FORGETS_THE_FIRST},
 )
-def a_consumer_that_leaves_hands_its_queue_over(s: Stage) -> None:
+def a_consumer_that_leaves_hands_its_queue_over(s: ScenarioContext) -> None:
     """A closed consumer releases its lock, and another consumer of the group that had no queue continues at once."""
     topic, group = s.pair("orderly")
     producer = s.producer(topic)
@@ -36,8 +39,8 @@ def a_consumer_that_leaves_hands_its_queue_over(s: Stage) -> None:
     waiter = s.consumer(group, topic, "orderly")
 
     def both_known() -> bool:
-        answer = s.world.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})
-        return answer.code == 0 and len(answer.json["consumerIdList"]) == 2
+        response = s.world.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})
+        return response.code == 0 and len(response.json["consumerIdList"]) == 2
 
     s.wait_until(both_known, "two consumers", consumers=[leaver, waiter])
     producer.send_numbered(topic, 4, "both", group="one")
@@ -46,9 +49,9 @@ def a_consumer_that_leaves_hands_its_queue_over(s: Stage) -> None:
     s.leave(leaver)
     producer.send_numbered(topic, 4, "left", group="one")
     s.wait_for(4, waiter, stem="left", seconds=SECONDS)
-    s.settle(waiter)
-    s.see("who left", [text(message) for message in leaver.messages])
-    s.see("who stayed", [text(message) for message in waiter.messages])
+    s.wait_until_idle(waiter)
+    s.note("who left", [text(message) for message in leaver.messages])
+    s.note("who stayed", [text(message) for message in waiter.messages])
 
 
 @scenario(
@@ -57,7 +60,7 @@ def a_consumer_that_leaves_hands_its_queue_over(s: Stage) -> None:
     protocol="remoting",
     without={**_JAVA, "go-remoting": KEEPS_ITS_LOCKS},
 )
-def a_consumer_that_joins_takes_queues_over(s: Stage) -> None:
+def a_consumer_that_joins_takes_queues_over(s: ScenarioContext) -> None:
     """A consumer releases the locks of queues that it loses, and a joining consumer takes them over soon, in order."""
     topic, group = s.pair("orderly", queues=QUEUES)
     producer = s.producer(topic)
@@ -72,16 +75,16 @@ def a_consumer_that_joins_takes_queues_over(s: Stage) -> None:
             producer.send(topic, stem, queue=queue)
         s.wait_for(QUEUES, first, second, stem=stem, seconds=SECONDS)
         s.idle(OVERLAP_SECONDS)
-        first.look()
-        second.look()
-        if second.of(stem) and len(first.of(stem)) + len(second.of(stem)) == QUEUES:
+        first.collect()
+        second.collect()
+        if second.with_prefix(stem) and len(first.with_prefix(stem)) + len(second.with_prefix(stem)) == QUEUES:
             break
         s.require(number < ROUNDS_MAX, f"two consumers did not share {topic} in {ROUNDS_MAX} rounds")
     both = send_bulk(producer, topic, "orderly", stem="both-")
     s.wait_for(COUNT, first, second, stem="both-", seconds=SECONDS)
-    s.settle(first, second)
-    shares = [first.of("both-"), second.of("both-")]
-    s.see("alone", comparison(alone, [first.of("alone-"), second.of("alone-")]))
-    s.see("shared", comparison(both, shares))
-    s.see("both had some", all(shares))
-    s.see("order", order_of(in_turn(shares)))
+    s.wait_until_idle(first, second)
+    shares = [first.with_prefix("both-"), second.with_prefix("both-")]
+    s.note("alone", comparison(alone, [first.with_prefix("alone-"), second.with_prefix("alone-")]))
+    s.note("shared", comparison(both, shares))
+    s.note("both had some", all(shares))
+    s.note("order", order_of_bulk(merged_by_time(shares)))

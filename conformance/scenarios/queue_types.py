@@ -1,22 +1,17 @@
 """Topics with other kinds of queues: compacted topics, and batch consume queues."""
 
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.remoting.request_code import RequestCode
-
-from ..actors import Consumer, text
+from ..clients.remoting_topics import route_request, topic_request
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import Consumer, text
 
 
-def _made(s: Stage, attribute: str) -> str:
+def _made(s: ScenarioContext, attribute: str) -> str:
     """Create a topic with one queue and an attribute."""
     topic, world = s.world.new(), s.world
-    fields = {"topic": topic, "defaultTopic": AUTO_CREATE_TOPIC, "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
-    fields |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "order": False}
-    fields |= {"attributes": f"+message.type=NORMAL,+{attribute}"}
-    s.require(world.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, fields).code == 0, f"{topic} was not made")
-    route = {"topic": topic}
-    s.wait_until(lambda: world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, route, to=world.namesrv).code == 0, "its route")
+    made = topic_request(topic, queues=1, attributes=f"+message.type=NORMAL,+{attribute}")
+    s.require(world.request(*made).code == 0, f"{topic} was not made")
+    s.wait_until(lambda: world.request(*route_request(topic), to=world.namesrv).code == 0, "its route")
     return topic
 
 
@@ -25,7 +20,7 @@ def _bodies(consumer: Consumer) -> list[str]:
 
 
 @scenario("CompactionLog.getMessage", modes={"concurrent"})
-def a_compacted_topic_is_consumed_by_tag(s: Stage) -> None:
+def a_compacted_topic_is_consumed_by_tag(s: ScenarioContext) -> None:
     """A broker returns all messages of a compacted topic, and the SDK or the proxy filters them by tag."""
     topic, group = _made(s, "cleanup.policy=COMPACTION"), s.group()
     producer = s.producer(topic)
@@ -34,20 +29,20 @@ def a_compacted_topic_is_consumed_by_tag(s: Stage) -> None:
     for tag in ("red", "blue", "red"):
         producer.send(topic, f"{tag}", tag=tag, keys=["k"])
     s.wait_for(2, consumer, stem="red")
-    s.settle(consumer)
-    s.see("given", _bodies(consumer))
+    s.wait_until_idle(consumer)
+    s.note("given", _bodies(consumer))
 
 
 @scenario("MessageDecoder.decodeMessage", verbs={"send_batch"}, modes={"concurrent"}, protocol="remoting")
-def a_batch_that_is_one_record_is_unwrapped(s: Stage) -> None:
+def a_batch_stored_as_one_record_is_unwrapped_except_with_cpp(s: ScenarioContext) -> None:
     """A batch kept as one record in a batch queue reaches a listener message by message, if its SDK unwraps it."""
     topic, group = _made(s, "queue.type=BatchCQ"), s.group()
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent")
     messages = [{"topic": topic, "body": each.encode(), "tag": each} for each in ("one", "two", "three")]
     sent = producer.driver.call("send_batch", on=producer.name, messages=messages)
-    s.see("ids", len(sent["ids"]))
+    s.note("ids", len(sent["ids"]))
     producer.send(topic, "last")
     s.wait_for(1, consumer, stem="last")
-    s.settle(consumer)
-    s.see("given", sorted((message["offset"], text(message)[:20]) for message in consumer.messages))
+    s.wait_until_idle(consumer)
+    s.note("given", sorted((message["offset"], text(message)[:20]) for message in consumer.messages))

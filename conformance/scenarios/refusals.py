@@ -1,24 +1,24 @@
 """Invalid requests, and the errors with which SDKs report them."""
 
-from rocketmq_testkit.emulator.names import SCHEDULE_TOPIC
+from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.scenario_context import ScenarioContext
 
 BODY_MAX = 4 * 1024 * 1024
 
 
 @scenario("Validators.checkMessage", verbs={"send"})
-def a_body_that_is_too_large(s: Stage) -> None:
+def a_send_with_a_body_over_4_mib_fails_with_most_sdks(s: ScenarioContext) -> None:
     """A send with a body of more than 4 MiB is rejected, and the producer remains usable."""
     topic = s.topic()
     producer = s.producer(topic)
     s.refusal("too large", lambda: producer.send(topic, b"a" * (BODY_MAX + 1)))
-    s.see("next", producer.send(topic, "small").get("offset"))
+    s.note("next", producer.send(topic, "small").get("offset"))
 
 
 @scenario("Validators.checkMessage", verbs={"send"})
-def a_body_that_is_empty(s: Stage) -> None:
+def a_send_with_an_empty_body_fails(s: ScenarioContext) -> None:
     """A send with an empty body is rejected by most SDKs."""
     topic = s.topic()
     producer = s.producer(topic)
@@ -26,7 +26,7 @@ def a_body_that_is_empty(s: Stage) -> None:
 
 
 @scenario("TopicValidator.validateTopic", verbs={"send"})
-def topics_with_illegal_names(s: Stage) -> None:
+def a_send_to_a_topic_with_an_illegal_name_fails(s: ScenarioContext) -> None:
     """A send to a topic with a blank or "!" in its name, a too long name, or a system topic's name is rejected."""
     producer = s.producer()
     for label, name in (("blank", "a b"), ("bang", "a!b"), ("long", "a" * 300), ("system", SCHEDULE_TOPIC)):
@@ -36,22 +36,22 @@ def topics_with_illegal_names(s: Stage) -> None:
 @scenario(
     "Validators.checkGroup",
     verbs={"send"},
-    without={"node": "it waits for ever for the settings that the proxy refuses"},
+    without={"node": "it waits without a timeout for settings that the proxy rejects"},
 )
-def a_consumer_group_with_an_illegal_name(s: Stage) -> None:
+def a_consumer_group_with_an_illegal_name_fails_with_most_sdks(s: ScenarioContext) -> None:
     """A consumer of a group with an exclamation mark in its name is rejected."""
     topic = s.topic()
 
     def consume() -> None:
         consumer = s.consumer("a!b", topic)
-        if not consumer.pushed:
+        if not consumer.is_push:
             consumer.receive()
 
     s.refusal("consume", consume)
 
 
 @scenario("DefaultTopicMessageTypeValidator.validate", verbs={"send"}, protocol="grpc")
-def a_message_of_another_type(s: Stage) -> None:
+def a_send_of_a_normal_message_to_a_fifo_topic_fails(s: ScenarioContext) -> None:
     """A send of a normal message to a FIFO topic is rejected."""
     topic = s.topic(kind="FIFO")
     producer = s.producer(topic)
@@ -59,7 +59,7 @@ def a_message_of_another_type(s: Stage) -> None:
 
 
 @scenario("GrpcValidator.validateInvisibleTime", verbs={"simple"})
-def invisible_times_out_of_range(s: Stage) -> None:
+def an_invisible_duration_out_of_range_is_refused(s: ScenarioContext) -> None:
     """A receive with an invisible duration of one second, or of 13 hours, is rejected."""
     topic, group = s.pair("simple")
     consumer = s.consumer(group, topic)
@@ -68,7 +68,7 @@ def invisible_times_out_of_range(s: Stage) -> None:
 
 
 @scenario("AckMessageActivity.ackMessage", verbs={"simple", "ack"})
-def a_second_acknowledgement(s: Stage) -> None:
+def a_second_acknowledgement_is_accepted(s: ScenarioContext) -> None:
     """A second acknowledgement of the same message is accepted."""
     topic, group = s.pair("simple")
     consumer = s.consumer(group, topic)
@@ -79,7 +79,7 @@ def a_second_acknowledgement(s: Stage) -> None:
 
 
 @scenario("RecallMessageProcessor.processRequest", verbs={"recall"})
-def a_recall_handle_that_is_none(s: Stage) -> None:
+def a_recall_with_an_invalid_handle_fails(s: ScenarioContext) -> None:
     """A recall with a string that is not a recall handle is rejected."""
     topic = s.topic(kind="DELAY")
     producer = s.producer(topic)

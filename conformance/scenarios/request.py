@@ -1,19 +1,19 @@
 """Request-reply: requests that a consumer answers with a message."""
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import shown
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import shown
 
 
-def _known(s: Stage, group: str, topic: str) -> bool:
+def _known(s: ScenarioContext, group: str, topic: str) -> bool:
     fields = {"producerGroup": group, "topic": topic}
-    return s.world.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, fields).code == 0
+    return s.world.request(RequestCode.GET_PRODUCER_CONNECTION_LIST, fields).code == 0
 
 
 @scenario("ReplyMessageProcessor.processRequest", verbs={"request"})
-def a_request_is_answered(s: Stage) -> None:
+def a_request_returns_the_reply_of_the_consumer(s: ScenarioContext) -> None:
     """A producer's request returns the reply of the consumer."""
     topic, group = s.pair("concurrent")
     consumer = s.consumer(group, topic, "concurrent", answer="pong", process=1)
@@ -23,13 +23,13 @@ def a_request_is_answered(s: Stage) -> None:
     # The broker can forward the reply once it has received the producer's heartbeat.
     s.wait_until(lambda: _known(s, producer.group, topic), "the producer's heartbeat")
     reply = producer.driver.call("request", on=producer.name, topic=topic, body=b"ping", timeout_ms=10_000)
-    s.see("answer", shown(reply["message"])["body"])
+    s.note("answer", shown(reply["message"])["body"])
     s.wait_for(1, consumer, stem="ping")
-    s.see("asked", sorted(consumer.bodies))
+    s.note("asked", sorted(consumer.bodies))
 
 
 @scenario("RequestFutureHolder.scanExpiredRequest", verbs={"request"})
-def a_request_that_nobody_answers(s: Stage) -> None:
+def a_request_without_a_consumer_fails_at_its_timeout(s: ScenarioContext) -> None:
     """A request without a consumer fails in the SDK at its timeout."""
     topic = s.topic()
     producer = s.producer(topic)
@@ -40,7 +40,7 @@ def a_request_that_nobody_answers(s: Stage) -> None:
 
 
 @scenario("RequestFutureHolder.scanExpiredRequest", verbs={"request"}, outcomes={"hang"})
-def a_reply_that_comes_too_late(s: Stage) -> None:
+def a_reply_after_the_request_timeout_has_no_effect(s: ScenarioContext) -> None:
     """A reply after its request's timeout has no effect: the request has failed, and the consumer sees no error."""
     topic, group = s.pair("concurrent")
     consumer = s.consumer(group, topic, "concurrent", answer="pong", hang_ms={"ping": 5000}, process=1)
@@ -53,6 +53,6 @@ def a_reply_that_comes_too_late(s: Stage) -> None:
         lambda: producer.driver.call("request", on=producer.name, topic=topic, body=b"ping", timeout_ms=2000),
     )
     [asked] = s.wait_for(1, consumer, stem="ping")
-    s.see("consumed", asked["ok"])
+    s.note("consumed", asked["ok"])
     reply = producer.driver.call("request", on=producer.name, topic=topic, body=b"again", timeout_ms=10_000)
-    s.see("the next answer", shown(reply["message"])["body"])
+    s.note("the next answer", shown(reply["message"])["body"])

@@ -2,12 +2,12 @@
 
 import time
 
-from rocketmq_testkit.emulator.names import dlq_topic, pop_retry_topic, retry_topic
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.emulator.message.names import dlq_topic, pop_retry_topic, retry_topic
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Consumer, text
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import Consumer, text
 
 SECONDS = 150.0
 """Remoting clients receive a failed message again after 10 s and after 30 s; waiting polls do not notice it."""
@@ -30,31 +30,31 @@ LONG_NAME = 130
 
 
 @scenario("ConsumeMessageConcurrentlyService.processConsumeResult", modes={"concurrent"}, passes=True)
-def a_message_is_failed_twice(s: Stage) -> None:
+def a_message_failed_twice_is_delivered_a_third_time(s: ScenarioContext) -> None:
     """A message that a listener fails twice is delivered a third time, and then no more."""
     topic, group = s.topic(), s.group()
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", fail={"bad": 2})
     producer.send(topic, "bad", tag="t", keys=["k"])
     s.wait_for(3, consumer, seconds=SECONDS, passing=5)
-    _see_calls(s, consumer)
-    s.see("the same id", len({message["id"] for message in consumer.messages}) == 1)
+    _note_calls(s, consumer)
+    s.note("the same id", len({message["id"] for message in consumer.messages}) == 1)
 
 
-def _see_calls(s: Stage, consumer: Consumer) -> None:
+def _note_calls(s: ScenarioContext, consumer: Consumer) -> None:
     """Note the attempt and result of each listener call, and the last message."""
-    s.see("history", [[message["attempt"], message["ok"]] for message in consumer.messages])
+    s.note("history", [[message["attempt"], message["ok"]] for message in consumer.messages])
     last = consumer.messages[-1]
-    s.see("last", {"topic": last["topic"], "tag": last["tag"], "keys": last["keys"]})
+    s.note("last", {"topic": last["topic"], "tag": last["tag"], "keys": last["keys"]})
 
 
 @scenario(
     "AbstractSendMessageProcessor.consumerSendMsgBack",
     modes={"concurrent"},
     passes=True,
-    without={"cpp": "it has no limit of attempts"},
+    without={"cpp": "it does not limit delivery attempts"},
 )
-def a_message_ends_in_the_dead_letter_queue(s: Stage) -> None:
+def a_message_that_fails_beyond_the_retry_limit_goes_to_the_dlq(s: ScenarioContext) -> None:
     """A message that fails once more than the group allows goes to the group's dead letter queue."""
     topic, group = s.topic(), s.group(retryMaxTimes=1)
     producer = s.producer(topic)
@@ -66,11 +66,11 @@ def a_message_ends_in_the_dead_letter_queue(s: Stage) -> None:
         return len(s.stored(dlq_topic(group))) == 1
 
     s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=SECONDS, passing=5)
-    s.settle(consumer)  # the driver may report the last call after its effect
-    s.see("history", [[message["attempt"], message["ok"]] for message in consumer.messages])
+    s.wait_until_idle(consumer)  # the driver may report the last call after its effect
+    s.note("history", [[message["attempt"], message["ok"]] for message in consumer.messages])
 
 
-def _see_failures(s: Stage, topic: str, group: str, *, ticks: bool = False) -> None:
+def _note_failures(s: ScenarioContext, topic: str, group: str, *, ticks: bool = False) -> None:
     """Fail a message until it is a dead letter, and note its delivery attempts.
 
     `ticks`: send other messages meanwhile. They wake the poll, which a redelivery does not.
@@ -86,10 +86,10 @@ def _see_failures(s: Stage, topic: str, group: str, *, ticks: bool = False) -> N
         return bool(s.stored(dlq_topic(group)))
 
     s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=2 * SECONDS, passing=5)
-    s.settle(consumer)  # the driver may report the last call after its effect
-    s.see("attempts", [message["attempt"] for message in consumer.of("bad")])
+    s.wait_until_idle(consumer)  # the driver may report the last call after its effect
+    s.note("attempts", [message["attempt"] for message in consumer.with_prefix("bad")])
     [dead] = s.stored(dlq_topic(group))
-    s.see("dead letter", [dead.body, dead.properties["KEYS"]])
+    s.note("dead letter", [dead.body, dead.properties["KEYS"]])
 
 
 @scenario(
@@ -98,30 +98,30 @@ def _see_failures(s: Stage, topic: str, group: str, *, ticks: bool = False) -> N
     protocol="remoting",
     settings=SHORT_LEVELS,
     passes=True,
-    without={"cpp": "it has no limit of attempts"},
+    without={"cpp": "it does not limit delivery attempts"},
 )
-def a_message_dies_after_sixteen_retries(s: Stage) -> None:
+def a_message_goes_to_the_dlq_after_16_retries(s: ScenarioContext) -> None:
     """A message that always fails is delivered seventeen times with rising attempts, then is a dead letter."""
     topic, group = s.topic(), s.group()
     # A client that finds the topic at its start does not wait for its next route update.
     s.world.topic(name=retry_topic(group), queues=1)
-    _see_failures(s, topic, group)
+    _note_failures(s, topic, group)
 
 
 @scenario("CustomizedRetryPolicy.nextDelayDuration", modes={"concurrent"}, protocol="grpc", passes=True)
-def a_message_is_tried_by_the_policy_of_its_group(s: Stage) -> None:
+def a_message_goes_to_the_dlq_after_3_retries_with_a_customized_policy(s: ScenarioContext) -> None:
     """A message that always fails is delivered once more than its group retries, at the policy's intervals."""
     # More queues mean more polls: one of them starts soon, and finds the redelivered message.
-    _see_failures(s, s.topic(queues=8), s.group(retryMaxTimes=FEW_RETRIES, groupRetryPolicy=OWN_POLICY))
+    _note_failures(s, s.topic(queues=8), s.group(retryMaxTimes=FEW_RETRIES, groupRetryPolicy=OWN_POLICY))
 
 
 @scenario("ConsumerProcessor.popMessage", modes={"concurrent"}, protocol="grpc", passes=True)
-def a_message_dies_after_sixteen_retries_by_a_policy(s: Stage) -> None:
+def a_message_goes_to_the_dlq_after_16_retries_with_a_customized_policy(s: ScenarioContext) -> None:
     """A message that a gRPC listener always fails is delivered seventeen times, then is a dead letter.
 
     Each delivery has the next attempt number.
     """
-    _see_failures(s, s.topic(), s.group(groupRetryPolicy=SHORT_POLICY), ticks=True)
+    _note_failures(s, s.topic(), s.group(groupRetryPolicy=SHORT_POLICY), ticks=True)
 
 
 @scenario(
@@ -130,33 +130,33 @@ def a_message_dies_after_sixteen_retries_by_a_policy(s: Stage) -> None:
     settings=SHORT_LEVELS,
     passes=True,
     without={
-        "go-remoting": "it cannot read records of the second form",
-        "cpp": "it takes records of the second form for something else",
+        "go-remoting": "it cannot decode messages of record version 2",
+        "cpp": "it misreads messages of record version 2",
     },
 )
-def a_message_is_failed_by_a_group_of_a_long_name(s: Stage) -> None:
+def a_long_group_name_is_refused_or_its_failed_message_is_redelivered(s: ScenarioContext) -> None:
     """A failed message is redelivered even if its group's name makes the retry topic too long for a V1 record."""
     topic, group = s.topic(), s.world.new("group").ljust(LONG_NAME, "x")
     s.world.placeholders.put(group, "long group")
-    if made := s.world.ask_for_group(group).code:
-        s.see("refused", made)
+    if made := s.world.request_group(group).code:
+        s.note("refused", made)
         return
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", fail={"bad": 1})
     producer.send(topic, "bad", tag="t", keys=["k"])
     s.wait_for(2, consumer, seconds=SECONDS, passing=5)
-    _see_calls(s, consumer)
+    _note_calls(s, consumer)
 
 
 @scenario("ConsumeMessagePopConcurrentlyService.processConsumeResult", modes={"pop"})
-def a_popped_message_is_failed(s: Stage) -> None:
+def a_failed_popped_message_is_redelivered(s: ScenarioContext) -> None:
     """A popped message that a listener fails is redelivered."""
     topic, group = s.pair("pop")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "pop", fail={"bad": 1})
     producer.send(topic, "bad")
     s.wait_for(2, consumer, seconds=SECONDS)
-    s.see("history", [[message["attempt"], message["ok"]] for message in consumer.messages])
+    s.note("history", [[message["attempt"], message["ok"]] for message in consumer.messages])
 
 
 @scenario(
@@ -164,11 +164,11 @@ def a_popped_message_is_failed(s: Stage) -> None:
     modes={"concurrent"},
     protocol="grpc",
     passes=True,
-    without={"node": "it lets what it fails come again at once, whatever the policy"},
+    without={"node": "it makes a failed message visible again at once, whatever the retry policy"},
 )
-def a_message_is_tried_by_a_growing_policy(s: Stage) -> None:
+def a_message_goes_to_the_dlq_after_3_retries_with_an_exponential_policy(s: ScenarioContext) -> None:
     """A message that always fails is delivered equally often with a policy of growing intervals."""
-    _see_failures(s, s.topic(queues=8), s.group(retryMaxTimes=FEW_RETRIES, groupRetryPolicy=GROWING_POLICY))
+    _note_failures(s, s.topic(queues=8), s.group(retryMaxTimes=FEW_RETRIES, groupRetryPolicy=GROWING_POLICY))
 
 
 @scenario(
@@ -177,11 +177,11 @@ def a_message_is_tried_by_a_growing_policy(s: Stage) -> None:
     settings=SHORT_LEVELS,
     passes=True,
     without={
-        "cpp": "it has no limit of attempts",
-        "go-remoting": "what comes again is for its listener of the message's first topic, which it does not have",
+        "cpp": "it does not limit delivery attempts",
+        "go-remoting": "it passes a redelivered message to the listener of its original topic, which does not exist",
     },
 )
-def a_dead_letter_is_read_and_fails(s: Stage) -> None:
+def a_dlq_message_failed_by_its_consumer_is_redelivered(s: ScenarioContext) -> None:
     """A message of a group without retries is a dead letter at once.
 
     If a consumer of the dead letter queue fails it, it is redelivered.
@@ -196,10 +196,11 @@ def a_dead_letter_is_read_and_fails(s: Stage) -> None:
     producer.send(topic, "bad", keys=["k"])
     s.wait_until(lambda: len(s.stored(dead)) == 1, "a dead letter", consumers=[first], seconds=SECONDS, passing=5)
     s.wait_for(1, first)
-    s.see("first", [[message["attempt"], message["ok"]] for message in first.messages])
+    s.note("first", [[message["attempt"], message["ok"]] for message in first.messages])
     route = {"topic": dead}
     s.wait_until(
-        lambda: s.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, route, to=s.world.namesrv).code == 0, "a known route"
+        lambda: s.world.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, route, to=s.world.namesrv).code == 0,
+        "a known route",
     )
     if not s.grpc:
         s.world.topic(name=retry_topic(other), queues=1)
@@ -209,7 +210,7 @@ def a_dead_letter_is_read_and_fails(s: Stage) -> None:
         return any(message["ok"] for message in second.messages)
 
     s.wait_until(consumed, "a success", consumers=[second], seconds=SECONDS, passing=5)
-    s.see("second", [[message["attempt"], message["ok"], message["keys"]] for message in second.messages])
+    s.note("second", [[message["attempt"], message["ok"], message["keys"]] for message in second.messages])
 
 
 @scenario(
@@ -219,7 +220,7 @@ def a_dead_letter_is_read_and_fails(s: Stage) -> None:
     settings=SHORT_LEVELS,
     passes=True,
 )
-def a_group_without_retry_queues(s: Stage) -> None:
+def a_failed_message_of_a_group_without_retry_queues_is_dropped(s: ScenarioContext) -> None:
     """A message that a listener fails in a group without retry queues is dropped; the next one arrives."""
     topic, group = s.topic(), s.group(retryQueueNums=0)
     producer = s.producer(topic)
@@ -231,13 +232,13 @@ def a_group_without_retry_queues(s: Stage) -> None:
     def kept() -> bool:
         return len(consumer.messages) > 2 or bool(s.stored(retry_topic(group)) or s.stored(dlq_topic(group)))
 
-    s.see("kept", s.comes(kept, consumers=[consumer], seconds=GONE_SECONDS, passing=1))
+    s.note("kept", s.becomes_true(kept, consumers=[consumer], seconds=GONE_SECONDS, passing=1))
     s.until_committed(topic, group)
-    s.see("received", sorted([text(message), message["ok"]] for message in consumer.messages))
+    s.note("received", sorted([text(message), message["ok"]] for message in consumer.messages))
 
 
 @scenario("ConsumerProcessor.popMessage", verbs={"simple", "receive"}, passes=True)
-def a_message_that_nobody_acknowledges_dies(s: Stage) -> None:
+def an_unacknowledged_message_goes_to_the_dlq_after_the_retry_limit(s: ScenarioContext) -> None:
     """A message that is never acknowledged is delivered as often as its group allows, then is a dead letter."""
     topic, group = s.topic(), s.group(retryMaxTimes=1)
     consumer = s.consumer(group, topic)
@@ -247,13 +248,13 @@ def a_message_that_nobody_acknowledges_dies(s: Stage) -> None:
         s.require(len(attempts) < FEW_RETRIES, f"it comes again and again: {attempts}")
         messages = s.finish(consumer.post_receive(INVISIBLE_MS))["messages"]
         attempts += [message["attempt"] for message in messages]
-    s.see("attempts", attempts)
+    s.note("attempts", attempts)
     [dead] = s.stored(dlq_topic(group))
-    s.see("dead letter", [dead.body, dead.properties["KEYS"]])
+    s.note("dead letter", [dead.body, dead.properties["KEYS"]])
 
 
 @scenario("ConsumeMessagePopConcurrentlyService.checkNeedAckOrDelay", modes={"pop"}, passes=True)
-def a_popped_message_at_its_limit(s: Stage) -> None:
+def a_popped_message_that_fails_after_16_retries_is_not_redelivered(s: ScenarioContext) -> None:
     """A popped message that fails after its sixteenth retry is delayed if it is young, but never delivered again.
 
     The client measures its age with its own clock: after four hours it acknowledges the message. It never becomes a
@@ -269,10 +270,10 @@ def a_popped_message_at_its_limit(s: Stage) -> None:
     watch = s.stopwatch()
     copies = pop_retry_topic(topic, group, v2=False)
     s.wait_until(lambda: s.stored(copies), "a copy", consumers=[consumer], seconds=SECONDS, passing=5)
-    s.see("after", watch.between(25, 60))
+    s.note("after", watch.between(25, 60))
     s.producer(topic).send(topic, "next")
     s.wait_for(1, consumer, stem="next")
-    s.settle(consumer)
-    s.see("given", sorted([text(message), message["attempt"], message["ok"]] for message in consumer.messages))
-    s.see("copies", [[copy.body, copy.reconsume_times] for copy in s.stored(copies)])
-    s.see("dead letters", len(s.stored(dlq_topic(group))))
+    s.wait_until_idle(consumer)
+    s.note("given", sorted([text(message), message["attempt"], message["ok"]] for message in consumer.messages))
+    s.note("copies", [[copy.body, copy.reconsume_times] for copy in s.stored(copies)])
+    s.note("dead letters", len(s.stored(dlq_topic(group))))

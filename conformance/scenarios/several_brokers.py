@@ -5,18 +5,23 @@ from contextlib import suppress
 from functools import partial
 
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import PRIMING, Consumer, Producer, text
+from ..clients.remoting_consumption import pull_fields
+from ..deployment.target import Capability
 from ..drivers.process import DriverError, Fields
 from ..scenario import scenario
-from ..stage import Stage
-from ..targets.target import Capability
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import FILLER_BODY, Consumer, Producer, text
 
 THERE = "broker-b"
-BOTH: Mapping[str, str] = {"beside.brokerName": THERE, "proxy.proxyMode": "CLUSTER"}
+BOTH: Mapping[str, str] = {"second-broker.brokerName": THERE, "proxy.proxyMode": "CLUSTER"}
 """Two brokers, and a proxy that belongs to neither."""
-SLAVE: Mapping[str, str] = {"slaveReadEnable": "true", "beside.brokerId": "1", "beside.brokerRole": "SLAVE"}
+SLAVE: Mapping[str, str] = {
+    "slaveReadEnable": "true",
+    "second-broker.brokerId": "1",
+    "second-broker.brokerRole": "SLAVE",
+}
 FAR_BEHIND: Mapping[str, str] = {**SLAVE, "accessMessageInMemoryMaxRatio": "0"}
 """The master redirects to the slave every consumer that is not at the end of the log."""
 SEVERAL = {Capability.SEVERAL_BROKERS}
@@ -30,94 +35,94 @@ LOOKER = "several-brokers-looker"
 """Group that reads the messages of brokers; created only once, because brokers write all groups each time."""
 
 
-def on_both(s: Stage) -> str:
+def on_both(s: ScenarioContext) -> str:
     """Create a topic with one queue on each of two brokers."""
     topic = s.world.new()
-    for broker in (s.world.broker, s.world.beside):
+    for broker in (s.world.broker, s.world.second_broker):
         s.world.topic(name=topic, kind="NORMAL", queues=1, to=broker)
     s.wait_until(lambda: brokers_of(s, topic) == 2, "a route to both brokers")
     return topic
 
 
-def brokers_of(s: Stage, topic: str) -> int:
+def brokers_of(s: ScenarioContext, topic: str) -> int:
     """Return the number of broker names in the name server's route."""
-    route = s.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.world.namesrv)
+    route = s.world.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.world.namesrv)
     return len(route.json["brokerDatas"]) if route.code == 0 else 0
 
 
-def sent_in_the_end(s: Stage, producer: Producer, topic: str, content: str) -> Fields:
+def sent_in_the_end(s: ScenarioContext, producer: Producer, topic: str, content: str) -> Fields:
     """Repeat a send until it is accepted, and return its result."""
-    answers: list[Fields] = []
+    responses: list[Fields] = []
 
     def send() -> bool:
         with suppress(DriverError):
-            answers.append(producer.send(topic, content))
-        return bool(answers)
+            responses.append(producer.send(topic, content))
+        return bool(responses)
 
     s.wait_until(send, f"{content} is not refused", seconds=SECONDS)
-    return answers[0]
+    return responses[0]
 
 
-def _put(s: Stage, topic: str, content: str | bytes, to: RemotingClient | None = None) -> None:
+def _put(s: ScenarioContext, topic: str, content: str | bytes, to: RemotingClient | None = None) -> None:
     """Store a message without the SDK, on the first broker by default."""
     body = content.encode() if isinstance(content, str) else content
-    answer = s.world.ask(RequestCode.SEND_MESSAGE, s.world.send_fields(topic), body, to=to)
-    s.require(answer.code == 0, f"{content!r} was not stored: {answer}")
+    response = s.world.request(RequestCode.SEND_MESSAGE, s.world.send_fields(topic), body, to=to)
+    s.require(response.code == 0, f"{content!r} was not stored: {response}")
 
 
-def _held(s: Stage, topic: str, broker: RemotingClient) -> set[str]:
+def _held(s: ScenarioContext, topic: str, broker: RemotingClient) -> set[str]:
     """Return the bodies of a topic's messages on a broker."""
-    answer = s.world.ask(RequestCode.PULL_MESSAGE, s.world.pull_fields(topic, LOOKER), to=broker)
-    return {message.body.decode() for message in answer.messages} if answer.code == 0 else set()
+    response = s.world.request(RequestCode.PULL_MESSAGE, pull_fields(topic, LOOKER), to=broker)
+    return {message.body.decode() for message in response.messages} if response.code == 0 else set()
 
 
-def _consumer(s: Stage, group: str, topic: str, *brokers: RemotingClient, process: int = 0) -> Consumer:
+def _consumer(s: ScenarioContext, group: str, topic: str, *brokers: RemotingClient, process: int = 0) -> Consumer:
     """Create a push consumer that receives all messages of these brokers, which must be empty before."""
     if not s.hello.get("from_first", True):
         for broker in brokers:
-            _put(s, topic, PRIMING, broker)
+            _put(s, topic, FILLER_BODY, broker)
         s.wait_until(lambda: all(_held(s, topic, broker) for broker in brokers), "the first messages")
     return s.consumer(group, topic, "concurrent", process=process)
 
 
 @scenario("MQFaultStrategy.selectOneMessageQueue", verbs={"send"}, capabilities=AWAY, settings=BOTH, alone=True)
-def sends_go_to_the_other_broker_while_one_is_away(s: Stage) -> None:
+def sends_go_to_the_other_broker_while_one_is_stopped(s: ScenarioContext) -> None:
     """With one of two brokers stopped, all messages reach the other; after its return it gets its share again."""
     world, topic = s.world, on_both(s)
     producer = s.producer(topic)
     for number in range(COUNT):
         producer.send(topic, f"before {number}")
-    brokers = (world.broker, world.beside)
-    s.see("both have some", s.comes(lambda: all(_held(s, topic, each) for each in brokers)))
-    with world.away():
+    brokers = (world.broker, world.second_broker)
+    s.note("both have some", s.becomes_true(lambda: all(_held(s, topic, each) for each in brokers)))
+    with world.stopped():
         sent = {f"away {number}" for number in range(COUNT)}
         for content in sorted(sent):
             sent_in_the_end(s, producer, topic, content)
-        s.see("at the other one", s.comes(lambda: sent <= _held(s, topic, world.beside)))
+        s.note("at the other one", s.becomes_true(lambda: sent <= _held(s, topic, world.second_broker)))
 
     def shared() -> bool:
         sent_in_the_end(s, producer, topic, "back")
         return "back" in _held(s, topic, world.broker)
 
-    s.see("it has its share again", s.comes(shared, seconds=SECONDS))
+    s.note("it has its share again", s.becomes_true(shared, seconds=SECONDS))
 
 
 @scenario(
     "RouteInfoManager.wipeWritePermOfBrokerByLock", verbs={"send"}, capabilities=SEVERAL, settings=BOTH, alone=True
 )
-def sends_avoid_a_broker_whose_write_permission_was_wiped(s: Stage) -> None:
+def sends_avoid_a_broker_whose_write_permission_was_wiped(s: ScenarioContext) -> None:
     """A new producer avoids a broker whose write permission is wiped, until the permission is restored."""
     topic = on_both(s)
 
     def change(code: RequestCode) -> None:
-        answer = s.world.ask(code, {"brokerName": s.world.broker_name}, to=s.world.namesrv)
-        s.require(answer.code == 0, f"the permission was not changed: {answer}")
+        response = s.world.request(code, {"brokerName": s.world.broker_name}, to=s.world.namesrv)
+        s.require(response.code == 0, f"the permission was not changed: {response}")
 
     change(RequestCode.WIPE_WRITE_PERM_OF_BROKER)
     producer = s.producer(topic)
     for number in range(COUNT):
         producer.send(topic, f"m{number}")
-    s.see("at the other one", s.comes(lambda: len(_held(s, topic, s.world.beside)) == COUNT))
+    s.note("at the other one", s.becomes_true(lambda: len(_held(s, topic, s.world.second_broker)) == COUNT))
     change(RequestCode.ADD_WRITE_PERM_OF_BROKER)
     again = s.producer(topic, process=1)
 
@@ -125,7 +130,7 @@ def sends_avoid_a_broker_whose_write_permission_was_wiped(s: Stage) -> None:
         again.send(topic, "again")
         return bool(_held(s, topic, s.world.broker))
 
-    s.see("given back", s.comes(shared, seconds=SECONDS))
+    s.note("given back", s.becomes_true(shared, seconds=SECONDS))
 
 
 @scenario(
@@ -136,57 +141,57 @@ def sends_avoid_a_broker_whose_write_permission_was_wiped(s: Stage) -> None:
     settings=BOTH,
     alone=True,
 )
-def sends_to_an_order_topic_go_where_its_configuration_says(s: Stage) -> None:
+def order_topic_config_limits_sends_to_its_queues_except_with_go(s: ScenarioContext) -> None:
     """A producer sends only to the queues that an order topic's configuration names; Go's SDK ignores it.
 
     Here these are the first two of four queues on one of two brokers.
     """
     world, topic = s.world, s.world.new()
-    for broker in (world.broker, world.beside):
+    for broker in (world.broker, world.second_broker):
         world.topic(name=topic, queues=4, to=broker)
     order = {"namespace": "ORDER_TOPIC_CONFIG", "key": topic, "value": f"{THERE}:2"}
-    for answer in (
-        world.ask(RequestCode.PUT_KV_CONFIG, order, to=world.namesrv),
-        world.ask(RequestCode.UPDATE_NAMESRV_CONFIG, None, b"orderMessageEnable=true", to=world.namesrv),
+    for response in (
+        world.request(RequestCode.PUT_KV_CONFIG, order, to=world.namesrv),
+        world.request(RequestCode.UPDATE_NAMESRV_CONFIG, None, b"orderMessageEnable=true", to=world.namesrv),
     ):
-        s.require(answer.code == 0, f"the name server was not told of the order: {answer}")
+        s.require(response.code == 0, f"the name server was not told of the order: {response}")
     s.wait_until(lambda: brokers_of(s, topic) == 2, "a route to both brokers")
     s.producer(topic).send_numbered(topic, COUNT)
 
     def ends(broker: RemotingClient) -> list[int]:
         asked = [{"topic": topic, "queueId": queue} for queue in range(4)]
-        return [int(world.ask(RequestCode.GET_MAX_OFFSET, each, to=broker)["offset"]) for each in asked]
+        return [int(world.request(RequestCode.GET_MAX_OFFSET, each, to=broker)["offset"]) for each in asked]
 
     def stored() -> bool:
-        return sum(ends(world.broker)) + sum(ends(world.beside)) == COUNT
+        return sum(ends(world.broker)) + sum(ends(world.second_broker)) == COUNT
 
-    s.see("all stored", s.comes(stored))
-    s.see("in queues here", [end > 0 for end in ends(world.broker)])
-    s.see("in queues there", [end > 0 for end in ends(world.beside)])
+    s.note("all stored", s.becomes_true(stored))
+    s.note("in queues here", [end > 0 for end in ends(world.broker)])
+    s.note("in queues there", [end > 0 for end in ends(world.second_broker)])
 
 
 @scenario("RebalanceImpl.rebalanceByTopic", modes={"concurrent"}, capabilities=AWAY, settings=BOTH, alone=True)
-def a_consumer_goes_on_when_a_broker_is_back(s: Stage) -> None:
+def a_consumer_goes_on_when_a_broker_is_back(s: ScenarioContext) -> None:
     """A consumer receives messages of the other broker while one is stopped, and of both after its return."""
     world, topic, group = s.world, on_both(s), s.group()
-    consumer = _consumer(s, group, topic, world.broker, world.beside)
+    consumer = _consumer(s, group, topic, world.broker, world.second_broker)
     how = {"seconds": SECONDS, "passing": s.poll_step}
     _put(s, topic, "before, here")
-    _put(s, topic, "before, there", world.beside)
+    _put(s, topic, "before, there", world.second_broker)
     s.wait_for(2, consumer, stem="before", **how)
-    with world.away():
-        _put(s, topic, "meanwhile", world.beside)
+    with world.stopped():
+        _put(s, topic, "meanwhile", world.second_broker)
         s.wait_for(1, consumer, stem="meanwhile", **how)
     _put(s, topic, "back")
     s.wait_for(1, consumer, stem="back", **how)
-    s.see("given", sorted(set(consumer.bodies)))
+    s.note("given", sorted(set(consumer.bodies)))
 
 
 @scenario("AllocateMessageQueueAveragely.allocate", modes={"concurrent"}, capabilities=SEVERAL, settings=BOTH)
-def two_consumers_share_the_messages_of_both_brokers(s: Stage) -> None:
+def two_consumers_share_the_messages_of_both_brokers(s: ScenarioContext) -> None:
     """Two consumers of a group both receive messages; when one has left, the other receives those of both brokers."""
     world, topic, group = s.world, on_both(s), s.group()
-    brokers = (world.broker, world.beside)
+    brokers = (world.broker, world.second_broker)
     first = _consumer(s, group, topic, *brokers)
     second = s.consumer(group, topic, "concurrent", process=1)
     sent: set[str] = set()
@@ -209,12 +214,12 @@ def two_consumers_share_the_messages_of_both_brokers(s: Stage) -> None:
     for broker, name in zip(brokers, ("here", "there"), strict=True):
         _put(s, topic, f"alone, {name}", broker)
     s.wait_for(2, first, stem="alone", **how)
-    s.see("alone", sorted({text(message) for message in first.of("alone")}))
+    s.note("alone", sorted({text(message) for message in first.with_prefix("alone")}))
 
 
-def _until_copied(s: Stage, topic: str, count: int) -> None:
+def _until_copied(s: ScenarioContext, topic: str, count: int) -> None:
     """Wait until the slave knows a topic and has `count` messages of it."""
-    has_all = partial(_held, s, topic, s.world.beside)
+    has_all = partial(_held, s, topic, s.world.second_broker)
     what = "the slave has what its master has"
     s.wait_until(lambda: len(has_all()) == count, what, seconds=COPIED_SECONDS, passing=1.0)
 
@@ -226,19 +231,19 @@ def _until_copied(s: Stage, topic: str, count: int) -> None:
     capabilities=AWAY,
     settings=SLAVE,
     alone=True,
-    without={"go-remoting": "it asks none but the master where its group was"},
+    without={"go-remoting": "it queries the group's offset only at the master"},
 )
-def who_starts_while_the_master_is_away_is_given_what_the_slave_has(s: Stage) -> None:
+def a_consumer_started_while_the_master_is_stopped_reads_from_the_slave(s: ScenarioContext) -> None:
     """A new group's consumer that starts while the master is stopped receives all messages from the slave."""
     topic, group = s.world.topic(queues=1), s.group()
     for content in ("first", "second"):
         _put(s, topic, content)
     _until_copied(s, topic, 2)
     s.process()  # the driver's start needs the master
-    with s.world.away():
+    with s.world.stopped():
         consumer = s.consumer(group, topic, "concurrent")
         s.wait_for(2, consumer, seconds=SECONDS)
-        s.see("given", sorted(set(consumer.bodies)))
+        s.note("given", sorted(set(consumer.bodies)))
 
 
 @scenario(
@@ -250,7 +255,7 @@ def who_starts_while_the_master_is_away_is_given_what_the_slave_has(s: Stage) ->
     settings=SLAVE,
     alone=True,
 )
-def a_consumer_goes_on_at_the_slave(s: Stage) -> None:
+def a_consumer_goes_on_at_the_slave(s: ScenarioContext) -> None:
     """A consumer whose master stops receives the remaining messages from the slave."""
     topic, group = s.world.topic(queues=1), s.group()
     consumer = s.consumer(group, topic, "concurrent")
@@ -260,14 +265,14 @@ def a_consumer_goes_on_at_the_slave(s: Stage) -> None:
     for content in ("second", "third"):
         _put(s, topic, content)
     _until_copied(s, topic, 3)
-    with s.world.away():
+    with s.world.stopped():
         consumer.driver.call("resume", on=consumer.name)
         s.wait_for(3, consumer, seconds=SECONDS)
-        s.see("given", sorted(set(consumer.bodies)))
+        s.note("given", sorted(set(consumer.bodies)))
 
 
 @scenario("PullAPIWrapper.recalculatePullFromWhichNode", modes={"concurrent"}, protocol="remoting", settings=FAR_BEHIND)
-def who_is_far_behind_is_sent_to_the_slave(s: Stage) -> None:
+def a_lagging_group_is_redirected_to_the_slave(s: ScenarioContext) -> None:
     """A consumer far behind is redirected to the slave and pulls there; its offset is committed at the master."""
     topic, group = s.world.topic(queues=1), s.group()
     for number in range(COUNT):
@@ -275,20 +280,20 @@ def who_is_far_behind_is_sent_to_the_slave(s: Stage) -> None:
     _until_copied(s, topic, COUNT)
     consumer = s.consumer(group, topic, "concurrent")
     s.wait_for(COUNT, consumer, seconds=SECONDS)
-    s.see("given", sorted(set(consumer.bodies)))
+    s.note("given", sorted(set(consumer.bodies)))
     asked = {"consumerGroup": group, "topic": topic, "queueId": 0}
 
     def committed() -> bool:
-        answer = s.world.ask(RequestCode.QUERY_CONSUMER_OFFSET, asked)
-        return answer.code == 0 and answer["offset"] == str(COUNT)
+        response = s.world.request(RequestCode.QUERY_CONSUMER_OFFSET, asked)
+        return response.code == 0 and response["offset"] == str(COUNT)
 
-    s.see("committed at the master", s.comes(committed, seconds=SECONDS))
-    s.see("pulled from the slave", s.comes(lambda: _pulled_from_slave(s, topic, group) == COUNT))
+    s.note("committed at the master", s.becomes_true(committed, seconds=SECONDS))
+    s.note("pulled from the slave", s.becomes_true(lambda: _pulled_from_slave(s, topic, group) == COUNT))
 
 
-def _pulled_from_slave(s: Stage, topic: str, group: str) -> int:
+def _pulled_from_slave(s: ScenarioContext, topic: str, group: str) -> int:
     """Return the offset up to which a group has pulled from the slave."""
     asked = {"consumerGroup": group, "topic": topic}
-    answer = s.world.ask(RequestCode.GET_CONSUME_STATS, asked, to=s.world.beside)
-    table = answer.json["offsetTable"] if answer.code == 0 else {}
+    response = s.world.request(RequestCode.GET_CONSUME_STATS, asked, to=s.world.second_broker)
+    table = response.json["offsetTable"] if response.code == 0 else {}
     return max((each["pullOffset"] for each in table.values()), default=0)

@@ -1,13 +1,13 @@
 """Clients that shut down."""
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Style
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import Style
 
 
-def _comes_and_goes(s: Stage, style: Style) -> None:
+def _comes_and_goes(s: ScenarioContext, style: Style) -> None:
     topic, group = s.pair(style)
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, style)
@@ -15,38 +15,38 @@ def _comes_and_goes(s: Stage, style: Style) -> None:
     s.wait_for(1, consumer)
 
     def known() -> object:
-        answer = s.world.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group})
-        if answer.code != 0:
-            return answer.code
-        found = answer.json
+        response = s.world.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group})
+        if response.code != 0:
+            return response.code
+        found = response.json
         return {
             "connections": len(found["connectionSet"]),
             **{name: found[name] for name in ("consumeType", "messageModel", "consumeFromWhere")},
             "topics": sorted(found["subscriptionTable"]),
         }
 
-    s.see("known while it runs", known())
+    s.note("known while it runs", known())
     s.leave(consumer)
     s.wait_until(lambda: isinstance(known(), int), "nobody is known any more")
-    s.see("known when it has left", known())
+    s.note("known when it has left", known())
     producer.close()
-    s.see("producer closed", True)
+    s.note("producer closed", True)
 
 
 @scenario("ConsumerManager.unregisterConsumer", verbs={"simple"})
-def a_simple_consumer_leaves(s: Stage) -> None:
+def a_closed_simple_consumer_is_unregistered_from_the_broker(s: ScenarioContext) -> None:
     """The broker knows a simple consumer while it runs, and removes it when it is closed."""
     _comes_and_goes(s, "simple")
 
 
 @scenario("ClientManageProcessor.unregisterClient", modes={"concurrent"})
-def a_push_consumer_leaves(s: Stage) -> None:
+def a_closed_push_consumer_is_unregistered_from_the_broker(s: ScenarioContext) -> None:
     """The broker knows a push consumer while it runs, and removes it when it is closed."""
     _comes_and_goes(s, "concurrent")
 
 
 @scenario("ClientManageProcessor.unregisterClient", verbs={"send"})
-def a_producer_leaves_and_another_comes(s: Stage) -> None:
+def producers_started_and_closed_in_turn_can_each_send(s: ScenarioContext) -> None:
     """Producers that start and close one after the other can each send."""
     topic = s.topic()
     offsets = []
@@ -54,4 +54,4 @@ def a_producer_leaves_and_another_comes(s: Stage) -> None:
         producer = s.producer(topic)
         offsets.append(producer.send(topic, "hello").get("offset"))
         producer.close()
-    s.see("offsets", offsets)
+    s.note("offsets", offsets)

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..actors import Consumer, Producer
 from ..drivers.process import Fields
+from ..helpers.static_topics import Part, make_static, part, static_topic
 from ..scenario import scenario
-from ..stage import PATIENCE_SECONDS, Stage
-from ..worlds.static_topics import Part, make_static, part, static_topic
+from ..sdk.scenario_context import PATIENCE_SECONDS, ScenarioContext
+from ..sdk.sdk_clients import Consumer, Producer
 from .several_brokers import BOTH, SEVERAL, THERE, sent_in_the_end
 
 SENDS = 4
@@ -20,35 +20,37 @@ LOOKS_RARELY = dict.fromkeys(
     ("go-remoting", "go-grpc", "node"),
     "it looks for routes every half a minute; what it makes of a move is seen between two producers",
 )
-STAYS = "its consumer goes on asking the first broker, for longer than a minute"
-CHANCE = "it begins at the end of what it takes for another queue, whenever it finds it: what it is given is chance"
+STAYS = "its consumer keeps pulling from the first broker for more than a minute"
+CHANCE = (
+    "it starts a moved queue at the end, as a new queue, whenever it finds it, so the messages that it receives vary"
+)
 
 
-def _made(s: Stage, parts: Mapping[int, Sequence[Part]]) -> str:
+def _made(s: ScenarioContext, parts: Mapping[int, Sequence[Part]]) -> str:
     """Create a topic with logical queues, all on the first broker, and wait until the name server knows it."""
     topic = static_topic(s.world, parts, queues=len(parts))
     s.wait_until(lambda: _led(s, topic) == {s.world.broker_name}, f"the name server tells of {topic}")
     return topic
 
 
-def _move(s: Stage, topic: str) -> None:
+def _move(s: ScenarioContext, topic: str) -> None:
     """End logical queue 0 on the first broker and continue it on the other, which is updated first, as by mqadmin."""
     world, here = s.world, s.world.broker_name
     parts = {0: [part(0, here, end=SENDS), part(0, THERE, MOVED_TO, gen=1)]}
-    for broker, connection in ((THERE, world.beside), (here, world.broker)):
-        answer = make_static(world, topic, parts, queues=1, epoch=2, broker=broker, to=connection)
-        s.require(answer.code == 0, f"{topic} was not moved: {answer}")
+    for broker, connection in ((THERE, world.second_broker), (here, world.broker)):
+        response = make_static(world, topic, parts, queues=1, epoch=2, broker=broker, to=connection)
+        s.require(response.code == 0, f"{topic} was not moved: {response}")
     s.wait_until(lambda: _led(s, topic) == {THERE}, f"the name server tells where {topic} went")
 
 
-def _led(s: Stage, topic: str) -> set[str]:
+def _led(s: ScenarioContext, topic: str) -> set[str]:
     """Return the brokers on which the topic's logical queues end, as known to the name server."""
-    route = s.world.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.world.namesrv)
+    route = s.world.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.world.namesrv)
     mappings = route.json["topicQueueMappingByBroker"] if route.code == 0 else {}
     return {broker for broker, mapping in mappings.items() if mapping["currIdMap"]}
 
 
-def _sent(s: Stage, producer: Producer, topic: str, stem: str) -> list[Fields]:
+def _sent(s: ScenarioContext, producer: Producer, topic: str, stem: str) -> list[Fields]:
     """Return the results of sends, each repeated until it is accepted."""
     return [sent_in_the_end(s, producer, topic, f"{stem} {number}") for number in range(SENDS)]
 
@@ -62,27 +64,27 @@ def _queues(messages: Sequence[Fields]) -> list[str]:
     return sorted({str(each.get("queue")) for each in messages})
 
 
-def _until_given(s: Stage, consumer: Consumer, count: int) -> None:
+def _until_given(s: ScenarioContext, consumer: Consumer, count: int) -> None:
     """Wait until a consumer has received `count` different messages, or has received none for a long time."""
     seconds = PATIENCE_SECONDS if s.hello.get("from_first", True) else NOTHING_SECONDS
-    s.comes(lambda: len(set(consumer.bodies)) >= count, consumers=[consumer], seconds=seconds)
-    s.settle(consumer)
+    s.becomes_true(lambda: len(set(consumer.bodies)) >= count, consumers=[consumer], seconds=seconds)
+    s.wait_until_idle(consumer)
 
 
 @scenario("ClientMetadata.topicRouteData2EndpointsForStaticTopic")
-def logical_queues_have_numbers_of_their_own(s: Stage) -> None:
+def a_static_topic_with_swapped_queue_ids_is_sent_to_and_consumed(s: ScenarioContext) -> None:
     """A topic whose queues 0 and 1 are the broker's queues 1 and 0 is sent to and consumed like any other."""
     here = s.world.broker_name
     topic, group = _made(s, {0: [part(1, here)], 1: [part(0, here)]}), s.group()
-    s.see("queues sent to", _queues(_sent(s, s.producer(topic), topic, "m")))
+    s.note("queues sent to", _queues(_sent(s, s.producer(topic), topic, "m")))
     consumer = s.consumer(group, topic)
     _until_given(s, consumer, SENDS)
-    s.see("given", sorted(consumer.bodies))
-    s.see("from queues", _queues(consumer.messages))
+    s.note("given", sorted(consumer.bodies))
+    s.note("from queues", _queues(consumer.messages))
 
 
 @scenario("TopicQueueMappingManager.buildTopicQueueMappingContext", capabilities=SEVERAL, settings=BOTH)
-def a_topic_moves_between_two_producers(s: Stage) -> None:
+def send_offsets_rise_after_a_static_topic_moves_to_another_broker(s: ScenarioContext) -> None:
     """A topic that moves between two producers keeps its queue numbers, and its offsets rise.
 
     A consumer that then starts at the first message receives the messages of both brokers.
@@ -90,13 +92,13 @@ def a_topic_moves_between_two_producers(s: Stage) -> None:
     SDKs without support for static topics treat each broker's queue as a queue of its own.
     """
     topic, group = _made(s, {0: [part(0, s.world.broker_name)]}), s.group()
-    s.see("places sent", _places(_sent(s, s.producer(topic), topic, "here")))
+    s.note("places sent", _places(_sent(s, s.producer(topic), topic, "here")))
     _move(s, topic)
-    s.see("places sent then", _places(_sent(s, s.producer(topic, process=1), topic, "there")))
+    s.note("places sent then", _places(_sent(s, s.producer(topic, process=1), topic, "there")))
     consumer = s.consumer(group, topic, process=1)
     _until_given(s, consumer, 2 * SENDS)
-    s.see("given", sorted(consumer.bodies))
-    s.see("places given", _places(consumer.messages))
+    s.note("given", sorted(consumer.bodies))
+    s.note("places given", _places(consumer.messages))
 
 
 @scenario(
@@ -105,7 +107,7 @@ def a_topic_moves_between_two_producers(s: Stage) -> None:
     settings=BOTH,
     without={**LOOKS_RARELY, "rust": STAYS, "cpp": CHANCE},
 )
-def a_topic_moves_under_clients_at_work(s: Stage) -> None:
+def running_clients_follow_a_static_topic_to_another_broker(s: ScenarioContext) -> None:
     """A producer of a topic that moves gets errors until it learns of the new broker; a consumer continues there.
 
     An SDK without support for static topics may receive some messages again, because it sees a different queue.
@@ -116,6 +118,6 @@ def a_topic_moves_under_clients_at_work(s: Stage) -> None:
     consumer = s.consumer(group, topic)
     s.wait_for(SENDS, consumer)
     _move(s, topic)
-    s.see("places sent then", _places(_sent(s, producer, topic, "there")))
+    s.note("places sent then", _places(_sent(s, producer, topic, "there")))
     _until_given(s, consumer, 2 * SENDS)
-    s.see("given", sorted(set(consumer.bodies)))
+    s.note("given", sorted(set(consumer.bodies)))

@@ -1,28 +1,28 @@
 """Consumers of several topics, and topics that do not exist."""
 
-from ..actors import comparison
 from ..drivers.process import DriverError
 from ..scenario import scenario
-from ..stage import Stage, stable
+from ..sdk.scenario_context import ScenarioContext, stable
+from ..sdk.sdk_clients import comparison
 
 
 @scenario(
     "RebalanceImpl.doRebalance",
     verbs={"send"},
-    without={"node": "two topics at its start hang this SDK now and then, whatever answers"},
+    without={"node": "it sometimes hangs if it starts with two topics, with any broker"},
 )
-def one_consumer_of_two_topics(s: Stage) -> None:
+def a_consumer_of_two_topics_receives_the_messages_of_both(s: ScenarioContext) -> None:
     """A consumer that is subscribed to two topics receives the messages of both."""
     first, second, group = s.topic(), s.topic(), s.group()
     producer = s.producer(first, second)
     consumer = s.consumer(group, {first: "*", second: "*"})
     sent = producer.send_numbered(first, 5, "a") + producer.send_numbered(second, 5, "b")
     s.wait_for(10, consumer)
-    s.see("received", comparison(sent, [consumer.messages]))
+    s.note("received", comparison(sent, [consumer.messages]))
 
 
 @scenario("ClientRequestProcessor.getRouteInfoByTopic", verbs={"send"})
-def a_send_to_an_unknown_topic(s: Stage) -> None:
+def a_send_creates_an_unknown_topic_over_remoting_and_fails_over_grpc(s: ScenarioContext) -> None:
     """A send to an unknown topic creates the topic with the remoting protocol, and fails with the proxy."""
     topic = s.world.new()
     try:
@@ -30,13 +30,13 @@ def a_send_to_an_unknown_topic(s: Stage) -> None:
         producer = s.producer()
         reply = producer.send(topic, "hello")
     except DriverError as error:
-        s.see("refused", {"kind": error.kind, "code": error.code, "text": stable(error.err)})
+        s.note("refused", {"kind": error.kind, "code": error.code, "text": stable(error.err)})
     else:
-        s.see("sent", {name: reply.get(name) for name in ("status", "offset")})
+        s.note("sent", {name: reply.get(name) for name in ("status", "offset")})
 
 
 @scenario("RouteActivity.queryRoute", verbs={"send"}, protocol="grpc")
-def a_producer_for_an_unknown_topic(s: Stage) -> None:
+def a_grpc_producer_for_an_unknown_topic_fails(s: ScenarioContext) -> None:
     """A gRPC producer for a topic that does not exist fails at its start or at its first send."""
     topic = s.world.new()
 

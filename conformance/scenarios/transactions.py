@@ -1,10 +1,10 @@
 """Transactional messages, which consumers receive only after the commit."""
 
-from rocketmq_testkit.emulator.names import TRANS_CHECK_MAX_TIME_TOPIC
+from rocketmq_testkit.emulator.message.names import TRANS_CHECK_MAX_TIME_TOPIC
 
-from ..actors import Consumer, Producer, text
 from ..scenario import scenario
-from ..stage import Stage
+from ..sdk.scenario_context import ScenarioContext
+from ..sdk.sdk_clients import Consumer, Producer, text
 
 CHECK_SECONDS = 100.0
 """Timeout for a check: the broker scans every 30 s, and checks half messages older than 6 s."""
@@ -25,7 +25,7 @@ Only one scenario uses it: a message's age depends on its producer's clock, so n
 
 
 @scenario("EndTransactionProcessor.processRequest", verbs={"send_tx"})
-def a_committed_one_comes_and_one_rolled_back_does_not(s: Stage) -> None:
+def only_committed_transactional_messages_arrive(s: ScenarioContext) -> None:
     """A message whose transaction is rolled back does not arrive; the next one, which is committed, does."""
     topic, group = s.topic(kind="TRANSACTION"), s.group()
     producer = s.producer(topic, check="COMMIT")
@@ -33,45 +33,45 @@ def a_committed_one_comes_and_one_rolled_back_does_not(s: Stage) -> None:
     producer.send(topic, "rolled back", verb="send_tx", outcome="ROLLBACK")
     reply = producer.send(topic, "committed", verb="send_tx", outcome="COMMIT")
     [message] = s.wait_for(1, consumer, stem="committed")
-    s.see("received", consumer.bodies)
-    s.see("id as sent", message["id"] == reply["id"])
-    s.see("transaction told", bool(reply.get("transaction")))
-    s.see("attempt", message["attempt"])
+    s.note("received", consumer.bodies)
+    s.note("id as sent", message["id"] == reply["id"])
+    s.note("transaction told", bool(reply.get("transaction")))
+    s.note("attempt", message["attempt"])
 
 
-def _checked(s: Stage, answer: str) -> None:
+def _checked(s: ScenarioContext, response: str) -> None:
     topic, group = s.topic(kind="TRANSACTION"), s.group()
-    producer = s.producer(topic, check=answer)
+    producer = s.producer(topic, check=response)
     consumer = s.consumer(group, topic)
     producer.send(topic, "unknown", verb="send_tx", outcome="UNKNOWN")
     s.wait_until(producer.checks, "a check", seconds=CHECK_SECONDS, passing=10)
-    if answer == "COMMIT":
+    if response == "COMMIT":
         s.wait_for(1, consumer, stem="unknown")
     producer.send(topic, "committed", verb="send_tx", outcome="COMMIT")
     s.wait_for(1, consumer, stem="committed")
-    s.see("checks", [[check["answer"], text(check["msg"])] for check in producer.checks()])
-    s.see("received", sorted(consumer.bodies))
+    s.note("checks", [[check["answer"], text(check["msg"])] for check in producer.checks()])
+    s.note("received", sorted(consumer.bodies))
 
 
 @scenario("TransactionalMessageServiceImpl.check", verbs={"send_tx"}, passes=True)
-def an_open_one_is_asked_about_and_committed(s: Stage) -> None:
+def a_half_message_committed_in_a_check_arrives(s: ScenarioContext) -> None:
     """A producer receives a check of a transaction that it left open; its message arrives after a commit."""
     _checked(s, "COMMIT")
 
 
 @scenario("TransactionalMessageServiceImpl.check", verbs={"send_tx"}, passes=True)
-def an_open_one_is_asked_about_and_rolled_back(s: Stage) -> None:
+def a_half_message_rolled_back_in_a_check_never_arrives(s: ScenarioContext) -> None:
     """A producer receives a check of a transaction that it left open; its message never arrives after a rollback."""
     _checked(s, "ROLLBACK")
 
 
-def _until_asked(s: Stage, producer: Producer, topic: str) -> None:
+def _until_asked(s: ScenarioContext, producer: Producer, topic: str) -> None:
     """Make a producer send, and wait until transaction checks reach it."""
     producer.send(topic, "first", verb="send_tx", outcome="COMMIT")
-    s.until_asked(producer, topic)
+    s.wait_until_producer_known(producer, topic)
 
 
-def _left_open(s: Stage, check: object) -> tuple[Producer, Consumer, str]:
+def _left_open(s: ScenarioContext, check: object) -> tuple[Producer, Consumer, str]:
     """Return a known producer that has left a transaction open, a consumer of its topic, and the topic."""
     topic, group = s.topic(kind="TRANSACTION"), s.group()
     producer = s.producer(topic, check=check)
@@ -82,7 +82,7 @@ def _left_open(s: Stage, check: object) -> tuple[Producer, Consumer, str]:
 
 
 @scenario("TransactionalMessageServiceImpl.needDiscard", verbs={"send_tx"}, settings=SHORT, passes=True)
-def an_open_one_is_put_aside_after_fifteen_checks(s: Stage) -> None:
+def a_half_message_is_discarded_after_15_checks(s: ScenarioContext) -> None:
     """A transaction left open at each of fifteen checks is discarded, and its message never arrives."""
     producer, consumer, topic = _left_open(s, "UNKNOWN")
 
@@ -91,24 +91,24 @@ def an_open_one_is_put_aside_after_fifteen_checks(s: Stage) -> None:
         return [each.body.decode() for each in found if each.properties["REAL_TOPIC"] == topic]
 
     s.wait_until(put_aside, "put aside", consumers=[consumer], seconds=CHECK_SECONDS, passing=1)
-    s.see("checks", [[check["answer"], text(check["msg"])] for check in producer.checks()])
-    s.see("put aside", put_aside())
+    s.note("checks", [[check["answer"], text(check["msg"])] for check in producer.checks()])
+    s.note("put aside", put_aside())
     producer.send(topic, "last", verb="send_tx", outcome="COMMIT")
     s.wait_for(1, consumer, stem="last")
-    s.see("received", consumer.bodies)
+    s.note("received", consumer.bodies)
 
 
 @scenario("TransactionalMessageServiceImpl.needDiscard", verbs={"send_tx"}, settings=SHORT, passes=True)
-def an_open_one_is_committed_by_the_last_check(s: Stage) -> None:
+def a_half_message_committed_in_the_15th_check_arrives(s: ScenarioContext) -> None:
     """A transaction left open at fourteen checks and committed at the fifteenth delivers its message."""
     producer, consumer, _ = _left_open(s, [*["UNKNOWN"] * (CHECKS - 1), "COMMIT"])
     s.wait_for(1, consumer, stem="open", seconds=CHECK_SECONDS, passing=1)
-    s.see("checks", [check["answer"] for check in producer.checks()])
-    s.see("received", consumer.bodies)
+    s.note("checks", [check["answer"] for check in producer.checks()])
+    s.note("received", consumer.bodies)
 
 
 @scenario("ProducerManager.getAvailableChannel", verbs={"send_tx"}, passes=True)
-def an_open_one_is_committed_by_another_producer(s: Stage) -> None:
+def a_half_message_is_committed_by_another_producer_of_its_group(s: ScenarioContext) -> None:
     """A transaction whose producer has left is committed by another producer of its group that receives the check."""
     topic, group = s.topic(kind="TRANSACTION"), s.group()
     gone = s.producer(topic, check="ROLLBACK")
@@ -118,13 +118,13 @@ def an_open_one_is_committed_by_another_producer(s: Stage) -> None:
     other = s.producer(topic, group=gone.group, check="COMMIT")
     _until_asked(s, other, topic)
     s.wait_for(1, consumer, stem="open", seconds=CHECK_SECONDS, passing=10)
-    s.see("asked of the first", len(gone.checks()))
-    s.see("asked of the other", [[check["answer"], text(check["msg"])] for check in other.checks()])
-    s.see("received", sorted(consumer.bodies))
+    s.note("asked of the first", len(gone.checks()))
+    s.note("asked of the other", [[check["answer"], text(check["msg"])] for check in other.checks()])
+    s.note("received", sorted(consumer.bodies))
 
 
 @scenario("ProducerManager.getAvailableChannel", verbs={"send_tx"}, settings=SHORT, passes=True)
-def an_open_one_waits_for_its_producer(s: Stage) -> None:
+def a_half_message_is_checked_once_a_producer_of_its_group_returns(s: ScenarioContext) -> None:
     """A transaction whose producer is away during several scans is committed when the producer is back."""
     topic, group = s.topic(kind="TRANSACTION"), s.group()
     before = s.producer(topic, check="ROLLBACK")
@@ -136,13 +136,13 @@ def an_open_one_waits_for_its_producer(s: Stage) -> None:
     _until_asked(s, after, topic)
     # No clock jump: a second that passes while the producer answers would cause a second check.
     s.wait_for(1, consumer, stem="open", seconds=CHECK_SECONDS)
-    s.see("asked before", len(before.checks()))
-    s.see("asked after", [[check["answer"], text(check["msg"])] for check in after.checks()])
-    s.see("received", sorted(consumer.bodies))
+    s.note("asked before", len(before.checks()))
+    s.note("asked after", [[check["answer"], text(check["msg"])] for check in after.checks()])
+    s.note("received", sorted(consumer.bodies))
 
 
 @scenario("TransactionalMessageUtil.getImmunityTime", verbs={"send_tx"}, settings=SHORTER)
-def an_open_one_asks_to_be_left_alone(s: Stage) -> None:
+def check_immunity_time_postpones_the_check_of_a_half_message(s: ScenarioContext) -> None:
     """A message with CHECK_IMMUNITY_TIME_IN_SECONDS is checked later than others.
 
     Its answer counts only if its SDK marks it as the answer to a check; otherwise it would come too late.
@@ -160,10 +160,10 @@ def an_open_one_asks_to_be_left_alone(s: Stage) -> None:
         return [text(check["msg"]) for check in producer.checks()]
 
     s.wait_until(asked, "a check", consumers=[consumer])
-    s.see("asked first", sorted(set(asked())))
+    s.note("asked first", sorted(set(asked())))
     s.wait_until(lambda: "patient" in asked(), "a check of the other", consumers=[consumer])
     # Measured from the born time, which some SDKs state in whole seconds.
-    s.see("asked about the other after", watch.between(IMMUNE_SECONDS - 1, IMMUNE_SECONDS + 6))
-    s.comes(lambda: consumer.of("patient"), consumers=[consumer], seconds=ANSWERED_SECONDS)
+    s.note("asked about the other after", watch.between(IMMUNE_SECONDS - 1, IMMUNE_SECONDS + 6))
+    s.becomes_true(lambda: consumer.with_prefix("patient"), consumers=[consumer], seconds=ANSWERED_SECONDS)
     # A message that is checked while its answer is in flight is committed twice.
-    s.see("received", sorted(set(consumer.bodies)))
+    s.note("received", sorted(set(consumer.bodies)))

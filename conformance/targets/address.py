@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from ..likely_cause import differing_keys
-from ..worlds.cluster import first_broker
-from ..worlds.connections import open_connection
-from .target import REFERENCE_VERSION, Access, Capability, Place, Target, TargetError
+from ..context.cluster import first_broker
+from ..context.connections import open_connection
+from ..deployment.target import REFERENCE_VERSION, Access, Capability, Deployment, Target, TargetError
+from .likely_cause import differing_keys
 
 REACHED_WITHIN_SECONDS = 10.0
 WAIT_SECONDS = 15.0
@@ -16,7 +16,7 @@ WAIT_SECONDS = 15.0
 POLL_SECONDS = 0.2
 
 
-class AddressPlace(Place):
+class AddressDeployment(Deployment):
     """A user's RocketMQ deployment in real time."""
 
     def __init__(self, access: Access, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -27,7 +27,7 @@ class AddressPlace(Place):
         """Read this machine's clock (ms since the epoch)."""
         return time.time_ns() // 1_000_000
 
-    def pass_ms(self, ms: int) -> None:
+    def advance_ms(self, ms: int) -> None:
         """Sleep for `ms` milliseconds."""
         self._sleep(ms / 1000)
 
@@ -49,12 +49,12 @@ class AddressTarget(Target):
     ) -> None:
         self.name = name
         self._wait_seconds = wait_seconds
-        self.truth = version or REFERENCE_VERSION
+        self.recorded_version = version or REFERENCE_VERSION
         if version is None:
-            self.unrecordable = "nobody says which version runs there; add version=V if it is Apache's own, unchanged"
+            self.unrecordable_reason = "its version is unknown; add version=V if it is an unchanged Apache RocketMQ"
         self.capabilities = frozenset({Capability.ADMIN}) if admin else frozenset()
         self.access = access
-        self._place = AddressPlace(access, lambda seconds: self.sleep(seconds))
+        self._place = AddressDeployment(access, lambda seconds: self.sleep(seconds))
 
     def start(self) -> None:
         """Wait until both addresses accept connections and a broker is registered: it may have just started.
@@ -68,7 +68,7 @@ class AddressTarget(Target):
             except TargetError as error:
                 if time.monotonic() >= end:
                     waited = f", {self._wait_seconds:g} s long" if self._wait_seconds else ""
-                    raise TargetError(f"{error}{waited}; wait=SECONDS waits for a broker that starts") from error
+                    raise TargetError(f"{error}{waited}; wait=SECONDS waits until a broker has started") from error
             time.sleep(POLL_SECONDS)
 
     def check(self) -> None:
@@ -87,10 +87,12 @@ class AddressTarget(Target):
         return differing_keys(self.access)
 
     @contextmanager
-    def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
+    def lend(
+        self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False
+    ) -> Iterator[Deployment]:
         """Lend the only deployment. Raises TargetError for `settings` or `alone`."""
         if settings or alone:
-            raise TargetError(f"{self.name} is as it is: it cannot be configured or had alone")
+            raise TargetError(f"{self.name}: the suite cannot configure this broker or use it exclusively")
         yield self._place
 
 

@@ -24,14 +24,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rocketmq_testkit.fixtures.certificates import process_authority, write_pem
+from rocketmq_testkit.fixtures.network.certificates import process_authority, write_pem
 
+from ..deployment.target import COMMON_SETTINGS, REFERENCE_VERSION, TargetError, settings_by_file
 from ..drivers.build import build
-from ..drivers.java_build import JAVA_TOOLS, copy_jars
-from ..drivers.recipe import Launch, Recipe, Workshop
+from ..drivers.toolchains.java_build import JAVA_TOOLS, copy_jars
+from ..drivers.toolchains.recipe import BuildFolders, Launch, Recipe
 from .ports import Ports
 from .registration import wait_registered
-from .target import COMMON_SETTINGS, REFERENCE_VERSION, TargetError, of_each
 
 START_SECONDS = 240.0
 """Startup timeout; an idle machine needs 6 s."""
@@ -120,8 +120,8 @@ def has_proxy(version: str) -> bool:
 def recipe(version: str) -> Recipe:
     """Return the recipe that downloads and caches the jars of a version."""
 
-    def fetch(workshop: Workshop, version: str) -> None:
-        copy_jars(workshop, version)
+    def fetch(folders: BuildFolders, version: str) -> None:
+        copy_jars(folders, version)
 
     def no_command(_launch: Launch) -> list[str]:
         raise AssertionError("a broker is started by ApacheBroker, not as a driver")
@@ -154,7 +154,7 @@ class ApacheBroker:
     ) -> None:
         self.version = version
         self._jvm = jvm
-        self._settings, self._settings_beside, texts = of_each(settings or {})
+        self._settings, self._settings_beside, texts = settings_by_file(settings or {})
         self._proxy_settings: dict[str, object] = {"proxyMode": "LOCAL", **texts, **(proxy_settings or {})}
         self._proxy_mode = str(self._proxy_settings["proxyMode"]).lower() if has_proxy(version) else ""
         self._home = Path()
@@ -166,7 +166,7 @@ class ApacheBroker:
         self.namesrv = ""
         self.broker = ""
         self.endpoint = ""
-        self.beside = ""
+        self.second_broker = ""
         """The address of the second broker; empty if there is none."""
         self.start_seconds = 0.0
         """Duration from the start of the name server until broker and proxy accept connections."""
@@ -240,16 +240,16 @@ class ApacheBroker:
             **self._settings,
         }
         if self._settings_beside:
-            self.beside = f"127.0.0.1:{ports.beside}"
+            self.second_broker = f"127.0.0.1:{ports.second_broker}"
             settings["brokerIP2"] = "127.0.0.1"  # the address that slaves copy from
-            beside = {
+            second_broker = {
                 **settings,
-                "listenPort": str(ports.beside),
-                "haListenPort": str(ports.beside + 1),
+                "listenPort": str(ports.second_broker),
+                "haListenPort": str(ports.second_broker + 1),
                 "storePathRootDir": str(self._home / "beside" / "store"),
                 **self._settings_beside,
             }
-            _write_properties(conf / "beside.conf", beside)
+            _write_properties(conf / "second-broker.conf", second_broker)
         _write_properties(conf / "broker.conf", settings)
         proxy = {
             "rocketMQClusterName": settings["brokerClusterName"],
@@ -271,9 +271,9 @@ class ApacheBroker:
         begin = time.monotonic()
         self._run(jars, _NAMESRV, "namesrv", ["-c", str(conf / "namesrv.conf")])
         self._run_broker(jars)
-        if self.beside:
+        if self.second_broker:
             (self._home / "beside").mkdir()
-            self._run(jars, _BROKER, "beside", ["-c", str(conf / "beside.conf")], home=self._home / "beside")
+            self._run(jars, _BROKER, "beside", ["-c", str(conf / "second-broker.conf")], home=self._home / "beside")
         if self._proxy_mode and not self._together:
             self.wait_registered()  # a starting proxy creates topics, and exits if no broker is known
             self._run_proxy(jars)
@@ -299,7 +299,7 @@ class ApacheBroker:
 
     def wait_registered(self) -> None:
         """Wait until the name server knows all brokers, soon after they accept connections. Raises TargetError."""
-        addresses = [address for address in (self.broker, self.beside) if address]
+        addresses = [address for address in (self.broker, self.second_broker) if address]
         wait_registered(self.namesrv, addresses, self.log_tail)
 
     @property
@@ -307,7 +307,7 @@ class ApacheBroker:
         """True if all processes run."""
         # A copy, since a case may stop a process meanwhile.
         running = [process for process in list(self._processes.values()) if process.poll() is None]
-        return len(running) == 2 + bool(self.beside) + bool(self._proxy_mode and not self._together)
+        return len(running) == 2 + bool(self.second_broker) + bool(self._proxy_mode and not self._together)
 
     def halt(self) -> None:
         """Stop the broker gracefully until `resume`; in local mode the proxy as well. Raises TargetError."""
@@ -333,7 +333,7 @@ class ApacheBroker:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             _kill(process)  # a state after this kill must not be mistaken for that of a graceful shutdown
-            text = f"Apache RocketMQ {self.version} did not stop in order within {STOP_SECONDS:g} s"
+            text = f"Apache RocketMQ {self.version} did not shut down gracefully within {STOP_SECONDS:g} s"
             raise TargetError(f"{text}:\n{self.log_tail()}") from None
 
     @property
@@ -373,7 +373,7 @@ class ApacheBroker:
         deadline = time.monotonic() + START_SECONDS
         while server.sign not in output.read_text(errors="replace"):
             if process.poll() is not None or time.monotonic() > deadline:
-                state = "ended" if process.poll() is not None else f"did not come up within {START_SECONDS:g} s"
+                state = "ended" if process.poll() is not None else f"did not start within {START_SECONDS:g} s"
                 raise TargetError(f"the {name} of Apache RocketMQ {self.version} {state}:\n{self.log_tail(name)}")
             time.sleep(0.02)
 

@@ -8,10 +8,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from .address import AddressPlace
+from ..deployment.target import (
+    COMMON_SETTINGS,
+    FULL_DISK_PERCENT_MIN,
+    Access,
+    Capability,
+    Deployment,
+    Target,
+    TargetError,
+    default_credentials,
+)
+from .address import AddressDeployment
 from .apache import ApacheBroker
 from .class_archive import quick_start
-from .target import COMMON_SETTINGS, FULL_FROM, Access, Capability, Place, Target, TargetError, own_user
 
 _ABLE = frozenset(
     {
@@ -41,17 +50,17 @@ STARTING_MAX = os.cpu_count() or 2
 """Most brokers that start at once: a start keeps a processor busy, and more of them only delay each other."""
 
 
-class ApachePlace(AddressPlace):
+class ApacheDeployment(AddressDeployment):
     """One real broker with its name server and proxy."""
 
     def __init__(self, broker: ApacheBroker, settings: Mapping[str, str], sleep: Callable[[float], None]) -> None:
-        super().__init__(Access(broker.namesrv, broker.endpoint, credentials=own_user(settings)), sleep)
+        super().__init__(Access(broker.namesrv, broker.endpoint, credentials=default_credentials(settings)), sleep)
         self.broker = broker
-        self.beside = broker.beside
+        self.second_broker = broker.second_broker
 
     def restart(self) -> None:
         """Restart broker and proxy gracefully; the name server keeps running."""
-        with self.away():
+        with self.stopped():
             pass
 
     def stop(self) -> None:
@@ -93,7 +102,7 @@ class _Instance:
 class ApacheTarget(Target):
     """Apache RocketMQ of one version, assembled from its published jars; `settings`: keys of every broker.conf."""
 
-    own_at_once = OWN_MAX
+    own_deployments_max = OWN_MAX
 
     def __init__(self, version: str, settings: Mapping[str, str] | None = None) -> None:
         self._settings = dict(settings or {})
@@ -101,16 +110,16 @@ class ApacheTarget(Target):
         keys = ",".join(f"{key}={value}" for key, value in self._settings.items())
         self.name = f"apache:{version},{keys}" if keys else f"apache:{version}"
         self.version = version
-        self.truth = version
+        self.recorded_version = version
         if keys:
-            self.unrecordable = f"records are of a broker without keys of its own, and this one has {keys}"
+            self.unrecordable_reason = f"records come from brokers without changed keys, and this broker has {keys}"
         self._instances: list[_Instance] = []
         self._apart: set[ApacheBroker] = set()
         """Brokers of single cases, and unused brokers that are being stopped."""
         self._over = False
         self._changed = threading.Condition()
         self._starting = threading.Semaphore(STARTING_MAX)
-        self.capabilities = _ABLE | {Capability.FULL_DISK} if _disk_used() > FULL_FROM else _ABLE
+        self.capabilities = _ABLE | {Capability.FULL_DISK} if _disk_used() > FULL_DISK_PERCENT_MIN else _ABLE
 
     def start(self) -> None:
         """Download the jars; brokers start on first use."""
@@ -140,7 +149,9 @@ class ApacheTarget(Target):
         return f"Apache RocketMQ {self.version}{keys}, {os.cpu_count()} cores"
 
     @contextmanager
-    def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
+    def lend(
+        self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False
+    ) -> Iterator[Deployment]:
         """Lend the broker with these settings; `alone` starts a new one that is stopped afterwards."""
         wanted = {**COMMON_SETTINGS, **self._settings, **settings}
         if alone:
@@ -152,14 +163,14 @@ class ApacheTarget(Target):
             self._end(idle)
             try:
                 self._bring_up(broker)
-                yield ApachePlace(broker, wanted, self.sleep)
+                yield ApacheDeployment(broker, wanted, self.sleep)
             finally:
                 broker.stop()
                 self._apart.discard(broker)
             return
         instance = self._take(frozenset({**_SHARED, **wanted}.items()), encrypted=encrypted)
         try:
-            yield ApachePlace(instance.broker, wanted, self.sleep)
+            yield ApacheDeployment(instance.broker, wanted, self.sleep)
         finally:
             with self._changed:
                 instance.users -= 1

@@ -4,16 +4,16 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from rocketmq_testkit.emulator.masking import masked_line
-from rocketmq_testkit.fixtures.option_forms import nearest_of
+from rocketmq_testkit.emulator.kernel.masking import masked_line
+from rocketmq_testkit.fixtures.values.value_forms import nearest_of
 from rocketmq_testkit.remoting.client import Credentials
 
+from ..deployment.target import REFERENCE_VERSION, Access, Target, TargetError, Tls
 from .address import WAIT_SECONDS, AddressTarget
 from .apache import has_proxy
 from .apache_target import ApacheTarget
 from .control import ControlledTarget
 from .emulator import EmulatorTarget
-from .target import REFERENCE_VERSION, Access, Target, TargetError, Tls
 
 FORMS = (
     "emulator | apache:VERSION[,KEY=VALUE...] | namesrv=HOST:PORT,endpoint=HOST:PORT[,version=V][,tls][,ca=FILE]"

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from ..drivers import class_archive
 from ..drivers.build import build, locked
+from ..drivers.toolchains import class_archive
 from .apache import ApacheBroker, recipe
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from .address import AddressPlace, AddressTarget
+from ..deployment.target import Access, Capability, Deployment, Target, TargetError
+from .address import AddressDeployment, AddressTarget
 from .emulator import EmulatorTarget
-from .target import Access, Capability, Place, Target, TargetError
 
 _HEADERS = {"content-type": "application/json"}
 _ANSWER_SECONDS = 60.0
@@ -41,7 +41,7 @@ class ControlPort:
         return content
 
 
-class ControlledPlace(AddressPlace):
+class ControlledDeployment(AddressDeployment):
     """A user's running emulator, whose clock can jump."""
 
     def __init__(self, access: Access, control: ControlPort) -> None:
@@ -52,7 +52,7 @@ class ControlledPlace(AddressPlace):
         """Read the emulator's clock (ms since the epoch)."""
         return int(self._control.ask("/v1/clock")["now_ms"])
 
-    def pass_ms(self, ms: int) -> None:
+    def advance_ms(self, ms: int) -> None:
         """Advance the clock by `ms` without waiting for clients, as on a real broker."""
         self._control.ask("/v1/clock/advance", {"by": f"{ms}ms", "wait": None})
 
@@ -77,7 +77,7 @@ class ControlledPlace(AddressPlace):
         self._control.ask("/v1/crash", {"power_loss": False})
 
     @property
-    def jumps(self) -> bool:
+    def has_virtual_time(self) -> bool:
         """Always True."""
         return True
 
@@ -86,15 +86,15 @@ class ControlledTarget(Target):
     """An emulator at given addresses with its control port; lent to one user at a time: clock jumps affect all."""
 
     emulated = True
-    unrecordable = EmulatorTarget.unrecordable
+    unrecordable_reason = EmulatorTarget.unrecordable_reason
 
     def __init__(self, addresses: AddressTarget, url: str, token: str | None = None) -> None:
         self.name = addresses.name
-        self.truth = addresses.truth
+        self.recorded_version = addresses.recorded_version
         self.capabilities = addresses.capabilities | {Capability.VIRTUAL_TIME, Capability.RESTART, Capability.CRASH}
         self._addresses = addresses
         self._control = ControlPort(url, token)
-        self._place = ControlledPlace(addresses.access, self._control)
+        self._place = ControlledDeployment(addresses.access, self._control)
         self._lent = threading.RLock()
 
     def start(self) -> None:
@@ -113,9 +113,11 @@ class ControlledTarget(Target):
             self._addresses.check()
 
     @contextmanager
-    def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
+    def lend(
+        self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False
+    ) -> Iterator[Deployment]:
         """Lend the only deployment as soon as no other user has it."""
         if settings:
-            raise TargetError(f"{self.name} is as it is: it cannot be configured")
+            raise TargetError(f"{self.name}: the suite cannot configure this emulator")
         with self._lent:
             yield self._place

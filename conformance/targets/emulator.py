@@ -6,25 +6,34 @@ from datetime import timedelta
 
 from rocketmq_testkit.emulator.config import AccessConfig
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.addresses import LOOPBACK
+from rocketmq_testkit.fixtures.values.addresses import LOOPBACK
 from rocketmq_testkit.remoting.client import Credentials
 
-from .target import COMMON_SETTINGS, REFERENCE_VERSION, Access, Capability, Place, Target, of_each, own_user
+from ..deployment.target import (
+    COMMON_SETTINGS,
+    REFERENCE_VERSION,
+    Access,
+    Capability,
+    Deployment,
+    Target,
+    default_credentials,
+    settings_by_file,
+)
 
 
-class EmulatorPlace(Place):
+class EmulatorDeployment(Deployment):
     """One emulator in this process, with upstream's defaults (profile `faithful`)."""
 
     def __init__(self, emulator: Emulator, credentials: Credentials | None = None) -> None:
         self.emulator = emulator
         self.access = Access(emulator.namesrv, emulator.endpoint, credentials=credentials)
-        self.beside = next(iter([*list(emulator.brokers.values())[1:], *emulator.slaves.values()]), "")
+        self.second_broker = next(iter([*list(emulator.brokers.values())[1:], *emulator.slaves.values()]), "")
 
     def now_ms(self) -> int:
         """Read the emulator's clock (ms since the epoch)."""
         return self.emulator.clock.now_ms
 
-    def pass_ms(self, ms: int) -> None:
+    def advance_ms(self, ms: int) -> None:
         """Advance the clock by `ms` without waiting for clients, as on a real broker."""
         self.emulator.clock.advance(timedelta(milliseconds=ms), wait=None)
 
@@ -49,7 +58,7 @@ class EmulatorPlace(Place):
         self.emulator.crash(power_loss=False)
 
     @property
-    def jumps(self) -> bool:
+    def has_virtual_time(self) -> bool:
         """Always True."""
         return True
 
@@ -59,8 +68,8 @@ class EmulatorTarget(Target):
 
     name = "emulator"
     emulated = True
-    unrecordable = "only what real brokers do is recorded; give --target apache:VERSION"
-    truth = REFERENCE_VERSION
+    unrecordable_reason = "only real brokers can be recorded; give --target apache:VERSION"
+    recorded_version = REFERENCE_VERSION
     capabilities = frozenset(
         {
             Capability.ADMIN,
@@ -74,12 +83,14 @@ class EmulatorTarget(Target):
     )
 
     @contextmanager
-    def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
+    def lend(
+        self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False
+    ) -> Iterator[Deployment]:
         """Start a new emulator and lend it."""
-        files = of_each(settings)
+        files = settings_by_file(settings)
         # Broker and proxy each have these keys.
         own = {key: value for key, value in files.broker.items() if key in AccessConfig.attributes()}
-        brokers = [own, {**own, **files.beside}] if files.beside else [own]
+        brokers = [own, {**own, **files.second_broker}] if files.second_broker else [own]
         # Its proxy serves all its brokers, like a proxy in cluster mode.
         proxy = {key: value for key, value in files.proxy.items() if key != "proxyMode"}
         others = {key: value for key, value in files.broker.items() if key not in own}
@@ -88,4 +99,4 @@ class EmulatorTarget(Target):
         host = config.pop("brokerIP1", LOOPBACK)
         config.pop("bindAddress", None)
         with Emulator(profile="faithful", host=host, config=config, brokers=brokers) as emulator:
-            yield EmulatorPlace(emulator, own_user(settings))
+            yield EmulatorDeployment(emulator, default_credentials(settings))

@@ -3,7 +3,7 @@
 import random
 import socket
 
-from .target import TargetError
+from ..deployment.target import TargetError
 
 FIRST, END = 20_000, 32_000
 """Below the ephemeral ports, any of which the system might assign before the broker binds it."""
@@ -25,7 +25,7 @@ class Ports:
         self.remoting = first + 2
         self.broker = first + 5
         """The broker also uses its port - 2 (fast remoting) and + 1 (replication)."""
-        self.beside = first + 9
+        self.second_broker = first + 9
 
     def release(self) -> None:
         """Release the block."""
@@ -45,4 +45,4 @@ def _take() -> tuple[socket.socket, int]:
             lock.close()
         else:
             return lock, first
-    raise TargetError(f"no {SIZE} ports in a row are free between {FIRST} and {END}: stop what listens there")
+    raise TargetError(f"no {SIZE} consecutive ports are free between {FIRST} and {END}: stop what listens there")

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Sequence
 
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from .target import TargetError
+from ..deployment.target import TargetError
 
 _SECONDS_MAX = 40.0
 _FIRST_SECONDS = 0.3

@@ -4,13 +4,13 @@ The room declares keys and validates their values. It must not know the componen
 """
 
 from .access import AccessConfig
-from .broker import ON_DEMAND, BrokerConfig
+from .broker import FAULT_KEYS, BrokerConfig
 from .emulation import EmulationConfig
 from .keys import Config, ConfigError, key, parse_properties
 from .namesrv import NamesrvConfig
 
 __all__ = [
-    "ON_DEMAND",
+    "FAULT_KEYS",
     "AccessConfig",
     "BrokerConfig",
     "Config",

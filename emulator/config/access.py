@@ -7,14 +7,14 @@ from .keys import Config, key
 _PACKAGE = "org.apache.rocketmq"
 
 
-def _keepers(what: str) -> tuple[str, ...]:
+def local_metadata_provider(what: str) -> str:
+    """Return upstream's class that stores the users (`Authentication`) or the rights (`Authorization`) of a broker."""
+    return f"{_PACKAGE}.auth.{what.lower()}.provider.Local{what}MetadataProvider"
+
+
+def _metadata_providers(what: str) -> tuple[str, ...]:
     """Return upstream's metadata providers for users or policies: a broker's, and a proxy's that queries a broker."""
-    part = what.lower()
-    return (
-        "",
-        f"{_PACKAGE}.auth.{part}.provider.Local{what}MetadataProvider",
-        f"{_PACKAGE}.proxy.auth.Proxy{what}MetadataProvider",
-    )
+    return "", local_metadata_provider(what), f"{_PACKAGE}.proxy.auth.Proxy{what}MetadataProvider"
 
 
 def _strategies(what: str) -> tuple[str, ...]:
@@ -23,35 +23,49 @@ def _strategies(what: str) -> tuple[str, ...]:
     return ("", f"{package}.Stateless{what}Strategy", f"{package}.Stateful{what}Strategy")
 
 
-_KEEPER = (
-    "Upstream's class that knows {}; either of them, for here brokers keep them and a proxy asks its first broker."
-    " Empty: nobody is known."
+_METADATA_PROVIDER = (
+    "Upstream's class that provides {}. Both classes mean the same: brokers store them, and a proxy reads them"
+    " from its first broker. Empty = there are none."
 )
-_STRATEGY = "Upstream's class that looks at each request, which is the default, or remembers what it found."
+_STRATEGY = "Upstream's class that checks every request (the default), or that caches its results."
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class AccessConfig(Config):
     """Authentication and authorization."""
 
-    authentication_enabled: bool = key(False, "Requests must be signed by a user that is known.")
-    authentication_metadata_provider: str = key("", _KEEPER.format("users"), choices=_keepers("Authentication"))
+    authentication_enabled: bool = key(False, "Requests must be signed by an existing user.")
+    authentication_metadata_provider: str = key(
+        "", _METADATA_PROVIDER.format("users"), choices=_metadata_providers("Authentication")
+    )
     authentication_strategy: str = key("", _STRATEGY, choices=_strategies("Authentication"))
     authentication_whitelist: str = key(
         "",
-        "Requests that need no signature: request codes at a broker, full names of messages at a proxy"
+        "Requests that need no signature: request codes for a broker, full names of messages for a proxy"
         " (`apache.rocketmq.v2.QueryRouteRequest`).",
-        unit="codes or names, with commas between",
+        unit="codes or names, separated by commas",
     )
     stateful_authentication_cache_expired_second: int = key(
-        60, "How long it is remembered of a connection and a user whether they match.", unit="s", low=0
+        60,
+        "Time for which the result of an authentication is cached by connection and user (stateful strategy).",
+        unit="s",
+        low=0,
     )
-    authorization_enabled: bool = key(False, "Users must have the right to what they ask for; super users have all.")
-    authorization_metadata_provider: str = key("", _KEEPER.format("rights"), choices=_keepers("Authorization"))
+    authorization_enabled: bool = key(
+        False, "Users must have the rights that their requests require; super users have all rights."
+    )
+    authorization_metadata_provider: str = key(
+        "", _METADATA_PROVIDER.format("rights"), choices=_metadata_providers("Authorization")
+    )
     authorization_strategy: str = key("", _STRATEGY, choices=_strategies("Authorization"))
     authorization_whitelist: str = key(
-        "", "Requests that need no right, as in `authenticationWhitelist`.", unit="codes or names, with commas between"
+        "",
+        "Requests that need no right, in the form of `authenticationWhitelist`.",
+        unit="codes or names, separated by commas",
     )
     stateful_authorization_cache_expired_second: int = key(
-        60, "How long it is remembered whether a user on a connection has a right.", unit="s", low=0
+        60,
+        "Time for which the result of an authorization is cached by connection and user (stateful strategy).",
+        unit="s",
+        low=0,
     )

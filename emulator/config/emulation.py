@@ -1,7 +1,8 @@
-"""Keys of the emulator itself: its own limits, and the deliberate differences from upstream.
+"""Keys of the emulator itself: limits of its memory, and deliberate differences from upstream.
 
 A difference that a client can see must have a key with upstream's behavior as its default. Such a key is in this file,
-in the gRPC configuration, or among the keys that simulate failures of one broker (`broker.ON_DEMAND`).
+in the gRPC configuration, or among the keys that simulate failures of one broker (`broker.FAULT_KEYS`). Limits are the
+exception: by default they bound the memory of the emulator, also where upstream has no such limit.
 The profile `fast` of the fixtures sets such keys, the profile `faithful` sets none.
 """
 
@@ -10,45 +11,56 @@ from dataclasses import dataclass
 from .keys import Config, key
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class EmulationConfig(Config):
-    """The emulator as a whole, across brokers."""
+    """All brokers of an emulator use the same values of these keys; `storeMaxBytes` limits each broker separately."""
 
     store_max_bytes: int = key(
         512 * 1024 * 1024,
-        "Stored bytes of a broker; above it the oldest segments are dropped, as upstream's clean-up does.",
+        "Maximum size of a broker's commit log; above it the oldest segments (upstream: files of the commit log) are"
+        " deleted, as by upstream's clean-up.",
         unit="bytes",
         low=1024 * 1024,
     )
-    journal_max_entries: int = key(100_000, "Entries that the journal holds; the oldest are dropped.", low=0)
+    journal_max_entries: int = key(
+        100_000, "Maximum number of entries of the journal; the oldest are discarded.", low=0
+    )
     journal_max_bytes: int = key(
         64 * 1024 * 1024,
-        "Memory that the entries of the journal take, by an estimate; the oldest are dropped.",
+        "Maximum memory of the journal's entries, as estimated; the oldest are discarded.",
         unit="bytes",
         low=0,
     )
     topic_queue_nums_max: int = key(
         16_384,
-        "Read or write queues of a topic, and of a group's retry topic; a request for more is refused. Upstream accepts"
-        " up to 2147483647, and its views of such a topic run out of memory.",
+        "Maximum number of read or write queues of a topic, and of a group's retry topic; a request for more is"
+        " rejected. Upstream accepts up to 2147483647, but runs out of memory when it lists the queues of such a"
+        " topic.",
         low=1,
         high=0x7FFFFFFF,
     )
     pull_hold_check_interval: int = key(
-        5000, "Upstream looks at waiting pulls this often; 1 ends each at its own instant.", unit="ms", low=1
+        5000,
+        "Interval at which waiting pulls are checked for their timeout, as by upstream; 1 ends each pull at its"
+        " exact instant.",
+        unit="ms",
+        low=1,
     )
     delay_level_check_interval: int = key(
         100,
-        "Upstream looks at the head of each delay level this often; 1 delivers at the exact instant.",
+        "Interval at which the head of each delay level is checked, as by upstream; 1 delivers each message at its"
+        " exact instant.",
         unit="ms",
         low=1,
     )
     empty_queue_offset_zero: bool = key(
-        False, "A group without offset on an empty, never trimmed queue is told offset 0 instead of 'not found'."
+        False,
+        "A query for the committed offset of a group that has none returns 0 instead of QUERY_NOT_FOUND, if the queue"
+        " has never stored a message.",
     )
     retry_topic_on_route_query: bool = key(
         False,
-        "A route query for the retry topic of a consumer group creates the topic. Upstream creates it with the first "
-        "heartbeat, and a remoting SDK that asked before then reads it up to 50 s later.",
+        "A route query for the retry topic of a consumer group creates the topic. Upstream creates it at the first"
+        " heartbeat, so a remoting SDK that queries earlier reads the topic up to 50 s late.",
     )
     wake_poll_on_redelivery: bool = key(False, "A message that becomes visible again wakes waiting pops.")

@@ -12,8 +12,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Self
 
-from ..java_types import java_text
-from ..masking import masked, masked_line
+from ..kernel.java_types import java_text
+from ..kernel.masking import masked, masked_line
+from ..kernel.value_class import dataclass_eq, dataclass_repr
 
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 """The range of a Java long, for number keys without a declared range."""
@@ -76,9 +77,12 @@ def parse_properties(text: str) -> dict[str, str]:
     return properties
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class Config:
     """Base class of all configurations."""
+
+    __repr__ = dataclass_repr
+    __eq__ = dataclass_eq
 
     @classmethod
     @cache

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from .keys import Config, key
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class NamesrvConfig(Config):
     """The keys of the name server."""
 
     config_black_list: str = key(
         "configBlackList;configStorePath;kvConfigPath",
-        "Keys that no request changes, with semicolons between; rocketmqHome and these three are always of them.",
+        "Keys that no request may change, separated by semicolons; rocketmqHome and these three are always protected.",
     )
-    order_message_enable: bool = key(False, "Routes carry the order configuration of a topic.")
-    enable_all_topic_list: bool = key(True, "The list of all topics may be asked for.")
-    enable_topic_list: bool = key(True, "The lists of topics by cluster may be asked for.")
+    order_message_enable: bool = key(False, "Routes contain the order configuration of their topic.")
+    enable_all_topic_list: bool = key(True, "Clients may request the list of all topics.")
+    enable_topic_list: bool = key(True, "Clients may request the lists of topics by cluster.")

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from .keys import Config, key
 
 _THREADS = "Threads that serve {}."
-_CAPACITY = "Requests that wait for one of them; one more is refused."
-_WAIT = "How long one waits before it is refused."
+_CAPACITY = "Maximum number of requests that wait for one of these threads; further ones are rejected."
+_WAIT = "Longest time that a request waits for one of these threads before it is rejected."
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class RequestPoolConfig(Config):
     """The thread pools of one broker. The emulator serves requests at once. A pool is exhausted only if requests
     occupy its threads by waiting for slaves, or for the time that `requestTimes` sets."""
 
-    send_message_thread_pool_nums: int = key(4, _THREADS.format("sends, what is sent back, and recalls"), low=1)
+    send_message_thread_pool_nums: int = key(4, _THREADS.format("sends, send-backs and recalls"), low=1)
     send_thread_pool_queue_capacity: int = key(10_000, _CAPACITY, low=1)
     wait_time_mills_in_send_queue: int = key(200, _WAIT, unit="ms")
     pull_message_thread_pool_nums: int = key(24, _THREADS.format("pulls, pops, peeks and notifications"), low=1)
@@ -27,7 +27,7 @@ class RequestPoolConfig(Config):
     lite_pull_thread_pool_queue_capacity: int = key(100_000, _CAPACITY, low=1)
     wait_time_mills_in_lite_pull_queue: int = key(5000, _WAIT, unit="ms")
     ack_message_thread_pool_nums: int = key(
-        16, _THREADS.format("acknowledgements and changes of invisible times"), low=1
+        16, _THREADS.format("acknowledgements and changes of invisible durations"), low=1
     )
     ack_thread_pool_queue_capacity: int = key(100_000, _CAPACITY, low=1)
     wait_time_mills_in_ack_queue: int = key(3000, _WAIT, unit="ms")
@@ -37,38 +37,50 @@ class RequestPoolConfig(Config):
     end_transaction_thread_pool_nums: int = key(16, _THREADS.format("ends of transactions"), low=1)
     end_transaction_pool_queue_capacity: int = key(100_000, _CAPACITY, low=1)
     wait_time_mills_in_transaction_queue: int = key(3000, _WAIT, unit="ms")
-    admin_broker_thread_pool_nums: int = key(16, _THREADS.format("all that no other pool does"), low=1)
+    admin_broker_thread_pool_nums: int = key(16, _THREADS.format("all requests without a pool of their own"), low=1)
     admin_broker_thread_pool_queue_capacity: int = key(10_000, _CAPACITY, low=1)
     wait_time_mills_in_admin_broker_queue: int = key(5000, _WAIT, unit="ms")
     process_reply_message_thread_pool_nums: int = key(24, _THREADS.format("replies"), low=1)
     reply_thread_pool_queue_capacity: int = key(10_000, _CAPACITY, low=1)
     query_message_thread_pool_nums: int = key(12, _THREADS.format("queries"), low=1)
     query_thread_pool_queue_capacity: int = key(20_000, _CAPACITY, low=1)
-    client_manage_thread_pool_nums: int = key(32, _THREADS.format("clients that leave"), low=1)
+    client_manage_thread_pool_nums: int = key(32, _THREADS.format("unregistrations of clients"), low=1)
     client_manager_thread_pool_queue_capacity: int = key(1_000_000, _CAPACITY, low=1)
-    consumer_manage_thread_pool_nums: int = key(32, _THREADS.format("offsets and lists of consumers"), low=1)
+    consumer_manage_thread_pool_nums: int = key(
+        32, _THREADS.format("requests for offsets and for lists of consumers"), low=1
+    )
     consumer_manager_thread_pool_queue_capacity: int = key(1_000_000, _CAPACITY, low=1)
     load_balance_processor_thread_pool_nums: int = key(32, _THREADS.format("assignments"), low=1)
     load_balance_thread_pool_queue_capacity: int = key(100_000, _CAPACITY, low=1)
-    broker_fast_failure_enable: bool = key(True, "Requests that have waited too long are refused.")
+    broker_fast_failure_enable: bool = key(True, "Requests that have waited too long are rejected.")
     os_page_cache_busy_time_out_mills: int = key(
-        1000, "A send that keeps its thread for longer shows that the disk is too slow: sends are refused.", unit="ms"
+        1000,
+        "Longest time for which a send may keep its thread; if one keeps it longer, the broker considers its disk"
+        " too slow and rejects sends.",
+        unit="ms",
     )
 
     enable_shutdown_gracefully: bool = key(
-        False, "A broker that stops tells clients newer than 5.3.1 to go away first, and serves the others meanwhile."
+        False,
+        "A broker that stops first sends GO_AWAY to clients newer than 5.3.1 and still serves the others for"
+        " shutdownWaitTimeSeconds.",
     )
-    shutdown_wait_time_seconds: int = key(30, "For so long.", unit="s", low=0)
+    shutdown_wait_time_seconds: int = key(
+        30, "Time for which a broker that shuts down gracefully still serves requests.", unit="s", low=0
+    )
 
-    # the emulator's own
-    go_away_enable: bool = key(False, "It tells them so without stopping, for as long as this is on. (Not upstream's.)")
+    # the emulator's own: simulated failures (`FAULT_KEYS` in `broker.py` lists all)
+    go_away_enable: bool = key(
+        False, "The broker sends GO_AWAY to clients newer than 5.3.1 without stopping. (Not upstream's.)"
+    )
     request_times: str = key(
         "",
-        "How long requests keep their threads, by pools: `send=600 pull=50`, in ms. (Not upstream's.)",
+        "Time in ms for which requests keep their threads, by pool: `send=600 pull=50`. (Not upstream's.)",
         unit="pool=ms, separated by blanks",
     )
     request_refusals: str = key(
         "",
-        "How requests are refused at once, by pools: `send=OVERLOAD ack=TIMEOUT_CLEAN_QUEUE`. (Not upstream's.)",
+        "Pools that reject all requests, with the form of the rejection: `send=OVERLOAD ack=TIMEOUT_CLEAN_QUEUE`."
+        " (Not upstream's.)",
         unit="pool=form, separated by blanks",
     )

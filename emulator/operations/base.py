@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..value import value
+from ..kernel.value_class import value
 
 
 class Operation:
@@ -33,7 +33,7 @@ class Done(Result):
 
 
 @value
-class NoAnswer(Result):
+class NoResponse(Result):
     """The request gets no response, as upstream does for an end of transaction with unknown state."""
 
 
@@ -41,5 +41,5 @@ class Parked:
     """The request waits and is completed later through the gate."""
 
 
-NO_ANSWER: Final = NoAnswer()
+NO_RESPONSE: Final = NoResponse()
 PARKED: Final = Parked()

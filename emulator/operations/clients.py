@@ -3,8 +3,17 @@
 from dataclasses import field
 from typing import NamedTuple
 
-from ..value import value
+from ..kernel.value_class import value
 from .base import Operation, Result
+
+PASSIVELY = "CONSUME_PASSIVELY"
+"""The consume type of push consumers, whose SDK requests messages and calls a listener of the application."""
+ACTIVELY = "CONSUME_ACTIVELY"
+"""The consume type of pull and simple consumers, whose application decides when to request messages."""
+CLUSTERING = "CLUSTERING"
+"""The message model in which each message goes to one member of a group."""
+BROADCASTING = "BROADCASTING"
+"""The message model in which each message goes to every member. Clients keep their offsets themselves."""
 
 
 class MessageQueue(NamedTuple):
@@ -33,8 +42,8 @@ class ConsumerData:
     """A consumer in a heartbeat. The three modes are upstream's enum names."""
 
     group: str
-    consume_type: str = "CONSUME_PASSIVELY"
-    message_model: str = "CLUSTERING"
+    consume_type: str = PASSIVELY
+    message_model: str = CLUSTERING
     consume_from_where: str = "CONSUME_FROM_LAST_OFFSET"
     subscriptions: list[SubscriptionData] = field(default_factory=list)
     unit_mode: bool = False
@@ -80,7 +89,7 @@ class ChannelClosed(Operation):
 
 
 @value
-class ForgetWaiting(Operation):
+class DropInactiveRequests(Operation):
     """Drop this channel's waiting requests whose calls are no longer active, to make room for others."""
 
 
@@ -219,7 +228,7 @@ class ConsumeMessageDirectly(Operation):
 
 
 @value
-class ClientAnswer(Result):
+class ClientResponse(Result):
     """A client's response to a request of the broker, unchanged."""
 
     code: int
@@ -244,4 +253,4 @@ class GetConsumerStatus(Operation):
 class ConsumerStatusResult(Result):
     """The bodies of the clients' responses, by client id."""
 
-    answers: dict[str, bytes]
+    responses: dict[str, bytes]

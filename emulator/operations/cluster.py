@@ -5,8 +5,8 @@ Addresses are not part of results: an address depends on the client, so the laye
 
 from dataclasses import replace
 
-from ..masking import masked_lines, masked_mapping
-from ..value import value
+from ..kernel.masking import masked_lines, masked_mapping
+from ..kernel.value_class import value
 from .base import Operation, Result
 from .topics import QueueMapping
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from enum import Enum
 
-from ..codes import ResponseCode
-from ..value import value
+from ..kernel.response_code import ResponseCode
+from ..kernel.value_class import value
 from .base import Operation, Result
 
 
@@ -24,12 +24,25 @@ class PullStatus(Enum):
     OFFSET_RESET = "OFFSET_RESET"
 
 
+FLAG_COMMIT_OFFSET = 0x1
+"""Bit of a pull's `sys_flag`: the broker commits `commit_offset`. Source of these bits: PullSysFlag (5.3.3)."""
+FLAG_SUSPEND = 0x2
+"""The pull may wait for messages."""
+FLAG_SUBSCRIPTION = 0x4
+"""`subscription` is the filter; without this bit the subscription of the group's heartbeat is."""
+FLAG_LITE_PULL = 0x10
+"""The client is a lite pull consumer."""
+INIT_MIN = 0
+"""The `init_mode` of a pop with which a new group starts at the minimum offset; with any other at the maximum."""
+RENEWAL = "RenewMessage"
+"""Label of the calls by which the proxy itself extends invisible durations while a consumer processes messages."""
+
+
 @value
 class PullMessage(Operation):
     """Pull messages of one queue from an offset, with long polling if the request allows it.
 
-    `sys_flag` bits: 1 commit_offset is valid, 2 may suspend, 4 `subscription` is valid, 16 lite pull.
-    `suspend_timeout_ms` >= 0. Source: PullMessageRequestHeader (5.3.3).
+    `sys_flag` has the bits `FLAG_...`. `suspend_timeout_ms` >= 0. Source: PullMessageRequestHeader (5.3.3).
     """
 
     consumer_group: str

@@ -2,8 +2,8 @@
 
 from dataclasses import field
 
-from ..java_types import Int
-from ..value import value
+from ..kernel.java_types import Int
+from ..kernel.value_class import value
 from .base import Operation, Result
 from .clients import MessageQueue, SubscriptionData
 

@@ -1,6 +1,6 @@
 """Offsets: committed offsets of groups, minimum and maximum offsets of queues, offsets by store time."""
 
-from ..value import value
+from ..kernel.value_class import value
 from .base import Operation, Result
 
 

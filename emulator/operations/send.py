@@ -2,10 +2,10 @@
 
 from dataclasses import field, replace
 
-from ..codes import ResponseCode
-from ..java_types import Int
-from ..names import AUTO_CREATE_TOPIC
-from ..value import value
+from ..kernel.java_types import Int
+from ..kernel.response_code import ResponseCode
+from ..kernel.value_class import value
+from ..message.names import AUTO_CREATE_TOPIC
 from .base import Operation, Result
 
 
@@ -65,7 +65,7 @@ class SendReplyMessage(Operation):
 
 
 @value
-class PushAnswered(Operation):
+class ClientResponded(Operation):
     """A client's response to a request of the broker; `ticket` is that of the request."""
 
     ticket: int

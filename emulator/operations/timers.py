@@ -1,6 +1,6 @@
 """State of the timer and of the delay levels."""
 
-from ..value import value
+from ..kernel.value_class import value
 from .base import Operation, Result
 
 

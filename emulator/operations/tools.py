@@ -1,6 +1,6 @@
 """Requests of admin tools to a broker, other than those for topics, groups and messages."""
 
-from ..value import value
+from ..kernel.value_class import value
 from .base import Operation, Result
 from .groups import SetMessageRequestMode
 

@@ -2,8 +2,8 @@
 
 from dataclasses import field
 
-from ..java_types import Int
-from ..value import value
+from ..kernel.java_types import Int
+from ..kernel.value_class import value
 from .base import Operation, Result
 
 
@@ -88,7 +88,7 @@ class QueueMapping:
     scope: str = "__global__"
     dirty: bool = False
 
-    def led(self) -> dict[int, int]:
+    def queues_led_here(self) -> dict[int, int]:
         """Return the logical queues whose last segment is on this broker, with their physical queue ids."""
         return {
             number: parts[-1].queue_id

@@ -2,8 +2,8 @@
 
 from dataclasses import field, replace
 
-from ..masking import MASK
-from ..value import value
+from ..kernel.masking import MASK
+from ..kernel.value_class import value
 from .base import Operation, Result
 
 
@@ -92,7 +92,7 @@ class UsersResult(Result):
 
 
 @value
-class PolicyEntry:
+class PolicyEntryInfo:
     """A policy entry: a resource, actions, source addresses and a decision; None for omitted fields."""
 
     resource: str | None
@@ -106,7 +106,7 @@ class PolicyInfo:
     """Policy entries of one type (`Custom`, `Default`; None: omitted)."""
 
     policy_type: str | None
-    entries: list[PolicyEntry]
+    entries: list[PolicyEntryInfo]
 
 
 @value

@@ -3,9 +3,9 @@
     python -m venv /tmp/protoc && /tmp/protoc/bin/pip install 'grpcio-tools==1.60.1' 'setuptools<81'
     /tmp/protoc/bin/python grpc_v2/proto/generate.py
 
-The version matters: generated code runs on the protobuf version it was generated for and on newer versions, but not on
-older ones. 1.60 contains protoc 25. Its code runs on protobuf 4.25 and up to 7; 4.25 is the oldest version that
-applications pin.
+Generated code runs with the protobuf version of its protoc and with newer versions, but not with older ones.
+grpcio-tools 1.60 contains protoc 25, whose code runs with protobuf 4.25 to 7. This package supports protobuf from 4.25
+(`pyproject.toml`), so the files must not come from a newer protoc.
 """
 
 import sys
@@ -13,7 +13,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-PROTOC_PACKAGE = "1.60.1"
+GRPCIO_TOOLS_VERSION = "1.60.1"
 HERE = Path(__file__).resolve().parent
 FILES = ("definition", "service", "admin")
 
@@ -33,15 +33,16 @@ def generate(target: Path) -> list[Path]:
         sources = [f"rocketmq_testkit/grpc_v2/proto/{name}.proto" for name in FILES]
         options = [f"-I{scratch}", f"-I{well_known}", f"--python_out={target}", f"--pyi_out={target}"]
         if protoc.main(["protoc", *options, *sources]) != 0:
-            raise RuntimeError("protoc refused the .proto files")
-    made = target / "rocketmq_testkit" / "grpc_v2" / "proto"
-    return [made / f"{name}_pb2.{ending}" for name in FILES for ending in ("py", "pyi")]
+            raise RuntimeError("protoc rejected the .proto files")
+    folder = target / "rocketmq_testkit" / "grpc_v2" / "proto"
+    return [folder / f"{name}_pb2.{suffix}" for name in FILES for suffix in ("py", "pyi")]
 
 
 def main() -> int:
     """Generate the files in place. Returns 2 and prints the reason if grpcio-tools has another version."""
-    if version("grpcio-tools") != PROTOC_PACKAGE:
-        print(f"grpcio-tools {version('grpcio-tools')} is installed; use {PROTOC_PACKAGE}", file=sys.stderr)
+    installed = version("grpcio-tools")
+    if installed != GRPCIO_TOOLS_VERSION:
+        print(f"grpcio-tools {installed} is installed; install {GRPCIO_TOOLS_VERSION}", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as scratch:
         for path in generate(Path(scratch)):

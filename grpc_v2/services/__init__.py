@@ -1,9 +1,11 @@
 """The RPCs, one file per domain noun, and the table of all RPCs.
 
-It must not know HTTP/2. Rules about what happens to a message belong to the engine.
+Each service is constructed with the parts of the proxy that it needs. It must not know HTTP/2. Rules about what happens
+to a message belong to the engine.
 """
 
-from ..method_table import Rpc
+from ..config.pools import ProxyPool
+from ..proxy.rpc_table import Rpc
 from .ack import ACK_MESSAGE
 from .clients import HEARTBEAT, NOTIFY_CLIENT_TERMINATION
 from .dead_letter import FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE
@@ -14,7 +16,7 @@ from .route import QUERY_ASSIGNMENT, QUERY_ROUTE
 from .send import SEND_MESSAGE
 from .telemetry import TELEMETRY
 from .transaction import END_TRANSACTION
-from .unserved import GET_OFFSET, PULL_MESSAGE, QUERY_OFFSET, UPDATE_OFFSET
+from .unimplemented import GET_OFFSET, PULL_MESSAGE, QUERY_OFFSET, UPDATE_OFFSET
 
 RPCS: tuple[Rpc, ...] = (
     QUERY_ROUTE,
@@ -35,3 +37,8 @@ RPCS: tuple[Rpc, ...] = (
     RECALL_MESSAGE,
 )
 """Every RPC of MessagingService that 5.3.3 defines, in the order of the service's declaration."""
+
+
+def rpcs_of(pool: ProxyPool) -> tuple[str, ...]:
+    """Return the names of the RPCs that a thread pool runs."""
+    return tuple(rpc.name for rpc in RPCS if rpc.pool is pool)

@@ -3,19 +3,27 @@
 Source: AckMessageActivity, ConsumerProcessor (5.3.3).
 """
 
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.gate import Outcome
-from rocketmq_testkit.emulator.operations import AckMessage
+from dataclasses import dataclass
 
-from ..calls import RpcCall
-from ..method_table import NAMES, Rpc
+from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
+from rocketmq_testkit.emulator.operations.consume import AckMessage
+
+from ..config.pools import ProxyPool
+from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..receipt import ReceiptHandle
-from ..status import OK, Refusal, overall, rejection
+from ..proxy.auto_renewal import Renewals
+from ..proxy.required_rights import to_consume
+from ..proxy.routes import Routes
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, Rpc
+from ..rules.proxy_rules import group_name
+from ..rules.status import OK, Refusal, overall_status, rejection
 
 
-class _Acks:
+class _PendingAcks:
     """The entries of one request, until the last of them has its status."""
 
     __slots__ = ("call", "response", "waiting")
@@ -25,73 +33,88 @@ class _Acks:
         self.response = sv.AckMessageResponse()
         self.waiting = entries
 
-    def done(self) -> None:
+    def entry_done(self) -> None:
         """Count an entry that has its status. Sends the response after the last one."""
         self.waiting -= 1
         if self.waiting:
             return
         response = self.response
-        response.status.CopyFrom(overall(entry.status.code for entry in response.entries))
+        response.status.CopyFrom(overall_status(entry.status.code for entry in response.entries))
         self.call.reply(response)
 
 
-def ack_message(call: RpcCall, request: sv.AckMessageRequest) -> None:
-    """Acknowledge messages. Each handle has its own result."""
-    proxy = call.proxy
-    topic = proxy.topic_name(request.topic)
-    group = proxy.group_name(request.group)
-    entries = request.entries
-    if not entries:
-        raise Refusal(pb.INTERNAL_SERVER_ERROR, "ack message result is empty")
-    acks = _Acks(call, len(entries))
-    for entry in entries:
-        answer = acks.response.entries.add(message_id=entry.message_id, receipt_handle=entry.receipt_handle)
-        _acknowledge(acks, answer, topic, group)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AckMessageService:
+    """Acknowledges messages."""
 
+    routes: Routes
+    renewals: Renewals
+    scheduler: Scheduler
 
-def _acknowledge(acks: _Acks, answer: sv.AckMessageResultEntry, topic: str, group: str) -> None:
-    call = acks.call
-    proxy = call.proxy
-    text = answer.receipt_handle
-    try:
-        own = ReceiptHandle.parse(text)
-        handle = proxy.renewals.take(call.session, group, answer.message_id, own)
-        handle.check_not_expired(proxy.now_ms)
-        broker = proxy.routes.holder(handle.broker_name)
-    except Refusal as refusal:
-        entry = sv.AckMessageEntry(message_id=answer.message_id, receipt_handle=answer.receipt_handle)
-        one = sv.AckMessageRequest(group=pb.Resource(name=group), topic=pb.Resource(name=topic), entries=[entry])
-        call.journal_refusal(rejection(refusal), one)
-        answer.status.CopyFrom(refusal.status())
-        acks.done()
-        return
-    if handle is not own:
-        text = handle.encode()
+    def ack_message(self, call: RpcCall, request: sv.AckMessageRequest) -> None:
+        """Acknowledge messages. Each handle has its own result."""
+        topic = self.routes.topic_name(request.topic)
+        group = group_name(request.group)
+        entries = request.entries
+        if not entries:
+            raise Refusal(pb.INTERNAL_SERVER_ERROR, "ack message result is empty")
+        acks = _PendingAcks(call, len(entries))
+        for entry in entries:
+            result = acks.response.entries.add(message_id=entry.message_id, receipt_handle=entry.receipt_handle)
+            self._acknowledge(acks, result, topic, group)
 
-    def acknowledged(outcome: Outcome) -> None:
-        if isinstance(outcome, EngineError):
-            answer.status.code = pb.INTERNAL_SERVER_ERROR
-            answer.status.message = "ack failed: status is abnormal"
-        else:
-            answer.status.CopyFrom(OK)
-        acks.done()
+    def _acknowledge(self, acks: _PendingAcks, result: sv.AckMessageResultEntry, topic: str, group: str) -> None:
+        call = acks.call
+        handle_text = result.receipt_handle
+        try:
+            requested = ReceiptHandle.parse(handle_text)
+            handle = self.renewals.stop_renewing(call.session, group, result.message_id, requested)
+            handle.check_not_expired(self.scheduler.now_ms)
+            broker = self.routes.broker_of_handle(handle.broker_name)
+        except Refusal as refusal:
+            entry = sv.AckMessageEntry(message_id=result.message_id, receipt_handle=result.receipt_handle)
+            refused_request = sv.AckMessageRequest(
+                group=pb.Resource(name=group), topic=pb.Resource(name=topic), entries=[entry]
+            )
+            call.journal_refusal(rejection(refusal), refused_request)
+            result.status.CopyFrom(refusal.status())
+            acks.entry_done()
+            return
+        if handle is not requested:
+            handle_text = handle.encode()
 
-    real_topic = handle.real_topic(topic, group)
-    operation = AckMessage(group, real_topic, handle.queue_id, text, handle.offset)
-    call.ask(broker, operation, acknowledged)
+        def acknowledged(outcome: Outcome) -> None:
+            if isinstance(outcome, EngineError):
+                result.status.code = pb.INTERNAL_SERVER_ERROR
+                result.status.message = "ack failed: status is abnormal"
+            else:
+                result.status.CopyFrom(OK)
+            acks.entry_done()
+
+        real_topic = handle.real_topic(topic, group)
+        operation = AckMessage(
+            consumer_group=group,
+            topic=real_topic,
+            queue_id=handle.queue_id,
+            extra_info=handle_text,
+            offset=handle.offset,
+        )
+        call.submit(broker, operation, acknowledged)
 
 
 ACK_MESSAGE = Rpc(
     "AckMessage",
     sv.AckMessageRequest,
     sv.AckMessageResponse,
-    ack_message,
+    AckMessageService.ack_message,
     (AckMessage,),
     (
-        *NAMES,
+        *CODES_OF_TOPIC_RPCS,
         pb.ILLEGAL_CONSUMER_GROUP,
         pb.INVALID_RECEIPT_HANDLE,
         pb.MULTIPLE_RESULTS,
         pb.INTERNAL_SERVER_ERROR,
     ),
+    rights=to_consume,
+    pool=ProxyPool.CONSUMER,
 )

@@ -4,32 +4,40 @@ The producer group of a producer is named like its topic. Source: ClientActivity
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from rocketmq_testkit.emulator.client_versions import version_number
-from rocketmq_testkit.emulator.filters import SQL92, TAG, build_subscription
-from rocketmq_testkit.emulator.operations import (
-    ChangeInvisibleTime,
+from rocketmq_testkit.emulator.client.client_versions import version_number
+from rocketmq_testkit.emulator.filter.message_filter import SQL92, TAG, build_subscription
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
+from rocketmq_testkit.emulator.kernel.upstream_version import VERSION_NUMBER
+from rocketmq_testkit.emulator.operations.clients import (
+    ACTIVELY,
+    PASSIVELY,
     ChannelClosed,
     ConsumerData,
-    ForgetWaiting,
+    DropInactiveRequests,
     Heartbeat,
     SubscriptionData,
     UnregisterClient,
 )
+from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleTime
 
-from ..calls import RpcCall
-from ..method_table import Rpc
-from ..polls import nothing_new
+from ..config.pools import ProxyPool
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy import Proxy
-from ..proxy_rules import check_language
-from ..sessions import Session
-from ..status import OK, Refusal
+from ..proxy.fire_and_forget import FireAndForget
+from ..proxy.required_rights import to_send_heartbeat, to_terminate
+from ..proxy.routes import Routes
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import Rpc
+from ..proxy.session_end import SessionEnd
+from ..proxy.sessions import Session, SessionRegistry
+from ..rules.proxy_rules import check_language, group_name
+from ..rules.status import OK, Refusal
 
-CLIENT_VERSION = 479
-"""The version that upstream registers for gRPC clients with a version in another form: the proxy's own, V5_3_3."""
-_CONSUME_TYPES = {pb.PUSH_CONSUMER: "CONSUME_PASSIVELY", pb.SIMPLE_CONSUMER: "CONSUME_ACTIVELY"}
+CLIENT_VERSION = VERSION_NUMBER
+"""The version that upstream registers for gRPC clients with a version in another form: the proxy's own."""
+_CONSUME_TYPES = {pb.PUSH_CONSUMER: PASSIVELY, pb.SIMPLE_CONSUMER: ACTIVELY}
 
 
 def consume_type(client_type: int) -> str | None:
@@ -58,94 +66,102 @@ def client_version(name: str) -> int:
     return CLIENT_VERSION if number is None else number
 
 
-def register(call: RpcCall, session: Session, language: str, group: str | None, *, subscribe: bool = True) -> None:
-    """Send a heartbeat of the client to every broker. `group` is a consumer's group, None for a producer.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClientRegistration:
+    """Registers clients with the brokers, as their heartbeats and settings demand."""
 
-    With `subscribe`, which only settings use, its subscriptions become those of its group. Raises ValueError for an
-    invalid expression in them.
-    """
-    proxy, settings = call.proxy, session.settings
-    producers: list[str] = []
-    consumers: list[ConsumerData] = []
-    if group is None:
-        producers = list(dict.fromkeys(topic.name for topic in settings.publishing.topics))
-    else:
-        kind = consume_type(settings.client_type) or "CONSUME_PASSIVELY"
-        entries = subscriptions(settings.subscription.subscriptions, proxy.now_ms)
-        consumers = [ConsumerData(group, kind, subscriptions=entries)]
-    if producers or consumers:
-        client_id = session.client_id
-        proxy.tell_brokers(
-            session.channel,
-            call.rpc.name,
-            Heartbeat(
-                client_id,
-                producers,
-                consumers,
-                without_sub=not subscribe,
-                language=language,
-                version=client_version(call.server_call.metadata.get("x-mq-client-version", "")),
-                through_proxy=True,
-            ),
-        )
+    routes: Routes
+    fire_and_forget: FireAndForget
+    scheduler: Scheduler
+
+    def register(
+        self, call: RpcCall, session: Session, language: str, group: str | None, *, subscribe: bool = True
+    ) -> None:
+        """Send a heartbeat of the client to every broker. `group` is a consumer's group, None for a producer.
+
+        With `subscribe`, which only settings use, its subscriptions become those of its group. Raises ValueError for an
+        invalid expression in them.
+        """
+        settings = session.settings
+        producers: list[str] = []
+        consumers: list[ConsumerData] = []
+        if group is None:
+            producers = list(dict.fromkeys(topic.name for topic in settings.publishing.topics))
+        else:
+            kind = consume_type(settings.client_type) or PASSIVELY
+            entries = subscriptions(settings.subscription.subscriptions, self.scheduler.now_ms)
+            consumers = [ConsumerData(group, kind, subscriptions=entries)]
+        if producers or consumers:
+            client_id = session.client_id
+            self.fire_and_forget.submit_to_masters(
+                session.channel,
+                call.rpc.name,
+                Heartbeat(
+                    client_id,
+                    producers,
+                    consumers,
+                    without_sub=not subscribe,
+                    language=language,
+                    version=client_version(call.server_call.metadata.get("x-mq-client-version", "")),
+                    through_proxy=True,
+                ),
+            )
+
+    def is_unregistered(self, session: Session, group: str) -> bool:
+        """True if a broker has dropped the client. Its session lives longer here than in upstream."""
+        return not all(broker.clients.is_consumer(group, session.client_id) for broker in self.routes.masters)
 
 
-def end_session(proxy: Proxy, session: Session, label: str) -> None:
-    """Make a client's auto_renew messages visible, remove it from its groups, and end its polls if configured."""
-    channel = session.channel
-    proxy.renewals.give_back(session, label)
-    if proxy.config.end_polls_on_client_termination:
-        for poll in list(session.polls):
-            poll.end(nothing_new())
-    proxy.tell_brokers(channel, label, ChannelClosed())
-
-
-def _known(call: RpcCall) -> Session:
+def _require_session(call: RpcCall) -> Session:
     if call.session is None:
         raise Refusal(pb.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client")
     return call.session
-
-
-def _is_forgotten(proxy: Proxy, session: Session, group: str) -> bool:
-    """True if a broker has dropped the client. Its session lives longer here than in upstream."""
-    return not all(broker.clients.is_consumer(group, session.client_id) for broker in proxy.routes.masters)
 
 
 def _language(call: RpcCall) -> str:
     return check_language(call.server_call.metadata.get("x-mq-language", ""))
 
 
-def heartbeat(call: RpcCall, request: sv.HeartbeatRequest) -> None:
-    """Keep a client registered. Its settings, not the request, define its groups and subscriptions."""
-    session = _known(call)
-    if not session.is_producer:
-        group = call.proxy.group_name(request.group)
-        forgotten = group == session.settings.subscription.group.name and _is_forgotten(call.proxy, session, group)
-        register(call, session, _language(call), group, subscribe=forgotten)
-    elif session.settings.publishing.topics:
-        register(call, session, _language(call), None)
-    else:
-        call.journal_success()
-    call.proxy.sessions.seen(session)
-    call.reply(sv.HeartbeatResponse(status=OK))
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClientService:
+    """Serves heartbeats and terminations of clients."""
 
+    registration: ClientRegistration
+    sessions: SessionRegistry
+    session_end: SessionEnd
+    fire_and_forget: FireAndForget
 
-def notify_client_termination(call: RpcCall, request: sv.NotifyClientTerminationRequest) -> None:
-    """Remove a client from its groups and make the messages that it received with auto_renew visible."""
-    _language(call)  # before the client is looked up, unlike in a heartbeat
-    session = _known(call)
-    proxy = call.proxy
-    name = call.rpc.name
-    # As in upstream, the session ends even if the group is rejected below.
-    proxy.sessions.end(call.client_id)
-    if session.is_producer:
-        for topic in session.settings.publishing.topics:
-            proxy.tell_brokers(session.channel, name, UnregisterClient(call.client_id, producer_group=topic.name))
-    else:
-        group = proxy.group_name(request.group)
-        proxy.tell_brokers(session.channel, name, UnregisterClient(call.client_id, consumer_group=group))
-    end_session(proxy, session, name)
-    call.reply(sv.NotifyClientTerminationResponse(status=OK))
+    def heartbeat(self, call: RpcCall, request: sv.HeartbeatRequest) -> None:
+        """Keep a client registered. Its settings, not the request, define its groups and subscriptions."""
+        session = _require_session(call)
+        if not session.is_producer:
+            group = group_name(request.group)
+            is_own = group == session.settings.subscription.group.name
+            unregistered = is_own and self.registration.is_unregistered(session, group)
+            self.registration.register(call, session, _language(call), group, subscribe=unregistered)
+        elif session.settings.publishing.topics:
+            self.registration.register(call, session, _language(call), None)
+        else:
+            call.journal_success()
+        self.sessions.touch(session)
+        call.reply(sv.HeartbeatResponse(status=OK))
+
+    def notify_client_termination(self, call: RpcCall, request: sv.NotifyClientTerminationRequest) -> None:
+        """Remove a client from its groups and make the messages that it received with auto_renew visible."""
+        _language(call)  # before the client is looked up, unlike in a heartbeat
+        session = _require_session(call)
+        name = call.rpc.name
+        submit = self.fire_and_forget.submit_to_masters
+        # As in upstream, the session ends even if the group is rejected below.
+        self.sessions.end(call.client_id)
+        if session.is_producer:
+            for topic in session.settings.publishing.topics:
+                submit(session.channel, name, UnregisterClient(call.client_id, producer_group=topic.name))
+        else:
+            group = group_name(request.group)
+            submit(session.channel, name, UnregisterClient(call.client_id, consumer_group=group))
+        self.session_end.clean_up(session, name)
+        call.reply(sv.NotifyClientTerminationResponse(status=OK))
 
 
 _CODES = (
@@ -154,12 +170,23 @@ _CODES = (
     pb.ILLEGAL_CONSUMER_GROUP,
     pb.INTERNAL_SERVER_ERROR,
 )
-HEARTBEAT = Rpc("Heartbeat", sv.HeartbeatRequest, sv.HeartbeatResponse, heartbeat, (Heartbeat,), _CODES)
+HEARTBEAT = Rpc(
+    "Heartbeat",
+    sv.HeartbeatRequest,
+    sv.HeartbeatResponse,
+    ClientService.heartbeat,
+    (Heartbeat,),
+    _CODES,
+    rights=to_send_heartbeat,
+    pool=ProxyPool.CLIENT_MANAGER,
+)
 NOTIFY_CLIENT_TERMINATION = Rpc(
     "NotifyClientTermination",
     sv.NotifyClientTerminationRequest,
     sv.NotifyClientTerminationResponse,
-    notify_client_termination,
-    (ChangeInvisibleTime, ForgetWaiting, UnregisterClient, ChannelClosed),
+    ClientService.notify_client_termination,
+    (ChangeInvisibleTime, DropInactiveRequests, UnregisterClient, ChannelClosed),
     _CODES,
+    rights=to_terminate,
+    pool=ProxyPool.CLIENT_MANAGER,
 )

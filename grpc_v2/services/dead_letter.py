@@ -3,64 +3,92 @@
 Source: ForwardMessageToDLQActivity (5.3.3).
 """
 
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.gate import Outcome
-from rocketmq_testkit.emulator.operations import AckMessage, SendMessageBack
+from dataclasses import dataclass
 
-from ..calls import RpcCall
-from ..method_table import NAMES, Rpc
+from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.operations.consume import AckMessage
+from rocketmq_testkit.emulator.operations.send import SendMessageBack
+
+from ..config.pools import ProxyPool
+from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..receipt import ReceiptHandle
-from ..status import Refusal, proxy_exception, status, thrown_by_broker
+from ..proxy.auto_renewal import Renewals
+from ..proxy.required_rights import to_consume
+from ..proxy.routes import Routes
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, Rpc
+from ..rules.proxy_rules import group_name
+from ..rules.status import Refusal, from_broker_exception, proxy_exception, status
 
-_AT_ONCE = -1
-_DONE = status(pb.OK, "0")
+_TO_DEAD_LETTER_QUEUE = -1
+"""The delay level that means no further retry."""
+_OK_WITH_BROKER_CODE = status(pb.OK, "0")
 """Upstream's text is the broker's response code, where other RPCs have `OK`."""
 
 
-def forward_message_to_dead_letter_queue(call: RpcCall, request: sv.ForwardMessageToDeadLetterQueueRequest) -> None:
-    """Copy a message into the dead letter queue of its group, then acknowledge it. An expired handle is accepted."""
-    proxy = call.proxy
-    topic = proxy.topic_name(request.topic)
-    group = proxy.group_name(request.group)
-    text = request.receipt_handle
-    own = ReceiptHandle.parse(text)
-    handle = proxy.renewals.take(call.session, group, request.message_id, own)
-    if handle is not own:
-        text = handle.encode()
-    if handle.commit_log_offset < 0:
-        raise proxy_exception(pb.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
-    broker = proxy.routes.holder(handle.broker_name)
-    real_topic = handle.real_topic(topic, group)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DeadLetterService:
+    """Moves messages to dead letter queues."""
 
-    def acknowledge(outcome: Outcome) -> None:
-        if isinstance(outcome, EngineError):
-            remark = outcome.remark or outcome.code.name
-            raise thrown_by_broker(outcome) or Refusal(pb.INTERNAL_SERVER_ERROR, remark)
-        ack = AckMessage(group, real_topic, handle.queue_id, text, handle.offset)
-        call.ask(broker, ack, answer)
+    routes: Routes
+    renewals: Renewals
 
-    def answer(_outcome: Outcome) -> None:
-        call.reply(sv.ForwardMessageToDeadLetterQueueResponse(status=_DONE))
+    def forward_message_to_dead_letter_queue(
+        self, call: RpcCall, request: sv.ForwardMessageToDeadLetterQueueRequest
+    ) -> None:
+        """Copy a message into the dead letter queue of its group, then acknowledge it.
 
-    operation = SendMessageBack(
-        group,
-        handle.commit_log_offset,
-        _AT_ONCE,
-        request.message_id,
-        real_topic,
-        max_reconsume_times=0,
-        through_proxy=True,
-    )
-    call.ask(broker, operation, acknowledge)
+        An expired handle is accepted.
+        """
+        topic = self.routes.topic_name(request.topic)
+        group = group_name(request.group)
+        handle_text = request.receipt_handle
+        requested = ReceiptHandle.parse(handle_text)
+        handle = self.renewals.stop_renewing(call.session, group, request.message_id, requested)
+        if handle is not requested:
+            handle_text = handle.encode()
+        if handle.commit_log_offset < 0:
+            raise proxy_exception(pb.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
+        broker = self.routes.broker_of_handle(handle.broker_name)
+        real_topic = handle.real_topic(topic, group)
+
+        def acknowledge(outcome: Outcome) -> None:
+            if isinstance(outcome, EngineError):
+                remark = outcome.remark or outcome.code.name
+                raise from_broker_exception(outcome) or Refusal(pb.INTERNAL_SERVER_ERROR, remark)
+            ack = AckMessage(
+                consumer_group=group,
+                topic=real_topic,
+                queue_id=handle.queue_id,
+                extra_info=handle_text,
+                offset=handle.offset,
+            )
+            call.submit(broker, ack, respond)
+
+        def respond(_outcome: Outcome) -> None:
+            call.reply(sv.ForwardMessageToDeadLetterQueueResponse(status=_OK_WITH_BROKER_CODE))
+
+        operation = SendMessageBack(
+            group=group,
+            offset=handle.commit_log_offset,
+            delay_level=_TO_DEAD_LETTER_QUEUE,
+            origin_msg_id=request.message_id,
+            origin_topic=real_topic,
+            max_reconsume_times=0,
+            through_proxy=True,
+        )
+        call.submit(broker, operation, acknowledge)
 
 
 FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE = Rpc(
     "ForwardMessageToDeadLetterQueue",
     sv.ForwardMessageToDeadLetterQueueRequest,
     sv.ForwardMessageToDeadLetterQueueResponse,
-    forward_message_to_dead_letter_queue,
+    DeadLetterService.forward_message_to_dead_letter_queue,
     (SendMessageBack, AckMessage),
-    (*NAMES, pb.ILLEGAL_CONSUMER_GROUP, pb.INVALID_RECEIPT_HANDLE, pb.INTERNAL_SERVER_ERROR),
+    (*CODES_OF_TOPIC_RPCS, pb.ILLEGAL_CONSUMER_GROUP, pb.INVALID_RECEIPT_HANDLE, pb.INTERNAL_SERVER_ERROR),
+    rights=to_consume,
+    pool=ProxyPool.PRODUCER,
 )

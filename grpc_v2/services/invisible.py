@@ -1,42 +1,62 @@
-"""ChangeInvisibleDuration: change when a message becomes visible. Source: ChangeInvisibleDurationActivity (5.3.3)."""
+"""ChangeInvisibleDuration: make a message visible at another time. Source: ChangeInvisibleDurationActivity (5.3.3)."""
 
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import ChangeInvisibleResult, ChangeInvisibleTime
+from dataclasses import dataclass
 
-from ..calls import RpcCall
-from ..instants import duration_ms
-from ..method_table import NAMES, Ask, Rpc, one_operation
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
+from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleResult, ChangeInvisibleTime
+
+from ..config.pools import ProxyPool
+from ..config.proxy_config import ProxyConfig
+from ..convert.receipt_handle import ReceiptHandle
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy_rules import check_invisible_time
-from ..receipt import ReceiptHandle
-from ..status import OK, Refusal
+from ..proto.timestamps import duration_ms
+from ..proxy.auto_renewal import Renewals
+from ..proxy.required_rights import to_change_invisible_duration
+from ..proxy.routes import Routes
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, NodeOperation, Rpc, one_operation
+from ..rules.proxy_rules import check_invisible_time, group_name
+from ..rules.status import OK, Refusal
 
 
-def change_invisible_duration(call: RpcCall, request: sv.ChangeInvisibleDurationRequest) -> Ask:
-    """Make a message visible after a new duration, counted from now.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class InvisibleDurationService:
+    """Changes the times at which messages become visible."""
 
-    The response has the handle for further requests.
-    """
-    proxy = call.proxy
-    topic = proxy.topic_name(request.topic)
-    group = proxy.group_name(request.group)
-    invisible_ms = duration_ms(request.invisible_duration)
-    check_invisible_time(invisible_ms, 0, proxy.config)
-    own = ReceiptHandle.parse(request.receipt_handle)
-    handle = proxy.renewals.take(call.session, group, request.message_id, own)
-    handle.check_not_expired(proxy.now_ms)
-    operation = ChangeInvisibleTime(
-        group, handle.real_topic(topic, group), handle.queue_id, handle.encode(), handle.offset, invisible_ms
-    )
-    return proxy.routes.holder(handle.broker_name), operation
+    routes: Routes
+    renewals: Renewals
+    config: ProxyConfig
+    scheduler: Scheduler
 
+    def change_operation(self, call: RpcCall, request: sv.ChangeInvisibleDurationRequest) -> NodeOperation:
+        """Make a message visible after a new duration, counted from now.
 
-def _new_handle(
-    _call: RpcCall, request: sv.ChangeInvisibleDurationRequest, result: ChangeInvisibleResult
-) -> sv.ChangeInvisibleDurationResponse:
-    new = ReceiptHandle.parse(request.receipt_handle).changed(result)
-    return sv.ChangeInvisibleDurationResponse(status=OK, receipt_handle=new.encode())
+        Returns the broker that the handle names, and the operation. The response has the handle for further requests.
+        """
+        topic = self.routes.topic_name(request.topic)
+        group = group_name(request.group)
+        invisible_ms = duration_ms(request.invisible_duration)
+        check_invisible_time(invisible_ms, 0, self.config)
+        requested = ReceiptHandle.parse(request.receipt_handle)
+        handle = self.renewals.stop_renewing(call.session, group, request.message_id, requested)
+        handle.check_not_expired(self.scheduler.now_ms)
+        operation = ChangeInvisibleTime(
+            consumer_group=group,
+            topic=handle.real_topic(topic, group),
+            queue_id=handle.queue_id,
+            extra_info=handle.encode(),
+            offset=handle.offset,
+            invisible_ms=invisible_ms,
+        )
+        return self.routes.broker_of_handle(handle.broker_name), operation
+
+    def _change_response(
+        self, _call: RpcCall, request: sv.ChangeInvisibleDurationRequest, result: ChangeInvisibleResult
+    ) -> sv.ChangeInvisibleDurationResponse:
+        new = ReceiptHandle.parse(request.receipt_handle).changed(result)
+        return sv.ChangeInvisibleDurationResponse(status=OK, receipt_handle=new.encode())
 
 
 def _abnormal(_request: sv.ChangeInvisibleDurationRequest, _error: EngineError) -> Refusal:
@@ -47,13 +67,15 @@ CHANGE_INVISIBLE_DURATION = Rpc(
     "ChangeInvisibleDuration",
     sv.ChangeInvisibleDurationRequest,
     sv.ChangeInvisibleDurationResponse,
-    one_operation(change_invisible_duration, _new_handle, _abnormal),
+    one_operation(InvisibleDurationService.change_operation, InvisibleDurationService._change_response, _abnormal),
     (ChangeInvisibleTime,),
     (
-        *NAMES,
+        *CODES_OF_TOPIC_RPCS,
         pb.ILLEGAL_CONSUMER_GROUP,
         pb.ILLEGAL_INVISIBLE_TIME,
         pb.INVALID_RECEIPT_HANDLE,
         pb.INTERNAL_SERVER_ERROR,
     ),
+    rights=to_change_invisible_duration,
+    pool=ProxyPool.CONSUMER,
 )

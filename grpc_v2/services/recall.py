@@ -2,27 +2,49 @@
 
 import binascii
 from base64 import urlsafe_b64decode
+from dataclasses import dataclass
 
-from rocketmq_testkit.emulator.operations import RecallMessage, RecallResult
+from rocketmq_testkit.emulator.operations.send import RecallMessage, RecallResult
 
-from ..calls import RpcCall
-from ..method_table import NAMES, Ask, Rpc, one_operation
+from ..config.pools import ProxyPool
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..status import OK
+from ..proxy.required_rights import to_produce
+from ..proxy.routes import Routes
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, NodeOperation, Rpc, one_operation
+from ..rules.status import OK
 
 
-def recall_message(call: RpcCall, request: sv.RecallMessageRequest) -> Ask:
-    """Recall a message before it is delivered, by the handle in the response to its send."""
-    proxy = call.proxy
-    topic = proxy.topic_name(request.topic)
-    proxy.routes.check_type(topic, "DELAY")
-    handle = request.recall_handle
-    return proxy.routes.holder(_broker_name(handle), pb.BAD_REQUEST), RecallMessage(topic, handle, topic)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecallMessageService:
+    """Recalls timed messages."""
+
+    routes: Routes
+
+    def recall_operation(self, _call: RpcCall, request: sv.RecallMessageRequest) -> NodeOperation:
+        """Recall a message before it is delivered, by the handle in the response to its send.
+
+        Returns the broker that the handle names, and the operation. A gRPC producer's group is named like its topic.
+        """
+        topic = self.routes.topic_name(request.topic)
+        self.routes.check_type(topic, "DELAY")
+        handle = request.recall_handle
+        broker = self.routes.broker_of_handle(_broker_name(handle), pb.BAD_REQUEST)
+        return broker, RecallMessage(topic=topic, recall_handle=handle, producer_group=topic)
+
+    def _recall_response(
+        self, _call: RpcCall, _request: sv.RecallMessageRequest, result: RecallResult
+    ) -> sv.RecallMessageResponse:
+        return sv.RecallMessageResponse(status=OK, message_id=result.msg_id)
 
 
 def _broker_name(handle: str) -> str:
-    """Return the broker name in a handle. Empty if the handle is invalid: any broker can reject it then."""
+    """Return the broker name in a handle, empty if the handle has none.
+
+    With one master, `Routes.broker_of_handle` returns that master for every name, and the master rejects the handle.
+    With several masters it rejects the empty name itself.
+    """
     try:
         parts = urlsafe_b64decode(handle + "=" * (-len(handle) % 4)).decode().split(" ")
     except (binascii.Error, ValueError):
@@ -30,15 +52,14 @@ def _broker_name(handle: str) -> str:
     return parts[2] if len(parts) > 2 else ""
 
 
-def _recalled(_call: RpcCall, _request: sv.RecallMessageRequest, result: RecallResult) -> sv.RecallMessageResponse:
-    return sv.RecallMessageResponse(status=OK, message_id=result.msg_id)
-
-
 RECALL_MESSAGE = Rpc(
     "RecallMessage",
     sv.RecallMessageRequest,
     sv.RecallMessageResponse,
-    one_operation(recall_message, _recalled),
+    one_operation(RecallMessageService.recall_operation, RecallMessageService._recall_response),
     (RecallMessage,),
-    (*NAMES, pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE, pb.INTERNAL_SERVER_ERROR),
+    (*CODES_OF_TOPIC_RPCS, pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE, pb.INTERNAL_SERVER_ERROR),
+    rights=to_produce,
+    pool=ProxyPool.PRODUCER,
+    blocks_thread=True,
 )

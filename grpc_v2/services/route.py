@@ -4,18 +4,23 @@ Source: RouteActivity (5.3.3).
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import GetRouteInfo, RouteResult
-from rocketmq_testkit.emulator.topics import PERM_READ, PERM_WRITE
+from rocketmq_testkit.emulator.gate.gate import Node
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult
+from rocketmq_testkit.emulator.topic.topic_table import PERM_READ, PERM_WRITE
 
-from ..calls import RpcCall
-from ..method_table import NAMES, Ask, Rpc, one_operation
+from ..config.pools import ProxyPool
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy_rules import check_endpoints
-from ..status import OK, Refusal, broker_refused, no_route
+from ..proxy.required_rights import to_consume, to_find_route
+from ..proxy.routes import Routes
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, NodeOperation, Rpc, one_operation
+from ..rules.proxy_rules import check_endpoints, group_name
+from ..rules.status import OK, Refusal, from_broker_error, no_route
 
 _ANY_QUEUE = -1
 _ACCEPTED = {
@@ -27,33 +32,10 @@ _ACCEPTED = {
 }
 
 
-def _unknown(request: sv.QueryRouteRequest | sv.QueryAssignmentRequest, error: EngineError) -> Refusal:
+def _route_refusal(request: sv.QueryRouteRequest | sv.QueryAssignmentRequest, error: EngineError) -> Refusal:
     if error.code is ResponseCode.TOPIC_NOT_EXIST:
         return no_route(request.topic.name)
-    return broker_refused(error)
-
-
-def query_route(call: RpcCall, request: sv.QueryRouteRequest) -> Ask:
-    """Return the queues of a topic with their permissions, message types and broker addresses."""
-    topic = call.proxy.topic_name(request.topic)
-    check_endpoints(request.endpoints)
-    return call.proxy.engine.name_server, GetRouteInfo(topic)
-
-
-def _route_answer(call: RpcCall, request: sv.QueryRouteRequest, route: RouteResult) -> sv.QueryRouteResponse:
-    response = sv.QueryRouteResponse(status=OK)
-    members = {member.broker_name: member for member in route.brokers}
-    accepted = _ACCEPTED.get(route.message_type, (pb.MESSAGE_TYPE_UNSPECIFIED,))
-    for queues in route.queues:
-        member = members.get(queues.broker_name)
-        for broker_id in member.broker_ids if member is not None else ():
-            permissions = queue_permissions(queues.perm, queues.read_queue_nums, queues.write_queue_nums)
-            for queue_id, permission in enumerate(permissions):
-                queue = response.message_queues.add(id=queue_id, permission=permission)
-                queue.topic.CopyFrom(request.topic)
-                queue.accept_message_types.extend(accepted)
-                _fill_broker(queue.broker, call, queues.broker_name, broker_id, request.endpoints)
-    return response
+    return from_broker_error(error)
 
 
 def queue_permissions(perm: int, read: int, write: int) -> Iterator[pb.Permission]:
@@ -70,55 +52,97 @@ def queue_permissions(perm: int, read: int, write: int) -> Iterator[pb.Permissio
             yield permission
 
 
-def _fill_broker(broker: pb.Broker, call: RpcCall, name: str, broker_id: int, asked: pb.Endpoints) -> None:
-    broker.name = name
-    broker.id = broker_id
-    call.proxy.routes.fill_endpoints(broker.endpoints, call.server_call, name, broker_id, asked)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RouteService:
+    """Answers queries for routes and assignments."""
 
+    routes: Routes
+    name_server: Node
 
-def query_assignment(call: RpcCall, request: sv.QueryAssignmentRequest) -> Ask:
-    """Return the queues of a push consumer: any queue of each broker, or each queue if its group is ordered."""
-    topic = call.proxy.topic_name(request.topic)
-    call.proxy.group_name(request.group)
-    check_endpoints(request.endpoints)
-    return call.proxy.engine.name_server, GetRouteInfo(topic)
+    def route_operation(self, _call: RpcCall, request: sv.QueryRouteRequest) -> NodeOperation:
+        """Return the queues of a topic with their permissions, message types and broker addresses."""
+        topic = self.routes.topic_name(request.topic)
+        check_endpoints(request.endpoints)
+        return self.name_server, GetRouteInfo(topic)
 
+    def _route_response(
+        self, call: RpcCall, request: sv.QueryRouteRequest, route: RouteResult
+    ) -> sv.QueryRouteResponse:
+        response = sv.QueryRouteResponse(status=OK)
+        members = {member.broker_name: member for member in route.brokers}
+        accepted = _ACCEPTED.get(route.message_type, (pb.MESSAGE_TYPE_UNSPECIFIED,))
+        for queues in route.queues:
+            member = members.get(queues.broker_name)
+            for broker_id in member.broker_ids if member is not None else ():
+                permissions = queue_permissions(queues.perm, queues.read_queue_nums, queues.write_queue_nums)
+                for queue_id, permission in enumerate(permissions):
+                    queue = response.message_queues.add(id=queue_id, permission=permission)
+                    queue.topic.CopyFrom(request.topic)
+                    queue.accept_message_types.extend(accepted)
+                    self._fill_broker(
+                        queue.broker,
+                        call,
+                        name=queues.broker_name,
+                        broker_id=broker_id,
+                        requested=request.endpoints,
+                    )
+        return response
 
-def _assignment_answer(
-    call: RpcCall, request: sv.QueryAssignmentRequest, route: RouteResult
-) -> sv.QueryAssignmentResponse:
-    response = sv.QueryAssignmentResponse(status=OK)
-    group = call.proxy.group_config(request.group.name)
-    in_order = group is not None and group.consume_message_orderly
-    masters = {member.broker_name for member in route.brokers if 0 in member.broker_ids}
-    for queues in route.queues:
-        if queues.broker_name not in masters or not queues.perm & PERM_READ or queues.read_queue_nums <= 0:
-            continue
-        permission = pb.READ_WRITE if queues.perm & PERM_WRITE else pb.READ
-        for queue_id in range(queues.read_queue_nums) if in_order else (_ANY_QUEUE,):
-            queue = response.assignments.add().message_queue
-            queue.topic.CopyFrom(request.topic)
-            queue.id = queue_id
-            queue.permission = permission
-            _fill_broker(queue.broker, call, queues.broker_name, 0, request.endpoints)
-    if not response.assignments:
-        raise Refusal(pb.FORBIDDEN, "no readable queue")
-    return response
+    def assignment_operation(self, _call: RpcCall, request: sv.QueryAssignmentRequest) -> NodeOperation:
+        """Return the queues of a push consumer: any queue of each broker, or each queue if its group is ordered."""
+        topic = self.routes.topic_name(request.topic)
+        group_name(request.group)
+        check_endpoints(request.endpoints)
+        return self.name_server, GetRouteInfo(topic)
+
+    def _assignment_response(
+        self, call: RpcCall, request: sv.QueryAssignmentRequest, route: RouteResult
+    ) -> sv.QueryAssignmentResponse:
+        response = sv.QueryAssignmentResponse(status=OK)
+        group = self.routes.group_config(request.group.name)
+        in_order = group is not None and group.consume_message_orderly
+        masters = {member.broker_name for member in route.brokers if 0 in member.broker_ids}
+        for queues in route.queues:
+            if queues.broker_name not in masters or not queues.perm & PERM_READ or queues.read_queue_nums <= 0:
+                continue
+            permission = pb.READ_WRITE if queues.perm & PERM_WRITE else pb.READ
+            for queue_id in range(queues.read_queue_nums) if in_order else (_ANY_QUEUE,):
+                queue = response.assignments.add().message_queue
+                queue.topic.CopyFrom(request.topic)
+                queue.id = queue_id
+                queue.permission = permission
+                self._fill_broker(queue.broker, call, name=queues.broker_name, broker_id=0, requested=request.endpoints)
+        if not response.assignments:
+            raise Refusal(pb.FORBIDDEN, "no readable queue")
+        return response
+
+    def _fill_broker(
+        self, broker: pb.Broker, call: RpcCall, *, name: str, broker_id: int, requested: pb.Endpoints
+    ) -> None:
+        broker.name = name
+        broker.id = broker_id
+        self.routes.fill_endpoints(
+            broker.endpoints, call.server_call, broker_name=name, broker_id=broker_id, requested=requested
+        )
 
 
 QUERY_ROUTE = Rpc(
     "QueryRoute",
     sv.QueryRouteRequest,
     sv.QueryRouteResponse,
-    one_operation(query_route, _route_answer, _unknown),
+    one_operation(RouteService.route_operation, RouteService._route_response, _route_refusal),
     (GetRouteInfo,),
-    (*NAMES, pb.TOPIC_NOT_FOUND, pb.INTERNAL_SERVER_ERROR),
+    (*CODES_OF_TOPIC_RPCS, pb.TOPIC_NOT_FOUND, pb.INTERNAL_SERVER_ERROR),
+    rights=to_find_route,
+    pool=ProxyPool.ROUTE,
 )
 QUERY_ASSIGNMENT = Rpc(
     "QueryAssignment",
     sv.QueryAssignmentRequest,
     sv.QueryAssignmentResponse,
-    one_operation(query_assignment, _assignment_answer, _unknown),
+    one_operation(RouteService.assignment_operation, RouteService._assignment_response, _route_refusal),
     (GetRouteInfo,),
-    (*NAMES, pb.ILLEGAL_CONSUMER_GROUP, pb.TOPIC_NOT_FOUND, pb.FORBIDDEN, pb.INTERNAL_SERVER_ERROR),
+    (*CODES_OF_TOPIC_RPCS, pb.ILLEGAL_CONSUMER_GROUP, pb.TOPIC_NOT_FOUND, pb.FORBIDDEN, pb.INTERNAL_SERVER_ERROR),
+    rights=to_consume,
+    pool=ProxyPool.ROUTE,
 )

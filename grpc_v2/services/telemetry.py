@@ -4,71 +4,124 @@ Each settings command gets a response at once on the same stream. The response t
 a little later: some clients start to wait for it only after other work, and lose an early response (see `deviations`).
 """
 
-from rocketmq_testkit.emulator.operations import Heartbeat, PushAnswered
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from ..access import check as check_access
-from ..calls import RpcCall
-from ..delays import times_ms
-from ..method_table import Rpc
+from rocketmq_testkit.emulator.auth.access_control import AccessControl
+from rocketmq_testkit.emulator.operations.clients import Heartbeat
+from rocketmq_testkit.emulator.operations.send import ClientResponded
+
+from ..config.duration_lists import times_ms
+from ..config.proxy_config import ProxyConfig
+from ..convert.client_settings import settings_for_client, with_defaults
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy import NO_CLIENT_ID
-from ..proxy_rules import check_stream_language, is_blank
-from ..sessions import Session
-from ..settings import answered, with_defaults
-from ..status import OK, Refusal, StreamRefusal, rejection, status_rejection
+from ..proxy.authorization import check as check_access
+from ..proxy.delayed_calls import DelayedCalls
+from ..proxy.proxy import NO_CLIENT_ID
+from ..proxy.required_rights import to_send_settings
+from ..proxy.routes import Routes
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import Rpc
+from ..proxy.sessions import Session, SessionRegistry
+from ..rules.proxy_rules import check_stream_language, group_name, is_blank
+from ..rules.status import OK, Refusal, StreamRefusal, rejection, status_rejection
 from ..transport import MethodKind, StatusCode
-from .clients import consume_type, register, subscriptions
-from .verification import take_result
+from .clients import ClientRegistration, consume_type, subscriptions
+from .direct_consumption import DirectConsumption
 
 _FAILED = "process client telemetryCommand failed. "
 _LAST_KNOWN_TYPE = pb.PULL_CONSUMER  # the last client type in the proto files of 5.3.3
 
 
-def telemetry(call: RpcCall, _request: None) -> None:
-    """Store settings and respond to them. Send transaction checks to producers, and messages to verify to consumers."""
-    stream = _Stream(call)
-    call.server_call.on_message = lambda command: call.guard(stream.take, command)
-    call.server_call.on_half_close = lambda: call.guard(stream.end)
-    call.server_call.on_cancel(stream.forget)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TelemetryService:
+    """Serves telemetry streams. `tick` advances the engine's time to now."""
+
+    routes: Routes
+    sessions: SessionRegistry
+    registration: ClientRegistration
+    direct_consumption: DirectConsumption
+    access: AccessControl
+    config: ProxyConfig
+    delayed_calls: DelayedCalls
+    tick: Callable[[], None]
+
+    def telemetry(self, call: RpcCall, _request: None) -> None:
+        """Store settings and respond to them. Send transaction checks to producers, messages to verify to consumers."""
+        stream = _TelemetryStream(self, call)
+        call.server_call.on_message = lambda command: call.run_guarded(stream.handle, command)
+        call.server_call.on_half_close = lambda: call.run_guarded(stream.end)
+        call.server_call.on_cancel(stream.detach)
+
+    def send_refusal(self, call: RpcCall, refusal: Refusal) -> None:
+        """End the stream after an unexpected exception. Upstream has no text for it."""
+        call.server_call.finish(StatusCode.INTERNAL, _FAILED + refusal.message)
+
+    def check(self, settings: pb.Settings, language: str) -> str | None:
+        """Validate settings and return a consumer's group, None for a producer.
+
+        Raises StreamRefusal as upstream does.
+        """
+        kind = settings.WhichOneof("pub_sub")
+        if kind is None:
+            raise StreamRefusal(StatusCode.INVALID_ARGUMENT, "there is no publishing or subscription data in settings")
+        try:
+            if kind == "publishing":
+                for topic in settings.publishing.topics:
+                    self.routes.topic_name(topic)
+                if settings.publishing.topics:
+                    _check_language(language)
+                return None
+            group = group_name(settings.subscription.group)
+            _check_language(language)
+            _check_type(settings.client_type)
+            subscriptions(settings.subscription.subscriptions, 0)
+        except Refusal as refusal:
+            raise StreamRefusal(StatusCode.INVALID_ARGUMENT, _FAILED + refusal.message) from None
+        except ValueError:
+            raise StreamRefusal(StatusCode.INVALID_ARGUMENT, _FAILED + "expression format is not correct") from None
+        return group
 
 
-class _Stream:
+class _TelemetryStream:
     """One open stream."""
 
-    __slots__ = ("_call", "_fresh", "_session")
+    __slots__ = ("_call", "_first_settings", "_service", "_session")
 
-    def __init__(self, call: RpcCall) -> None:
+    def __init__(self, service: TelemetryService, call: RpcCall) -> None:
+        self._service = service
         self._call = call
         self._session: Session | None = None
-        self._fresh = True
+        self._first_settings = True
 
-    def take(self, command: sv.TelemetryCommand) -> None:
+    def handle(self, command: sv.TelemetryCommand) -> None:
         """Handle a command of the client: settings, or the result of a direct consumption.
 
         Other commands are ignored.
         """
         call = self._call
-        call.proxy.tick()
-        if (denied := self._turned_away(command)) is not None:
+        self._service.tick()
+        if (denied := self._denial(command)) is not None:
             call.journal_refusal(rejection(denied), command)
             self._send(sv.TelemetryCommand(status=denied.status()))
             self.end()
         elif command.WhichOneof("command") == "settings":
             try:
-                self._settle(command.settings)
+                self._handle_settings(command.settings)
             except StreamRefusal as refusal:
                 call.journal_refusal(status_rejection(refusal.grpc_status, refusal.message), command)
                 call.server_call.finish(refusal.grpc_status, refusal.message)
-                self.forget()
+                self.detach()
         elif command.WhichOneof("command") == "verify_message_result":
-            take_result(call.proxy, command)
+            self._service.direct_consumption.handle_result(command)
 
-    def _turned_away(self, command: sv.TelemetryCommand) -> Refusal | None:
+    def _denial(self, command: sv.TelemetryCommand) -> Refusal | None:
         call = self._call
-        if call.proxy.access.on:
+        access = self._service.access
+        if access.is_active:
             try:
-                check_access(call.proxy.access, call.server_call, command)
+                check_access(access, call.server_call, command, call.rpc.rights)
             except Refusal as refusal:
                 return refusal
         return Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID) if is_blank(call.client_id) else None
@@ -76,66 +129,47 @@ class _Stream:
     def end(self) -> None:
         """End the stream, because the client has sent its last command."""
         self._call.server_call.finish()
-        self.forget()
+        self.detach()
 
-    def forget(self) -> None:
+    def detach(self) -> None:
         """Detach the closed stream from its session, which may continue."""
         session, self._session = self._session, None
         if session is not None:
-            self._call.proxy.tick()
-            self._call.proxy.sessions.stream_closed(session, self._call)
+            self._service.tick()
+            self._service.sessions.stream_closed(session, self._call.server_call)
 
-    def _settle(self, settings: pb.Settings) -> None:
-        call = self._call
-        proxy = call.proxy
-        language = call.server_call.metadata.get("x-mq-language", "")
-        group = _check(call, settings, language)
-        session = proxy.sessions.settle(call.client_id, with_defaults(settings, proxy.config), call.server_call.peer)
+    def _handle_settings(self, settings: pb.Settings) -> None:
+        call, service = self._call, self._service
+        sessions, server_call = service.sessions, call.server_call
+        language = server_call.metadata.get("x-mq-language", "")
+        group = service.check(settings, language)
+        session = sessions.update_settings(call.client_id, with_defaults(settings, service.config), server_call.peer)
         if self._session is not None and self._session is not session:
-            proxy.sessions.stream_closed(self._session, call)
+            sessions.stream_closed(self._session, server_call)
         self._session = call.session = session
         call.channel = session.channel
-        proxy.sessions.stream_opened(session, call)
-        register(call, session, language, group)
-        self._answer()
-        if self._fresh:
-            self._fresh = False
-            for delay_ms in times_ms(proxy.config.settings_push_again_millis):
-                proxy.later(delay_ms, lambda: call.guard(self._answer), "settings again", call.client_id)
+        sessions.stream_opened(session, server_call)
+        service.registration.register(call, session, language, group)
+        self._send_settings()
+        if self._first_settings:
+            self._first_settings = False
+            for delay_ms in times_ms(service.config.settings_push_again_millis):
+                service.delayed_calls.after(
+                    delay_ms, lambda: call.run_guarded(self._send_settings), "settings again", call.client_id
+                )
 
-    def _answer(self) -> None:
+    def _send_settings(self) -> None:
         session = self._session
         if session is None or self._call.server_call.finished:
             return
-        proxy = self._call.proxy
-        group = proxy.group_config(session.settings.subscription.group.name)
-        self._send(sv.TelemetryCommand(status=OK, settings=answered(session.settings, group, proxy.config)))
+        service = self._service
+        group = service.routes.group_config(session.settings.subscription.group.name)
+        self._send(
+            sv.TelemetryCommand(status=OK, settings=settings_for_client(session.settings, group, service.config))
+        )
 
     def _send(self, command: sv.TelemetryCommand) -> None:
         self._call.server_call.send(command.SerializeToString())
-
-
-def _check(call: RpcCall, settings: pb.Settings, language: str) -> str | None:
-    """Validate settings and return a consumer's group, None for a producer. Raises StreamRefusal as upstream does."""
-    kind = settings.WhichOneof("pub_sub")
-    if kind is None:
-        raise StreamRefusal(StatusCode.INVALID_ARGUMENT, "there is no publishing or subscription data in settings")
-    try:
-        if kind == "publishing":
-            for topic in settings.publishing.topics:
-                call.proxy.topic_name(topic)
-            if settings.publishing.topics:
-                _check_language(language)
-            return None
-        group = call.proxy.group_name(settings.subscription.group)
-        _check_language(language)
-        _check_type(settings.client_type)
-        subscriptions(settings.subscription.subscriptions, 0)
-    except Refusal as refusal:
-        raise StreamRefusal(StatusCode.INVALID_ARGUMENT, _FAILED + refusal.message) from None
-    except ValueError:
-        raise StreamRefusal(StatusCode.INVALID_ARGUMENT, _FAILED + "expression format is not correct") from None
-    return group
 
 
 def _check_language(language: str) -> None:
@@ -152,19 +186,15 @@ def _check_type(client_type: int) -> None:
         raise StreamRefusal(StatusCode.INTERNAL, f"{_FAILED}Client type is not consumer, type: {name}")
 
 
-def _refuse(call: RpcCall, refusal: Refusal) -> None:
-    """End the stream after an unexpected exception. Upstream has no text for it."""
-    call.server_call.finish(StatusCode.INTERNAL, _FAILED + refusal.message)
-
-
 TELEMETRY = Rpc(
     "Telemetry",
     sv.TelemetryCommand,
     sv.TelemetryCommand,
-    telemetry,
-    (Heartbeat, PushAnswered),
+    TelemetryService.telemetry,
+    (Heartbeat, ClientResponded),
     (pb.CLIENT_ID_REQUIRED,),
     MethodKind.BIDI,
-    _refuse,
+    TelemetryService.send_refusal,
     anonymous=True,
+    rights=to_send_settings,
 )

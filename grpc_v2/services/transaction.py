@@ -1,84 +1,74 @@
-"""EndTransaction, and the transaction check of a producer by a broker. Source: EndTransactionActivity (5.3.3)."""
+"""EndTransaction: commit or roll back a half message. Source: EndTransactionActivity (5.3.3)."""
 
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator import record as records
-from rocketmq_testkit.emulator.effects import CheckTransactionState
-from rocketmq_testkit.emulator.gate import Outcome
-from rocketmq_testkit.emulator.operations import EndTransaction
+from dataclasses import dataclass
 
-from ..calls import RpcCall
-from ..message_out import fill_message
-from ..method_table import NAMES, Rpc
+from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
+from rocketmq_testkit.emulator.message import stored_record as records
+from rocketmq_testkit.emulator.operations.send import EndTransaction
+
+from ..config.pools import ProxyPool
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
-from ..proxy import Proxy
-from ..proxy_rules import is_blank
-from ..sessions import SessionChannel
-from ..status import OK, Refusal, proxy_exception
+from ..proxy.required_rights import to_produce
+from ..proxy.routes import Routes
+from ..proxy.rpc_call import RpcCall
+from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, Rpc
+from ..proxy.transaction_cache import TransactionCache
+from ..rules.proxy_rules import is_blank
+from ..rules.status import OK, Refusal, proxy_exception
 
 _COMMIT_OR_ROLLBACK = {pb.COMMIT: records.SYS_TRANSACTION_COMMIT, pb.ROLLBACK: records.SYS_TRANSACTION_ROLLBACK}
 _UNKNOWN = 0
 
 
-def end_transaction(call: RpcCall, request: sv.EndTransactionRequest) -> None:
-    """Commit or roll back a half message.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EndTransactionService:
+    """Ends transactions."""
 
-    Other resolutions consume the transaction id without ending the transaction.
-    """
-    proxy = call.proxy
-    topic = proxy.topic_name(request.topic)
-    transaction_id = request.transaction_id
-    if is_blank(transaction_id):
-        raise Refusal(pb.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
-    data = proxy.transactions.take(topic, transaction_id, proxy.now_ms)
-    if data is None:
-        raise proxy_exception(pb.INTERNAL_SERVER_ERROR, "cannot found transaction data")
-    operation = EndTransaction(
-        topic,
-        data.tran_state_table_offset,
-        data.commit_log_offset,
-        _COMMIT_OR_ROLLBACK.get(request.resolution, _UNKNOWN),
-        request.source == pb.SOURCE_SERVER_CHECK,
-        request.message_id,
-        transaction_id,
-        topic,
-    )
+    routes: Routes
+    transactions: TransactionCache
+    scheduler: Scheduler
 
-    def ended(_outcome: Outcome) -> None:
-        # In upstream the request to the broker is oneway, so its outcome is ignored; but it runs on the request's
-        # thread.
-        call.reply(sv.EndTransactionResponse(status=OK))
+    def end_transaction(self, call: RpcCall, request: sv.EndTransactionRequest) -> None:
+        """Commit or roll back a half message.
 
-    call.ask(proxy.routes.named(data.broker_name), operation, ended)
+        Other resolutions consume the transaction id without ending the transaction.
+        """
+        topic = self.routes.topic_name(request.topic)
+        transaction_id = request.transaction_id
+        if is_blank(transaction_id):
+            raise Refusal(pb.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
+        half = self.transactions.pop_newest(topic, transaction_id, self.scheduler.now_ms)
+        if half is None:
+            raise proxy_exception(pb.INTERNAL_SERVER_ERROR, "cannot found transaction data")
+        operation = EndTransaction(
+            producer_group=topic,  # a gRPC producer's group is named like its topic
+            tran_state_table_offset=half.tran_state_table_offset,
+            commit_log_offset=half.commit_log_offset,
+            commit_or_rollback=_COMMIT_OR_ROLLBACK.get(request.resolution, _UNKNOWN),
+            from_transaction_check=request.source == pb.SOURCE_SERVER_CHECK,
+            msg_id=request.message_id,
+            transaction_id=transaction_id,
+            topic=topic,
+        )
 
+        def ended(_outcome: Outcome) -> None:
+            # Upstream sends a oneway request to the broker and ignores its outcome. But the broker processes it on the
+            # thread of this RPC, so the response waits for it.
+            call.reply(sv.EndTransactionResponse(status=OK))
 
-def check_transaction(proxy: Proxy, channel: SessionChannel, effect: CheckTransactionState) -> None:
-    """Send a check of a half message's transaction to a producer, on its newest telemetry stream."""
-    record = records.decode(effect.record)
-    transaction_id = record.property_map().get(props.TRANSACTION_ID) or effect.transaction_id
-    now_ms = proxy.now_ms
-    proxy.transactions.add(
-        record.topic,
-        transaction_id,
-        effect.broker_name,
-        effect.tran_state_table_offset,
-        effect.commit_log_offset,
-        now_ms,
-    )
-    if not channel.streams:
-        return
-    command = sv.TelemetryCommand()
-    recover = command.recover_orphaned_transaction_command
-    recover.transaction_id = transaction_id
-    fill_message(recover.message, record, record.topic, record.reconsume_times, now_ms)
-    channel.streams[-1].server_call.send(command.SerializeToString())
+        call.submit(self.routes.master_named(half.broker_name), operation, ended)
 
 
 END_TRANSACTION = Rpc(
     "EndTransaction",
     sv.EndTransactionRequest,
     sv.EndTransactionResponse,
-    end_transaction,
+    EndTransactionService.end_transaction,
     (EndTransaction,),
-    (*NAMES, pb.INVALID_TRANSACTION_ID, pb.INTERNAL_SERVER_ERROR),
+    (*CODES_OF_TOPIC_RPCS, pb.INVALID_TRANSACTION_ID, pb.INTERNAL_SERVER_ERROR),
+    rights=to_produce,
+    pool=ProxyPool.TRANSACTION,
+    blocks_thread=True,
 )

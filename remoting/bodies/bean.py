@@ -6,18 +6,18 @@ A null or absent member leaves the field at its default. Source: JavaBeanDeseria
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform, get_args, get_origin
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.java_types import fits
-from rocketmq_testkit.emulator.value import equal, shown
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.java_types import fits
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.kernel.value_class import dataclass_eq, dataclass_repr, slotted
 
-from .. import json_values as values
-from ..fields import WireField, wire, wire_fields
-from ..lenient_json import ObjectMap
+from ..wire import json_values as values
+from ..wire.fields import WireField, wire, wire_fields
+from ..wire.lenient_json import ObjectMap
 from .reading import SYNTAX_ERROR, loads
 
 B = TypeVar("B", bound="Bean")
@@ -35,7 +35,7 @@ class BeanField(NamedTuple):
     read: Read
 
 
-class _LateFields:
+class _LazyBeanFields:
     """Computes FIELDS of a class on first access."""
 
     def __get__(self, instance: object, cls: "type[Bean]") -> tuple[BeanField, ...]:
@@ -47,15 +47,15 @@ class Bean:
     """Base class of JSON bodies. Subclasses are declared with `@bean`."""
 
     __slots__ = ()
-    __repr__ = shown
-    __eq__ = equal
+    __repr__ = dataclass_repr
+    __eq__ = dataclass_eq
     __hash__ = None  # type: ignore[assignment]  # instances are mutable
 
     FIELDS: ClassVar[tuple[BeanField, ...]] = ()
-    MISSING: ClassVar[str] = ""
+    MISSING_BODY_REMARK: ClassVar[str] = ""
     """The remark of the error response to a request without this body. If empty, such a request is read as `{}`."""
 
-    NULL: ClassVar[str] = NULL_KEY
+    MISSING_MEMBER_REMARK: ClassVar[str] = NULL_KEY
     """The remark of the error response to a body without a required member."""
 
     @classmethod
@@ -63,8 +63,8 @@ class Bean:
         """Read a request's body. Raises SYSTEM_ERROR (no body, not an object, a member that does not fit)."""
         found = loads(body) if body else None
         if _is_null(found):
-            if cls.MISSING:
-                raise EngineError(ResponseCode.SYSTEM_ERROR, cls.MISSING)
+            if cls.MISSING_BODY_REMARK:
+                raise EngineError(ResponseCode.SYSTEM_ERROR, cls.MISSING_BODY_REMARK)
             found = {}
         if not isinstance(found, dict):
             raise EngineError(ResponseCode.SYSTEM_ERROR, SYNTAX_ERROR)
@@ -86,7 +86,7 @@ class Bean:
             value = None if given is None else read(given, declared.name)
             if value is None:
                 if declared.required:
-                    raise EngineError(ResponseCode.SYSTEM_ERROR, cls.NULL)
+                    raise EngineError(ResponseCode.SYSTEM_ERROR, cls.MISSING_MEMBER_REMARK)
                 value = declared.default if declared.make_default is None else declared.make_default()
             found[declared.attribute] = value
         return cls(**found)
@@ -95,8 +95,8 @@ class Bean:
 @dataclass_transform(kw_only_default=True, field_specifiers=(wire, field))
 def bean(cls: type[B]) -> type[B]:
     """Make a class of annotated fields a body: a slotted dataclass that computes FIELDS on first access."""
-    made = dataclass(slots=True, kw_only=True, repr=False, eq=False)(cls)
-    made.FIELDS = _LateFields()  # type: ignore[assignment]  # computes FIELDS on first access
+    made = slotted(cls, kw_only=True)
+    made.FIELDS = _LazyBeanFields()  # type: ignore[assignment]  # computes FIELDS on first access
     return made
 
 
@@ -142,7 +142,7 @@ def _read_bean(value: Any, name: str, *, cls: type[Bean]) -> Bean | None:
         return None
     if not isinstance(value, dict):
         token = values.token_name(value)
-        raise values.refused(
+        raise values.fastjson_error(
             f"syntax error, expect {{, actual {token}, pos 0, fieldName {name}, fastjson-version 1.2.83"
         )
     return cls.read(value)
@@ -150,7 +150,7 @@ def _read_bean(value: Any, name: str, *, cls: type[Bean]) -> Bean | None:
 
 def _read_items(value: Any, name: str, *, kind: type, item: Read, is_bean: bool) -> Any:
     if not isinstance(value, list):
-        raise values.refused(f"field {name} expect '[', but {values.token_name(value)}")
+        raise values.fastjson_error(f"field {name} expect '[', but {values.token_name(value)}")
     found = [None if each is None else item(each, str(index)) for index, each in enumerate(value)]
     if is_bean and None in found:
         raise EngineError(ResponseCode.SYSTEM_ERROR, NULL_ITEM)
@@ -160,6 +160,6 @@ def _read_items(value: Any, name: str, *, kind: type, item: Read, is_bean: bool)
 def _read_map(value: Any, name: str, *, key: Read, item: Read) -> dict[Any, Any]:
     pairs = value.items() if isinstance(value, dict) else value if isinstance(value, ObjectMap) else None
     if pairs is None:
-        raise values.refused(f"syntax error, expect {{, actual {values.token_name(value)}, fieldName {name}")
+        raise values.fastjson_error(f"syntax error, expect {{, actual {values.token_name(value)}, fieldName {name}")
     found = {key(each, name): None if held is None else item(held, str(each)) for each, held in pairs}
     return {each: held for each, held in found.items() if each is not None and held is not None}

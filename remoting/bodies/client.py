@@ -6,9 +6,9 @@ Source: HeartbeatData, SubscriptionData, ConsumerConnection, ProducerConnection,
 from dataclasses import field
 from typing import Annotated, Any, Literal
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.clients import (
     ClientConnection,
     ConsumerConnectionResult,
     ConsumerData,
@@ -17,13 +17,12 @@ from rocketmq_testkit.emulator.operations import (
     SubscriptionData,
 )
 
-from ..fields import Int, Long, wire
-from ..json_values import long
-from ..lenient_json import ObjectMap
-from ..push import host_text
+from ..wire.fields import Int, Long, wire
+from ..wire.json_values import long
+from ..wire.lenient_json import ObjectMap
 from .bean import NULL_KEY, Bean, bean
 from .reading import loads, null_body
-from .writing import dumps, queue_map
+from .writing import dumps, host_text, queue_map
 
 _HEARTBEAT = "org.apache.rocketmq.remoting.protocol.heartbeat"
 
@@ -78,7 +77,7 @@ class ProducerBody(Bean):
 class HeartbeatBody(Bean):
     """A heartbeat."""
 
-    MISSING = null_body("HeartbeatData.getClientID", "heartbeatData")
+    MISSING_BODY_REMARK = null_body("HeartbeatData.getClientID", "heartbeatData")
 
     client_id: str = wire("clientID", default="")
     producer_data_set: list[ProducerBody] = field(default_factory=list)
@@ -100,7 +99,7 @@ class QueueBody(Bean):
 class LockBody(Bean):
     """A request to lock queues for a client of a group."""
 
-    MISSING = null_body("LockBatchRequestBody.getConsumerGroup", "requestBody")
+    MISSING_BODY_REMARK = null_body("LockBatchRequestBody.getConsumerGroup", "requestBody")
 
     consumer_group: str | None = None
     client_id: str = ""
@@ -116,14 +115,14 @@ class LockBody(Bean):
 class UnlockBody(LockBody):
     """A request to unlock queues."""
 
-    MISSING = null_body("UnlockBatchRequestBody.isOnlyThisBroker", "requestBody")
+    MISSING_BODY_REMARK = null_body("UnlockBatchRequestBody.isOnlyThisBroker", "requestBody")
 
 
 @bean
 class CheckClientBody(Bean):
     """A client's request to validate its subscription."""
 
-    MISSING = null_body("CheckClientRequestBody.getSubscriptionData", "requestBody")
+    MISSING_BODY_REMARK = null_body("CheckClientRequestBody.getSubscriptionData", "requestBody")
 
     client_id: str = ""
     group: str = ""
@@ -152,12 +151,12 @@ def consumer_data(body: ConsumerBody) -> ConsumerData:
         consume_type=body.consume_type,
         message_model=body.message_model,
         consume_from_where=body.consume_from_where,
-        subscriptions=[subscription(each) for each in body.subscription_data_set],
+        subscriptions=[subscription_data(each) for each in body.subscription_data_set],
         unit_mode=body.unit_mode,
     )
 
 
-def subscription(body: SubscriptionBody) -> SubscriptionData:
+def subscription_data(body: SubscriptionBody) -> SubscriptionData:
     """Convert a subscription to one topic. Tag codes are stored as sent, including the wrong ones of old clients."""
     return SubscriptionData(
         topic=body.topic or "",

@@ -7,9 +7,9 @@ from dataclasses import field
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.groups import (
     AssignmentResult,
     ConsumeStatsResult,
     ConsumeTimeSpanResult,
@@ -19,7 +19,7 @@ from rocketmq_testkit.emulator.operations import (
     SubscriptionResult,
 )
 
-from ..fields import Int, Long
+from ..wire.fields import Int, Long
 from .bean import Bean, bean
 from .client import MessageModel, subscription_members
 from .reading import null_body, null_list
@@ -60,7 +60,7 @@ class RetryPolicyBody(Bean):
 class GroupConfigBody(Bean):
     """The configuration of a subscription group."""
 
-    MISSING = null_body("SubscriptionGroupConfig.getGroupName", "config")
+    MISSING_BODY_REMARK = null_body("SubscriptionGroupConfig.getGroupName", "config")
 
     group_name: str | None = None
     consume_enable: bool = True
@@ -82,7 +82,7 @@ class GroupConfigBody(Bean):
 class GroupListBody(Bean):
     """The configurations of several groups."""
 
-    MISSING = null_body("SubscriptionGroupList.getGroupConfigList", "subscriptionGroupList")
+    MISSING_BODY_REMARK = null_body("SubscriptionGroupList.getGroupConfigList", "subscriptionGroupList")
 
     group_config_list: list[GroupConfigBody] | None = None
 
@@ -97,7 +97,7 @@ class GroupListBody(Bean):
 class AssignmentBody(Bean):
     """A client's request for the queues assigned to it."""
 
-    MISSING = null_body("QueryAssignmentRequestBody.getTopic", "requestBody")
+    MISSING_BODY_REMARK = null_body("QueryAssignmentRequestBody.getTopic", "requestBody")
 
     topic: str = ""
     consumer_group: str = ""
@@ -110,7 +110,7 @@ class AssignmentBody(Bean):
 class RequestModeBody(Bean):
     """A request to set the message request mode (PULL or POP) of a group on a topic."""
 
-    MISSING = null_body("SetMessageRequestModeRequestBody.getTopic", "requestBody")
+    MISSING_BODY_REMARK = null_body("SetMessageRequestModeRequestBody.getTopic", "requestBody")
 
     topic: str = ""
     consumer_group: str = ""

@@ -4,28 +4,28 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from rocketmq_testkit.emulator.operations import QueueMapping, QueuePart
+from rocketmq_testkit.emulator.operations.topics import QueueMapping, QueuePart
 
-from ..fields import Int, Long
+from ..wire.fields import Int, Long
 from .bean import Bean, bean
 from .reading import null_body
 from .writing import number_map
 
 
-def members(mapping: QueueMapping, *, whole: bool, strict: bool = False) -> dict[str, Any]:
+def members(mapping: QueueMapping, *, all_segments: bool, strict: bool = False) -> dict[str, Any]:
     """Return a mapping as a JSON object.
 
-    With `whole` (for administrators) it has all segments of each queue; otherwise (for routes) the current leader of
-    each queue. With `strict` it is valid JSON: queue numbers are quoted.
+    With `all_segments` (for administrators) it has all segments of each queue; otherwise (for routes) the current
+    leader of each queue. With `strict` it is valid JSON: queue numbers are quoted.
     """
     found: dict[str, Any] = {
         "bname": mapping.broker_name,
-        "currIdMap": _numbered({} if whole else mapping.led(), strict=strict),
+        "currIdMap": _numbered({} if all_segments else mapping.queues_led_here(), strict=strict),
         "dirty": mapping.dirty,
         "epoch": mapping.epoch,
     }
-    if whole:
-        queues = {number: [_part(each) for each in parts] for number, parts in mapping.queues.items()}
+    if all_segments:
+        queues = {number: [_segment(each) for each in parts] for number, parts in mapping.queues.items()}
         found["hostedQueues"] = _numbered(queues, strict=strict)
     return {**found, "scope": mapping.scope, "topic": mapping.topic, "totalQueues": mapping.total_queues}
 
@@ -34,7 +34,7 @@ def _numbered(items: Mapping[int, Any], *, strict: bool) -> Any:
     return {str(number): value for number, value in items.items()} if strict else number_map(items)
 
 
-def _part(part: QueuePart) -> dict[str, Any]:
+def _segment(part: QueuePart) -> dict[str, Any]:
     return {
         "bname": part.broker_name,
         "endOffset": part.end_offset,
@@ -48,7 +48,7 @@ def _part(part: QueuePart) -> dict[str, Any]:
 
 
 @bean
-class PartBody(Bean):
+class SegmentBody(Bean):
     """A segment of a logical queue."""
 
     gen: Int = 0
@@ -60,7 +60,7 @@ class PartBody(Bean):
     time_of_start: Long = -1
     time_of_end: Long = -1
 
-    def part(self) -> QueuePart:
+    def segment(self) -> QueuePart:
         """Convert the segment."""
         place = (self.gen, self.queue_id, self.bname, self.logic_offset)
         return QueuePart(*place, self.start_offset, self.end_offset, self.time_of_start, self.time_of_end)
@@ -70,17 +70,17 @@ class PartBody(Bean):
 class MappingBody(Bean):
     """The mapping of a static topic."""
 
-    MISSING = null_body("TopicQueueMappingDetail.getTopic", "requestBody")
+    MISSING_BODY_REMARK = null_body("TopicQueueMappingDetail.getTopic", "requestBody")
 
     topic: str = ""
     total_queues: Int = 0
     bname: str = ""
     epoch: Long = 0
-    hosted_queues: dict[Int, list[PartBody]] = field(default_factory=dict)
+    hosted_queues: dict[Int, list[SegmentBody]] = field(default_factory=dict)
     scope: str = "__global__"
     dirty: bool = False
 
     def mapping(self) -> QueueMapping:
         """Convert the mapping."""
-        queues = {number: [each.part() for each in parts] for number, parts in self.hosted_queues.items()}
+        queues = {number: [each.segment() for each in parts] for number, parts in self.hosted_queues.items()}
         return QueueMapping(self.topic, self.total_queues, self.bname, self.epoch, queues, self.scope, self.dirty)

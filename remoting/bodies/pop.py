@@ -3,11 +3,11 @@
 from base64 import b64decode
 from binascii import Error as Base64Error
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import BatchAck
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.consume import BatchAck
 
-from ..fields import Int, Long, wire
+from ..wire.fields import Int, Long, wire
 from .bean import Bean, bean
 
 
@@ -15,7 +15,7 @@ from .bean import Bean, bean
 class AckBody(Bean):
     """Acknowledgements of one check point. Members have short or long names."""
 
-    NULL = "java.lang.NullPointerException"
+    MISSING_MEMBER_REMARK = "java.lang.NullPointerException"
 
     consumer_group: str = wire("c", alternate="consumerGroup", default="")
     topic: str = wire("t", alternate="topic")

@@ -1,7 +1,7 @@
 """Java properties text, the body of configuration requests. Source: MixAll.string2Properties (5.3.3)."""
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 
 BYTES_MAX = 1024 * 1024
 """Maximum size of the text, in bytes. Upstream limits only the frame."""

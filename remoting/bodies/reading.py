@@ -5,10 +5,10 @@ import re
 from typing import Any
 
 import orjson
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 
-from .. import json_bounds, json_numbers, lenient_json
+from ..wire import json_bounds, json_numbers, lenient_json
 
 SYNTAX_ERROR = (
     "com.alibaba.fastjson.JSONException: syntax error, expect {, actual error, pos 0, fastjson-version 1.2.83"
@@ -41,8 +41,8 @@ def loads(body: bytes) -> Any:
 
     Raises SYSTEM_ERROR for a text that fastjson does not accept either, and for an excessively large text.
     """
-    if (excess := json_bounds.excess(body)) is not None:
-        raise EngineError(ResponseCode.SYSTEM_ERROR, f"the request has a body of {excess}")
+    if (violation := json_bounds.limit_violation(body)) is not None:
+        raise EngineError(ResponseCode.SYSTEM_ERROR, f"the request has a body of {violation}")
     try:
         if len(body) <= json_bounds.ORJSON_BYTES_MAX and _INEXACT.search(body) is None:
             return orjson.loads(body)

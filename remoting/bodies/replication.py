@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from rocketmq_testkit.emulator.operations import FollowerState, HaStatusResult
+from rocketmq_testkit.emulator.operations.cluster import FollowerState, HaStatusResult
 
-from ..call import RemotingCall
+from .route import AddressOf
 from .writing import dumps
 
 _MASTER_ID = 0
 
 
-def ha_status(call: RemotingCall, result: HaStatusResult) -> bytes:
+def ha_status(address_of: AddressOf, result: HaStatusResult) -> bytes:
     """Write the replication status of a master or a slave. Rates are 0, because nothing is measured."""
     client: dict[str, Any] = {
         "lastReadTimestamp": 0,
@@ -24,11 +24,11 @@ def ha_status(call: RemotingCall, result: HaStatusResult) -> bytes:
         client["maxOffset"] = result.max_offset
         client["lastReadTimestamp"] = client["lastWriteTimestamp"] = result.last_ms
         if result.master_name:
-            client["masterAddr"] = call.broker_address(result.master_name, _MASTER_ID)
+            client["masterAddr"] = address_of(result.master_name, _MASTER_ID)
     return dumps(
         {
             "haClientRuntimeInfo": client,
-            "haConnectionInfo": [_follower(call, result, each) for each in result.followers],
+            "haConnectionInfo": [_follower(address_of, result, each) for each in result.followers],
             "inSyncSlaveNums": len(result.followers),
             "master": is_master,
             "masterCommitLogMaxOffset": result.max_offset if is_master else 0,
@@ -36,9 +36,9 @@ def ha_status(call: RemotingCall, result: HaStatusResult) -> bytes:
     )
 
 
-def _follower(call: RemotingCall, result: HaStatusResult, follower: FollowerState) -> dict[str, Any]:
+def _follower(address_of: AddressOf, result: HaStatusResult, follower: FollowerState) -> dict[str, Any]:
     return {
-        "addr": call.broker_address(follower.broker_name, follower.broker_id),
+        "addr": address_of(follower.broker_name, follower.broker_id),
         "diff": result.max_offset - follower.acknowledged_offset,
         "inSync": True,
         "slaveAckOffset": follower.acknowledged_offset,

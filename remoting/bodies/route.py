@@ -4,21 +4,24 @@ A client connects to exactly the addresses in these bodies. The Go client cuts t
 be no white space.
 """
 
+from collections.abc import Callable
 from typing import Any
 
-from rocketmq_testkit.emulator.operations import BrokerMember, ClusterInfoResult, RouteResult, TopicListResult
+from rocketmq_testkit.emulator.operations.cluster import BrokerMember, ClusterInfoResult, RouteResult, TopicListResult
 
-from ..call import RemotingCall
 from . import mapping
 from .writing import dumps, number_map
 
+AddressOf = Callable[[str, int], str]
+"""(broker name, broker id) -> the `host:port` under which the requesting client reaches that broker."""
 
-def broker_members(call: RemotingCall, broker: BrokerMember, *, strict: bool) -> dict[str, Any]:
+
+def broker_members(address_of: AddressOf, broker: BrokerMember, *, strict: bool) -> dict[str, Any]:
     """Return a broker name with the addresses that the requesting client uses.
 
     With `strict` it is valid JSON: broker ids are quoted.
     """
-    addresses = {each: call.broker_address(broker.broker_name, each) for each in broker.broker_ids}
+    addresses = {each: address_of(broker.broker_name, each) for each in broker.broker_ids}
     return {
         "brokerAddrs": {str(each): address for each, address in addresses.items()} if strict else number_map(addresses),
         "brokerName": broker.broker_name,
@@ -27,10 +30,10 @@ def broker_members(call: RemotingCall, broker: BrokerMember, *, strict: bool) ->
     }
 
 
-def route(call: RemotingCall, result: RouteResult, *, strict: bool) -> bytes:
+def route(address_of: AddressOf, result: RouteResult, *, strict: bool) -> bytes:
     """Write the brokers and queues of a topic."""
     members: dict[str, Any] = {
-        "brokerDatas": [broker_members(call, each, strict=strict) for each in result.brokers],
+        "brokerDatas": [broker_members(address_of, each, strict=strict) for each in result.brokers],
         "filterServerTable": {},
     }
     if result.order_topic_conf is not None:
@@ -47,27 +50,27 @@ def route(call: RemotingCall, result: RouteResult, *, strict: bool) -> bytes:
     ]
     if result.mappings is not None:
         members["topicQueueMappingByBroker"] = {
-            name: mapping.members(each, whole=False, strict=strict) for name, each in result.mappings.items()
+            name: mapping.members(each, all_segments=False, strict=strict) for name, each in result.mappings.items()
         }
     return dumps(members)
 
 
-def cluster_info(call: RemotingCall, result: ClusterInfoResult) -> bytes:
+def cluster_info(address_of: AddressOf, result: ClusterInfoResult) -> bytes:
     """Write all brokers of all clusters. Broker ids are unquoted numbers for every client version."""
     return dumps(
         {
             "brokerAddrTable": {
-                name: broker_members(call, broker, strict=False) for name, broker in result.brokers.items()
+                name: broker_members(address_of, broker, strict=False) for name, broker in result.brokers.items()
             },
             "clusterAddrTable": result.clusters,
         }
     )
 
 
-def topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
+def topic_list(address_of: AddressOf, result: TopicListResult) -> bytes:
     """Write topic names, with the address of a broker if the result names one."""
     members: dict[str, Any] = {}
     if result.broker is not None:
-        members["brokerAddr"] = call.broker_address(result.broker.broker_name, min(result.broker.broker_ids, default=0))
+        members["brokerAddr"] = address_of(result.broker.broker_name, min(result.broker.broker_ids, default=0))
     members["topicList"] = result.topics
     return dumps(members)

@@ -6,8 +6,8 @@ Source: BrokerStatsData, ConsumeStatsList, MessageRequestModeManager, ColdDataCg
 from typing import Any
 
 import orjson
-from rocketmq_testkit.emulator.operations import (
-    BrokerConsumeStatsResult,
+from rocketmq_testkit.emulator.operations.groups import BrokerConsumeStatsResult
+from rocketmq_testkit.emulator.operations.tools import (
     BrokerStatsItem,
     BrokerStatsResult,
     ColdDataFlowCtrResult,
@@ -35,8 +35,8 @@ def _stats_item(item: BrokerStatsItem) -> dict[str, Any]:
 
 def broker_consume_stats(broker_address: str, result: BrokerConsumeStatsResult) -> bytes:
     """Write the progress of all groups and their total lag."""
-    told = [each for stats in result.groups.values() for each in stats]
-    offsets = [offset for each in told for offset in each.offsets.values()]
+    all_stats = [each for stats in result.groups.values() for each in stats]
+    offsets = [offset for each in all_stats for offset in each.offsets.values()]
     return dumps(
         {
             "brokerAddr": broker_address,

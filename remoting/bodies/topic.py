@@ -6,11 +6,12 @@ Source: TopicConfig, TopicConfigAndMappingSerializeWrapper, TopicStatsTable (5.3
 from dataclasses import field
 from typing import Annotated, Any, Literal
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import CreateTopic, MessageQueue, TopicConfig, TopicsResult, TopicStatsResult
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.clients import MessageQueue
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig, TopicsResult, TopicStatsResult
 
-from ..fields import Int
+from ..wire.fields import Int
 from . import mapping
 from .bean import Bean, bean
 from .reading import null_body, null_list
@@ -64,7 +65,7 @@ class TopicConfigBody(Bean):
 class TopicListBody(Bean):
     """The configurations of several topics."""
 
-    MISSING = null_body("CreateTopicListRequestBody.getTopicConfigList", "requestBody")
+    MISSING_BODY_REMARK = null_body("CreateTopicListRequestBody.getTopicConfigList", "requestBody")
 
     topic_config_list: list[TopicConfigBody] | None = None
 
@@ -90,21 +91,21 @@ def attribute_changes(changes: str) -> dict[str, str]:
         if "=" in change:
             if len(parts) == 1:
                 missing = 0 if change.strip("=") == "" else 1
-                raise _refused(f"Index {missing} out of bounds for length {missing}")
+                raise _attribute_error(f"Index {missing} out of bounds for length {missing}")
             key, value = parts[:2]
             if "+" not in key:
-                raise _refused(f"add/alter attribute format is wrong: {key}")
+                raise _attribute_error(f"add/alter attribute format is wrong: {key}")
         else:
             key, value = change, ""
             if "-" not in key:
-                raise _refused(f"delete attribute format is wrong: {key}")
+                raise _attribute_error(f"delete attribute format is wrong: {key}")
         if key in found:
-            raise _refused(f"key duplication: {key}")
+            raise _attribute_error(f"key duplication: {key}")
         found[key] = value
     return found
 
 
-def _refused(reason: str) -> EngineError:
+def _attribute_error(reason: str) -> EngineError:
     return EngineError(ResponseCode.SYSTEM_ERROR, reason)
 
 
@@ -117,7 +118,7 @@ def all_topics(result: TopicsResult) -> bytes:
             "mappingDataVersion": data_version(*result.mapping_version),
             "topicConfigTable": {name: config_members(each) for name, each in result.topics.items()},
             "topicQueueMappingDetailMap": {
-                name: mapping.members(each, whole=True) for name, each in result.mappings.items()
+                name: mapping.members(each, all_segments=True) for name, each in result.mappings.items()
             },
             "topicQueueMappingInfoMap": {},
         }

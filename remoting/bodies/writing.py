@@ -4,9 +4,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
-from rocketmq_testkit.emulator.operations import MessageQueue
+from rocketmq_testkit.emulator.operations.clients import MessageQueue
 
 dumps = orjson.dumps
+
+
+def host_text(host: tuple[str, int]) -> str:
+    """Return `address:port`. As in Java, an IPv6 address has no brackets."""
+    return f"{host[0]}:{host[1]}"
 
 
 def message_queue(queue: MessageQueue) -> dict[str, Any]:

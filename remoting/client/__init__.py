@@ -4,7 +4,7 @@ It is for tests, conformance runs and tools; applications use Apache's SDKs. The
 and retries.
 """
 
-from .connection import ConnectionLost, RemotingClient, RemotingTimeout
+from .connection import ConnectionLost, RemotingClient, RemotingTimeout, ext_texts
 from .messages import ReceivedMessage, batch_body, decode_messages, properties_text
 from .signing import Credentials, signature
 
@@ -16,6 +16,7 @@ __all__ = [
     "RemotingTimeout",
     "batch_body",
     "decode_messages",
+    "ext_texts",
     "properties_text",
     "signature",
 ]

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from ssl import SSLContext
 from time import monotonic
 
-from .. import frame
-from ..command import ONEWAY, RESPONSE, VERSION_5_3_3, RemotingCommand
-from ..header import Header
-from .closing import Closing
+from ..wire import frame
+from ..wire.command import ONEWAY, RESPONSE, VERSION_5_3_3, RemotingCommand
+from ..wire.ext_fields import Header
+from .closeable import Closeable
 from .signing import Credentials, sign
 
 
@@ -21,7 +21,7 @@ class RemotingTimeout(TimeoutError):
     """No response arrived before the timeout."""
 
 
-class RemotingClient(Closing):
+class RemotingClient(Closeable):
     """A blocking connection to a broker or a name server.
 
     `address` is `"host:port"` or the pair. `timeout` (s) applies to connecting, and is the default for responses. With
@@ -47,9 +47,9 @@ class RemotingClient(Closing):
         self.language = language
         self.version = version
         self.serialize_type = frame.ROCKETMQ if binary else frame.JSON
-        self.pushes: deque[RemotingCommand] = deque()
+        self.server_requests: deque[RemotingCommand] = deque()
         """Requests received from the server, oldest first."""
-        self._answers: dict[int, RemotingCommand] = {}
+        self._responses: dict[int, RemotingCommand] = {}
         self._splitter = frame.FrameSplitter()
         self._opaque = 0
         plain = socket.create_connection((host, port), timeout)
@@ -86,18 +86,18 @@ class RemotingClient(Closing):
     def collect(self, opaque: int, timeout: float | None = None) -> RemotingCommand:
         """Wait for the response to a submitted request. Raises RemotingTimeout, ConnectionLost."""
         deadline = monotonic() + (self.timeout if timeout is None else timeout)
-        while opaque not in self._answers:
+        while opaque not in self._responses:
             self._read(deadline)
-        return self._answers.pop(opaque)
+        return self._responses.pop(opaque)
 
-    def next_push(self, timeout: float | None = None) -> RemotingCommand:
+    def next_server_request(self, timeout: float | None = None) -> RemotingCommand:
         """Wait for the oldest request of the server. Raises RemotingTimeout, ConnectionLost."""
         deadline = monotonic() + (self.timeout if timeout is None else timeout)
-        while not self.pushes:
+        while not self.server_requests:
             self._read(deadline)
-        return self.pushes.popleft()
+        return self.server_requests.popleft()
 
-    def answer(self, push: RemotingCommand, code: int = 0, body: bytes = b"", remark: str | None = None) -> None:
+    def respond(self, request: RemotingCommand, code: int = 0, body: bytes = b"", remark: str | None = None) -> None:
         """Send a response to a request of the server."""
         self._socket.sendall(
             frame.encode(
@@ -105,7 +105,7 @@ class RemotingClient(Closing):
                     code,
                     self.language,
                     self.version,
-                    push.opaque,
+                    request.opaque,
                     RESPONSE,
                     remark,
                     None,
@@ -136,7 +136,7 @@ class RemotingClient(Closing):
     def _encode(
         self, code: int, flag: int, ext: Header | Mapping[str, object] | None, body: bytes
     ) -> tuple[int, bytes]:
-        fields = _ext_fields(ext)
+        fields = ext_texts(ext)
         if self.credentials is not None:
             fields = sign(self.credentials, fields or {}, body)
         self._opaque += 1
@@ -171,9 +171,9 @@ class RemotingClient(Closing):
         for serialize_type, header, body in self._splitter.feed(data):
             command = frame.decode(serialize_type, header, body)
             if command.is_response:
-                self._answers[command.opaque] = command
+                self._responses[command.opaque] = command
             else:
-                self.pushes.append(command)
+                self.server_requests.append(command)
 
 
 def _host_port(address: str | tuple[str, int]) -> tuple[str, int]:
@@ -183,7 +183,8 @@ def _host_port(address: str | tuple[str, int]) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _ext_fields(ext: Header | Mapping[str, object] | None) -> dict[str, str] | None:
+def ext_texts(ext: Header | Mapping[str, object] | None) -> dict[str, str] | None:
+    """Return ext fields as texts, without those that are None."""
     if ext is None:
         return None
     if isinstance(ext, Header):

@@ -1,13 +1,13 @@
 """Messages as a client sees them: decode records, encode batches. Source: MessageDecoder (5.3.3)."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from struct import Struct
 
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator import record as records
+from rocketmq_testkit.emulator.kernel.value_class import frozen_value
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message import stored_record as records
 
-from ..inflate import inflate
+from ..wire.inflate import inflate
 
 _SIZE = Struct(">i")
 _BATCH_HEAD = Struct(">iiiii")
@@ -17,7 +17,7 @@ _COMPRESSION_TYPE = 0x700
 _ZLIB_TYPES = (0, 0x300)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class ReceivedMessage:
     """A received message.
 

@@ -2,16 +2,18 @@
 
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha1
 from hmac import new as hmac
+
+from rocketmq_testkit.emulator.kernel.value_class import frozen_value
 
 ACCESS_KEY = "AccessKey"
 SECURITY_TOKEN = "SecurityToken"
 SIGNATURE = "Signature"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_value
 class Credentials:
     """An access key and its secret, and a security token if the key is temporary."""
 

@@ -1,13 +1,16 @@
 """The processors of the served request codes, one file per domain noun.
 
 A file declares the headers of its codes, translates each request into an operation of the engine, and encodes the
-responses. It must not contain rules about what happens to a message: those belong to the engine.
+responses. It must not contain rules about what happens to a message: those belong to the engine. All mappings by code
+are derived from the declarations; a code without a processor is declared in `unserved.py`.
 """
 
 from collections.abc import Mapping
 
-from ..table import Processor, join
+from ..request.request_table import Processor, Role, join
+from ..request.required_rights import Rights
 from . import client, group, name_server, offset, pop, pull, send, timer, tools, topic, transaction, user, view
+from .unserved import UNSERVED
 
 PROCESSORS: Mapping[int, Processor] = join(
     module.TABLE
@@ -28,3 +31,15 @@ PROCESSORS: Mapping[int, Processor] = join(
     )
 )
 """The processor of each request code."""
+
+RIGHTS: Mapping[int, Rights] = {
+    **{code: each.rights for code, each in UNSERVED.items()},
+    **{code: each.rights for code, each in PROCESSORS.items()},
+}
+"""The rights that each request code requires on a broker, whether it is served or not."""
+
+NAME_SERVER_CODES = frozenset(
+    {code for code, each in UNSERVED.items() if each.role is Role.NAME_SERVER}
+    | {code for code, each in PROCESSORS.items() if each.role is Role.NAME_SERVER}
+)
+"""Codes for a name server (DefaultRequestProcessor, ClientRequestProcessor). All other codes are for a broker."""

@@ -5,16 +5,17 @@ Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor (5.
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.auth.policies import Action
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.clients import (
     AllProducersResult,
     CheckClientConfig,
-    ClientAnswer,
+    ClientResponse,
     ConsumeMessageDirectly,
     ConsumerConnectionResult,
     ConsumerListResult,
     ConsumerStatusResult,
-    Done,
     GetAllProducerInfo,
     GetConsumerConnectionList,
     GetConsumerListByGroup,
@@ -29,15 +30,27 @@ from rocketmq_testkit.emulator.operations import (
     UnlockBatchMq,
     UnregisterClient,
 )
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
-from ..answer import NOT_SET
 from ..bodies import client
 from ..bodies.client import CheckClientBody, HeartbeatBody, LockBody, SubscriptionBody, UnlockBody
 from ..bodies.writing import dumps, message_queue
-from ..call import RemotingCall
-from ..header import Header, Int, header, wire
-from ..request_code import RequestCode
-from ..table import BodyOf, NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import BodyOf, NoHeader, RequestTable, Role
+from ..request.required_rights import (
+    CONSUMER_GROUP_AND_TOPIC,
+    TOPIC_AND_GROUP,
+    no_rights,
+    on_cluster,
+    on_fields,
+    to_list_consumers,
+    to_lock_queues,
+    to_send_heartbeat,
+    to_unregister,
+)
+from ..wire.ext_fields import Header, Int, header, wire
+from ..wire.response_frame import NOT_SET
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -112,40 +125,55 @@ class GetConsumerStatusRequestHeader(Header):
     client_addr: str | None = None
 
 
-def _heartbeat_answer(call: RemotingCall, result: HeartbeatResult) -> bytes:
+def _heartbeat_response(call: RemotingCall, result: HeartbeatResult) -> bytes:
     changed = "true" if result.is_sub_change else "false"
-    return call.answer(None, {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": changed})
+    return call.response(None, {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": changed})
 
 
-@TABLE.processor(RequestCode.HEART_BEAT, header=NoHeader, body=HeartbeatBody, answer=_heartbeat_answer)
+@TABLE.processor(
+    RequestCode.HEART_BEAT,
+    header=NoHeader,
+    rights=to_send_heartbeat,
+    pool=BrokerPool.HEARTBEAT,
+    body=HeartbeatBody,
+    response=_heartbeat_response,
+)
 def heart_beat(call: RemotingCall, header: NoHeader, body: HeartbeatBody) -> Heartbeat:
     """Translate a heartbeat. The client's language and version are those of the request header."""
     return client.heartbeat(body, call.language, call.version)
 
 
 def _empty_fields(call: RemotingCall, result: Done) -> bytes:
-    return call.answer(result.remark, {})
+    return call.response(result.remark, {})
 
 
-@TABLE.processor(RequestCode.UNREGISTER_CLIENT, header=UnregisterClientRequestHeader, answer=_empty_fields)
+@TABLE.processor(
+    RequestCode.UNREGISTER_CLIENT,
+    header=UnregisterClientRequestHeader,
+    rights=to_unregister,
+    pool=BrokerPool.CLIENT,
+    response=_empty_fields,
+)
 def unregister_client(call: RemotingCall, header: UnregisterClientRequestHeader, body: bytes) -> UnregisterClient:
     """Translate a request to leave groups. C++ clients send an empty name for the group that they do not mean."""
     return UnregisterClient(header.client_id, header.producer_group or None, header.consumer_group or None)
 
 
 def _consumer_list(call: RemotingCall, result: ConsumerListResult) -> bytes:
-    return call.answer(None, {}, dumps({"consumerIdList": result.client_ids}))
+    return call.response(None, {}, dumps({"consumerIdList": result.client_ids}))
 
 
-def _consumer_list_refusal(call: RemotingCall, error: EngineError) -> bytes:
-    return call.answer(error.remark, {}, code=error.code)
+def _consumer_list_error(call: RemotingCall, error: EngineError) -> bytes:
+    return call.response(error.remark, {}, code=error.code)
 
 
 @TABLE.processor(
     RequestCode.GET_CONSUMER_LIST_BY_GROUP,
     header=GetConsumerListByGroupRequestHeader,
-    answer=_consumer_list,
-    refuse=_consumer_list_refusal,
+    rights=to_list_consumers,
+    pool=BrokerPool.CONSUMER,
+    response=_consumer_list,
+    error=_consumer_list_error,
 )
 def get_consumer_list(
     call: RemotingCall, header: GetConsumerListByGroupRequestHeader, body: bytes
@@ -155,39 +183,46 @@ def get_consumer_list(
 
 
 def _locked(call: RemotingCall, result: LockBatchResult) -> bytes:
-    return call.answer(None, None, dumps({"lockOKMQSet": [message_queue(each) for each in result.queues]}))
+    return call.response(None, None, dumps({"lockOKMQSet": [message_queue(each) for each in result.queues]}))
 
 
-@TABLE.processor(RequestCode.LOCK_BATCH_MQ, header=NoHeader, body=LockBody, answer=_locked)
+@TABLE.processor(RequestCode.LOCK_BATCH_MQ, header=NoHeader, rights=to_lock_queues, body=LockBody, response=_locked)
 def lock_batch_mq(call: RemotingCall, header: NoHeader, body: LockBody) -> LockBatchMq:
     """Translate a request to lock queues. The response lists the queues that the client holds now."""
     return LockBatchMq(body.consumer_group or "", body.client_id, body.queues)
 
 
-@TABLE.processor(RequestCode.UNLOCK_BATCH_MQ, header=NoHeader, body=UnlockBody)
+@TABLE.processor(RequestCode.UNLOCK_BATCH_MQ, header=NoHeader, rights=to_lock_queues, body=UnlockBody)
 def unlock_batch_mq(call: RemotingCall, header: NoHeader, body: UnlockBody) -> UnlockBatchMq:
     """Translate a request to unlock queues. Java clients may send it oneway; Go clients expect a response."""
     return UnlockBatchMq(body.consumer_group or "", body.client_id, body.queues)
 
 
-@TABLE.processor(RequestCode.CHECK_CLIENT_CONFIG, header=NoHeader, body=BodyOf(CheckClientBody, required=False))
+@TABLE.processor(
+    RequestCode.CHECK_CLIENT_CONFIG,
+    header=NoHeader,
+    rights=no_rights,
+    pool=BrokerPool.CLIENT,
+    body=BodyOf(CheckClientBody, required=False),
+)
 def check_client_config(call: RemotingCall, header: NoHeader, body: CheckClientBody | None) -> CheckClientConfig:
     """Translate a request to validate a subscription. Without a body or a subscription it is valid."""
     body = body or CheckClientBody()
     subscription = body.subscription_data or SubscriptionBody(sub_string="*")
     return CheckClientConfig(
-        body.client_id, body.group, client.subscription(subscription), subscription.sub_string is not None
+        body.client_id, body.group, client.subscription_data(subscription), subscription.sub_string is not None
     )
 
 
 def _consumer_connection(call: RemotingCall, result: ConsumerConnectionResult) -> bytes:
-    return call.answer(None, None, client.consumer_connection(result))
+    return call.response(None, None, client.consumer_connection(result))
 
 
 @TABLE.processor(
     RequestCode.GET_CONSUMER_CONNECTION_LIST,
     header=GetConsumerConnectionListRequestHeader,
-    answer=_consumer_connection,
+    rights=on_fields(Action.GET, fields="consumerGroup"),
+    response=_consumer_connection,
 )
 def get_consumer_connections(
     call: RemotingCall, header: GetConsumerConnectionListRequestHeader, body: bytes
@@ -197,13 +232,14 @@ def get_consumer_connections(
 
 
 def _producer_connection(call: RemotingCall, result: ProducerConnectionResult) -> bytes:
-    return call.answer(None, None, dumps({"connectionSet": [client.connection(each) for each in result.connections]}))
+    return call.response(None, None, dumps({"connectionSet": [client.connection(each) for each in result.connections]}))
 
 
 @TABLE.processor(
     RequestCode.GET_PRODUCER_CONNECTION_LIST,
     header=GetProducerConnectionListRequestHeader,
-    answer=_producer_connection,
+    rights=on_cluster(Action.GET),
+    response=_producer_connection,
 )
 def get_producer_connections(
     call: RemotingCall, header: GetProducerConnectionListRequestHeader, body: bytes
@@ -214,20 +250,27 @@ def get_producer_connections(
 
 def _all_producers(call: RemotingCall, result: AllProducersResult) -> bytes:
     groups = {name: [client.producer_info(each) for each in found] for name, found in result.groups.items()}
-    return call.answer(None, None, dumps({"data": groups}))
+    return call.response(None, None, dumps({"data": groups}))
 
 
-@TABLE.processor(RequestCode.GET_ALL_PRODUCER_INFO, header=NoHeader, answer=_all_producers)
+@TABLE.processor(
+    RequestCode.GET_ALL_PRODUCER_INFO, header=NoHeader, rights=on_cluster(Action.GET), response=_all_producers
+)
 def get_all_producers(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllProducerInfo:
     """Translate a request for the connections of all producer groups."""
     return GetAllProducerInfo()
 
 
-def _relayed(call: RemotingCall, result: ClientAnswer) -> bytes:
-    return call.answer(result.remark, result.ext_fields, result.body, result.code)
+def _relayed(call: RemotingCall, result: ClientResponse) -> bytes:
+    return call.response(result.remark, result.ext_fields, result.body, result.code)
 
 
-@TABLE.processor(RequestCode.GET_CONSUMER_RUNNING_INFO, header=GetConsumerRunningInfoRequestHeader, answer=_relayed)
+@TABLE.processor(
+    RequestCode.GET_CONSUMER_RUNNING_INFO,
+    header=GetConsumerRunningInfoRequestHeader,
+    rights=on_fields(Action.GET, fields="consumerGroup"),
+    response=_relayed,
+)
 def get_consumer_running_info(
     call: RemotingCall, header: GetConsumerRunningInfoRequestHeader, body: bytes
 ) -> GetConsumerRunningInfo:
@@ -239,7 +282,10 @@ def get_consumer_running_info(
 
 
 @TABLE.processor(
-    RequestCode.CONSUME_MESSAGE_DIRECTLY, header=ConsumeMessageDirectlyResultRequestHeader, answer=_relayed
+    RequestCode.CONSUME_MESSAGE_DIRECTLY,
+    header=ConsumeMessageDirectlyResultRequestHeader,
+    rights=on_fields(Action.SUB, fields=CONSUMER_GROUP_AND_TOPIC),
+    response=_relayed,
 )
 def consume_message_directly(
     call: RemotingCall, header: ConsumeMessageDirectlyResultRequestHeader, body: bytes
@@ -251,13 +297,16 @@ def consume_message_directly(
 
 
 def _status(call: RemotingCall, result: ConsumerStatusResult) -> bytes:
-    read = {client_id: client.queue_offsets(body) for client_id, body in result.answers.items()}
+    read = {client_id: client.queue_offsets(body) for client_id, body in result.responses.items()}
     tables = {client_id: table for client_id, table in read.items() if table is not None}
-    return call.answer(NOT_SET, None, dumps({"consumerTable": tables, "messageQueueTable": {}}))
+    return call.response(NOT_SET, None, dumps({"consumerTable": tables, "messageQueueTable": {}}))
 
 
 @TABLE.processor(
-    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, header=GetConsumerStatusRequestHeader, answer=_status
+    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
+    header=GetConsumerStatusRequestHeader,
+    rights=on_fields(Action.GET, fields=TOPIC_AND_GROUP),
+    response=_status,
 )
 def get_consumer_status(call: RemotingCall, header: GetConsumerStatusRequestHeader, body: bytes) -> GetConsumerStatus:
     """Translate a request for consumer offsets. The broker sends a request to each client, one after another."""

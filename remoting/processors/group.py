@@ -5,9 +5,10 @@ Source: AdminBrokerProcessor, QueryAssignmentProcessor (5.3.3).
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.auth.policies import Action
+from rocketmq_testkit.emulator.operations.cluster import BrokerMember, TopicListResult
+from rocketmq_testkit.emulator.operations.groups import (
     AssignmentResult,
-    BrokerMember,
     ConsumeStatsResult,
     ConsumeTimeSpanResult,
     CreateGroup,
@@ -27,17 +28,18 @@ from rocketmq_testkit.emulator.operations import (
     QueryTopicsOfGroup,
     SetMessageRequestMode,
     SubscriptionResult,
-    TopicListResult,
     UpdateGroupForbidden,
 )
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 from ..bodies import group, route
 from ..bodies.group import AssignmentBody, GroupConfigBody, GroupListBody, RequestModeBody
 from ..bodies.writing import dumps
-from ..call import RemotingCall
-from ..header import Header, header
-from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import NoHeader, RequestTable, Role
+from ..request.required_rights import CONSUMER_GROUP_AND_TOPIC, TOPIC_AND_GROUP, no_rights, on_fields
+from ..wire.ext_fields import Header, header
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -111,30 +113,41 @@ class QueryConsumeTimeSpanRequestHeader(Header):
     group: str
 
 
-@TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, header=NoHeader, body=GroupConfigBody)
+@TABLE.processor(
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, header=NoHeader, rights=no_rights, body=GroupConfigBody
+)
 def create_group(call: RemotingCall, header: NoHeader, body: GroupConfigBody) -> CreateGroup:
     """Translate a group configuration. As in upstream, the group name is not validated here."""
     return CreateGroup(group.config(body))
 
 
-@TABLE.processor(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, header=NoHeader, body=GroupListBody)
+@TABLE.processor(
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, header=NoHeader, rights=no_rights, body=GroupListBody
+)
 def create_groups(call: RemotingCall, header: NoHeader, body: GroupListBody) -> CreateGroups:
     """Translate the configurations of several groups."""
     return CreateGroups([CreateGroup(each) for each in body.configs()])
 
 
-@TABLE.processor(RequestCode.DELETE_SUBSCRIPTIONGROUP, header=DeleteSubscriptionGroupRequestHeader)
+@TABLE.processor(
+    RequestCode.DELETE_SUBSCRIPTIONGROUP,
+    header=DeleteSubscriptionGroupRequestHeader,
+    rights=on_fields(Action.DELETE, fields="groupName"),
+)
 def delete_group(call: RemotingCall, header: DeleteSubscriptionGroupRequestHeader, body: bytes) -> DeleteGroup:
     """Translate a request to delete a group. Other requests delete its retry topic and its dead letter queue."""
     return DeleteGroup(header.group_name, header.clean_offset)
 
 
 def _group(call: RemotingCall, result: GroupResult) -> bytes:
-    return call.answer(None, None, dumps(group.config_members(result.config)))
+    return call.response(None, None, dumps(group.config_members(result.config)))
 
 
 @TABLE.processor(
-    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, header=GetSubscriptionGroupConfigRequestHeader, answer=_group
+    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG,
+    header=GetSubscriptionGroupConfigRequestHeader,
+    rights=on_fields(Action.GET, fields="group"),
+    response=_group,
 )
 def get_group(call: RemotingCall, header: GetSubscriptionGroupConfigRequestHeader, body: bytes) -> GetGroup:
     """Translate a request for a group's configuration. The proxy sends this request."""
@@ -142,20 +155,25 @@ def get_group(call: RemotingCall, header: GetSubscriptionGroupConfigRequestHeade
 
 
 def _groups(call: RemotingCall, result: GroupsResult) -> bytes:
-    return call.answer(None, None, group.all_groups(result))
+    return call.response(None, None, group.all_groups(result))
 
 
-@TABLE.processor(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, header=NoHeader, answer=_groups)
+@TABLE.processor(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, header=NoHeader, rights=no_rights, response=_groups)
 def get_all_groups(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllGroups:
     """Translate a request for all groups. The paging fields are ignored, as in 5.3.3."""
     return GetAllGroups()
 
 
 def _progress(call: RemotingCall, result: ConsumeStatsResult) -> bytes:
-    return call.answer(None, None, group.consume_stats(result))
+    return call.response(None, None, group.consume_stats(result))
 
 
-@TABLE.processor(RequestCode.GET_CONSUME_STATS, header=GetConsumeStatsRequestHeader, answer=_progress)
+@TABLE.processor(
+    RequestCode.GET_CONSUME_STATS,
+    header=GetConsumeStatsRequestHeader,
+    rights=on_fields(Action.GET, fields=f"{CONSUMER_GROUP_AND_TOPIC} topicList"),
+    response=_progress,
+)
 def get_consume_stats(call: RemotingCall, header: GetConsumeStatsRequestHeader, body: bytes) -> GetConsumeStats:
     """Translate a request for a group's progress. A blank topic means all topics."""
     listed, topic = header.topic_list or "", header.topic or ""
@@ -164,10 +182,15 @@ def get_consume_stats(call: RemotingCall, header: GetConsumeStatsRequestHeader, 
 
 
 def _group_list(call: RemotingCall, result: GroupListResult) -> bytes:
-    return call.answer(None, None, dumps({"groupList": result.groups}))
+    return call.response(None, None, dumps({"groupList": result.groups}))
 
 
-@TABLE.processor(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header=QueryTopicConsumeByWhoRequestHeader, answer=_group_list)
+@TABLE.processor(
+    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO,
+    header=QueryTopicConsumeByWhoRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    response=_group_list,
+)
 def query_groups_of_topic(
     call: RemotingCall, header: QueryTopicConsumeByWhoRequestHeader, body: bytes
 ) -> QueryGroupsOfTopic:
@@ -177,13 +200,18 @@ def query_groups_of_topic(
 
 def _topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
     if result.broker is None:
-        config = call.service.broker_config
+        config = call.dispatcher.broker_config
         broker = BrokerMember(config.broker_cluster_name, config.broker_name, [config.broker_id])
         result = TopicListResult(result.topics, broker)
-    return call.answer(None, None, route.topic_list(call, result))
+    return call.response(None, None, route.topic_list(call.broker_address, result))
 
 
-@TABLE.processor(RequestCode.QUERY_TOPICS_BY_CONSUMER, header=QueryTopicsByConsumerRequestHeader, answer=_topic_list)
+@TABLE.processor(
+    RequestCode.QUERY_TOPICS_BY_CONSUMER,
+    header=QueryTopicsByConsumerRequestHeader,
+    rights=on_fields(Action.GET, fields="group"),
+    response=_topic_list,
+)
 def query_topics_of_group(
     call: RemotingCall, header: QueryTopicsByConsumerRequestHeader, body: bytes
 ) -> QueryTopicsOfGroup:
@@ -192,11 +220,14 @@ def query_topics_of_group(
 
 
 def _subscription(call: RemotingCall, result: SubscriptionResult) -> bytes:
-    return call.answer(None, None, group.subscription(result))
+    return call.response(None, None, group.subscription(result))
 
 
 @TABLE.processor(
-    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, header=QuerySubscriptionByConsumerRequestHeader, answer=_subscription
+    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER,
+    header=QuerySubscriptionByConsumerRequestHeader,
+    rights=on_fields(Action.GET, fields="group topic"),
+    response=_subscription,
 )
 def query_subscription(
     call: RemotingCall, header: QuerySubscriptionByConsumerRequestHeader, body: bytes
@@ -206,20 +237,32 @@ def query_subscription(
 
 
 def _time_span(call: RemotingCall, result: ConsumeTimeSpanResult) -> bytes:
-    return call.answer(None, None, group.consume_time_span(result))
+    return call.response(None, None, group.consume_time_span(result))
 
 
-@TABLE.processor(RequestCode.QUERY_CONSUME_TIME_SPAN, header=QueryConsumeTimeSpanRequestHeader, answer=_time_span)
+@TABLE.processor(
+    RequestCode.QUERY_CONSUME_TIME_SPAN,
+    header=QueryConsumeTimeSpanRequestHeader,
+    rights=on_fields(Action.GET, fields=TOPIC_AND_GROUP),
+    response=_time_span,
+)
 def query_time_span(call: RemotingCall, header: QueryConsumeTimeSpanRequestHeader, body: bytes) -> QueryConsumeTimeSpan:
     """Translate a request for a group's consume time spans by queue."""
     return QueryConsumeTimeSpan(header.topic, header.group)
 
 
 def _assignment(call: RemotingCall, result: AssignmentResult) -> bytes:
-    return call.answer(None, None, group.assignments(result))
+    return call.response(None, None, group.assignments(result))
 
 
-@TABLE.processor(RequestCode.QUERY_ASSIGNMENT, header=NoHeader, body=AssignmentBody, answer=_assignment)
+@TABLE.processor(
+    RequestCode.QUERY_ASSIGNMENT,
+    header=NoHeader,
+    rights=no_rights,
+    pool=BrokerPool.BALANCE,
+    body=AssignmentBody,
+    response=_assignment,
+)
 def query_assignment(call: RemotingCall, header: NoHeader, body: AssignmentBody) -> QueryAssignment:
     """Translate a request to assign the queues of one topic to one client (server-side rebalance)."""
     return QueryAssignment(
@@ -231,7 +274,13 @@ def query_assignment(call: RemotingCall, header: NoHeader, body: AssignmentBody)
     )
 
 
-@TABLE.processor(RequestCode.SET_MESSAGE_REQUEST_MODE, header=NoHeader, body=RequestModeBody)
+@TABLE.processor(
+    RequestCode.SET_MESSAGE_REQUEST_MODE,
+    header=NoHeader,
+    rights=no_rights,
+    pool=BrokerPool.BALANCE,
+    body=RequestModeBody,
+)
 def set_message_request_mode(call: RemotingCall, header: NoHeader, body: RequestModeBody) -> SetMessageRequestMode:
     """Translate the message request mode of a group on a topic. Errors: NO_PERMISSION (retry topic)."""
     return SetMessageRequestMode(
@@ -244,11 +293,14 @@ def set_message_request_mode(call: RemotingCall, header: NoHeader, body: Request
 
 def _forbidden(call: RemotingCall, result: GroupForbiddenResult) -> bytes:
     found = {"group": result.group, "readable": result.readable, "topic": result.topic}
-    return call.answer("", None, dumps(found))
+    return call.response("", None, dumps(found))
 
 
 @TABLE.processor(
-    RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, header=UpdateGroupForbiddenRequestHeader, answer=_forbidden
+    RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN,
+    header=UpdateGroupForbiddenRequestHeader,
+    rights=on_fields(Action.UPDATE, fields="group topic"),
+    response=_forbidden,
 )
 def update_group_forbidden(
     call: RemotingCall, header: UpdateGroupForbiddenRequestHeader, body: bytes

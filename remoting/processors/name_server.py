@@ -2,9 +2,10 @@
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.auth.policies import Action
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.cluster import (
     ClusterInfoResult,
     DeleteKvConfig,
     DeleteTopicInNamesrv,
@@ -25,16 +26,17 @@ from rocketmq_testkit.emulator.operations import (
     TopicListResult,
     UpdateNamesrvConfig,
 )
-from rocketmq_testkit.emulator.topics import HAS_UNIT_SUBSCRIBERS, UNIT
+from rocketmq_testkit.emulator.topic.topic_table import HAS_UNIT_SUBSCRIBERS, UNIT
 
 from ..bodies import route
 from ..bodies.properties_text import read_properties
 from ..bodies.writing import dumps
-from ..call import RemotingCall
-from ..command import VERSION_STRICT_ROUTE_JSON
-from ..header import Header, header
-from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import NoHeader, RequestTable, Role
+from ..request.required_rights import no_rights, on_cluster, on_fields, to_find_route
+from ..wire.command import VERSION_STRICT_ROUTE_JSON
+from ..wire.ext_fields import Header, header
 
 TABLE = RequestTable(Role.NAME_SERVER)
 
@@ -97,36 +99,42 @@ def _route(call: RemotingCall, result: RouteResult) -> bytes:
     header = call.header
     assert isinstance(header, GetRouteInfoRequestHeader)
     strict = header.accept_standard_json_only or call.version >= VERSION_STRICT_ROUTE_JSON
-    return call.answer(None, None, route.route(call, result, strict=strict))
+    return call.response(None, None, route.route(call.broker_address, result, strict=strict))
 
 
-@TABLE.processor(RequestCode.GET_ROUTEINFO_BY_TOPIC, header=GetRouteInfoRequestHeader, answer=_route)
+@TABLE.processor(
+    RequestCode.GET_ROUTEINFO_BY_TOPIC, header=GetRouteInfoRequestHeader, rights=to_find_route, response=_route
+)
 def get_route_info(call: RemotingCall, header: GetRouteInfoRequestHeader, body: bytes) -> GetRouteInfo:
     """Translate a request for a route. Clients older than 4.9.4 get broker ids as unquoted numbers."""
     return GetRouteInfo(header.topic)
 
 
 def _cluster_info(call: RemotingCall, result: ClusterInfoResult) -> bytes:
-    return call.answer(None, None, route.cluster_info(call, result))
+    return call.response(None, None, route.cluster_info(call.broker_address, result))
 
 
-@TABLE.processor(RequestCode.GET_BROKER_CLUSTER_INFO, header=NoHeader, answer=_cluster_info)
+@TABLE.processor(RequestCode.GET_BROKER_CLUSTER_INFO, header=NoHeader, rights=no_rights, response=_cluster_info)
 def get_cluster_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerClusterInfo:
     """Translate a request for all brokers of all clusters."""
     return GetBrokerClusterInfo()
 
 
 def _topic_list(call: RemotingCall, result: TopicListResult) -> bytes:
-    return call.answer(None, None, route.topic_list(call, result))
+    return call.response(None, None, route.topic_list(call.broker_address, result))
 
 
-@TABLE.processor(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, header=NoHeader, answer=_topic_list)
+@TABLE.processor(
+    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, header=NoHeader, rights=no_rights, response=_topic_list
+)
 def get_all_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvTopicList:
     """Translate a request for all topics. Errors: SYSTEM_ERROR (disabled by configuration)."""
     return GetNamesrvTopicList()
 
 
-@TABLE.processor(RequestCode.GET_TOPICS_BY_CLUSTER, header=GetTopicsByClusterRequestHeader, answer=_topic_list)
+@TABLE.processor(
+    RequestCode.GET_TOPICS_BY_CLUSTER, header=GetTopicsByClusterRequestHeader, rights=no_rights, response=_topic_list
+)
 def get_topics_by_cluster(
     call: RemotingCall, header: GetTopicsByClusterRequestHeader, body: bytes
 ) -> GetNamesrvTopicList:
@@ -134,7 +142,7 @@ def get_topics_by_cluster(
     return GetNamesrvTopicList(cluster=header.cluster)
 
 
-@TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, header=NoHeader, answer=_topic_list)
+@TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, header=NoHeader, rights=no_rights, response=_topic_list)
 def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvTopicList:
     """Translate a request for system topics: names of clusters and brokers.
 
@@ -143,19 +151,21 @@ def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetN
     return GetNamesrvTopicList(system=True)
 
 
-@TABLE.processor(RequestCode.GET_UNIT_TOPIC_LIST, header=NoHeader, answer=_topic_list)
+@TABLE.processor(RequestCode.GET_UNIT_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list)
 def get_unit_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
     """Translate a request for the topics of a unit. Errors: SYSTEM_ERROR (disabled by configuration)."""
     return GetUnitTopicList(UNIT)
 
 
-@TABLE.processor(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, header=NoHeader, answer=_topic_list)
+@TABLE.processor(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list)
 def get_unit_subscribed_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
     """Translate a request for topics to which units subscribe. Errors: SYSTEM_ERROR (disabled by configuration)."""
     return GetUnitTopicList(HAS_UNIT_SUBSCRIBERS)
 
 
-@TABLE.processor(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, header=NoHeader, answer=_topic_list)
+@TABLE.processor(
+    RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list
+)
 def get_unit_subscribed_plain_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
     """Translate a request for topics outside units to which units subscribe.
 
@@ -164,13 +174,17 @@ def get_unit_subscribed_plain_topics(call: RemotingCall, header: NoHeader, body:
     return GetUnitTopicList(HAS_UNIT_SUBSCRIBERS, UNIT)
 
 
-@TABLE.processor(RequestCode.DELETE_TOPIC_IN_NAMESRV, header=DeleteTopicFromNamesrvRequestHeader)
+@TABLE.processor(
+    RequestCode.DELETE_TOPIC_IN_NAMESRV,
+    header=DeleteTopicFromNamesrvRequestHeader,
+    rights=on_fields(Action.UPDATE, fields="clusterName", or_cluster=True),
+)
 def delete_topic(call: RemotingCall, header: DeleteTopicFromNamesrvRequestHeader, body: bytes) -> DeleteTopicInNamesrv:
     """Translate a request to delete a topic from routes. Another request deletes it on brokers."""
     return DeleteTopicInNamesrv(header.topic, header.cluster_name)
 
 
-@TABLE.processor(RequestCode.PUT_KV_CONFIG, header=PutKVConfigRequestHeader)
+@TABLE.processor(RequestCode.PUT_KV_CONFIG, header=PutKVConfigRequestHeader, rights=on_cluster(Action.UPDATE))
 def put_kv_config(call: RemotingCall, header: PutKVConfigRequestHeader, body: bytes) -> PutKvConfig:
     """Translate a request to store a value. A missing value is stored as null."""
     if header.namespace is None or header.key is None:
@@ -179,66 +193,87 @@ def put_kv_config(call: RemotingCall, header: PutKVConfigRequestHeader, body: by
 
 
 def _value(call: RemotingCall, result: KvResult) -> bytes:
-    return call.answer(None, {"value": result.value})
+    return call.response(None, {"value": result.value})
 
 
 def _no_value(call: RemotingCall, error: EngineError) -> bytes:
-    return call.answer(error.remark, {}, code=error.code)
+    return call.response(error.remark, {}, code=error.code)
 
 
-@TABLE.processor(RequestCode.GET_KV_CONFIG, header=KvConfigRequestHeader, answer=_value, refuse=_no_value)
+@TABLE.processor(
+    RequestCode.GET_KV_CONFIG,
+    header=KvConfigRequestHeader,
+    rights=on_cluster(Action.GET),
+    response=_value,
+    error=_no_value,
+)
 def get_kv_config(call: RemotingCall, header: KvConfigRequestHeader, body: bytes) -> GetKvConfig:
     """Translate a request for a value. A missing name is looked up, and shown in the remark, as "null"."""
     return GetKvConfig(_null(header.namespace), _null(header.key))
 
 
-@TABLE.processor(RequestCode.DELETE_KV_CONFIG, header=KvConfigRequestHeader)
+@TABLE.processor(RequestCode.DELETE_KV_CONFIG, header=KvConfigRequestHeader, rights=on_cluster(Action.UPDATE))
 def delete_kv_config(call: RemotingCall, header: KvConfigRequestHeader, body: bytes) -> DeleteKvConfig:
     """Translate a request to delete a value. Deleting an unknown value is a no-op."""
     return DeleteKvConfig(_null(header.namespace), _null(header.key))
 
 
 def _values(call: RemotingCall, result: KvListResult) -> bytes:
-    return call.answer(None, None, dumps({"table": result.table}))
+    return call.response(None, None, dumps({"table": result.table}))
 
 
-@TABLE.processor(RequestCode.GET_KVLIST_BY_NAMESPACE, header=GetKVListByNamespaceRequestHeader, answer=_values)
+@TABLE.processor(
+    RequestCode.GET_KVLIST_BY_NAMESPACE,
+    header=GetKVListByNamespaceRequestHeader,
+    rights=on_cluster(Action.GET),
+    response=_values,
+)
 def get_kv_list(call: RemotingCall, header: GetKVListByNamespaceRequestHeader, body: bytes) -> GetKvListByNamespace:
     """Translate a request for all values of a namespace. Brokers get the order configuration with this request."""
     return GetKvListByNamespace(_null(header.namespace))
 
 
 def _wiped(call: RemotingCall, result: PermOfBrokerResult) -> bytes:
-    return call.answer(None, {"wipeTopicCount": str(result.topic_count)})
+    return call.response(None, {"wipeTopicCount": str(result.topic_count)})
 
 
-@TABLE.processor(RequestCode.WIPE_WRITE_PERM_OF_BROKER, header=BrokerNameRequestHeader, answer=_wiped)
+@TABLE.processor(
+    RequestCode.WIPE_WRITE_PERM_OF_BROKER,
+    header=BrokerNameRequestHeader,
+    rights=on_cluster(Action.UPDATE),
+    response=_wiped,
+)
 def wipe_write_perm(call: RemotingCall, header: BrokerNameRequestHeader, body: bytes) -> SetPermOfBroker:
     """Translate a request to remove a broker's write permission. Producers notice it when they next fetch the route."""
     return SetPermOfBroker(header.broker_name, add=False)
 
 
 def _added(call: RemotingCall, result: PermOfBrokerResult) -> bytes:
-    return call.answer(None, {"addTopicCount": str(result.topic_count)})
+    return call.response(None, {"addTopicCount": str(result.topic_count)})
 
 
-@TABLE.processor(RequestCode.ADD_WRITE_PERM_OF_BROKER, header=BrokerNameRequestHeader, answer=_added)
+@TABLE.processor(
+    RequestCode.ADD_WRITE_PERM_OF_BROKER,
+    header=BrokerNameRequestHeader,
+    rights=on_cluster(Action.UPDATE),
+    response=_added,
+)
 def add_write_perm(call: RemotingCall, header: BrokerNameRequestHeader, body: bytes) -> SetPermOfBroker:
     """Translate a request to restore a broker's write permission."""
     return SetPermOfBroker(header.broker_name, add=True)
 
 
-@TABLE.processor(RequestCode.UPDATE_NAMESRV_CONFIG, header=NoHeader)
+@TABLE.processor(RequestCode.UPDATE_NAMESRV_CONFIG, header=NoHeader, rights=no_rights)
 def update_config(call: RemotingCall, header: NoHeader, body: bytes) -> UpdateNamesrvConfig:
     """Translate changed configuration keys of the name server."""
     return UpdateNamesrvConfig(read_properties(body))
 
 
 def _text(call: RemotingCall, result: TextResult) -> bytes:
-    return call.answer(None, None, result.text.encode())
+    return call.response(None, None, result.text.encode())
 
 
-@TABLE.processor(RequestCode.GET_NAMESRV_CONFIG, header=NoHeader, answer=_text)
+@TABLE.processor(RequestCode.GET_NAMESRV_CONFIG, header=NoHeader, rights=no_rights, response=_text)
 def get_config(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvConfig:
     """Translate a request for the configuration. The response is properties text."""
     return GetNamesrvConfig()

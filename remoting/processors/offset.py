@@ -2,17 +2,18 @@
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.auth.policies import Action
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.clients import MessageQueue
+from rocketmq_testkit.emulator.operations.groups import CloneGroupOffset
+from rocketmq_testkit.emulator.operations.offsets import (
     AllOffsetsResult,
-    CloneGroupOffset,
     CorrectionOffsetResult,
-    Done,
     GetAllConsumerOffset,
     GetEarliestStoreTime,
     GetMaxOffset,
     GetMinOffset,
-    MessageQueue,
     OffsetResult,
     QueryConsumerOffset,
     QueryCorrectionOffset,
@@ -22,13 +23,15 @@ from rocketmq_testkit.emulator.operations import (
     TimestampResult,
     UpdateConsumerOffset,
 )
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
-from ..answer import NOT_SET
 from ..bodies.writing import dumps, number_map, queue_map
-from ..call import RemotingCall
-from ..header import Header, Int, Long, header
-from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import NoHeader, RequestTable, Role
+from ..request.required_rights import no_rights, on_fields, to_consume
+from ..wire.ext_fields import Header, Int, Long, header
+from ..wire.response_frame import NOT_SET
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -128,27 +131,32 @@ class QueryCorrectionOffsetHeader(Header):
 
 
 def _offset(call: RemotingCall, result: OffsetResult) -> bytes:
-    return call.answer(result.remark, {"offset": str(result.offset)})
+    return call.response(result.remark, {"offset": str(result.offset)})
 
 
 def _min_offset(call: RemotingCall, result: OffsetResult) -> bytes:
-    return call.answer(result.remark or "", {"offset": str(result.offset)})
+    return call.response(result.remark or "", {"offset": str(result.offset)})
 
 
 def _timestamp(call: RemotingCall, result: TimestampResult) -> bytes:
-    return call.answer(None, {"timestamp": str(result.timestamp)})
+    return call.response(None, {"timestamp": str(result.timestamp)})
 
 
 def _without_fields(call: RemotingCall, result: Done) -> bytes:
-    return call.answer(result.remark, {})
+    return call.response(result.remark, {})
 
 
-def _refusal(call: RemotingCall, error: EngineError) -> bytes:
-    return call.answer(error.remark, {}, code=error.code)
+def _error(call: RemotingCall, error: EngineError) -> bytes:
+    return call.response(error.remark, {}, code=error.code)
 
 
 @TABLE.processor(
-    RequestCode.QUERY_CONSUMER_OFFSET, header=QueryConsumerOffsetRequestHeader, answer=_offset, refuse=_refusal
+    RequestCode.QUERY_CONSUMER_OFFSET,
+    header=QueryConsumerOffsetRequestHeader,
+    rights=to_consume(Action.SUB, Action.GET),
+    pool=BrokerPool.CONSUMER,
+    response=_offset,
+    error=_error,
 )
 def query_consumer_offset(
     call: RemotingCall, header: QueryConsumerOffsetRequestHeader, body: bytes
@@ -160,8 +168,10 @@ def query_consumer_offset(
 @TABLE.processor(
     RequestCode.UPDATE_CONSUMER_OFFSET,
     header=UpdateConsumerOffsetRequestHeader,
-    answer=_without_fields,
-    refuse=_refusal,
+    rights=to_consume(Action.SUB, Action.UPDATE),
+    pool=BrokerPool.CONSUMER,
+    response=_without_fields,
+    error=_error,
 )
 def update_consumer_offset(
     call: RemotingCall, header: UpdateConsumerOffsetRequestHeader, body: bytes
@@ -171,7 +181,11 @@ def update_consumer_offset(
 
 
 @TABLE.processor(
-    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header=SearchOffsetRequestHeader, answer=_offset, refuse=_refusal
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
+    header=SearchOffsetRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    response=_offset,
+    error=_error,
 )
 def search_offset(call: RemotingCall, header: SearchOffsetRequestHeader, body: bytes) -> SearchOffset:
     """Translate a search by store timestamp. The boundary type is case-insensitive."""
@@ -179,13 +193,25 @@ def search_offset(call: RemotingCall, header: SearchOffsetRequestHeader, body: b
     return SearchOffset(header.topic, header.queue_id, header.timestamp, upper)
 
 
-@TABLE.processor(RequestCode.GET_MAX_OFFSET, header=GetMaxOffsetRequestHeader, answer=_offset, refuse=_refusal)
+@TABLE.processor(
+    RequestCode.GET_MAX_OFFSET,
+    header=GetMaxOffsetRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    response=_offset,
+    error=_error,
+)
 def get_max_offset(call: RemotingCall, header: GetMaxOffsetRequestHeader, body: bytes) -> GetMaxOffset:
     """Translate a request for the maximum offset, which is the exclusive end of the queue."""
     return GetMaxOffset(header.topic, header.queue_id)
 
 
-@TABLE.processor(RequestCode.GET_MIN_OFFSET, header=GetMinOffsetRequestHeader, answer=_min_offset, refuse=_refusal)
+@TABLE.processor(
+    RequestCode.GET_MIN_OFFSET,
+    header=GetMinOffsetRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    response=_min_offset,
+    error=_error,
+)
 def get_min_offset(call: RemotingCall, header: GetMinOffsetRequestHeader, body: bytes) -> GetMinOffset:
     """Translate a request for the minimum offset. As in upstream, its response has an empty remark."""
     return GetMinOffset(header.topic, header.queue_id)
@@ -194,8 +220,9 @@ def get_min_offset(call: RemotingCall, header: GetMinOffsetRequestHeader, body: 
 @TABLE.processor(
     RequestCode.GET_EARLIEST_MSG_STORETIME,
     header=GetEarliestMsgStoretimeRequestHeader,
-    answer=_timestamp,
-    refuse=_refusal,
+    rights=on_fields(Action.GET, fields="topic"),
+    response=_timestamp,
+    error=_error,
 )
 def get_earliest_store_time(
     call: RemotingCall, header: GetEarliestMsgStoretimeRequestHeader, body: bytes
@@ -209,11 +236,16 @@ def _reset(call: RemotingCall, result: ResetOffsetResult) -> bytes:
         (MessageQueue(result.topic, result.broker_name, queue_id), offset)
         for queue_id, offset in result.offsets.items()
     )
-    kept_here = call.service.broker_config.use_server_side_reset_offset
-    return call.answer(None if kept_here else NOT_SET, None, dumps({"offsetTable": queue_map(items)}))
+    server_side_reset = call.dispatcher.broker_config.use_server_side_reset_offset
+    return call.response(None if server_side_reset else NOT_SET, None, dumps({"offsetTable": queue_map(items)}))
 
 
-@TABLE.processor(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header=ResetOffsetRequestHeader, answer=_reset)
+@TABLE.processor(
+    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
+    header=ResetOffsetRequestHeader,
+    rights=on_fields(Action.UPDATE, fields="group topic"),
+    response=_reset,
+)
 def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: bytes) -> ResetOffset:
     """Translate an offset reset. The next pull of each queue gets the new offset.
 
@@ -232,7 +264,11 @@ def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: byt
     )
 
 
-@TABLE.processor(RequestCode.CLONE_GROUP_OFFSET, header=CloneGroupOffsetRequestHeader)
+@TABLE.processor(
+    RequestCode.CLONE_GROUP_OFFSET,
+    header=CloneGroupOffsetRequestHeader,
+    rights=on_fields(Action.UPDATE, fields="destGroup topic"),
+)
 def clone_group_offset(call: RemotingCall, header: CloneGroupOffsetRequestHeader, body: bytes) -> CloneGroupOffset:
     """Translate a request to copy offsets.
 
@@ -246,20 +282,25 @@ def _all_offsets(call: RemotingCall, result: AllOffsetsResult) -> bytes:
     members: dict[str, object] = {"offsetTable": table}
     if result.light is not None:
         members["lmqOffsetTable"] = {f"{topic}@{group}": offset for (group, topic), offset in result.light.items()}
-    return call.answer(None, None, dumps(members))
+    return call.response(None, None, dumps(members))
 
 
-@TABLE.processor(RequestCode.GET_ALL_CONSUMER_OFFSET, header=NoHeader, answer=_all_offsets)
+@TABLE.processor(RequestCode.GET_ALL_CONSUMER_OFFSET, header=NoHeader, rights=no_rights, response=_all_offsets)
 def get_all_consumer_offset(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllConsumerOffset:
     """Translate a slave's request for all consumer offsets."""
     return GetAllConsumerOffset()
 
 
 def _correction(call: RemotingCall, result: CorrectionOffsetResult) -> bytes:
-    return call.answer(None, None, dumps({"correctionOffsets": number_map(result.offsets)}))
+    return call.response(None, None, dumps({"correctionOffsets": number_map(result.offsets)}))
 
 
-@TABLE.processor(RequestCode.QUERY_CORRECTION_OFFSET, header=QueryCorrectionOffsetHeader, answer=_correction)
+@TABLE.processor(
+    RequestCode.QUERY_CORRECTION_OFFSET,
+    header=QueryCorrectionOffsetHeader,
+    rights=on_fields(Action.GET, fields="filterGroups compareGroup topic"),
+    response=_correction,
+)
 def query_correction_offset(
     call: RemotingCall, header: QueryCorrectionOffsetHeader, body: bytes
 ) -> QueryCorrectionOffset:

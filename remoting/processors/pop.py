@@ -6,14 +6,15 @@ PeekMessageProcessor, PollingInfoProcessor (5.3.3). Absent numbers count as 0 wh
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.auth.policies import Action
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.consume import (
     AckMessage,
     BatchAckMessage,
     ChangeInvisibleResult,
     ChangeInvisibleTime,
-    Done,
     Notification,
     NotificationResult,
     PeekMessage,
@@ -23,13 +24,15 @@ from rocketmq_testkit.emulator.operations import (
     PopResult,
     RollBackPops,
 )
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
-from ..answer import NOT_SET, found_answer
 from ..bodies.pop import BatchAckBody
-from ..call import RemotingCall
-from ..header import Header, Int, Long, header
-from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import NoHeader, RequestTable, Role
+from ..request.required_rights import CONSUMER_GROUP_AND_TOPIC, no_rights, on_fields
+from ..wire.ext_fields import Header, Int, Long, header
+from ..wire.response_frame import NOT_SET, encode_found_response
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -39,7 +42,7 @@ NO_EXTRA_INFO = (
 )
 _NO_POP = {"invisibleTime": "0", "restNum": "0", "popTime": "0", "reviveQid": "0"}
 _NO_CHANGE = {"invisibleTime": "0", "popTime": "0", "reviveQid": "0"}
-_NO_NOTICE = {"hasMsg": "false", "pollingFull": "false"}
+_NO_NOTIFICATION = {"hasMsg": "false", "pollingFull": "false"}
 
 
 @header
@@ -125,7 +128,7 @@ class PollingInfoRequestHeader(Header):
     queue_id: Int = 0
 
 
-def _pop_answer(call: RemotingCall, result: PopResult) -> bytes:
+def _pop_response(call: RemotingCall, result: PopResult) -> bytes:
     order = "" if result.order_count_info is None else f'"orderCountInfo":"{result.order_count_info}",'
     fields = (
         f'"invisibleTime":"{result.invisible_ms}","startOffsetInfo":"{result.start_offset_info}",'
@@ -133,21 +136,32 @@ def _pop_answer(call: RemotingCall, result: PopResult) -> bytes:
         f'"reviveQid":"{result.revive_qid}","msgOffsetInfo":"{result.msg_offset_info}"'
     )
     remark = result.remark or ("FOUND" if result.messages else "NO_MESSAGE_IN_QUEUE")
-    return found_answer(call.opaque, result.code, remark, fields, b"".join([each.record for each in result.messages]))
+    return encode_found_response(
+        call.opaque, result.code, remark, fields, b"".join([each.record for each in result.messages])
+    )
 
 
-def _peek_answer(call: RemotingCall, result: PopResult) -> bytes:
+def _peek_response(call: RemotingCall, result: PopResult) -> bytes:
     fields = f'"invisibleTime":"0","restNum":"{result.rest_num}","popTime":"0","reviveQid":"0"'
     remark = result.remark or ("FOUND" if result.messages else "NO_MESSAGE_IN_QUEUE")
-    return found_answer(call.opaque, result.code, remark, fields, b"".join([each.record for each in result.messages]))
+    return encode_found_response(
+        call.opaque, result.code, remark, fields, b"".join([each.record for each in result.messages])
+    )
 
 
-def _pop_refusal(call: RemotingCall, error: EngineError) -> bytes:
+def _pop_error(call: RemotingCall, error: EngineError) -> bytes:
     thrown = error.code == ResponseCode.SYSTEM_ERROR and not error.details.get("answered")
-    return call.answer(error.remark, None if thrown else _NO_POP, code=error.code)
+    return call.response(error.remark, None if thrown else _NO_POP, code=error.code)
 
 
-@TABLE.processor(RequestCode.POP_MESSAGE, header=PopMessageRequestHeader, answer=_pop_answer, refuse=_pop_refusal)
+@TABLE.processor(
+    RequestCode.POP_MESSAGE,
+    header=PopMessageRequestHeader,
+    rights=on_fields(Action.SUB, fields=CONSUMER_GROUP_AND_TOPIC),
+    pool=BrokerPool.PULL,
+    response=_pop_response,
+    error=_pop_error,
+)
 def pop_message(call: RemotingCall, header: PopMessageRequestHeader, body: bytes) -> PopMessage:
     """Translate a pop. Messages in the response body and their offsets have the same order."""
     return PopMessage(
@@ -157,7 +171,7 @@ def pop_message(call: RemotingCall, header: PopMessageRequestHeader, body: bytes
         header.max_msg_nums,
         header.invisible_time,
         header.poll_time,
-        call.service.engine_time_ms(header.born_time),
+        call.dispatcher.engine_time_ms(header.born_time),
         header.init_mode,
         header.exp_type,
         header.exp,
@@ -166,13 +180,25 @@ def pop_message(call: RemotingCall, header: PopMessageRequestHeader, body: bytes
     )
 
 
-@TABLE.processor(RequestCode.PEEK_MESSAGE, header=PeekMessageRequestHeader, answer=_peek_answer, refuse=_pop_refusal)
+@TABLE.processor(
+    RequestCode.PEEK_MESSAGE,
+    header=PeekMessageRequestHeader,
+    rights=on_fields(Action.SUB, fields="topic consumerGroup"),
+    pool=BrokerPool.PULL,
+    response=_peek_response,
+    error=_pop_error,
+)
 def peek_message(call: RemotingCall, header: PeekMessageRequestHeader, body: bytes) -> PeekMessage:
     """Translate a peek. Messages stay visible, so the response has no pop time and no receipt handle."""
     return PeekMessage(header.consumer_group, header.topic, header.queue_id, header.max_msg_nums)
 
 
-@TABLE.processor(RequestCode.ACK_MESSAGE, header=AckMessageRequestHeader)
+@TABLE.processor(
+    RequestCode.ACK_MESSAGE,
+    header=AckMessageRequestHeader,
+    rights=on_fields(Action.SUB, fields=CONSUMER_GROUP_AND_TOPIC),
+    pool=BrokerPool.ACK,
+)
 def ack_message(call: RemotingCall, header: AckMessageRequestHeader, body: bytes) -> AckMessage:
     """Translate an acknowledgement. The engine validates the receipt handle."""
     if header.extra_info is None:
@@ -180,26 +206,28 @@ def ack_message(call: RemotingCall, header: AckMessageRequestHeader, body: bytes
     return AckMessage(header.consumer_group, header.topic, header.queue_id, header.extra_info, header.offset)
 
 
-def _change_answer(call: RemotingCall, result: ChangeInvisibleResult) -> bytes:
+def _change_response(call: RemotingCall, result: ChangeInvisibleResult) -> bytes:
     ext = {
         "invisibleTime": str(result.invisible_ms),
         "popTime": str(result.pop_time),
         "reviveQid": str(result.revive_qid),
     }
-    return call.answer(NOT_SET, ext)
+    return call.response(NOT_SET, ext)
 
 
-def _change_refusal(call: RemotingCall, error: EngineError) -> bytes:
+def _change_error(call: RemotingCall, error: EngineError) -> bytes:
     if error.code == ResponseCode.SYSTEM_ERROR and error.remark is not None:  # upstream's handler threw
-        return call.answer(error.remark, code=error.code)
-    return call.answer(NOT_SET if error.remark is None else error.remark, _NO_CHANGE, code=error.code)
+        return call.response(error.remark, code=error.code)
+    return call.response(NOT_SET if error.remark is None else error.remark, _NO_CHANGE, code=error.code)
 
 
 @TABLE.processor(
     RequestCode.CHANGE_MESSAGE_INVISIBLETIME,
     header=ChangeInvisibleTimeRequestHeader,
-    answer=_change_answer,
-    refuse=_change_refusal,
+    rights=on_fields(Action.SUB, fields=CONSUMER_GROUP_AND_TOPIC),
+    pool=BrokerPool.ACK,
+    response=_change_response,
+    error=_change_error,
 )
 def change_invisible_time(
     call: RemotingCall, header: ChangeInvisibleTimeRequestHeader, body: bytes
@@ -212,29 +240,33 @@ def change_invisible_time(
     )
 
 
-@TABLE.processor(RequestCode.BATCH_ACK_MESSAGE, header=NoHeader, body=BatchAckBody)
+@TABLE.processor(
+    RequestCode.BATCH_ACK_MESSAGE, header=NoHeader, rights=no_rights, pool=BrokerPool.ACK, body=BatchAckBody
+)
 def batch_ack_message(call: RemotingCall, header: NoHeader, body: BatchAckBody) -> BatchAckMessage:
     """Translate acknowledgements of several check points."""
     return BatchAckMessage(None if body.acks is None else [each.ack() for each in body.acks], body.broker_name)
 
 
-def _notification_answer(call: RemotingCall, result: NotificationResult) -> bytes:
+def _notification_response(call: RemotingCall, result: NotificationResult) -> bytes:
     ext = {
         "hasMsg": "true" if result.has_msg else "false",
         "pollingFull": "true" if result.polling_full else "false",
     }
-    return call.answer(NOT_SET, ext)
+    return call.response(NOT_SET, ext)
 
 
-def _notification_refusal(call: RemotingCall, error: EngineError) -> bytes:
-    return call.answer(error.remark, _NO_NOTICE, code=error.code)
+def _notification_error(call: RemotingCall, error: EngineError) -> bytes:
+    return call.response(error.remark, _NO_NOTIFICATION, code=error.code)
 
 
 @TABLE.processor(
     RequestCode.NOTIFICATION,
     header=NotificationRequestHeader,
-    answer=_notification_answer,
-    refuse=_notification_refusal,
+    rights=on_fields(Action.SUB, fields=CONSUMER_GROUP_AND_TOPIC),
+    pool=BrokerPool.PULL,
+    response=_notification_response,
+    error=_notification_error,
 )
 def notification(call: RemotingCall, header: NotificationRequestHeader, body: bytes) -> Notification:
     """Translate a notification request. The proxy sends it before it pops."""
@@ -243,25 +275,27 @@ def notification(call: RemotingCall, header: NotificationRequestHeader, body: by
         header.topic,
         header.queue_id,
         header.poll_time,
-        call.service.engine_time_ms(header.born_time),
+        call.dispatcher.engine_time_ms(header.born_time),
         header.order,
         header.attempt_id,
     )
 
 
-def _polling_info_answer(call: RemotingCall, result: PollingInfoResult) -> bytes:
-    return call.answer(NOT_SET, {"pollingNum": str(result.polling_num)})
+def _polling_info_response(call: RemotingCall, result: PollingInfoResult) -> bytes:
+    return call.response(NOT_SET, {"pollingNum": str(result.polling_num)})
 
 
-def _polling_info_refusal(call: RemotingCall, error: EngineError) -> bytes:
-    return call.answer(error.remark, {"pollingNum": "0"}, code=error.code)
+def _polling_info_error(call: RemotingCall, error: EngineError) -> bytes:
+    return call.response(error.remark, {"pollingNum": "0"}, code=error.code)
 
 
 @TABLE.processor(
     RequestCode.POLLING_INFO,
     header=PollingInfoRequestHeader,
-    answer=_polling_info_answer,
-    refuse=_polling_info_refusal,
+    rights=on_fields(Action.GET, fields=CONSUMER_GROUP_AND_TOPIC),
+    pool=BrokerPool.PULL,
+    response=_polling_info_response,
+    error=_polling_info_error,
 )
 def polling_info(call: RemotingCall, header: PollingInfoRequestHeader, body: bytes) -> PollingInfo:
     """Translate a request for the number of waiting pops of one topic, group and queue id."""
@@ -269,10 +303,10 @@ def polling_info(call: RemotingCall, header: PollingInfoRequestHeader, body: byt
 
 
 def _rolled_back(call: RemotingCall, result: Done) -> bytes:
-    return call.answer(NOT_SET)
+    return call.response(NOT_SET)
 
 
-@TABLE.processor(RequestCode.POP_ROLLBACK, header=NoHeader, answer=_rolled_back)
+@TABLE.processor(RequestCode.POP_ROLLBACK, header=NoHeader, rights=no_rights, response=_rolled_back)
 def pop_rollback(call: RemotingCall, header: NoHeader, body: bytes) -> RollBackPops:
     """Translate a rollback of pops, which is sent before popConsumerKVServiceEnable is switched off."""
     return RollBackPops()

@@ -2,18 +2,22 @@
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.emulator.auth.policies import Action
 from rocketmq_testkit.emulator.config.keys import camel_case
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import PullMessage, PullResult, SendMessageBack
-from rocketmq_testkit.emulator.record_run import joined
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message.record_run import concatenate
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.send import SendMessageBack
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
-from ..answer import found_answer
-from ..call import RemotingCall
-from ..command import VERSION_SEND_BACK_MAX_RECONSUME
-from ..header import Header, Int, Long, header
-from ..request_code import RequestCode
-from ..table import RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import RequestTable, Role
+from ..request.required_rights import no_rights, to_consume, to_send_back
+from ..wire.command import VERSION_SEND_BACK_MAX_RECONSUME
+from ..wire.ext_fields import Header, Int, Long, header
+from ..wire.response_frame import encode_found_response
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -58,18 +62,18 @@ class ConsumerSendMsgBackRequestHeader(Header):
     max_reconsume_times: Int | None = None
 
 
-def _answer(call: RemotingCall, result: PullResult) -> bytes:
+def _pull_response(call: RemotingCall, result: PullResult) -> bytes:
     if result.offset_delta is not None:
-        return _answer_of_static_topic(call, result)
+        return _static_topic_response(call, result)
     fields = (
         f'"suggestWhichBrokerId":"{result.suggest_which_broker_id}","groupSysFlag":"{result.group_sys_flag}",'
         f'"nextBeginOffset":"{result.next_begin_offset}","maxOffset":"{result.max_offset}",'
         f'"minOffset":"{result.min_offset}","topicSysFlag":"{result.topic_sys_flag}"'
     )
-    return found_answer(call.opaque, result.code, result.status.value, fields, joined(result.records))
+    return encode_found_response(call.opaque, result.code, result.status.value, fields, concatenate(result.records))
 
 
-def _answer_of_static_topic(call: RemotingCall, result: PullResult) -> bytes:
+def _static_topic_response(call: RemotingCall, result: PullResult) -> bytes:
     """Encode the response for a static topic.
 
     Upstream loses the remark when it rewrites the response for a logical queue.
@@ -86,20 +90,29 @@ def _answer_of_static_topic(call: RemotingCall, result: PullResult) -> bytes:
     remark: str | None = None
     if result.code is ResponseCode.SUCCESS:
         remark = "" if result.forwarded else result.status.value
-    return call.answer(remark, fields, joined(result.records), code=result.code)
+    return call.response(remark, fields, concatenate(result.records), code=result.code)
 
 
-def _refusal(call: RemotingCall, error: EngineError) -> bytes:
+def _pull_error(call: RemotingCall, error: EngineError) -> bytes:
     ext = {camel_case(name): str(value) for name, value in error.details.items()}
-    return call.answer(error.remark, ext, code=error.code)
+    return call.response(error.remark, ext, code=error.code)
 
 
 @TABLE.processor(
     RequestCode.PULL_MESSAGE,
+    header=PullMessageRequestHeader,
+    rights=to_consume(Action.SUB),
+    pool=BrokerPool.PULL,
+    response=_pull_response,
+    error=_pull_error,
+)
+@TABLE.processor(
     RequestCode.LITE_PULL_MESSAGE,
     header=PullMessageRequestHeader,
-    answer=_answer,
-    refuse=_refusal,
+    rights=no_rights,
+    pool=BrokerPool.LITE_PULL,
+    response=_pull_response,
+    error=_pull_error,
 )
 def pull_message(call: RemotingCall, header: PullMessageRequestHeader, body: bytes) -> PullMessage:
     """Translate a pull or a lite pull. A lite pull differs only by a bit of its sysFlag."""
@@ -118,10 +131,15 @@ def pull_message(call: RemotingCall, header: PullMessageRequestHeader, body: byt
     )
 
 
-@TABLE.processor(RequestCode.CONSUMER_SEND_MSG_BACK, header=ConsumerSendMsgBackRequestHeader)
+@TABLE.processor(
+    RequestCode.CONSUMER_SEND_MSG_BACK,
+    header=ConsumerSendMsgBackRequestHeader,
+    rights=to_send_back,
+    pool=BrokerPool.SEND,
+)
 def send_message_back(call: RemotingCall, header: ConsumerSendMsgBackRequestHeader, body: bytes) -> SendMessageBack:
     """Translate a send-back. Versions below 121 (3.4.9) cannot set the maximum number of retries."""
-    heeded = call.version >= VERSION_SEND_BACK_MAX_RECONSUME
+    accepts_max_reconsume = call.version >= VERSION_SEND_BACK_MAX_RECONSUME
     return SendMessageBack(
         group=header.group,
         offset=header.offset,
@@ -129,5 +147,5 @@ def send_message_back(call: RemotingCall, header: ConsumerSendMsgBackRequestHead
         origin_msg_id=header.origin_msg_id,
         origin_topic=header.origin_topic,
         unit_mode=header.unit_mode,
-        max_reconsume_times=header.max_reconsume_times if heeded else None,
+        max_reconsume_times=header.max_reconsume_times if accepts_max_reconsume else None,
     )

@@ -7,11 +7,12 @@ Source: SendMessageProcessor, ReplyMessageProcessor, RecallMessageProcessor (5.3
 
 from functools import lru_cache
 
-from rocketmq_testkit.emulator import properties
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.auth.policies import Action
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message import properties
+from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
+from rocketmq_testkit.emulator.operations.send import (
     RecallMessage,
     RecallResult,
     SendMessage,
@@ -19,12 +20,14 @@ from rocketmq_testkit.emulator.operations import (
     SendResult,
     WholeBatchSendResult,
 )
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
-from ..answer import HEAD, NOT_SET, TAIL, quoted
-from ..call import RemotingCall
-from ..header import Header, Int, Long, header, wire
-from ..request_code import RequestCode
-from ..table import RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import RequestTable, Role
+from ..request.required_rights import no_rights, on_topic, to_send
+from ..wire.ext_fields import Header, Int, Long, header, wire
+from ..wire.response_frame import HEAD, NOT_SET, TAIL, quoted
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -92,7 +95,7 @@ class RecallMessageRequestHeader(Header):
     recall_handle: str = ""
 
 
-def send_answer(call: RemotingCall, result: SendResult) -> bytes:
+def send_response(call: RemotingCall, result: SendResult) -> bytes:
     """Encode where the message was stored.
 
     It is the most frequent response, so its header is a single format string.
@@ -106,33 +109,42 @@ def send_answer(call: RemotingCall, result: SendResult) -> bytes:
         recall_handle += f'"batchUniqId":{quoted(id_ or "")},'
     text = (
         f'{{"code":{0 if code is SUCCESS else int(code)},"extFields":{{"queueId":"{result.queue_id}",{transaction_id}'
-        f'"msgId":"{result.msg_id}",{_marks(call)}{recall_handle}"queueOffset":"{result.queue_offset}"}},'
+        f'"msgId":"{result.msg_id}",{_region_and_trace(call)}{recall_handle}"queueOffset":"{result.queue_offset}"}},'
         f'"flag":1,"language":"JAVA","opaque":{call.opaque},{TAIL}'
     ).encode()
     size = len(text)
     return HEAD.pack(4 + size, size) + text
 
 
-def send_refusal(call: RemotingCall, error: EngineError) -> bytes:
+def send_error(call: RemotingCall, error: EngineError) -> bytes:
     """Encode a rejected send. It has the region and the trace switch.
 
     They are absent if upstream's handler throws or if the request fails before it.
     """
     thrown = error.code == ResponseCode.SYSTEM_ERROR and (error.remark or "").startswith("java.")
     if thrown or error.code == ResponseCode.NOT_LEADER_FOR_QUEUE:
-        return call.answer(error.remark, code=error.code)
-    config = call.service.broker_config
+        return call.response(error.remark, code=error.code)
+    config = call.dispatcher.broker_config
     ext = {"TRACE_ON": "true" if config.trace_on else "false", "MSG_REGION": config.region_id}
-    return call.answer(error.remark, ext, code=error.code)
+    return call.response(error.remark, ext, code=error.code)
 
 
-@TABLE.processor(RequestCode.SEND_MESSAGE, header=SendMessageRequestHeader, answer=send_answer, refuse=send_refusal)
+@TABLE.processor(
+    RequestCode.SEND_MESSAGE,
+    header=SendMessageRequestHeader,
+    rights=to_send("topic", "group"),
+    pool=BrokerPool.SEND,
+    response=send_response,
+    error=send_error,
+)
 @TABLE.processor(
     RequestCode.SEND_MESSAGE_V2,
     RequestCode.SEND_BATCH_MESSAGE,
     header=SendMessageRequestHeaderV2,
-    answer=send_answer,
-    refuse=send_refusal,
+    rights=to_send("b", "a"),
+    pool=BrokerPool.SEND,
+    response=send_response,
+    error=send_error,
 )
 def send_message(
     call: RemotingCall, header: SendMessageRequestHeader | SendMessageRequestHeaderV2, body: bytes
@@ -159,24 +171,34 @@ def send_message(
     )
 
 
-def reply_answer(call: RemotingCall, result: SendResult) -> bytes:
+def reply_response(call: RemotingCall, result: SendResult) -> bytes:
     """Encode the result of a reply, like that of a send. The remark says why a reply was not delivered.
 
     A reply that was not stored either has no queue id, message id and offset.
     """
-    config = call.service.broker_config
+    config = call.dispatcher.broker_config
     ext = {"TRACE_ON": "true" if config.trace_on else "false", "MSG_REGION": config.region_id}
     if result.msg_id:
         place = {"queueId": str(result.queue_id), "msgId": result.msg_id, "queueOffset": str(result.queue_offset)}
         ext = {**place, **ext}
-    return call.answer(result.remark, ext, code=result.code)
+    return call.response(result.remark, ext, code=result.code)
 
 
 @TABLE.processor(
-    RequestCode.SEND_REPLY_MESSAGE, header=SendMessageRequestHeader, answer=reply_answer, refuse=send_refusal
+    RequestCode.SEND_REPLY_MESSAGE,
+    header=SendMessageRequestHeader,
+    rights=no_rights,
+    pool=BrokerPool.REPLY,
+    response=reply_response,
+    error=send_error,
 )
 @TABLE.processor(
-    RequestCode.SEND_REPLY_MESSAGE_V2, header=SendMessageRequestHeaderV2, answer=reply_answer, refuse=send_refusal
+    RequestCode.SEND_REPLY_MESSAGE_V2,
+    header=SendMessageRequestHeaderV2,
+    rights=no_rights,
+    pool=BrokerPool.REPLY,
+    response=reply_response,
+    error=send_error,
 )
 def send_reply_message(
     call: RemotingCall, header: SendMessageRequestHeader | SendMessageRequestHeaderV2, body: bytes
@@ -185,28 +207,33 @@ def send_reply_message(
     return SendReplyMessage(send_message(call, header, body))
 
 
-def _recall_answer(call: RemotingCall, result: RecallResult) -> bytes:
-    ext = {"msgId": result.msg_id, "MSG_REGION": call.service.broker_config.region_id}
-    return call.answer(NOT_SET, ext)
+def _recall_response(call: RemotingCall, result: RecallResult) -> bytes:
+    ext = {"msgId": result.msg_id, "MSG_REGION": call.dispatcher.broker_config.region_id}
+    return call.response(NOT_SET, ext)
 
 
-def _recall_refusal(call: RemotingCall, error: EngineError) -> bytes:
-    return call.answer(error.remark, {"MSG_REGION": call.service.broker_config.region_id}, code=error.code)
+def _recall_error(call: RemotingCall, error: EngineError) -> bytes:
+    return call.response(error.remark, {"MSG_REGION": call.dispatcher.broker_config.region_id}, code=error.code)
 
 
 @TABLE.processor(
-    RequestCode.RECALL_MESSAGE, header=RecallMessageRequestHeader, answer=_recall_answer, refuse=_recall_refusal
+    RequestCode.RECALL_MESSAGE,
+    header=RecallMessageRequestHeader,
+    rights=on_topic(Action.PUB),
+    pool=BrokerPool.SEND,
+    response=_recall_response,
+    error=_recall_error,
 )
 def recall_message(call: RemotingCall, header: RecallMessageRequestHeader, body: bytes) -> RecallMessage:
     """Translate a recall by the handle that the response to the send had."""
     return RecallMessage(header.topic, header.recall_handle, header.producer_group)
 
 
-def _marks(call: RemotingCall) -> str:
-    config = call.service.broker_config
-    return _marks_text(config.region_id, config.trace_on)
+def _region_and_trace(call: RemotingCall) -> str:
+    config = call.dispatcher.broker_config
+    return _region_and_trace_text(config.region_id, config.trace_on)
 
 
 @lru_cache(maxsize=64)
-def _marks_text(region: str, trace_on: bool) -> str:
+def _region_and_trace_text(region: str, trace_on: bool) -> str:
     return f'"TRACE_ON":"{"true" if trace_on else "false"}","MSG_REGION":{quoted(region)},'

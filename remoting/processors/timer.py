@@ -4,7 +4,7 @@
 
 from struct import Struct
 
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.operations.timers import (
     DelayOffsetsResult,
     GetAllDelayOffset,
     GetTimerCheckPoint,
@@ -14,9 +14,10 @@ from rocketmq_testkit.emulator.operations import (
 )
 
 from ..bodies.writing import data_version, dumps, number_map
-from ..call import RemotingCall
-from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import NoHeader, RequestTable, Role
+from ..request.required_rights import no_rights
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -31,10 +32,10 @@ _STATE_VERSION = 0
 
 def _check_point(call: RemotingCall, result: TimerCheckPointResult) -> bytes:
     progress = (result.read_ms, result.log_bytes, result.taken, result.master_taken)
-    return call.answer(None, None, _CHECK_POINT.pack(*progress, _STATE_VERSION, result.changed_ms, result.version))
+    return call.response(None, None, _CHECK_POINT.pack(*progress, _STATE_VERSION, result.changed_ms, result.version))
 
 
-@TABLE.processor(RequestCode.GET_TIMER_CHECK_POINT, header=NoHeader, answer=_check_point)
+@TABLE.processor(RequestCode.GET_TIMER_CHECK_POINT, header=NoHeader, rights=no_rights, response=_check_point)
 def get_timer_check_point(call: RemotingCall, header: NoHeader, body: bytes) -> GetTimerCheckPoint:
     """Translate a request for the timer check point: seven 8-byte numbers, as slave brokers read them."""
     return GetTimerCheckPoint()
@@ -43,10 +44,10 @@ def get_timer_check_point(call: RemotingCall, header: NoHeader, body: bytes) -> 
 def _metrics(call: RemotingCall, result: TimerMetricsResult) -> bytes:
     counts = {topic: {"count": each.count, "timeStamp": each.changed_ms} for topic, each in result.topics.items()}
     body = {"dataVersion": data_version(result.version, result.changed_ms), "timingCount": counts}
-    return call.answer(None, None, dumps(body))
+    return call.response(None, None, dumps(body))
 
 
-@TABLE.processor(RequestCode.GET_TIMER_METRICS, header=NoHeader, answer=_metrics)
+@TABLE.processor(RequestCode.GET_TIMER_METRICS, header=NoHeader, rights=no_rights, response=_metrics)
 def get_timer_metrics(call: RemotingCall, header: NoHeader, body: bytes) -> GetTimerMetrics:
     """Translate a request for the number of pending timer messages of each topic."""
     return GetTimerMetrics()
@@ -54,10 +55,10 @@ def get_timer_metrics(call: RemotingCall, header: NoHeader, body: bytes) -> GetT
 
 def _offsets(call: RemotingCall, result: DelayOffsetsResult) -> bytes:
     body = {"dataVersion": data_version(result.version, result.changed_ms), "offsetTable": number_map(result.offsets)}
-    return call.answer(None, None, dumps(body))
+    return call.response(None, None, dumps(body))
 
 
-@TABLE.processor(RequestCode.GET_ALL_DELAY_OFFSET, header=NoHeader, answer=_offsets)
+@TABLE.processor(RequestCode.GET_ALL_DELAY_OFFSET, header=NoHeader, rights=no_rights, response=_offsets)
 def get_all_delay_offset(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllDelayOffset:
     """Translate a slave's request for the offsets of all delay levels."""
     return GetAllDelayOffset()

@@ -5,18 +5,18 @@ Source: AdminBrokerProcessor (5.3.3).
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
-    BrokerConsumeStatsResult,
+from rocketmq_testkit.emulator.auth.policies import Action
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.groups import BrokerConsumeStatsResult, GetBrokerConsumeStats
+from rocketmq_testkit.emulator.operations.tools import (
     BrokerStatsResult,
     CheckQueueProgress,
     CleanUnusedTopic,
     ColdDataFlowCtrResult,
-    Done,
     ExportConfigToJson,
     GetAllMessageRequestMode,
-    GetBrokerConsumeStats,
     GetBrokerEpochCache,
     GetColdDataFlowCtrInfo,
     MessageRequestModesResult,
@@ -27,14 +27,15 @@ from rocketmq_testkit.emulator.operations import (
     ViewBrokerStats,
 )
 
-from ..answer import NOT_SET
 from ..bodies import tools
 from ..bodies.properties_text import read_properties
 from ..bodies.writing import dumps
-from ..call import RemotingCall
-from ..header import Header, header, wire
-from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import NoHeader, RequestTable, Role
+from ..request.required_rights import no_rights, on_cluster, on_fields
+from ..wire.ext_fields import Header, header, wire
+from ..wire.response_frame import NOT_SET
 
 TABLE = RequestTable(Role.BROKER)
 CHECK_IN_PROGRESS = 2
@@ -74,10 +75,15 @@ class SetCommitLogReadAheadModeFields(Header):
 
 
 def _stats(call: RemotingCall, result: BrokerStatsResult) -> bytes:
-    return call.answer(None, None, tools.broker_stats(result))
+    return call.response(None, None, tools.broker_stats(result))
 
 
-@TABLE.processor(RequestCode.VIEW_BROKER_STATS_DATA, header=ViewBrokerStatsDataRequestHeader, answer=_stats)
+@TABLE.processor(
+    RequestCode.VIEW_BROKER_STATS_DATA,
+    header=ViewBrokerStatsDataRequestHeader,
+    rights=on_cluster(Action.GET),
+    response=_stats,
+)
 def view_broker_stats_data(
     call: RemotingCall, header: ViewBrokerStatsDataRequestHeader, body: bytes
 ) -> ViewBrokerStats:
@@ -86,12 +92,17 @@ def view_broker_stats_data(
 
 
 def _progress(call: RemotingCall, result: BrokerConsumeStatsResult) -> bytes:
-    config = call.service.broker_config
+    config = call.dispatcher.broker_config
     address = call.broker_address(config.broker_name, config.broker_id)
-    return call.answer(None, None, tools.broker_consume_stats(address, result))
+    return call.response(None, None, tools.broker_consume_stats(address, result))
 
 
-@TABLE.processor(RequestCode.GET_BROKER_CONSUME_STATS, header=GetConsumeStatsInBrokerHeader, answer=_progress)
+@TABLE.processor(
+    RequestCode.GET_BROKER_CONSUME_STATS,
+    header=GetConsumeStatsInBrokerHeader,
+    rights=on_cluster(Action.GET),
+    response=_progress,
+)
 def get_broker_consume_stats(
     call: RemotingCall, header: GetConsumeStatsInBrokerHeader, body: bytes
 ) -> GetBrokerConsumeStats:
@@ -99,23 +110,27 @@ def get_broker_consume_stats(
     return GetBrokerConsumeStats(header.is_order)
 
 
-@TABLE.processor(RequestCode.CLEAN_UNUSED_TOPIC, header=NoHeader)
+@TABLE.processor(RequestCode.CLEAN_UNUSED_TOPIC, header=NoHeader, rights=no_rights)
 def clean_unused_topic(call: RemotingCall, header: NoHeader, body: bytes) -> CleanUnusedTopic:
     """Translate a request to delete the queues of topics that do not exist."""
     return CleanUnusedTopic()
 
 
 def _modes(call: RemotingCall, result: MessageRequestModesResult) -> bytes:
-    return call.answer(None, None, tools.request_modes(result))
+    return call.response(None, None, tools.request_modes(result))
 
 
-@TABLE.processor(RequestCode.GET_ALL_MESSAGE_REQUEST_MODE, header=NoHeader, answer=_modes)
+@TABLE.processor(RequestCode.GET_ALL_MESSAGE_REQUEST_MODE, header=NoHeader, rights=no_rights, response=_modes)
 def get_all_message_request_mode(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllMessageRequestMode:
     """Translate a request for all message request modes, by topic and group."""
     return GetAllMessageRequestMode()
 
 
-@TABLE.processor(RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON, header=ExportRocksDBConfigToJsonRequestHeader)
+@TABLE.processor(
+    RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON,
+    header=ExportRocksDBConfigToJsonRequestHeader,
+    rights=on_cluster(Action.GET),
+)
 def export_config_to_json(
     call: RemotingCall, header: ExportRocksDBConfigToJsonRequestHeader, body: bytes
 ) -> ExportConfigToJson:
@@ -129,16 +144,21 @@ def export_config_to_json(
 
 
 def _in_progress(call: RemotingCall, result: Done) -> bytes:
-    return call.answer(NOT_SET, None, dumps({"checkStatus": CHECK_IN_PROGRESS}))
+    return call.response(NOT_SET, None, dumps({"checkStatus": CHECK_IN_PROGRESS}))
 
 
-@TABLE.processor(RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS, header=NoHeader, answer=_in_progress)
+@TABLE.processor(
+    RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS,
+    header=NoHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    response=_in_progress,
+)
 def check_queue_progress(call: RemotingCall, header: NoHeader, body: bytes) -> CheckQueueProgress:
     """Translate a request for the progress of the check. The response always says that it is in progress."""
     return CheckQueueProgress()
 
 
-@TABLE.processor(RequestCode.RESET_MASTER_FLUSH_OFFSET, header=NoHeader)
+@TABLE.processor(RequestCode.RESET_MASTER_FLUSH_OFFSET, header=NoHeader, rights=on_cluster(Action.UPDATE))
 def reset_master_flush_offset(call: RemotingCall, header: NoHeader, body: bytes) -> ResetMasterFlushOffset:
     """Translate a reset of the master's flush offset.
 
@@ -147,13 +167,13 @@ def reset_master_flush_offset(call: RemotingCall, header: NoHeader, body: bytes)
     return ResetMasterFlushOffset()
 
 
-@TABLE.processor(RequestCode.GET_BROKER_EPOCH_CACHE, header=NoHeader)
+@TABLE.processor(RequestCode.GET_BROKER_EPOCH_CACHE, header=NoHeader, rights=no_rights)
 def get_broker_epoch_cache(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerEpochCache:
     """Translate a request for the epoch cache. Without a controller it is rejected."""
     return GetBrokerEpochCache()
 
 
-@TABLE.processor(RequestCode.SET_COMMITLOG_READ_MODE, header=SetCommitLogReadAheadModeFields)
+@TABLE.processor(RequestCode.SET_COMMITLOG_READ_MODE, header=SetCommitLogReadAheadModeFields, rights=no_rights)
 def set_commit_log_read_mode(
     call: RemotingCall, header: SetCommitLogReadAheadModeFields, body: bytes
 ) -> SetCommitLogReadMode:
@@ -161,23 +181,23 @@ def set_commit_log_read_mode(
     return SetCommitLogReadMode(header.mode)
 
 
-@TABLE.processor(RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG, header=NoHeader)
+@TABLE.processor(RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG, header=NoHeader, rights=no_rights)
 def update_cold_data_config(call: RemotingCall, header: NoHeader, body: bytes) -> UpdateColdDataFlowCtrConfig:
     """Translate thresholds. The body is properties text: groups and their thresholds."""
     return UpdateColdDataFlowCtrConfig(read_properties(body))
 
 
-@TABLE.processor(RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG, header=NoHeader)
+@TABLE.processor(RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG, header=NoHeader, rights=no_rights)
 def remove_cold_data_config(call: RemotingCall, header: NoHeader, body: bytes) -> RemoveColdDataFlowCtrConfig:
     """Translate a request to remove a group's threshold. The whole body is the group name."""
     return RemoveColdDataFlowCtrConfig(body.decode("utf-8", "replace") if body else None)
 
 
 def _cold_data(call: RemotingCall, result: ColdDataFlowCtrResult) -> bytes:
-    return call.answer(None, None, tools.cold_data(result))
+    return call.response(None, None, tools.cold_data(result))
 
 
-@TABLE.processor(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO, header=NoHeader, answer=_cold_data)
+@TABLE.processor(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO, header=NoHeader, rights=no_rights, response=_cold_data)
 def get_cold_data_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetColdDataFlowCtrInfo:
     """Translate a request for all thresholds."""
     return GetColdDataFlowCtrInfo()

@@ -4,34 +4,36 @@
 
 from dataclasses import replace
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.auth.policies import Action
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.cluster import TopicListResult
+from rocketmq_testkit.emulator.operations.topics import (
     CreateStaticTopic,
     CreateTopic,
     CreateTopics,
     DeleteTopic,
-    Done,
     GetAllTopics,
     GetBrokerTopicList,
     GetTopicConfig,
     GetTopicStats,
     TopicConfig,
-    TopicListResult,
     TopicResult,
     TopicsResult,
     TopicStatsResult,
 )
 
-from ..answer import NOT_SET
 from ..bodies import mapping, route, topic
 from ..bodies.mapping import MappingBody
 from ..bodies.topic import TopicListBody
 from ..bodies.writing import dumps
-from ..call import RemotingCall
-from ..header import Header, Int, header, required
-from ..request_code import RequestCode
-from ..table import BodyOf, NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import BodyOf, NoHeader, RequestTable, Role
+from ..request.required_rights import no_rights, on_fields, to_create_topic
+from ..wire.ext_fields import Header, Int, header, required
+from ..wire.response_frame import NOT_SET
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -81,10 +83,12 @@ class GetTopicStatsInfoRequestHeader(Header):
 
 
 def _created(call: RemotingCall, result: Done) -> bytes:
-    return call.answer(NOT_SET)
+    return call.response(NOT_SET)
 
 
-@TABLE.processor(RequestCode.UPDATE_AND_CREATE_TOPIC, header=CreateTopicRequestHeader, answer=_created)
+@TABLE.processor(
+    RequestCode.UPDATE_AND_CREATE_TOPIC, header=CreateTopicRequestHeader, rights=to_create_topic, response=_created
+)
 def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: bytes) -> CreateTopic:
     """Translate a topic configuration. As in upstream, numbers are not validated: perm 99 and 0 queues are accepted.
 
@@ -97,8 +101,9 @@ def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: byt
 @TABLE.processor(
     RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC,
     header=CreateTopicRequestHeader,
+    rights=no_rights,
     body=BodyOf(MappingBody, required=False),
-    answer=_created,
+    response=_created,
 )
 def create_static_topic(
     call: RemotingCall, header: CreateTopicRequestHeader, body: MappingBody | None
@@ -137,13 +142,17 @@ def _config(header: CreateTopicRequestHeader) -> TopicConfig:
     )
 
 
-@TABLE.processor(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, header=NoHeader, body=TopicListBody, answer=_created)
+@TABLE.processor(
+    RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, header=NoHeader, rights=no_rights, body=TopicListBody, response=_created
+)
 def create_topics(call: RemotingCall, header: NoHeader, body: TopicListBody) -> CreateTopics:
     """Translate several topic configurations. Attributes are a map here, whose keys have the same signs."""
     return CreateTopics(body.creations())
 
 
-@TABLE.processor(RequestCode.DELETE_TOPIC_IN_BROKER, header=DeleteTopicRequestHeader)
+@TABLE.processor(
+    RequestCode.DELETE_TOPIC_IN_BROKER, header=DeleteTopicRequestHeader, rights=on_fields(Action.DELETE, fields="topic")
+)
 def delete_topic(call: RemotingCall, header: DeleteTopicRequestHeader, body: bytes) -> DeleteTopic:
     """Translate a request to delete a topic. Another request deletes it on the name server."""
     return DeleteTopic(header.topic)
@@ -152,41 +161,51 @@ def delete_topic(call: RemotingCall, header: DeleteTopicRequestHeader, body: byt
 def _topic(call: RemotingCall, result: TopicResult) -> bytes:
     members = topic.config_members(result.config)
     if result.mapping is not None:
-        members["mappingDetail"] = mapping.members(result.mapping, whole=True)
-    return call.answer(None, None, dumps(members))
+        members["mappingDetail"] = mapping.members(result.mapping, all_segments=True)
+    return call.response(None, None, dumps(members))
 
 
-@TABLE.processor(RequestCode.GET_TOPIC_CONFIG, header=GetTopicConfigRequestHeader, answer=_topic)
+@TABLE.processor(
+    RequestCode.GET_TOPIC_CONFIG,
+    header=GetTopicConfigRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    response=_topic,
+)
 def get_topic_config(call: RemotingCall, header: GetTopicConfigRequestHeader, body: bytes) -> GetTopicConfig:
     """Translate a request for a topic's configuration. Admin tools set `lo`."""
     return GetTopicConfig(header.topic, header.lo)
 
 
 def _topics(call: RemotingCall, result: TopicsResult) -> bytes:
-    return call.answer(None, {}, topic.all_topics(result))
+    return call.response(None, {}, topic.all_topics(result))
 
 
-@TABLE.processor(RequestCode.GET_ALL_TOPIC_CONFIG, header=NoHeader, answer=_topics)
+@TABLE.processor(RequestCode.GET_ALL_TOPIC_CONFIG, header=NoHeader, rights=no_rights, response=_topics)
 def get_all_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetAllTopics:
     """Translate a request for all topics. The paging fields are ignored, as in 5.3.3."""
     return GetAllTopics()
 
 
 def _stats(call: RemotingCall, result: TopicStatsResult) -> bytes:
-    return call.answer(None, None, topic.stats(result))
+    return call.response(None, None, topic.stats(result))
 
 
-@TABLE.processor(RequestCode.GET_TOPIC_STATS_INFO, header=GetTopicStatsInfoRequestHeader, answer=_stats)
+@TABLE.processor(
+    RequestCode.GET_TOPIC_STATS_INFO,
+    header=GetTopicStatsInfoRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    response=_stats,
+)
 def get_topic_stats(call: RemotingCall, header: GetTopicStatsInfoRequestHeader, body: bytes) -> GetTopicStats:
     """Translate a request for the offsets of a topic's queues."""
     return GetTopicStats(header.topic)
 
 
 def _names(call: RemotingCall, result: TopicListResult) -> bytes:
-    return call.answer(None, None, route.topic_list(call, result))
+    return call.response(None, None, route.topic_list(call.broker_address, result))
 
 
-@TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, header=NoHeader, answer=_names)
+@TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, header=NoHeader, rights=no_rights, response=_names)
 def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerTopicList:
     """Translate a request for the system topics, which a broker creates on its own."""
     return GetBrokerTopicList()

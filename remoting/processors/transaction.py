@@ -2,15 +2,19 @@
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import Done, EndTransaction, ResumeCheckHalfMessage
+from rocketmq_testkit.emulator.auth.policies import Action
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.send import EndTransaction, ResumeCheckHalfMessage
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
-from ..answer import NOT_SET
-from ..call import RemotingCall
-from ..header import Header, Int, Long, header
-from ..request_code import RequestCode
-from ..table import RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import RequestTable, Role
+from ..request.required_rights import on_fields, to_end_transaction
+from ..wire.ext_fields import Header, Int, Long, header
+from ..wire.response_frame import NOT_SET
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -49,18 +53,25 @@ class ResumeCheckHalfMessageRequestHeader(Header):
     msg_id: str | None = None
 
 
-def _answer(call: RemotingCall, result: Done) -> bytes:
+def _response(call: RemotingCall, result: Done) -> bytes:
     header = call.header
     assert isinstance(header, EndTransactionRequestHeader)
     unset = header.commit_or_rollback == ROLLBACK and result.remark is None
-    return call.answer(NOT_SET if unset else result.remark)
+    return call.response(NOT_SET if unset else result.remark)
 
 
-def _refusal(call: RemotingCall, error: EngineError) -> bytes:
-    return call.answer(NOT_SET if error.remark is None else error.remark, code=error.code)
+def _error(call: RemotingCall, error: EngineError) -> bytes:
+    return call.response(NOT_SET if error.remark is None else error.remark, code=error.code)
 
 
-@TABLE.processor(RequestCode.END_TRANSACTION, header=EndTransactionRequestHeader, answer=_answer, refuse=_refusal)
+@TABLE.processor(
+    RequestCode.END_TRANSACTION,
+    header=EndTransactionRequestHeader,
+    rights=to_end_transaction,
+    pool=BrokerPool.TRANSACTION,
+    response=_response,
+    error=_error,
+)
 def end_transaction(call: RemotingCall, header: EndTransactionRequestHeader, body: bytes) -> EndTransaction:
     """Translate the end of a transaction. The physical offset identifies the message; the ids are ignored."""
     if header.commit_or_rollback not in (UNKNOWN, COMMIT, ROLLBACK):
@@ -77,7 +88,11 @@ def end_transaction(call: RemotingCall, header: EndTransactionRequestHeader, bod
     )
 
 
-@TABLE.processor(RequestCode.RESUME_CHECK_HALF_MESSAGE, header=ResumeCheckHalfMessageRequestHeader)
+@TABLE.processor(
+    RequestCode.RESUME_CHECK_HALF_MESSAGE,
+    header=ResumeCheckHalfMessageRequestHeader,
+    rights=on_fields(Action.UPDATE, fields="topic"),
+)
 def resume_check_half_message(
     call: RemotingCall, header: ResumeCheckHalfMessageRequestHeader, body: bytes
 ) -> ResumeCheckHalfMessage:

@@ -2,13 +2,14 @@
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.auth.policies import Action
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.users import (
     AclResult,
     AclsResult,
     CreateUser,
     DeleteAcl,
     DeleteUser,
-    Done,
     GetAcl,
     GetUser,
     ListAcls,
@@ -20,13 +21,14 @@ from rocketmq_testkit.emulator.operations import (
     UsersResult,
 )
 
-from ..answer import NOT_SET
 from ..bodies import users
 from ..bodies.users import AclBody, UserBody
-from ..call import RemotingCall
-from ..header import Header, header, wire
-from ..request_code import RequestCode
-from ..table import BodyOf, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import BodyOf, RequestTable, Role
+from ..request.required_rights import on_cluster
+from ..wire.ext_fields import Header, header, wire
+from ..wire.response_frame import NOT_SET
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -86,25 +88,25 @@ class ListAclsRequestHeader(Header):
 
 
 def _done(call: RemotingCall, result: Done) -> bytes:
-    return call.answer(NOT_SET)
+    return call.response(NOT_SET)
 
 
 def _user(call: RemotingCall, result: UserResult) -> bytes:
     """Encode a user. The body is empty for an unknown user."""
-    return call.answer(NOT_SET, body=b"" if result.info is None else users.user(result.username, result.info))
+    return call.response(NOT_SET, body=b"" if result.info is None else users.user(result.username, result.info))
 
 
 def _users(call: RemotingCall, result: UsersResult) -> bytes:
-    return call.answer(NOT_SET, body=users.users(result.users) if result.users else b"")
+    return call.response(NOT_SET, body=users.users(result.users) if result.users else b"")
 
 
-def _rights(call: RemotingCall, result: AclResult) -> bytes:
+def _acl(call: RemotingCall, result: AclResult) -> bytes:
     """Encode the ACL policies of a user. The body is empty if there are none."""
-    return call.answer(NOT_SET, body=b"" if result.policies is None else users.rights(result.username, result.policies))
+    return call.response(NOT_SET, body=b"" if result.policies is None else users.acl(result.username, result.policies))
 
 
-def _all_rights(call: RemotingCall, result: AclsResult) -> bytes:
-    return call.answer(NOT_SET, body=users.all_rights(result.acls) if result.acls else b"")
+def _acls(call: RemotingCall, result: AclsResult) -> bytes:
+    return call.response(NOT_SET, body=users.all_acls(result.acls) if result.acls else b"")
 
 
 def _info(username: str, body: bytes) -> UserInfo:
@@ -113,7 +115,11 @@ def _info(username: str, body: bytes) -> UserInfo:
 
 
 @TABLE.processor(
-    RequestCode.AUTH_CREATE_USER, header=PutUserRequestHeader, body=BodyOf(UserBody, raw=True), answer=_done
+    RequestCode.AUTH_CREATE_USER,
+    header=PutUserRequestHeader,
+    rights=on_cluster(Action.UPDATE),
+    body=BodyOf(UserBody, raw=True),
+    response=_done,
 )
 def create_user(call: RemotingCall, header: PutUserRequestHeader, body: bytes) -> CreateUser:
     """Translate a request to create a user. The name is in the header, the rest in the body."""
@@ -121,26 +127,34 @@ def create_user(call: RemotingCall, header: PutUserRequestHeader, body: bytes) -
 
 
 @TABLE.processor(
-    RequestCode.AUTH_UPDATE_USER, header=PutUserRequestHeader, body=BodyOf(UserBody, raw=True), answer=_done
+    RequestCode.AUTH_UPDATE_USER,
+    header=PutUserRequestHeader,
+    rights=on_cluster(Action.UPDATE),
+    body=BodyOf(UserBody, raw=True),
+    response=_done,
 )
 def update_user(call: RemotingCall, header: PutUserRequestHeader, body: bytes) -> UpdateUser:
     """Translate a request to update a user. Its fields are those of a request to create one."""
     return UpdateUser(header.username, _info(header.username, body), header.signer)
 
 
-@TABLE.processor(RequestCode.AUTH_DELETE_USER, header=DeleteUserRequestHeader, answer=_done)
+@TABLE.processor(
+    RequestCode.AUTH_DELETE_USER, header=DeleteUserRequestHeader, rights=on_cluster(Action.UPDATE), response=_done
+)
 def delete_user(call: RemotingCall, header: DeleteUserRequestHeader, body: bytes) -> DeleteUser:
     """Translate a request to delete a user with its ACL policies."""
     return DeleteUser(header.username, header.signer)
 
 
-@TABLE.processor(RequestCode.AUTH_GET_USER, header=GetUserRequestHeader, answer=_user)
+@TABLE.processor(RequestCode.AUTH_GET_USER, header=GetUserRequestHeader, rights=on_cluster(Action.GET), response=_user)
 def get_user(call: RemotingCall, header: GetUserRequestHeader, body: bytes) -> GetUser:
     """Translate a request for one user."""
     return GetUser(header.username)
 
 
-@TABLE.processor(RequestCode.AUTH_LIST_USER, header=ListUsersRequestHeader, answer=_users)
+@TABLE.processor(
+    RequestCode.AUTH_LIST_USER, header=ListUsersRequestHeader, rights=on_cluster(Action.GET), response=_users
+)
 def list_users(call: RemotingCall, header: ListUsersRequestHeader, body: bytes) -> ListUsers:
     """Translate a request for all users, or for those whose name contains the filter."""
     return ListUsers(header.filter)
@@ -150,27 +164,30 @@ def list_users(call: RemotingCall, header: ListUsersRequestHeader, body: bytes) 
     RequestCode.AUTH_CREATE_ACL,
     RequestCode.AUTH_UPDATE_ACL,
     header=PutAclRequestHeader,
+    rights=on_cluster(Action.UPDATE),
     body=AclBody,
-    answer=_done,
+    response=_done,
 )
 def put_acl(call: RemotingCall, header: PutAclRequestHeader, body: AclBody) -> PutAcl:
     """Translate ACL policies. Both the body and the header may name the subject."""
     return PutAcl(body.subject, header.subject, body.infos())
 
 
-@TABLE.processor(RequestCode.AUTH_DELETE_ACL, header=DeleteAclRequestHeader, answer=_done)
+@TABLE.processor(
+    RequestCode.AUTH_DELETE_ACL, header=DeleteAclRequestHeader, rights=on_cluster(Action.UPDATE), response=_done
+)
 def delete_acl(call: RemotingCall, header: DeleteAclRequestHeader, body: bytes) -> DeleteAcl:
     """Translate a request to delete all ACL policies of a subject, or those of one resource."""
     return DeleteAcl(header.subject, header.resource, header.policy_type)
 
 
-@TABLE.processor(RequestCode.AUTH_GET_ACL, header=PutAclRequestHeader, answer=_rights)
+@TABLE.processor(RequestCode.AUTH_GET_ACL, header=PutAclRequestHeader, rights=on_cluster(Action.GET), response=_acl)
 def get_acl(call: RemotingCall, header: PutAclRequestHeader, body: bytes) -> GetAcl:
     """Translate a request for the ACL policies of a subject."""
     return GetAcl(header.subject)
 
 
-@TABLE.processor(RequestCode.AUTH_LIST_ACL, header=ListAclsRequestHeader, answer=_all_rights)
+@TABLE.processor(RequestCode.AUTH_LIST_ACL, header=ListAclsRequestHeader, rights=on_cluster(Action.GET), response=_acls)
 def list_acls(call: RemotingCall, header: ListAclsRequestHeader, body: bytes) -> ListAcls:
     """Translate a request for all ACL policies, or for those that match the filters."""
     return ListAcls(header.subject_filter, header.resource_filter)

@@ -7,34 +7,39 @@ Source: QueryMessageProcessor, AdminBrokerProcessor (5.3.3).
 
 from typing import Any
 
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.auth.policies import Action
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.cluster import (
     CleanExpiredConsumeQueue,
     DeleteExpiredCommitLog,
     GetBrokerConfig,
     GetBrokerHaStatus,
     GetBrokerRuntimeInfo,
     HaStatusResult,
+    RuntimeInfoResult,
+    TextResult,
+    UpdateBrokerConfig,
+)
+from rocketmq_testkit.emulator.operations.message_queries import (
     MessagesResult,
     QueryConsumeQueue,
     QueryConsumeQueueResult,
     QueryMessage,
     QueueUnit,
-    RuntimeInfoResult,
-    TextResult,
-    UpdateBrokerConfig,
     ViewMessage,
 )
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
-from ..answer import NOT_SET
 from ..bodies import replication
 from ..bodies.properties_text import read_properties
 from ..bodies.writing import data_version, dumps
-from ..call import RemotingCall
-from ..header import Header, Int, Long, header, wire
-from ..request_code import RequestCode
-from ..table import NoHeader, RequestTable, Role
+from ..request.call import RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import NoHeader, RequestTable, Role
+from ..request.required_rights import no_rights, on_fields, on_topic
+from ..wire.ext_fields import Header, Int, Long, header, wire
+from ..wire.response_frame import NOT_SET
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -71,10 +76,16 @@ class QueryConsumeQueueRequestHeader(Header):
 
 
 def _one_record(call: RemotingCall, result: MessagesResult) -> bytes:
-    return call.answer(None, None, b"".join(result.records))
+    return call.response(None, None, b"".join(result.records))
 
 
-@TABLE.processor(RequestCode.VIEW_MESSAGE_BY_ID, header=ViewMessageRequestHeader, answer=_one_record)
+@TABLE.processor(
+    RequestCode.VIEW_MESSAGE_BY_ID,
+    header=ViewMessageRequestHeader,
+    rights=on_fields(Action.GET, fields="topic"),
+    pool=BrokerPool.QUERY,
+    response=_one_record,
+)
 def view_message(call: RemotingCall, header: ViewMessageRequestHeader, body: bytes) -> ViewMessage:
     """Translate a request for one message. The client took the offset from the message id; the topic is ignored."""
     return ViewMessage(header.offset)
@@ -85,17 +96,24 @@ def _found(call: RemotingCall, result: MessagesResult) -> bytes:
         "indexLastUpdatePhyoffset": str(result.index_last_update_physical_offset),
         "indexLastUpdateTimestamp": str(result.index_last_update_timestamp),
     }
-    return call.answer(None, ext, b"".join(result.records))
+    return call.response(None, ext, b"".join(result.records))
 
 
 def _not_found(call: RemotingCall, error: EngineError) -> bytes:
     if error.code == ResponseCode.SYSTEM_ERROR:
-        return call.answer(error.remark, code=error.code)
+        return call.response(error.remark, code=error.code)
     ext = {"indexLastUpdatePhyoffset": "0", "indexLastUpdateTimestamp": "0"}
-    return call.answer(error.remark, ext, code=error.code)
+    return call.response(error.remark, ext, code=error.code)
 
 
-@TABLE.processor(RequestCode.QUERY_MESSAGE, header=QueryMessageRequestHeader, answer=_found, refuse=_not_found)
+@TABLE.processor(
+    RequestCode.QUERY_MESSAGE,
+    header=QueryMessageRequestHeader,
+    rights=on_topic(Action.SUB, Action.GET),
+    pool=BrokerPool.QUERY,
+    response=_found,
+    error=_not_found,
+)
 def query_message(call: RemotingCall, header: QueryMessageRequestHeader, body: bytes) -> QueryMessage:
     """Translate a query by key. Java clients query unique keys with an end timestamp of 2**63 - 1."""
     return QueryMessage(
@@ -105,36 +123,41 @@ def query_message(call: RemotingCall, header: QueryMessageRequestHeader, body: b
 
 def _units(call: RemotingCall, result: QueryConsumeQueueResult) -> bytes:
     if result.units is None:
-        return call.answer(result.remark)
+        return call.response(result.remark)
     body = {
         "maxQueueIndex": result.max_queue_index,
         "minQueueIndex": result.min_queue_index,
         "queueData": [_unit(each) for each in result.units],
     }
-    return call.answer(NOT_SET, None, dumps(body))
+    return call.response(NOT_SET, None, dumps(body))
 
 
-@TABLE.processor(RequestCode.QUERY_CONSUME_QUEUE, header=QueryConsumeQueueRequestHeader, answer=_units)
+@TABLE.processor(
+    RequestCode.QUERY_CONSUME_QUEUE,
+    header=QueryConsumeQueueRequestHeader,
+    rights=on_fields(Action.GET, fields="topic consumerGroup"),
+    response=_units,
+)
 def query_consume_queue(call: RemotingCall, header: QueryConsumeQueueRequestHeader, body: bytes) -> QueryConsumeQueue:
     """Translate a query of a consume queue. An index without units returns SUCCESS with a remark and no body."""
     return QueryConsumeQueue(header.topic, header.queue_id, header.index, header.count, header.consumer_group)
 
 
 def _table(call: RemotingCall, result: RuntimeInfoResult) -> bytes:
-    return call.answer(None, None, dumps({"table": result.table}))
+    return call.response(None, None, dumps({"table": result.table}))
 
 
-@TABLE.processor(RequestCode.GET_BROKER_RUNTIME_INFO, header=NoHeader, answer=_table)
+@TABLE.processor(RequestCode.GET_BROKER_RUNTIME_INFO, header=NoHeader, rights=no_rights, response=_table)
 def get_runtime_info(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerRuntimeInfo:
     """Translate a request for the broker's counters and state."""
     return GetBrokerRuntimeInfo()
 
 
 def _replication(call: RemotingCall, result: HaStatusResult) -> bytes:
-    return call.answer(None, None, replication.ha_status(call, result))
+    return call.response(None, None, replication.ha_status(call.broker_address, result))
 
 
-@TABLE.processor(RequestCode.GET_BROKER_HA_STATUS, header=NoHeader, answer=_replication)
+@TABLE.processor(RequestCode.GET_BROKER_HA_STATUS, header=NoHeader, rights=no_rights, response=_replication)
 def get_ha_status(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerHaStatus:
     """Translate a request for the replication progress of a master's slaves, or of a slave."""
     return GetBrokerHaStatus()
@@ -142,28 +165,28 @@ def get_ha_status(call: RemotingCall, header: NoHeader, body: bytes) -> GetBroke
 
 def _config(call: RemotingCall, result: TextResult) -> bytes:
     version = dumps(data_version(result.version_counter, result.version_timestamp)).decode()
-    return call.answer(None, {"version": version}, result.text.encode())
+    return call.response(None, {"version": version}, result.text.encode())
 
 
-@TABLE.processor(RequestCode.GET_BROKER_CONFIG, header=NoHeader, answer=_config)
+@TABLE.processor(RequestCode.GET_BROKER_CONFIG, header=NoHeader, rights=no_rights, response=_config)
 def get_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> GetBrokerConfig:
     """Translate a request for the configuration. The response is properties text."""
     return GetBrokerConfig()
 
 
-@TABLE.processor(RequestCode.UPDATE_BROKER_CONFIG, header=NoHeader)
+@TABLE.processor(RequestCode.UPDATE_BROKER_CONFIG, header=NoHeader, rights=no_rights)
 def update_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> UpdateBrokerConfig:
     """Translate changed configuration keys. Upstream ignores unknown keys; here the engine handles them."""
     return UpdateBrokerConfig(read_properties(body))
 
 
-@TABLE.processor(RequestCode.DELETE_EXPIRED_COMMITLOG, header=NoHeader)
+@TABLE.processor(RequestCode.DELETE_EXPIRED_COMMITLOG, header=NoHeader, rights=no_rights)
 def delete_expired_commit_log(call: RemotingCall, header: NoHeader, body: bytes) -> DeleteExpiredCommitLog:
     """Translate a request to delete expired commit log files. The response is sent before anything is deleted."""
     return DeleteExpiredCommitLog()
 
 
-@TABLE.processor(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, header=NoHeader)
+@TABLE.processor(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, header=NoHeader, rights=no_rights)
 def clean_expired_consume_queue(call: RemotingCall, header: NoHeader, body: bytes) -> CleanExpiredConsumeQueue:
     """Translate a request to delete consume queues whose messages have all expired."""
     return CleanExpiredConsumeQueue()

@@ -1,8 +1,8 @@
 """Mutants that people name in files: equivalent mutants, and the fixed sample of the build server.
 
 [[equivalent]]               # tests/mutants/equivalent.toml
-file = "emulator/pull.py"
-scope = "PullHold.hold"      # the class and the function around it
+file = "emulator/pull/pull_service.py"
+scope = "PullRequestHold.hold"  # the class and the function around it
 old = "a >= b"               # as the report shows it
 new = "(a > b)"
 reason = "..."               # a sentence; in the sample `test` instead, the id of a test that kills it

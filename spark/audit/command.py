@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rocketmq_testkit.fixtures.command_line import Parser, UsageError, value_of, whole_number
-from rocketmq_testkit.fixtures.option_forms import choice, whole
+from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
+from rocketmq_testkit.fixtures.values.value_forms import one_of, whole_number_check
 
 from ..errors import INSTALL_SPARK
 from .events import JournalError, write_lines
@@ -64,7 +64,7 @@ def parser() -> Parser:
         type=_milliseconds("--late-after"),
         default=Rules().late_after_ms,
         metavar="MS",
-        help="call a delivery late after this time (default %(default)s)",
+        help="count a delivery as late after this time in ms (default %(default)s)",
     )
     parser.add_argument(
         "--clock-slack",
@@ -73,13 +73,16 @@ def parser() -> Parser:
         metavar="MS",
         help="allow this difference between clocks (default 0)",
     )
-    parser.add_argument("--skip-malformed", action="store_true", help="skip and count lines that are no events")
-    parser.add_argument("--master", metavar="URL", help="run Spark there (default: all cores of this machine)")
+    parser.add_argument("--skip-malformed", action="store_true", help="skip and count lines that are not events")
+    parser.add_argument("--master", metavar="URL", help="run Spark on this master (default: all cores of this machine)")
     parser.add_argument(
-        "--memory", default="1g", metavar="SIZE", help="give Spark this memory on this machine (default 1g)"
+        "--memory", default="1g", metavar="SIZE", help="limit the memory of Spark on this machine (default 1g)"
     )
     parser.add_argument(
-        "--scratch", type=Path, metavar="DIR", help="put temporary files there (default: the system's folder)"
+        "--scratch",
+        type=Path,
+        metavar="DIR",
+        help="write temporary files to this folder (default: the system's folder)",
     )
     return parser
 
@@ -90,7 +93,7 @@ def _verdicts(text: str) -> tuple[str, ...]:
         return ()
     for word in named:
         if word not in VERDICTS:
-            problem = choice("verdict", (*VERDICTS, "none"))(word)
+            problem = one_of("verdict", (*VERDICTS, "none"))(word)
             assert problem is not None
             raise UsageError(problem.sentence("--fail-on", word))
     return named
@@ -98,7 +101,7 @@ def _verdicts(text: str) -> tuple[str, ...]:
 
 def _milliseconds(flag: str) -> Callable[[str], int]:
     """The `type` of an option in milliseconds."""
-    return value_of(flag, whole("number of milliseconds", 0, None, "use {option}=1000"), whole_number)
+    return value_of(flag, whole_number_check("number of milliseconds", 0, None, "use {option}=1000"), whole_number)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ def is_one_of(kinds: frozenset[Kind]) -> Column:
     return F.col("rank").isin(sorted(RANK[kind] for kind in kinds))
 
 
-def is_(kind: Kind) -> Column:
+def is_kind(kind: Kind) -> Column:
     """Return a condition: the event of a row is of this kind."""
     return F.col("rank") == RANK[kind]
 
@@ -31,7 +31,7 @@ def subscriptions(events: DataFrame) -> DataFrame:
 
     There are few rows: one for each run, topic and group.
     """
-    subscribed = is_(Kind.SUBSCRIBED)
+    subscribed = is_kind(Kind.SUBSCRIBED)
     expression = F.coalesce("expression", F.lit("*"))
     # `trim` alone would receive the index of each tag as the characters to trim.
     tags = F.filter(F.transform(F.split(expression, r"\|\|"), lambda tag: F.trim(tag)), lambda tag: tag != "")
@@ -52,12 +52,12 @@ def subscriptions(events: DataFrame) -> DataFrame:
     )
 
 
-def lives(events: DataFrame, wants: DataFrame) -> DataFrame:
+def events_by_account(events: DataFrame, wants: DataFrame) -> DataFrame:
     """Return the events of each account: those of a message once for each group of its topic."""
     groups = wants.groupBy("run", "topic").agg(F.collect_list("group").alias("groups"))
     receivers = F.when(is_one_of(OF_MESSAGES), F.col("groups")).otherwise(F.array("group"))
     return (
-        events.filter(~is_(Kind.SUBSCRIBED))
+        events.filter(~is_kind(Kind.SUBSCRIBED))
         .join(F.broadcast(groups), ["run", "topic"])
         .withColumn("group", F.explode(receivers))
         .withColumn("hold_place", F.coalesce("hold_us", F.lit(-1)))
@@ -71,14 +71,14 @@ def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: Rules,
     `ends` has the columns `run` and `end_us`. With `lines` each row also has `moves`, the events that `order.py` needs.
     """
     before = Window.partitionBy(*ACCOUNT).orderBy(*PLACE).rowsBetween(Window.unboundedPreceding, -1)
-    delivered, acked = is_(Kind.DELIVERED), is_(Kind.ACKED)
+    delivered, acked = is_kind(Kind.DELIVERED), is_kind(Kind.ACKED)
     hold = F.coalesce("hold_before", F.lit(OPEN_US))
-    settles = is_(Kind.DEADLETTERED) | (acked & in_time(F.col("ts_us"), hold, rules))
+    settles = is_kind(Kind.DEADLETTERED) | (acked & in_time(F.col("ts_us"), hold, rules))
     first = delivered & (F.coalesce("seen", F.lit(0)) == 0)
     duplicate = delivered & (F.coalesce("settled", F.lit(False)) | too_soon(F.col("ts_us"), hold, rules))
     shown = is_one_of(MAKES_VISIBLE)
     rows = (
-        lives(events, wants)
+        events_by_account(events, wants)
         .withColumn("hold_before", F.last("hold_us", ignorenulls=True).over(before))
         .withColumn("seen", F.sum(delivered.cast("int")).over(before))
         .withColumn("settled", F.max(settles).over(before))
@@ -87,14 +87,14 @@ def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: Rules,
     )
     counted = [
         _count(shown).alias("copies"),
-        _count(is_(Kind.SEND_FAILED)).alias("attempts"),
-        _count(is_(Kind.RECALLED)).alias("recalls"),
-        _count(is_(Kind.SKIPPED)).alias("skips"),
+        _count(is_kind(Kind.SEND_FAILED)).alias("attempts"),
+        _count(is_kind(Kind.RECALLED)).alias("recalls"),
+        _count(is_kind(Kind.SKIPPED)).alias("skips"),
         _count(delivered).alias("deliveries"),
         _count(F.col("duplicate")).alias("duplicates"),
         _count(delivered & ~F.col("first") & ~F.col("duplicate")).alias("redeliveries"),
         _count(acked).alias("acks"),
-        _count(is_(Kind.DEADLETTERED)).alias("deaths"),
+        _count(is_kind(Kind.DEADLETTERED)).alias("deaths"),
         F.coalesce(F.min(F.when(shown, F.greatest("ts_us", F.coalesce("deliver_at_us", F.lit(0))))), F.lit(0)).alias(
             "visible_us"
         ),

@@ -4,17 +4,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rocketmq_testkit.emulator import names
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator.sql_filter import compile_sql
+from rocketmq_testkit.emulator.client.consumer_kind import kind_of
+from rocketmq_testkit.emulator.client.consumption import committed_by_pull
+from rocketmq_testkit.emulator.filter.message_filter import EVERYTHING, TAG
+from rocketmq_testkit.emulator.filter.sql_filter import compile_sql
+from rocketmq_testkit.emulator.message import names
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.operations.consume import FLAG_SUBSCRIPTION, INIT_MIN
 
 from .events import Event, Kind, wanted_tags
 
 Line = Mapping[str, Any]
 """A line of an emulator's journal, in the format of the control port."""
-COMMITS_OFFSET, HAS_SUBSCRIPTION = 1, 4
-"""Bits of a pull's sysFlag. Source: PullSysFlag (5.3.3)."""
-TAG, BROADCASTING, FROM_END = "TAG", "BROADCASTING", 1
 
 
 class Place(NamedTuple):
@@ -79,7 +80,7 @@ class Interest:
         """Record that the group read at this offset."""
         self.floors[node, queue_id] = min(offset, self.floors.get((node, queue_id), offset))
 
-    def is_owed(self, place: Place, named: Named) -> bool:
+    def must_receive(self, place: Place, named: Named) -> bool:
         """True if the group reads from the message's position on, and its filter matches the message."""
         if not any(_matches(type_, expression, named) for type_, expression in self.expressions):
             return False
@@ -98,7 +99,7 @@ def _matches(type_: str, expression: str, named: Named) -> bool:
 
 def interests(lines: Iterable[Line]) -> tuple[dict[tuple[str, str], Interest], set[str]]:
     """Return the interests by group and topic, and the groups that acknowledge messages."""
-    asked = _Asked()
+    asked = _InterestCollector()
     for line in lines:
         if line["event"] == "refused":  # a refused request changed nothing, so it creates no interest
             continue
@@ -117,11 +118,16 @@ def interests(lines: Iterable[Line]) -> tuple[dict[tuple[str, str], Interest], s
     return asked.found, {group for group in asked.consuming - asked.broadcasting if not _is_tool(group)}
 
 
+def _filter(expression_type: str | None, expression: str | None) -> tuple[str, str]:
+    """Return a filter as (type, expression); the default is all messages."""
+    return expression_type or TAG, expression or EVERYTHING
+
+
 def _is_tool(group: str) -> bool:
     return group in names.PREDEFINED_GROUPS or group.startswith(names.SYSTEM_GROUP_PREFIX)
 
 
-class _Asked:
+class _InterestCollector:
     def __init__(self) -> None:
         self.found: dict[tuple[str, str], Interest] = {}
         self.consuming: set[str] = set()
@@ -131,27 +137,28 @@ class _Asked:
     def heartbeat(self, subject: Line) -> None:
         for consumer in subject["consumers"]:
             group = consumer["group"]
-            (self.broadcasting if consumer["message_model"] == BROADCASTING else self.consuming).add(group)
+            kind = kind_of(consumer["consume_type"], consumer["message_model"])
+            (self.consuming if kind.reports_progress else self.broadcasting).add(group)
             for each in consumer["subscriptions"]:
-                self._said[group, each["topic"]] = (each["expression_type"] or TAG, each["sub_string"] or "*")
+                self._said[group, each["topic"]] = _filter(each["expression_type"], each["sub_string"])
 
     def popped(self, line: Line, subject: Line) -> None:
         group = subject["consumer_group"]
         self.consuming.add(group)
         interest = self._interest(line, group, subject["topic"])
         if interest is not None:
-            interest.expressions.add((subject["exp_type"] or TAG, subject["exp"] or "*"))
-            interest.from_end |= subject["init_mode"] == FROM_END
+            interest.expressions.add(_filter(subject["exp_type"], subject["exp"]))
+            interest.from_end |= subject["init_mode"] != INIT_MIN
 
     def pulled(self, line: Line, subject: Line) -> None:
         group, topic = subject["consumer_group"], subject["topic"]
-        if subject["sys_flag"] & COMMITS_OFFSET and subject["commit_offset"] > 0:
+        if (committed_by_pull(subject["sys_flag"], subject["commit_offset"]) or 0) > 0:
             self.consuming.add(group)
         interest = self._interest(line, group, topic)
         if interest is not None:
-            said = self._said.get((group, topic), (TAG, "*"))
-            if subject["sys_flag"] & HAS_SUBSCRIPTION:
-                said = (subject["expression_type"] or TAG, subject["subscription"] or "*")
+            said = self._said.get((group, topic), _filter(None, None))
+            if subject["sys_flag"] & FLAG_SUBSCRIPTION:
+                said = _filter(subject["expression_type"], subject["subscription"])
             interest.expressions.add(said)
             interest.lower(line["node"], subject["queue_id"], subject["queue_offset"])
 

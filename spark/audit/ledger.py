@@ -39,7 +39,7 @@ class Account:
 
     def story(self) -> str:
         """Describe the account, with one line per event."""
-        said = ", ".join(verdict for verdict in VERDICTS if verdict in self.verdicts) or "as it should be"
+        said = ", ".join(verdict for verdict in VERDICTS if verdict in self.verdicts) or "no problems"
         lines = [f"{self.message_id} of {self.topic} for {self.group}: {said}"]
         lines += [f"    {event.ts_us / 1e6:.6f} {event.kind}" for event in self.events]
         return "\n".join(lines)
@@ -125,16 +125,16 @@ def _run(run_id: str, events: Sequence[Event], rules: Rules) -> list[Account]:
             groups[event.topic].add(event.group or "")
         if event.kind is Kind.SUBSCRIBED:
             subscriptions.setdefault((event.topic, event.group or ""), _Subscription()).add(event)
-    lives: dict[Key, list[Event]] = defaultdict(list)
+    events_by_account: dict[Key, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind in OF_MESSAGES:
             for group in groups[event.topic]:
-                lives[event.topic, group, event.message_id or ""].append(event)
+                events_by_account[event.topic, group, event.message_id or ""].append(event)
         elif event.kind is not Kind.SUBSCRIBED:
-            lives[event.topic, event.group or "", event.message_id or ""].append(event)
+            events_by_account[event.topic, event.group or "", event.message_id or ""].append(event)
     accounts = {}
-    for key in sorted(lives):
-        life = sorted(lives[key], key=place)
+    for key in sorted(events_by_account):
+        life = sorted(events_by_account[key], key=place)
         accounts[key] = _account(run_id, key, life, end_us, subscriptions.get(key[:2], _ALL), rules)
     _overtaken(accounts)
     for account in accounts.values():

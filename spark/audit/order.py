@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from .events import RELEASES, SETTLES, Kind
-from .facts import ACCOUNT, is_, is_one_of
+from .facts import ACCOUNT, is_kind, is_one_of
 
 LINE = ("run", "topic", "group", "message_group")
 """The columns that identify ordered messages for one consumer group."""
@@ -30,7 +30,7 @@ def overtaken(accounts: DataFrame) -> DataFrame:
         "front", F.coalesce(F.max(given).over(line.rowsBetween(Window.unboundedPreceding, -1)), nowhere)
     ).withColumn("last_front", F.coalesce(F.max(given).over(whole), nowhere))
     own = Window.partitionBy(*LINE, "id").orderBy(*PLACE_IN_LINE).rowsBetween(1, Window.unboundedFollowing)
-    ends_wait = is_(Kind.DELIVERED) | is_one_of(SETTLES)
+    ends_wait = is_kind(Kind.DELIVERED) | is_one_of(SETTLES)
     at_end = F.coalesce(F.first(F.when(ends_wait, F.col("front")), ignorenulls=True).over(own), F.col("last_front"))
     return (
         fronts.withColumn("at_end", at_end)

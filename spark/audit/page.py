@@ -1,36 +1,51 @@
-"""The sums of an audit as a self-contained HTML page, and as a table for a terminal."""
+"""The sums of an audit as a self-contained HTML page, and as a table for a terminal.
 
-from collections.abc import Iterable, Iterator, Sequence
-from html import escape
-from typing import Any
+`page.html.jinja` has the page's form. This module and `plots.py` compute the values that it shows.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from . import plots
 from .rules import FAILURES, VERDICTS
 from .summary import Finding, Line, Summary
 
-_STYLE = """
-body { font: 15px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 76em; padding: 0 1em; color: #222 }
-table { border-collapse: collapse; margin: 1em 0 } th, td { padding: .2em .7em; border-bottom: 1px solid #ddd }
-th { text-align: left } th, td { white-space: nowrap }
-td.number { text-align: right; font-variant-numeric: tabular-nums }
-td.bad { color: #b3261e; font-weight: bold } code { font-size: 90% } .wide { overflow-x: auto }
-svg text { font: 11px system-ui, sans-serif; fill: #444 } svg line { stroke: #999 }
-rect.visible { fill: #9db8d9 } rect.delivered { fill: #2f6db5 } rect.failure { fill: #b3261e }
-rect.other { fill: #8a8f98 }
-span.visible, span.delivered, span.failure { border-left: 1em solid; padding-left: .4em; margin-right: 1em }
-span.visible { border-color: #9db8d9 } span.delivered { border-color: #2f6db5 } span.failure { border-color: #b3261e }
-"""
 _QUANTILES = ("p50", "p99", "p99.9")
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table of texts and numbers. `bad` are the columns in which a number other than 0 is a failure."""
+
+    head: list[str]
+    rows: list[list[str | int]]
+    bad: frozenset[int] = frozenset()
 
 
 def page(found: Summary, journals: Sequence[str], failures: Sequence[str] = FAILURES) -> str:
     """Render the whole page."""
-    title = f"Audit of {', '.join(journals)}"
-    body = "\n".join([*_verdict(found, failures), *_tables(found), *_plots(found), *_findings(found.findings)])
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n'
-        f'<meta name="viewport" content="width=device-width">\n<style>{_STYLE}</style></head>\n'
-        f"<body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n"
+    environment = Environment(
+        loader=PackageLoader(__package__, "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("page.html.jinja").render(
+        title=f"Audit of {', '.join(journals)}",
+        style=files(__package__).joinpath("page.css").read_text(),
+        verdict=sentence(found, failures),
+        lines=_lines(found.lines, named=False),
+        keys=_lines(found.keys, named=True) if found.keys else None,
+        stored=_stored(found),
+        shares=plots.shares(found.lines),
+        over_time=plots.over_time(found.moments, found.width_us) if found.moments else None,
+        latencies=plots.latencies(found.delays) if found.delays else None,
+        findings=_findings(found.findings) if found.findings else None,
     )
 
 
@@ -39,8 +54,8 @@ def sentence(found: Summary, failures: Sequence[str] = FAILURES) -> str:
     said = ", ".join(f"{found.count(verdict):,} {verdict}" for verdict in failures if found.count(verdict))
     about = f"{found.events:,} events, {found.messages:,} messages for groups"
     if found.skipped:
-        about += f", {found.skipped:,} lines skipped that are no events"
-    return f"{about}: {said or 'nothing is wrong'}"
+        about += f", {found.skipped:,} lines skipped that are not events"
+    return f"{about}: {said or 'no problems'}"
 
 
 def table(found: Summary) -> str:
@@ -60,92 +75,52 @@ def table(found: Summary) -> str:
     )
 
 
-def _verdict(found: Summary, failures: Sequence[str]) -> Iterator[str]:
-    yield f"<p><strong>{escape(sentence(found, failures))}</strong></p>"
-
-
 def _latencies(line: Line) -> list[str]:
     if line.latencies_us is None:
         return ["-"] * len(_QUANTILES)
     return [plots.duration(each) for each in line.latencies_us]
 
 
-def _tables(found: Summary) -> Iterator[str]:
-    yield "<h2>Topics and groups</h2>"
-    yield from _lines(found.lines, named=False)
-    if found.keys:
-        yield "<h2>Keys with the most failures</h2>"
-        yield from _lines(found.keys, named=True)
-    yield "<h2>What brokers stored</h2>"
+def _stored(found: Summary) -> _Table:
     kinds = sorted({kind for counts in found.topics.values() for kind in counts})
-    yield from _html_table(
-        ["topic", *kinds], ([topic, *(counts.get(kind, 0) for kind in kinds)] for topic, counts in found.topics.items())
-    )
+    rows: list[list[str | int]] = [
+        [topic, *(counts.get(kind, 0) for kind in kinds)] for topic, counts in found.topics.items()
+    ]
+    return _Table(["topic", *kinds], rows)
 
 
-def _lines(lines: Sequence[Line], *, named: bool) -> Iterator[str]:
+def _lines(lines: Sequence[Line], *, named: bool) -> _Table:
     shown = [verdict for verdict in VERDICTS if any(line.verdicts[verdict] for line in lines)]
     head = ["topic", "group", *(["key"] if named else []), "messages", "deliveries", *shown, *_QUANTILES]
-    bad = frozenset(place for place, name in enumerate(head) if name in FAILURES)
-    rows = (
+    rows: list[list[str | int]] = [
         [
             line.topic,
             line.group,
-            *([line.key] if named else []),
+            *([str(line.key)] if named else []),
             line.messages,
             line.deliveries,
             *(line.verdicts[verdict] for verdict in shown),
             *_latencies(line),
         ]
         for line in lines
-    )
-    yield from _html_table(head, rows, bad)
+    ]
+    return _Table(head, rows, frozenset(place for place, name in enumerate(head) if name in FAILURES))
 
 
-def _plots(found: Summary) -> Iterator[str]:
-    yield "<h2>Verdicts</h2>"
-    yield plots.shares(found.lines)
-    if found.moments:
-        yield "<h2>Over time</h2>"
-        yield plots.over_time(found.moments, found.width_us)
-    if found.delays:
-        yield "<h2>Latency</h2>"
-        yield plots.latencies(found.delays)
-
-
-def _findings(findings: Sequence[Finding]) -> Iterator[str]:
-    if not findings:
-        return
-    yield "<h2>Messages</h2><p>The worst first; the list may end before they do.</p>"
+def _findings(findings: Iterable[Finding]) -> _Table:
     head = ["topic", "group", "key", "message", "verdicts", "deliveries", "acks", "visible", "first delivered"]
-    yield from _html_table(
-        head,
-        (
-            [
-                each.topic,
-                each.group,
-                each.key or "",
-                each.message_id,
-                ", ".join(each.verdicts),
-                each.deliveries,
-                each.acks,
-                "never" if each.visible_us is None else plots.instant(each.visible_us),
-                "never" if each.first_us is None else plots.instant(each.first_us),
-            ]
-            for each in findings
-        ),
-    )
-
-
-def _html_table(head: Sequence[str], rows: Iterable[Sequence[Any]], bad: frozenset[int] = frozenset()) -> Iterator[str]:
-    yield '<div class="wide"><table><thead><tr>' + "".join(f"<th>{escape(name)}</th>" for name in head)
-    yield "</tr></thead><tbody>"
-    for row in rows:
-        yield "<tr>" + "".join(_cell(cell, place in bad) for place, cell in enumerate(row)) + "</tr>"
-    yield "</tbody></table></div>"
-
-
-def _cell(cell: Any, bad: bool) -> str:
-    if isinstance(cell, int):
-        return f'<td class="number{" bad" if bad and cell else ""}">{f"{cell:,}" if cell else ""}</td>'
-    return f"<td>{escape(str(cell))}</td>"
+    rows: list[list[str | int]] = [
+        [
+            each.topic,
+            each.group,
+            each.key or "",
+            each.message_id,
+            ", ".join(each.verdicts),
+            each.deliveries,
+            each.acks,
+            "never" if each.visible_us is None else plots.instant(each.visible_us),
+            "never" if each.first_us is None else plots.instant(each.first_us),
+        ]
+        for each in findings
+    ]
+    return _Table(head, rows)

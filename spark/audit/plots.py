@@ -1,14 +1,59 @@
-"""Plots of an audit as inline SVG: bars over time, latencies, verdicts of each group."""
+"""Plots of an audit: positions and sizes of bars over time, latencies, verdicts of each group.
 
-from collections.abc import Iterator, Mapping, Sequence
+The template of the page draws them as SVG.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from html import escape
 
 from .rules import FAILURES, VERDICTS
 from .summary import Line, Moment
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 720, 200, 60, 26
 """Pixels: the whole plot, and the margins for the scales."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A rectangle. `kind` chooses its color: visible, delivered, failure or other."""
+
+    kind: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A text whose start or end (`anchor`) is at a position."""
+
+    x: float
+    y: float
+    text: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Bars with a common tooltip, empty if they have none."""
+
+    title: str
+    bars: list[Bar]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """One plot. `axis` is the height of the horizontal axis, which begins at `left`; None if there is none."""
+
+    title: str
+    height: int = HEIGHT
+    axis: int | None = None
+    groups: list[Group] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+    width: int = WIDTH
+    left: int = LEFT
 
 
 def duration(microseconds: float) -> str:
@@ -28,88 +73,74 @@ def instant(microseconds: int) -> str:
     return found.strftime("%Y-%m-%d %H:%M:%S.") + f"{found.microsecond // 1000:03d}"
 
 
-def over_time(moments: Sequence[Moment], width_us: int) -> str:
+def over_time(moments: Sequence[Moment], width_us: int) -> Plot:
     """Plot the messages that became visible, were first delivered, or have a failure, over time."""
     highest = max(max(each.visible, each.delivered) for each in moments)
     step = (WIDTH - LEFT) / len(moments)
-    body = list(_scale(highest))
+    plot = _scaled("Messages over time", highest)
     for number, each in enumerate(moments):
         x = LEFT + number * step
         said = f"from {instant(each.start_us)}: {each.visible} visible, {each.delivered} first delivered"
-        said += f", {each.failed} with a failure"
-        body.append(f"<g><title>{escape(said)}</title>")
-        for place, (count, name) in enumerate(((each.visible, "visible"), (each.delivered, "delivered"))):
-            body.append(_bar(x + place * step * 0.45, step * 0.42, count, highest, name))
+        bars = [
+            _bar(x + place * step * 0.45, step * 0.42, count / max(highest, 1), kind)
+            for place, (count, kind) in enumerate(((each.visible, "visible"), (each.delivered, "delivered")))
+        ]
         if each.failed:
-            body.append(_bar(x, step * 0.42, each.failed, highest, "failure"))
-        body.append("</g>")
-    body.append(_text(LEFT, HEIGHT - 8, instant(moments[0].start_us), "start"))
-    body.append(_text(WIDTH, HEIGHT - 8, f"a bar is {duration(width_us)}", "end"))
-    legend = '<span class="visible">visible</span> <span class="delivered">first delivered</span> '
-    return _svg("Messages over time", body) + f'<p>{legend}<span class="failure">of them with a failure</span></p>'
+            bars.append(_bar(x, step * 0.42, each.failed / max(highest, 1), "failure"))
+        plot.groups.append(Group(f"{said}, {each.failed} with a failure", bars))
+    plot.labels.append(Label(LEFT, HEIGHT - 8, instant(moments[0].start_us), "start"))
+    plot.labels.append(Label(WIDTH, HEIGHT - 8, f"a bar is {duration(width_us)}", "end"))
+    return plot
 
 
-def latencies(delays: Mapping[int, int]) -> str:
+def latencies(delays: Mapping[int, int]) -> Plot:
     """Plot the time from visible to first delivered; each bar covers twice the range of the previous one."""
     powers = range(min(delays), max(delays) + 1)
     highest = max(delays.values())
     step = (WIDTH - LEFT) / len(powers)
     every = max(1, len(powers) // 8)
-    body = list(_scale(highest))
+    plot = _scaled("Time from visible to first delivered", highest)
     for number, power in enumerate(powers):
         x = LEFT + number * step
         count = delays.get(power, 0)
         said = f"{duration(2**power)} to {duration(2 ** (power + 1))}: {count}"
-        body.append(f"<g><title>{escape(said)}</title>{_bar(x, step * 0.9, count, highest, 'delivered')}</g>")
+        plot.groups.append(Group(said, [_bar(x, step * 0.9, count / max(highest, 1), "delivered")]))
         if number % every == 0:
-            body.append(_text(x, HEIGHT - 8, duration(2**power), "start"))
-    return _svg("Time from visible to first delivered", body)
+            plot.labels.append(Label(x, HEIGHT - 8, duration(2**power), "start"))
+    return plot
 
 
-def shares(lines: Sequence[Line]) -> str:
+def shares(lines: Sequence[Line]) -> list[Plot]:
     """Plot the shares of verdicts among the messages of each topic and group."""
-    return "".join(_share(line) for line in lines)
+    return [_share(line) for line in lines]
 
 
-def _share(line: Line) -> str:
+def _share(line: Line) -> Plot:
     # A message may have several verdicts, so each has a bar of its own.
     named = [verdict for verdict in VERDICTS if line.verdicts[verdict]]
-    height = 18 * len(named) or 18
-    body = []
+    plot = Plot(f"{line.topic} for {line.group}", height=18 * len(named) or 18)
     for row, verdict in enumerate(named):
         count = line.verdicts[verdict]
         length = max(2.0, (WIDTH - 300) * count / line.messages)
         kind = "failure" if verdict in FAILURES else "other"
-        body.append(_text(110, 18 * row + 13, verdict, "end"))
-        body.append(f'<rect class="{kind}" x="120" y="{18 * row + 3}" width="{length:.1f}" height="12"/>')
-        body.append(_text(126 + length, 18 * row + 13, f"{count} ({100 * count / line.messages:.3g} %)", "start"))
+        plot.groups.append(Group("", [Bar(kind, 120, 18 * row + 3, length, 12)]))
+        plot.labels.append(Label(110, 18 * row + 13, verdict, "end"))
+        said = f"{count} ({100 * count / line.messages:.3g} %)"
+        plot.labels.append(Label(126 + length, 18 * row + 13, said, "start"))
     if not named:
-        body.append(_text(120, 13, "each message was delivered once, in time, and acknowledged", "start"))
-    title = f"{line.topic} for {line.group}"
-    return f"<h3>{escape(title)}</h3>" + _svg(title, body, height)
+        said = "each message was delivered once, in time, and acknowledged"
+        plot.labels.append(Label(120, 13, said, "start"))
+    return plot
 
 
-def _svg(title: str, body: Sequence[str], height: int = HEIGHT) -> str:
-    inside = "\n".join(body)
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" '
-        f'aria-label="{escape(title)}">\n{inside}\n</svg>'
-    )
-
-
-def _scale(highest: int) -> Iterator[str]:
+def _scaled(title: str, highest: int) -> Plot:
+    """Return a plot with a horizontal axis and a scale from 0 to `highest`."""
     bottom = HEIGHT - BOTTOM
-    yield f'<line x1="{LEFT}" y1="{bottom}" x2="{WIDTH}" y2="{bottom}"/>'
-    yield _text(LEFT - 6, 14, f"{highest:,}", "end")
-    yield _text(LEFT - 6, bottom, "0", "end")
+    labels = [Label(LEFT - 6, 14, f"{highest:,}", "end"), Label(LEFT - 6, bottom, "0", "end")]
+    return Plot(title, axis=bottom, labels=labels)
 
 
-def _bar(x: float, width: float, count: int, highest: int, name: str) -> str:
-    room = HEIGHT - BOTTOM - 6
-    height = room * count / max(highest, 1)
-    y = HEIGHT - BOTTOM - height
-    return f'<rect class="{name}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 1):.1f}" height="{height:.1f}"/>'
-
-
-def _text(x: float, y: float, text: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+def _bar(x: float, width: float, share: float, kind: str) -> Bar:
+    """Return a bar on the axis of a scaled plot, `share` of its height."""
+    height = (HEIGHT - BOTTOM - 6) * share
+    return Bar(kind, x, HEIGHT - BOTTOM - height, max(width, 1), height)

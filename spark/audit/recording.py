@@ -10,12 +10,12 @@ from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.command_options import TOKEN_VARIABLE
-from rocketmq_testkit.fixtures.control import json_form
-from rocketmq_testkit.fixtures.host import Host
+from rocketmq_testkit.fixtures.control.schema import json_form
+from rocketmq_testkit.fixtures.host.host import Host
+from rocketmq_testkit.fixtures.options.command_options import TOKEN_VARIABLE
 
 from .events import Event, JournalError
-from .retelling import retell
+from .retelling import events_from_journal
 
 Answer = dict[str, Any]
 _TIMEOUT_S = 60
@@ -28,9 +28,9 @@ def events_of(emulator: Emulator) -> list[Event]:
     Raises JournalError if the journal has dropped lines, or if a delivered message no longer exists.
     """
     # Lines and messages are read in one step, so that they are consistent.
-    lines, messages, dropped = emulator.run_in_loop(_taken)
+    lines, messages, dropped = emulator.run_on_loop(_taken)
     _refuse_gaps(dropped)
-    return retell(lines, messages)
+    return events_from_journal(lines, messages)
 
 
 def _taken(host: Host) -> tuple[list[Answer], list[Answer], int]:
@@ -53,8 +53,8 @@ def read_emulator(address: str) -> list[Event]:
     def ask(path: str) -> Answer:
         request = Request(f"{address.rstrip('/')}{path}", headers=headers)
         try:
-            with urlopen(request, timeout=_TIMEOUT_S) as answer:
-                found: Answer = json.load(answer)
+            with urlopen(request, timeout=_TIMEOUT_S) as response:
+                found: Answer = json.load(response)
         except HTTPError as error:
             hint = f"; set {TOKEN_VARIABLE} to its token" if error.code == _UNAUTHORIZED else ""
             raise JournalError(f"{address} answers {path} with status {error.code}{hint}") from None
@@ -66,21 +66,21 @@ def read_emulator(address: str) -> list[Event]:
     _refuse_gaps(dropped)
     topics = [topic["name"] for topic in ask("/v1/topics")["topics"]]
     messages = [found for topic in topics for found in ask(f"/v1/messages/{quote(topic, safe='')}")["messages"]]
-    return [replace(event, run_id=address) for event in retell(lines, messages)]
+    return [replace(event, run_id=address) for event in events_from_journal(lines, messages)]
 
 
 def _all_lines(ask: Callable[[str], Answer]) -> tuple[list[Answer], int]:
     lines: list[Answer] = []
-    answer = ask("/v1/journal")
-    while answer["entries"]:
-        lines += answer["entries"]
-        answer = ask(f"/v1/journal?since={answer['next']}")
-    return lines, answer["dropped"]
+    response = ask("/v1/journal")
+    while response["entries"]:
+        lines += response["entries"]
+        response = ask(f"/v1/journal?since={response['next']}")
+    return lines, response["dropped"]
 
 
 def _refuse_gaps(dropped: int) -> None:
     if dropped:
         raise JournalError(
-            f"the emulator has dropped {dropped} lines of its journal, so nobody can tell what they said; "
+            f"the emulator has dropped {dropped} lines of its journal, so the audit would be incomplete; "
             "set journalMaxEntries and journalMaxBytes higher"
         )

@@ -12,28 +12,34 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from rocketmq_testkit.emulator import names
-from rocketmq_testkit.emulator import properties as props
+from rocketmq_testkit.emulator.client.consumption import (
+    acknowledged_offsets,
+    committed_by_pull,
+    holding_topic,
+    popped_places,
+)
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.delay import parse_delay_levels
+from rocketmq_testkit.emulator.message import names
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
 
 from .events import Event, JournalError, Kind
-from .interests import COMMITS_OFFSET, Line, Named, Place, interests
+from .interests import Line, Named, Place, interests
 
 STORED = frozenset({"SUCCESS", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE"})
 """Outcomes of a send after which the broker has stored the message."""
 ROLLED_BACK = 12
 
 
-def retell(lines: Iterable[Line], messages: Iterable[Mapping[str, Any]]) -> list[Event]:
+def events_from_journal(lines: Iterable[Line], messages: Iterable[Mapping[str, Any]]) -> list[Event]:
     """Return the events of a journal's lines and of all topics' messages, both in the format of the control port.
 
     Raises JournalError if a delivered message no longer exists.
     """
-    return _Teller(list(lines), list(messages)).tell()
+    return _JournalConverter(list(lines), list(messages)).tell()
 
 
-class _Teller:
+class _JournalConverter:
     def __init__(self, lines: Sequence[Line], messages: Sequence[Mapping[str, Any]]) -> None:
         self._lines = lines
         self._interests, self._groups = interests(lines)
@@ -103,8 +109,8 @@ class _Teller:
         named = self._places.get(place) or self._stored.get(place)
         if named is None:
             raise JournalError(
-                f"somebody got the message at offset {place.offset} of queue {place.queue_id} of {place.topic} on "
-                f"{place.node}, which is gone; audit before messages are dropped"
+                f"a client received the message at offset {place.offset} of queue {place.queue_id} of {place.topic} "
+                f"on {place.node}, but the broker has deleted it; audit before messages are deleted"
             )
         if place.topic.startswith(names.DLQ_PREFIX):
             return replace(named, topic=place.topic)
@@ -151,22 +157,22 @@ class _Teller:
 
     def _popped(self, line: Line, asked: Line, outcome: Line) -> None:
         group, topic = asked["consumer_group"], asked["topic"]
-        for entry in (outcome["msg_offset_info"] or "").split(";") if group in self._groups else ():
-            digit, queue_id, offsets = entry.split(" ") if entry else ("0", "0", "")
-            real = topic if digit == "0" else names.pop_retry_topic(topic, group, v2=digit == "2")
-            for offset in map(int, filter(None, offsets.split(","))):
-                named = self._handed_out(line, Place(line["node"], real, int(queue_id), offset))
-                if real == topic:
-                    self._interests[group, topic].lower(line["node"], int(queue_id), offset)
-                event = named.event(line["now_ms"], Kind.DELIVERED, group, invisible_ms=outcome["invisible_ms"])
-                self._note(line, event)
+        if group not in self._groups:
+            return
+        for held_in, queue_id, offset in popped_places(topic, group, outcome["msg_offset_info"] or ""):
+            named = self._handed_out(line, Place(line["node"], held_in, queue_id, offset))
+            if held_in == topic:
+                self._interests[group, topic].lower(line["node"], queue_id, offset)
+            event = named.event(line["now_ms"], Kind.DELIVERED, group, invisible_ms=outcome["invisible_ms"])
+            self._note(line, event)
 
     def _pulled(self, line: Line, asked: Line, outcome: Line) -> None:
         group, topic, queue_id = asked["consumer_group"], asked["topic"], asked["queue_id"]
         if group not in self._groups:
             return
-        if asked["sys_flag"] & COMMITS_OFFSET:
-            self._commit(line, group, topic, queue_id, asked["commit_offset"])
+        committed = committed_by_pull(asked["sys_flag"], asked["commit_offset"])
+        if committed is not None:
+            self._commit(line, group, topic, queue_id, committed)
         for offset in outcome["offsets"] if outcome["status"] == "FOUND" else ():
             named = self._handed_out(line, Place(line["node"], topic, queue_id, offset))
             self._outstanding[line["node"], group, topic, queue_id][offset] = named
@@ -186,13 +192,10 @@ class _Teller:
 
     def _acked_many(self, line: Line, asked: Line, _outcome: Line) -> None:
         for ack in asked["acks"] or ():
-            group, topic = ack["consumer_group"], ack["topic"]
-            if ack["retry"] != "0":
-                topic = names.pop_retry_topic(topic, group, v2=ack["retry"] == "2")
-            bits = int.from_bytes(b64decode(ack["bits"]), "little")
-            for bit in range(bits.bit_length()):
-                if bits >> bit & 1:
-                    self._settle(line, group, topic, ack["queue_id"], ack["start_offset"] + bit)
+            group = ack["consumer_group"]
+            topic = holding_topic(ack["topic"], group, ack["retry"])
+            for offset in acknowledged_offsets(ack["start_offset"], b64decode(ack["bits"])):
+                self._settle(line, group, topic, ack["queue_id"], offset)
 
     def _settle(self, line: Line, group: str, topic: str, queue_id: int, offset: int) -> None:
         named = self._at(Place(line["node"], topic, queue_id, offset))
@@ -243,6 +246,6 @@ class _Teller:
             event = Event(ms * 1000, Kind.SUBSCRIBED, topic, group=group, expression=interest.tags)
             self._events.append((ms, -1, event))
             for place, named in everything.items():
-                if place.topic == topic and not interest.is_owed(place, named):
+                if place.topic == topic and not interest.must_receive(place, named):
                     skipped = named if not topic.startswith(names.DLQ_PREFIX) else replace(named, topic=topic)
                     self._events.append((named.stored_ms, inf, skipped.event(named.stored_ms, Kind.SKIPPED, group)))

@@ -91,7 +91,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
     parser = argparse.ArgumentParser(prog="python -m pyspark_rocketmq.audit.sample")
     parser.add_argument("events", type=int)
-    parser.add_argument("folder", type=Path, help="ends with .parquet, or with .jsonl for JSON Lines")
+    parser.add_argument("folder", type=Path, help="write to this path: .jsonl as JSON Lines, otherwise .parquet")
     options = parser.parse_args(words)
     with TemporaryDirectory() as scratch:
         spark = session(None, "1g", Path(scratch), options.events * 100)

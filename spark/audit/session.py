@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from ..command_session import command_session
+from ..session.command_session import command_session
 
 PART_BYTES = 16 << 20
 """Bytes of a journal per shuffle partition, so that a partition fits into little memory."""

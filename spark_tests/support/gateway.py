@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import Self
 
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.remoting import frame
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
 
 SECONDS = 30.0
 
@@ -23,7 +23,7 @@ class Gateway:
 
     def __init__(self, emulator: Emulator) -> None:
         self._emulator = emulator
-        self._broker = _Server(emulator.broker, self.answer)
+        self._broker = _Server(emulator.broker, self.response)
         self._name_server = _Server(emulator.namesrv, self._renamed)
 
     @property
@@ -43,17 +43,17 @@ class Gateway:
             each.shutdown()
             each.server_close()
 
-    def answer(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
+    def response(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
         """Return the broker's response."""
-        return handed_on(behind, request)
+        return forward(behind, request)
 
     def _renamed(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
-        answer = handed_on(behind, request)
+        response = forward(behind, request)
         ours, theirs = self._broker.address.encode(), self._emulator.broker.encode()
-        return replace(answer, body=answer.body.replace(theirs, ours))
+        return replace(response, body=response.body.replace(theirs, ours))
 
 
-class Spoiler(Gateway):
+class TruncatingGateway(Gateway):
     """Truncates responses to pulls at or after an offset, while `on` is True."""
 
     def __init__(self, emulator: Emulator, offset: int) -> None:
@@ -62,16 +62,16 @@ class Spoiler(Gateway):
         self.on = True
         """True if responses are still truncated."""
 
-    def answer(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
+    def response(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
         """Return the broker's response, truncated if it is selected."""
-        answer = handed_on(behind, request)
+        response = forward(behind, request)
         at = int((request.ext_fields or {}).get("queueOffset", -1))
         if self.on and request.code == RequestCode.PULL_MESSAGE and at >= self._offset:
-            return replace(answer, body=answer.body[:-1])
-        return answer
+            return replace(response, body=response.body[:-1])
+        return response
 
 
-def handed_on(behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
+def forward(behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
     """Forward a request to the emulator, and return its response."""
     return behind.request(request.code, request.ext_fields, request.body)
 
@@ -82,10 +82,10 @@ class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, behind: str, answer: Answer) -> None:
+    def __init__(self, behind: str, response: Answer) -> None:
         super().__init__(("127.0.0.1", 0), _Connection)
         self.behind = behind
-        self.answer = answer
+        self.response = response
 
     @property
     def address(self) -> str:
@@ -103,6 +103,6 @@ class _Connection(socketserver.BaseRequestHandler):
             while data := self.request.recv(65536):
                 for kind, header, body in splitter.feed(data):
                     request = frame.decode(kind, header, body)
-                    answer = self.server.answer(behind, request)
-                    made = replace(answer, opaque=request.opaque, flag=RESPONSE, serialize_type=kind)
+                    response = self.server.response(behind, request)
+                    made = replace(response, opaque=request.opaque, flag=RESPONSE, serialize_type=kind)
                     self.request.sendall(frame.encode(made))

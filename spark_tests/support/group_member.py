@@ -6,14 +6,16 @@ from types import TracebackType
 from typing import Self
 
 from real_broker import RealBroker
-from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.conformance.clients.remoting_consumption import commit_request, committed_request, pull_request
+from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request, unregister_request
+from rocketmq_testkit.conformance.clients.remoting_request import Request, request
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 SECONDS = 30.0
-_SUBSCRIPTION_IN_REQUEST = 4
 
 
 class Member:
@@ -28,33 +30,24 @@ class Member:
         self._own: list[int] = []
 
     def __enter__(self) -> Self:
-        told = {"topic": self._topic, "subString": "*", "expressionType": "TAG", "subVersion": int(time.time() * 1000)}
-        group = {
-            "groupName": self._group,
-            "consumeType": "CONSUME_PASSIVELY",
-            "messageModel": "CLUSTERING",
-            "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET",
-            "unitMode": False,
-            "subscriptionDataSet": [{**told, "classFilterMode": False, "tagsSet": [], "codeSet": []}],
-        }
-        body = {"clientID": self._name, "producerDataSet": [], "consumerDataSet": [group]}
-        self._ask(RequestCode.HEART_BEAT, {}, json.dumps(body).encode())
+        version = int(time.time() * 1000)
+        self._ask(heartbeat_request(self._name, groups={self._group: {self._topic: "*"}}, version=version))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._ask(RequestCode.UNREGISTER_CLIENT, {"clientID": self._name, "consumerGroup": self._group})
+        self._ask(unregister_request(self._name, group=self._group))
         self._client.close()
 
     def rebalance(self, members: int) -> None:
         """Wait until the broker reports a group with `members` members, and take a share of the queues."""
         while True:
-            push = self._client.next_push(SECONDS)
+            push = self._client.next_server_request(SECONDS)
             if push.code != RequestCode.NOTIFY_CONSUMER_IDS_CHANGED:
                 continue
-            answer = self._ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": self._group})
-            names = sorted(json.loads(answer.body)["consumerIdList"])
+            response = self._ask(request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": self._group}))
+            names = sorted(json.loads(response.body)["consumerIdList"])
             if len(names) == members:
                 mine = names.index(self._name)
                 self._own = [queue for queue in range(self._queues) if queue % members == mine]
@@ -64,35 +57,29 @@ class Member:
         """Pull all messages of the member's queues after the committed offsets, and commit them."""
         found = []
         for queue in self._own:
-            where = {"topic": self._topic, "queueId": queue}
-            at = self._committed(where)
-            while (part := self._pull(where, at)) is not None:
+            at = self._committed(queue)
+            while (part := self._pull(queue, at)) is not None:
                 bodies, at = part
                 found += bodies
-                self._ask(
-                    RequestCode.UPDATE_CONSUMER_OFFSET, {**where, "consumerGroup": self._group, "commitOffset": at}
-                )
+                self._ask(commit_request(self._topic, self._group, at, queue))
         return found
 
-    def _committed(self, where: dict[str, object]) -> int:
-        fields = {**where, "consumerGroup": self._group, "setZeroIfNotFound": False}
-        answer = self._client.request(RequestCode.QUERY_CONSUMER_OFFSET, fields)
-        if answer.code == ResponseCode.QUERY_NOT_FOUND:
+    def _committed(self, queue: int) -> int:
+        asked = committed_request(self._topic, self._group, queue, setZeroIfNotFound=False)
+        response = self._client.request(*asked)
+        if response.code == ResponseCode.QUERY_NOT_FOUND:
             return 0
-        return int((answer.ext_fields or {})["offset"])
+        return int((response.ext_fields or {})["offset"])
 
-    def _pull(self, where: dict[str, object], at: int) -> tuple[list[bytes], int] | None:
-        fields = {**where, "consumerGroup": self._group, "queueOffset": at, "maxMsgNums": 32}
-        fields |= {"sysFlag": _SUBSCRIPTION_IN_REQUEST, "commitOffset": 0, "suspendTimeoutMillis": 0}
-        fields |= {"subscription": "*", "subVersion": 0, "expressionType": "TAG"}
-        answer = self._client.request(RequestCode.PULL_MESSAGE, fields)
-        if answer.code != ResponseCode.SUCCESS:
-            assert answer.code == ResponseCode.PULL_NOT_FOUND, answer.remark
+    def _pull(self, queue: int, at: int) -> tuple[list[bytes], int] | None:
+        response = self._client.request(*pull_request(self._topic, self._group, queue, at))
+        if response.code != ResponseCode.SUCCESS:
+            assert response.code == ResponseCode.PULL_NOT_FOUND, response.remark
             return None
-        bodies = [message.body for message in decode_messages(answer.body)]
-        return bodies, int((answer.ext_fields or {})["nextBeginOffset"])
+        bodies = [message.body for message in decode_messages(response.body)]
+        return bodies, int((response.ext_fields or {})["nextBeginOffset"])
 
-    def _ask(self, code: RequestCode, fields: dict[str, object], body: bytes = b"") -> RemotingCommand:
-        answer = self._client.request(code, fields, body)
-        assert answer.code == ResponseCode.SUCCESS, f"{code.name}: {answer.remark}"
-        return answer
+    def _ask(self, asked: Request) -> RemotingCommand:
+        response = self._client.request(*asked)
+        assert response.code == ResponseCode.SUCCESS, f"{asked.code.name}: {response.remark}"
+        return response

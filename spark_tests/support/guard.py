@@ -4,11 +4,11 @@ import hmac
 from base64 import b64encode
 from collections.abc import Mapping
 
-from gateway import Gateway, handed_on
-from rocketmq_testkit.emulator.codes import ResponseCode
+from gateway import Gateway, forward
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.command import RemotingCommand
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 
 class Guard(Gateway):
@@ -20,11 +20,11 @@ class Guard(Gateway):
         self.refused: list[str] = []
         """Reasons of rejected requests, in order."""
 
-    def answer(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
+    def response(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
         """Return the broker's response, or an error."""
         why = self._refusal(request)
         if why is None:
-            return handed_on(behind, request)
+            return forward(behind, request)
         self.refused.append(why)
         return RemotingCommand(ResponseCode.NO_PERMISSION, remark=why)
 

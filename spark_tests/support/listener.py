@@ -3,9 +3,9 @@
 import socket
 
 from one_connection import OneConnection
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting.command import RESPONSE, VERSION_5_3_3, RemotingCommand
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RESPONSE, VERSION_5_3_3, RemotingCommand
 
 
 class Listener(OneConnection):
@@ -24,5 +24,5 @@ class Listener(OneConnection):
                 request = frame.decode(kind, header, body)
                 self.requests.append(request)
                 code = ResponseCode.TOPIC_NOT_EXIST
-                answer = RemotingCommand(code, "JAVA", VERSION_5_3_3, request.opaque, RESPONSE, "no", None, b"")
-                client.sendall(frame.encode(answer))
+                response = RemotingCommand(code, "JAVA", VERSION_5_3_3, request.opaque, RESPONSE, "no", None, b"")
+                client.sendall(frame.encode(response))

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from real_broker import RealBroker
+from rocketmq_testkit.conformance.clients.remoting_sends import batch_request
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.remoting.client import RemotingClient, batch_body
+from rocketmq_testkit.remoting.client import RemotingClient
 
 BATCH = 500
 
@@ -18,14 +19,13 @@ def fill(
     properties: Mapping[str, str] | None = None,
 ) -> None:
     """Store messages in one queue of the first broker, alternating between these tags."""
-    fields = {"a": "p", "b": topic, "c": "TBW102", "d": 4, "e": queue, "f": 0, "g": 1, "h": 0, "i": "", "m": True}
     with RemotingClient(emulator.broker, timeout=30) as client:
         for start in range(0, len(bodies), BATCH):
             part = bodies[start : start + BATCH]
             messages = [
                 (body, {**(properties or {}), "TAGS": tags[at % len(tags)]}) for at, body in enumerate(part, start)
             ]
-            answer = client.request(320, fields, batch_body(messages))
-            assert answer.code == 0, answer.remark
+            response = client.request(*batch_request(topic, messages, born_ms=1, queue=queue))
+            assert response.code == 0, response.remark
     if not isinstance(emulator, Emulator):
         emulator.settle()

@@ -13,16 +13,19 @@ from itertools import count
 from typing import Any
 
 import pytest
-from pyspark_rocketmq.cluster import Cluster
-from pyspark_rocketmq.options import source_options
+from pyspark_rocketmq.cluster.cluster import Cluster
+from pyspark_rocketmq.options.options import source_options
+from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
+from rocketmq_testkit.conformance.clients.remoting_request import Request, request
+from rocketmq_testkit.conformance.clients.remoting_sends import send_request
+from rocketmq_testkit.conformance.clients.remoting_topics import group_request, topic_request
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator.names import AUTO_CREATE_TOPIC
-from rocketmq_testkit.fixtures.messages import Message, from_record
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.fixtures.inspect.messages import Message, from_record
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.client.messages import split_records
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 SECONDS = 30.0
 """Timeout for effects that an emulator shows before its response, and a real broker later."""
@@ -30,9 +33,7 @@ APACHE = "apache:"
 BROKER = "broker-a"
 SETTINGS = {"enablePropertyFilter": "false"}
 """Upstream's default, which the emulator has as well."""
-PULL_SIZE = 32
 FOUND = 0
-_SUBSCRIPTION_IN_REQUEST = 4
 
 
 class RunningBroker:
@@ -43,10 +44,10 @@ class RunningBroker:
     def __init__(self, namesrv: str) -> None:
         self.namesrv = namesrv
         with RemotingClient(namesrv, timeout=SECONDS) as client:
-            answer = client.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+            response = client.request(RequestCode.GET_BROKER_CLUSTER_INFO)
         # Name servers older than 4.9.4 write broker ids as bare numbers.
-        found = re.search(r'[{,]"?0"?:"([0-9.:]+)"', answer.body.decode())
-        assert found is not None, answer.body
+        found = re.search(r'[{,]"?0"?:"([0-9.:]+)"', response.body.decode())
+        assert found is not None, response.body
         self.broker = found[1]
 
     def crash(self) -> None:
@@ -63,7 +64,7 @@ class RealBroker:
         self._apache = apache
         self._made: set[str] = set()
         self._ids = count()
-        self.is_used_up = False
+        self.needs_restart = False
         """True if it was stopped meanwhile: after a restart topics deleted by earlier tests may return from disk."""
 
     def __getattr__(self, name: str) -> Any:
@@ -84,31 +85,19 @@ class RealBroker:
     @property
     def version(self) -> int:
         """The broker's version number, as in the header of its responses."""
-        return self.ask(RequestCode.GET_ALL_TOPIC_CONFIG, {}).version
+        return self.ask(request(RequestCode.GET_ALL_TOPIC_CONFIG, {})).version
 
     def topic(self, name: str, type: str | None = None, queues: int | None = None) -> "RealTopic":  # noqa: A002 - as Emulator.topic
         """Create or change a topic, and wait until every client can see it."""
-        fields = {
-            "topic": name,
-            "defaultTopic": AUTO_CREATE_TOPIC,
-            "readQueueNums": queues or 8,
-            "writeQueueNums": queues or 8,
-            "perm": 6,
-            "topicFilterType": "SINGLE_TAG",
-            "topicSysFlag": 0,
-            "order": False,
-            "attributes": f"+message.type={(type or 'NORMAL').upper()}" if name not in self._made else "",
-        }
+        kind = (type or "NORMAL").upper() if name not in self._made else None
         self._made.add(name)
-        self.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, fields)
+        self.ask(topic_request(name, queues=queues or 8, kind=kind))
         self._until(lambda: self._queues(name) == (queues or 8), f"topic {name} is not in the route")
         return RealTopic(self, name)
 
     def group(self, name: str) -> None:
         """Create a subscription group."""
-        self.ask(
-            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps({"groupName": name, "brokerId": 0}).encode()
-        )
+        self.ask(group_request(name))
 
     def messages(self, topic: str) -> list[Message]:
         """Return all messages of a topic in the order in which they were stored."""
@@ -125,12 +114,12 @@ class RealBroker:
         """Crash and restart the broker."""
         self._apache.crash()
         self._apache.wait_registered()
-        self.is_used_up = True
+        self.needs_restart = True
 
     def stop_broker(self, name: str) -> None:
         """Stop the broker."""
         self._apache.halt()
-        self.is_used_up = True
+        self.needs_restart = True
 
     def start_broker(self, name: str) -> None:
         """Start the broker again."""
@@ -144,17 +133,15 @@ class RealBroker:
     def forget(self) -> None:
         """Delete the topics of the test."""
         for topic in self._made:
-            self.ask(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic})
-            self.ask(RequestCode.DELETE_TOPIC_IN_NAMESRV, {"topic": topic}, to=self.namesrv)
+            self.ask(request(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic}))
+            self.ask(request(RequestCode.DELETE_TOPIC_IN_NAMESRV, {"topic": topic}), to=self.namesrv)
 
-    def ask(
-        self, code: RequestCode, fields: Mapping[str, object], body: bytes = b"", to: str | None = None
-    ) -> RemotingCommand:
+    def ask(self, asked: Request, to: str | None = None) -> RemotingCommand:
         """Send a request to the broker, which must succeed."""
         with RemotingClient(to or self.broker, timeout=SECONDS) as client:
-            answer = client.request(code, fields, body)
-        assert answer.code == 0, f"{code.name}: {answer.remark}"
-        return answer
+            response = client.request(*asked)
+        assert response.code == 0, f"{asked.code.name}: {response.remark}"
+        return response
 
     def next_id(self) -> str:
         """Return a message id."""
@@ -162,9 +149,9 @@ class RealBroker:
 
     def _is_settled(self) -> bool:
         with RemotingClient(self.broker, timeout=SECONDS) as client:
-            answer = client.request(RequestCode.GET_BROKER_RUNTIME_INFO)
+            response = client.request(RequestCode.GET_BROKER_RUNTIME_INFO)
         # A newly started broker fails, because it has no statistics yet.
-        return answer.code == 0 and int(json.loads(answer.body)["table"]["dispatchBehindBytes"]) == 0
+        return response.code == 0 and int(json.loads(response.body)["table"]["dispatchBehindBytes"]) == 0
 
     def _queues(self, topic: str) -> int:
         with Cluster(source_options({"nameServer": self.namesrv, "topic": topic})) as cluster:
@@ -174,30 +161,16 @@ class RealBroker:
     def _of_queue(self, topic: str, queue: int) -> Iterator[Message]:
         where = {"topic": topic, "queueId": queue}
         at, end = (
-            int((self.ask(code, where).ext_fields or {})["offset"])
+            int((self.ask(request(code, where)).ext_fields or {})["offset"])
             for code in (RequestCode.GET_MIN_OFFSET, RequestCode.GET_MAX_OFFSET)
         )
         with RemotingClient(self.broker, timeout=SECONDS) as client:
             while at < end:
-                answer = client.request(
-                    RequestCode.PULL_MESSAGE,
-                    {
-                        **where,
-                        "consumerGroup": "looks-into-topics",
-                        "queueOffset": at,
-                        "maxMsgNums": PULL_SIZE,
-                        "sysFlag": _SUBSCRIPTION_IN_REQUEST,
-                        "commitOffset": 0,
-                        "suspendTimeoutMillis": 0,
-                        "subscription": "*",
-                        "subVersion": 0,
-                        "expressionType": "TAG",
-                    },
-                )
-                assert answer.code == FOUND, answer.remark
-                for record in split_records(answer.body):
+                response = client.request(*pull_request(topic, "looks-into-topics", queue, at))
+                assert response.code == FOUND, response.remark
+                for record in split_records(response.body):
                     yield from_record(record, BROKER)
-                at = int((answer.ext_fields or {})["nextBeginOffset"])
+                at = int((response.ext_fields or {})["nextBeginOffset"])
 
     def _until(self, true: Callable[[], bool], otherwise: str) -> None:
         deadline = time.monotonic() + SECONDS
@@ -235,19 +208,17 @@ class RealTopic:
         if keys:
             found[props.KEYS] = keys if isinstance(keys, str) else " ".join(keys)
         if found.keys() & {props.DELAY, props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC, props.TIMER_DELAY_MS}:
-            self._broker.is_used_up = True  # it reaches its topic later, when the topic may be the next test's
+            self._broker.needs_restart = True  # it reaches its topic later, when the topic may be the next test's
         queue = -1
         if message_group is not None:
             found[props.SHARDING_KEY] = message_group
             queue = (props.string_hash(message_group) & 0x7FFFFFFF) % self._broker._queues(self.name)
-        fields = {"a": "p", "b": self.name, "c": AUTO_CREATE_TOPIC, "d": 8, "e": queue, "f": 0, "h": 0, "j": 0}
-        fields |= {"g": int(time.time() * 1000), "i": props.encode(found), "k": False, "m": False}
-        data = body.encode() if isinstance(body, str) else body
-        answer = self._broker.ask(RequestCode.SEND_MESSAGE_V2, fields, data)
+        born_ms = int(time.time() * 1000)
+        response = self._broker.ask(send_request(self.name, body, born_ms=born_ms, queue=queue, properties=found))
         self._broker.settle()
         # The message id contains the broker's address and the commit log offset.
-        place = int((answer.ext_fields or {})["msgId"][-16:], 16)
-        viewed = self._broker.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": place})
+        place = int((response.ext_fields or {})["msgId"][-16:], 16)
+        viewed = self._broker.ask(request(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": place}))
         return from_record(viewed.body, BROKER)
 
 

@@ -1,35 +1,35 @@
-"""The fixture `e` (the entrance through which a rule runs) and the option that selects entrances."""
+"""The fixture `e` (the protocol client of a rule) and the option that selects protocol clients."""
 
 import pytest
-from entrance import Entrance
-from entrances import entrance
+from protocol_client import ProtocolClient
+from protocol_clients import protocol_client
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option `--entrances`."""
-    parser.addoption("--entrances", default="", help="rules only go through these, such as remoting,grpc")
+    """Add the option `--protocol-clients`."""
+    parser.addoption("--protocol-clients", default="", help="run rules only through these, such as remoting,grpc")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect tests of entrances that `--entrances` does not name."""
-    chosen = config.getoption("--entrances").split(",")
+    """Deselect tests of protocol clients that `--protocol-clients` does not name."""
+    chosen = config.getoption("--protocol-clients").split(",")
     if chosen == [""]:
         return
     wanted: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
-        wanted[_entrance_of(item) in (None, *chosen)].append(item)
+        wanted[_client_of(item) in (None, *chosen)].append(item)
     config.hook.pytest_deselected(items=wanted[False])
     items[:] = wanted[True]
 
 
-def _entrance_of(item: pytest.Item) -> str | None:
-    """Return the name of the entrance that a test uses, None if it uses none."""
+def _client_of(item: pytest.Item) -> str | None:
+    """Return the name of the protocol client that a test uses, None if it uses none."""
     call = getattr(item, "callspec", None)
     given = call.params.get("e") if call is not None else None
     return given[0] if isinstance(given, tuple) else None
 
 
 @pytest.fixture
-def e(request: pytest.FixtureRequest) -> Entrance:
+def e(request: pytest.FixtureRequest) -> ProtocolClient:
     name, keys = request.param
-    return entrance(name, **keys)
+    return protocol_client(name, **keys)

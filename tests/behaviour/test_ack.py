@@ -1,21 +1,22 @@
 """Acknowledgement and revive: which popped messages are redelivered, when, and with which fields."""
 
 import pytest
-from entrance import Entrance, handles
-from entrances import ALL, through
 from grpc_texts import EXPIRED
-from rocketmq_testkit.conformance.worlds.handles import forged, handle_fields
+from protocol_client import ProtocolClient
+from protocol_clients import ALL, through
+from protocol_values import handles
+from rocketmq_testkit.conformance.clients.receipt_handles import forged, handle_fields
 
 RETRY = "%RETRY%G_T"
 
 
-def copies(e: Entrance) -> list[bytes]:
+def copies(e: ProtocolClient) -> list[bytes]:
     """Return the bodies of the messages that were redelivered to group G."""
     return [record.body for record in e.records(RETRY)]
 
 
 @through(*ALL)
-def test_what_is_acknowledged_does_not_come_back(e: Entrance) -> None:
+def test_an_acknowledged_message_is_not_redelivered(e: ProtocolClient) -> None:
     """An acknowledged message is not redelivered.
 
     The others of its pop are redelivered once, through the retry topic.
@@ -29,7 +30,7 @@ def test_what_is_acknowledged_does_not_come_back(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_many_are_acknowledged_at_once(e: Entrance) -> None:
+def test_one_request_acknowledges_messages_of_several_pops_and_queues(e: ProtocolClient) -> None:
     """One request acknowledges messages of several pops, of several queues, and of both normal and retry topics."""
     e.topic(queues=2)
     e.store(b"a", b"b", queue=0)
@@ -45,7 +46,7 @@ def test_many_are_acknowledged_at_once(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_the_order_of_acknowledgements_does_not_matter(e: Entrance) -> None:
+def test_the_order_of_acknowledgements_does_not_matter(e: ProtocolClient) -> None:
     """Messages of a pop can be acknowledged last first, in one request or in several."""
     e.filled(5)
     one, two, three, four, _ = handles(e.take())
@@ -57,7 +58,7 @@ def test_the_order_of_acknowledgements_does_not_matter(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_an_acknowledgement_may_be_repeated(e: Entrance) -> None:
+def test_an_acknowledgement_may_be_repeated(e: ProtocolClient) -> None:
     """A repeated acknowledgement succeeds each time and has no effect on other messages."""
     e.filled(2)
     first, _ = e.take()
@@ -70,8 +71,7 @@ def test_an_acknowledgement_may_be_repeated(e: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize("wait_ms", [10_000, 12_500, 60_000])
-def test_a_message_comes_back_two_to_four_seconds_late(e: Entrance, wait_ms: int) -> None:
-    """A message is redelivered later than 2 s, but within 4 s, after its invisible duration ends."""
+def test_a_message_is_redelivered_2_to_4_s_after_its_invisible_duration(e: ProtocolClient, wait_ms: int) -> None:
     e.filled(1)
     e.take(invisible_ms=wait_ms)
     e.advance(wait_ms + 2_000)
@@ -81,7 +81,7 @@ def test_a_message_comes_back_two_to_four_seconds_late(e: Entrance, wait_ms: int
 
 
 @through(*ALL)
-def test_what_a_message_is_when_it_comes_back(e: Entrance) -> None:
+def test_a_redelivered_message_keeps_its_id_tag_and_keys(e: ProtocolClient) -> None:
     """A redelivered message keeps its id, tag and keys.
 
     It counts one attempt more and has an offset of the retry topic.
@@ -103,7 +103,7 @@ def test_what_a_message_is_when_it_comes_back(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_attempts_are_counted_on(e: Entrance) -> None:
+def test_the_attempt_grows_with_each_redelivery(e: ProtocolClient) -> None:
     """The attempt grows with each redelivery of an unacknowledged message; the time of its first pop stays."""
     e.filled(1)
     popped_ms = e.now_ms
@@ -117,7 +117,7 @@ def test_attempts_are_counted_on(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_messages_come_back_in_the_order_of_their_times(e: Entrance) -> None:
+def test_the_message_whose_invisible_duration_ends_first_is_redelivered_first(e: ProtocolClient) -> None:
     """The message whose invisible duration ends first is redelivered first, regardless of the order of pops."""
     e.filled(3)
     for seconds in (30, 20, 10):
@@ -127,8 +127,7 @@ def test_messages_come_back_in_the_order_of_their_times(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_messages_of_one_pop_come_back_in_order(e: Entrance) -> None:
-    """Messages of one pop are redelivered in the order of their queue offsets."""
+def test_messages_of_one_pop_are_redelivered_in_offset_order(e: ProtocolClient) -> None:
     e.filled(6)
     e.take()
     e.advance(15_000)
@@ -137,8 +136,8 @@ def test_messages_of_one_pop_come_back_in_order(e: Entrance) -> None:
 
 @through("engine", "remoting")
 @pytest.mark.parametrize(("late_ms", "back"), [(-1, []), (0, []), (1_500, []), (6_000, [b"0"])])
-def test_a_late_acknowledgement_counts_until_the_message_came_back(
-    e: Entrance, late_ms: int, back: list[bytes]
+def test_a_late_ack_prevents_redelivery_until_the_message_is_in_the_retry_topic(
+    e: ProtocolClient, late_ms: int, back: list[bytes]
 ) -> None:
     """The broker accepts a late acknowledgement; it prevents redelivery until the message is in the retry topic."""
     e.filled(1)
@@ -150,19 +149,19 @@ def test_a_late_acknowledgement_counts_until_the_message_came_back(
 
 
 @through("grpc")
-def test_a_proxy_refuses_expired_handles(e: Entrance) -> None:
+def test_the_proxy_rejects_an_ack_with_an_expired_handle(e: ProtocolClient) -> None:
     """The proxy rejects a handle from the millisecond in which it expires, and the message is redelivered."""
     e.filled(1)
     (message,) = e.take()
     e.advance(10_000)
-    answer = e.ack(message.handle)
-    assert (answer.code, answer.remark) == (40013, EXPIRED)
+    response = e.ack(message.handle)
+    assert (response.code, response.remark) == (40013, EXPIRED)
     e.advance(10_000)
     assert e.bodies() == [b"0"]
 
 
 @through(*ALL)
-def test_a_handle_acknowledges_its_own_delivery_only(e: Entrance) -> None:
+def test_a_handle_acknowledges_its_own_delivery_only(e: ProtocolClient) -> None:
     """A handle of the first attempt does not acknowledge the second attempt."""
     e.filled(1)
     (first,) = e.take(invisible_ms=60_000)
@@ -177,7 +176,7 @@ def test_a_handle_acknowledges_its_own_delivery_only(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_another_groups_handle_has_no_effect(e: Entrance) -> None:
+def test_another_groups_handle_has_no_effect(e: ProtocolClient) -> None:
     """An acknowledgement with a handle of another group succeeds without effect."""
     e.filled(1)
     (mine,) = e.take(group="G")
@@ -193,7 +192,9 @@ def test_another_groups_handle_has_no_effect(e: Entrance) -> None:
 @pytest.mark.parametrize(
     "changes", [{"popped": 1_700_000_000_001}, {"start": 7}, {"revive": 77}, {"broker": "nobody"}], ids=str
 )
-def test_a_handle_that_fits_nothing_has_no_effect(e: Entrance, changes: dict[str, object]) -> None:
+def test_an_ack_whose_handle_matches_no_check_point_has_no_effect(
+    e: ProtocolClient, changes: dict[str, object]
+) -> None:
     """An acknowledgement whose handle matches no check point succeeds, and the message is redelivered."""
     e.filled(1)
     (message,) = e.take()
@@ -203,7 +204,7 @@ def test_a_handle_that_fits_nothing_has_no_effect(e: Entrance, changes: dict[str
 
 
 @through(*ALL)
-def test_acknowledgements_do_not_move_the_group(e: Entrance) -> None:
+def test_acks_and_redelivery_leave_the_groups_offset_unchanged(e: ProtocolClient) -> None:
     """Acknowledgements and redelivery leave the offset of a group in the topic unchanged.
 
     The retry topic has its own.
@@ -222,7 +223,7 @@ def test_acknowledgements_do_not_move_the_group(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_nothing_comes_back_from_a_deleted_topic(e: Entrance) -> None:
+def test_messages_of_a_deleted_topic_are_not_redelivered(e: ProtocolClient) -> None:
     """Revive skips the check points of a deleted topic and redelivers the messages of other topics."""
     e.filled(1)
     e.filled(1, "U")
@@ -235,7 +236,7 @@ def test_nothing_comes_back_from_a_deleted_topic(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_crash_loses_no_acknowledgement_that_is_stored(e: Entrance) -> None:
+def test_a_crash_loses_no_stored_acknowledgement(e: ProtocolClient) -> None:
     """A broker crash loses no stored acknowledgement.
 
     Unacknowledged messages and offsets that were written to a file survive as well.
@@ -252,7 +253,7 @@ def test_a_crash_loses_no_acknowledgement_that_is_stored(e: Entrance) -> None:
 
 
 @through(*ALL, enable_pop_buffer_merge=True)
-def test_a_crash_loses_what_is_only_in_memory(e: Entrance) -> None:
+def test_a_crash_loses_the_check_points_in_the_merge_buffer(e: ProtocolClient) -> None:
     """A crash loses the check points in the merge buffer: the group receives the messages again as first attempts."""
     e.filled(2)
     e.take()

@@ -3,8 +3,9 @@
 from collections import Counter
 
 import pytest
-from entrance import BrokerEntrance, Entrance, Waiting
-from entrances import ALL, BROKER, through
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from protocol_values import Waiting
 
 
 @through(*BROKER)
@@ -15,7 +16,9 @@ from entrances import ALL, BROKER, through
         ("AVG_BY_CIRCLE", {"a": [0, 3, 6], "b": [1, 4], "c": [2, 5]}),
     ],
 )
-def test_queues_are_divided(e: BrokerEntrance, strategy: str, shares: dict[str, list[int]]) -> None:
+def test_queues_are_divided_by_the_strategy_over_sorted_client_ids(
+    e: BrokerProtocolClient, strategy: str, shares: dict[str, list[int]]
+) -> None:
     """The broker divides queues by the requested strategy over the client ids in sorted order.
 
     Each queue has one reader.
@@ -29,8 +32,7 @@ def test_queues_are_divided(e: BrokerEntrance, strategy: str, shares: dict[str, 
 
 @through(*BROKER)
 @pytest.mark.parametrize("strategy", ["AVG", "AVG_BY_CIRCLE"])
-def test_more_clients_than_queues(e: BrokerEntrance, strategy: str) -> None:
-    """If a group has more clients than queues, the last clients are assigned no queue."""
+def test_with_more_clients_than_queues_the_last_clients_get_no_queue(e: BrokerProtocolClient, strategy: str) -> None:
     e.topic(queues=2)
     for client in "abc":
         e.beat(client)
@@ -39,7 +41,7 @@ def test_more_clients_than_queues(e: BrokerEntrance, strategy: str) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize("strategy", ["CONSISTENT_HASH", "MACHINE_ROOM", "avg", ""])
-def test_the_broker_knows_two_strategies(e: BrokerEntrance, strategy: str) -> None:
+def test_the_broker_assigns_nothing_for_an_unknown_strategy(e: BrokerProtocolClient, strategy: str) -> None:
     """The broker assigns nothing for another strategy, such as CONSISTENT_HASH: clients divide queues themselves."""
     e.topic()
     e.beat("a")
@@ -47,7 +49,7 @@ def test_the_broker_knows_two_strategies(e: BrokerEntrance, strategy: str) -> No
 
 
 @through(*BROKER)
-def test_the_division_follows_the_group(e: BrokerEntrance) -> None:
+def test_a_client_that_joins_or_leaves_changes_the_assignment_at_once(e: BrokerProtocolClient) -> None:
     """A client that joins or leaves changes the assignment at once; a client outside the group is assigned nothing."""
     e.topic(queues=4)
     assert e.assigned("a") is None
@@ -61,7 +63,7 @@ def test_the_division_follows_the_group(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_broadcasting_clients_read_everything(e: BrokerEntrance) -> None:
+def test_a_broadcasting_client_is_assigned_every_queue(e: BrokerProtocolClient) -> None:
     """A broadcasting client is assigned every queue, even if it is not a member of the group."""
     e.topic(queues=3)
     assert e.assigned("anybody", model="BROADCASTING") == [(0, "PULL"), (1, "PULL"), (2, "PULL")]
@@ -78,7 +80,9 @@ def test_broadcasting_clients_read_everything(e: BrokerEntrance) -> None:
         (3, {client: [-1] for client in "abcd"}),
     ],
 )
-def test_clients_that_pop_share_queues(e: BrokerEntrance, share: int, shares: dict[str, list[int]]) -> None:
+def test_popping_clients_share_queues_with_the_next_ones(
+    e: BrokerProtocolClient, share: int, shares: dict[str, list[int]]
+) -> None:
     """Popping clients share queues: each gets its own queues and those of the next `share` clients.
 
     If `share` is not positive or spans all other clients, the assignment is queue -1, which stands for every queue.
@@ -93,7 +97,7 @@ def test_clients_that_pop_share_queues(e: BrokerEntrance, share: int, shares: di
 
 
 @through(*BROKER)
-def test_more_clients_that_pop_than_queues(e: BrokerEntrance) -> None:
+def test_with_more_popping_clients_than_queues_several_share_a_queue(e: BrokerProtocolClient) -> None:
     """If more clients pop than there are queues, each is assigned one queue, and several clients share a queue."""
     e.topic(queues=2)
     for client in "abcde":
@@ -104,7 +108,9 @@ def test_more_clients_that_pop_than_queues(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize(("share", "found"), [(-1, [-1]), (0, [-1]), (1, []), (2, []), (3, [-1])])
-def test_a_stranger_that_pops(e: BrokerEntrance, share: int, found: list[int]) -> None:
+def test_a_popping_client_outside_the_group_is_assigned_any_queue_or_none(
+    e: BrokerProtocolClient, share: int, found: list[int]
+) -> None:
     """A popping client outside the group is assigned queue -1 (every queue), or nothing if queues are shared."""
     e.topic(queues=4)
     for client in "abcd":
@@ -114,7 +120,7 @@ def test_a_stranger_that_pops(e: BrokerEntrance, share: int, found: list[int]) -
 
 
 @through(*BROKER, server_load_balancer_enable=False)
-def test_without_balancing_everybody_reads_everything(e: BrokerEntrance) -> None:
+def test_without_load_balancing_every_client_is_assigned_every_queue(e: BrokerProtocolClient) -> None:
     """Without load balancing, every client is assigned every queue, for any strategy and also outside the group.
 
     A popping client is assigned the queues one by one.
@@ -129,7 +135,7 @@ def test_without_balancing_everybody_reads_everything(e: BrokerEntrance) -> None
 
 
 @through(*BROKER, default_message_request_mode="POP")
-def test_groups_pop_unless_told_otherwise(e: BrokerEntrance) -> None:
+def test_with_default_request_mode_pop_a_group_pops_until_set_to_pull(e: BrokerProtocolClient) -> None:
     """With defaultMessageRequestMode=POP, a group pops until a request sets its mode to PULL."""
     e.topic(queues=2)
     e.beat("a")
@@ -140,7 +146,7 @@ def test_groups_pop_unless_told_otherwise(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER, default_message_request_mode="POP", default_pop_share_queue_num=1)
-def test_groups_share_queues_unless_told_otherwise(e: BrokerEntrance) -> None:
+def test_with_default_pop_share_queue_num_1_clients_share_the_next_queue(e: BrokerProtocolClient) -> None:
     """With defaultPopShareQueueNum=1, each popping client is assigned its own queue and the next one."""
     e.topic(queues=4)
     for client in "abcd":
@@ -151,8 +157,7 @@ def test_groups_share_queues_unless_told_otherwise(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_the_mode_can_be_taken_back(e: BrokerEntrance) -> None:
-    """A group whose request mode is set back from POP to PULL is assigned queues to pull."""
+def test_a_group_set_back_from_pop_to_pull_is_assigned_queues_to_pull(e: BrokerProtocolClient) -> None:
     e.topic(queues=2)
     e.beat("a")
     e.request_mode("POP", 0)
@@ -162,7 +167,7 @@ def test_the_mode_can_be_taken_back(e: BrokerEntrance) -> None:
 
 
 @through(*ALL)
-def test_four_consumers_share_one_queue(e: Entrance) -> None:
+def test_four_consumers_share_one_queue(e: ProtocolClient) -> None:
     """Four long-polling consumers of one queue receive a quarter of 400 messages each.
 
     The pop that has waited longest is served first.
@@ -173,8 +178,8 @@ def test_four_consumers_share_one_queue(e: Entrance) -> None:
 
     def collect() -> None:
         for client in "abcd":
-            if client in waiting and (answer := waiting[client].answer) is not None:
-                for message in answer.messages:
+            if client in waiting and (response := waiting[client].response) is not None:
+                for message in response.messages:
                     assert e.ack(message.handle).ok
                     got[client] += 1
                 del waiting[client]
@@ -191,7 +196,7 @@ def test_four_consumers_share_one_queue(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_backlog_is_shared_by_who_asks(e: Entrance) -> None:
+def test_consumers_that_pop_by_turns_share_a_backlog_evenly(e: ProtocolClient) -> None:
     """Four consumers that pop small batches of one queue by turns receive a quarter of its backlog each."""
     e.filled(320)
     got: Counter[str] = Counter()
@@ -202,7 +207,7 @@ def test_a_backlog_is_shared_by_who_asks(e: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_progress_as_administrators_see_it(e: BrokerEntrance) -> None:
+def test_consume_statistics_count_popped_messages_as_consumed(e: BrokerProtocolClient) -> None:
     """Consume statistics show the end of each queue and the offset of the group.
 
     Popped messages in flight count as consumed.

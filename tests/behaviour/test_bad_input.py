@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
-from entrance import BrokerEntrance, Entrance, handles
-from entrances import ALL, BROKER, through
 from grpc_texts import NO_TOPIC_CONFIG, PROXY_EXCEPTION, group_characters, short_handle
-from rocketmq_testkit.conformance.worlds.handles import forged
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from protocol_values import handles
+from rocketmq_testkit.conformance.clients.receipt_handles import forged
 
 ABNORMAL = (50001, "ack failed: status is abnormal")
 TOO_SHORT = "java.lang.IllegalArgumentException: getBrokerName fail, extraInfoStrs length "
@@ -48,7 +49,7 @@ PLACES: dict[str, tuple[dict[str, object], Said, Said]] = {
 
 
 @pytest.fixture
-def handle(e: Entrance) -> str:
+def handle(e: ProtocolClient) -> str:
     """Return the handle of the first of three popped messages."""
     e.filled(3)
     return e.take()[0].handle
@@ -56,43 +57,46 @@ def handle(e: Entrance) -> str:
 
 @through(*ALL)
 @pytest.mark.parametrize("text", TORN)
-def test_a_torn_handle_acknowledges_nothing(e: Entrance, handle: str, text: str) -> None:
+def test_an_ack_with_a_malformed_handle_is_rejected(e: ProtocolClient, handle: str, text: str) -> None:
     """An acknowledgement with a handle that is too short or has a non-numeric field is rejected."""
     before = e.state()
-    answer = e.ack(text)
-    assert e.says(answer, *TORN[text]), answer
+    response = e.ack(text)
+    assert e.says(response, *TORN[text]), response
     assert e.state() == before
 
 
 @through(*ALL)
 @pytest.mark.parametrize("text", ["garbage", "0 1", "0 1 10000 2147483648 0 broker-a 0 0"])
-def test_a_torn_handle_changes_nothing(e: Entrance, handle: str, text: str) -> None:
+def test_a_change_with_a_malformed_handle_is_rejected(e: ProtocolClient, handle: str, text: str) -> None:
     """A change of the invisible duration with a malformed handle is rejected.
 
     The broker reads its revive queue first.
     """
     before = e.state()
-    answer = e.change(text, 1_000)
-    assert not answer.ok
-    assert answer.code == (50001 if e.proxied else 1)
-    assert answer.handle == ""
+    response = e.change(text, 1_000)
+    assert not response.ok
+    assert response.code == (50001 if e.proxied else 1)
+    assert response.handle == ""
     assert e.state() == before
 
 
 @through(*ALL)
 @pytest.mark.parametrize("what", PLACES)
-def test_a_place_that_does_not_exist_is_not_acknowledged(e: Entrance, handle: str, what: str) -> None:
-    """An acknowledgement of a nonexistent queue, offset or retry topic is rejected."""
+def test_an_ack_of_a_nonexistent_queue_offset_or_retry_topic_is_rejected(
+    e: ProtocolClient, handle: str, what: str
+) -> None:
     changes, broker, proxy = PLACES[what]
     before = e.state()
-    answer = e.ack(forged(handle, **changes))
-    assert e.says(answer, broker, proxy), answer
+    response = e.ack(forged(handle, **changes))
+    assert e.says(response, broker, proxy), response
     assert e.state() == before
 
 
 @through(*ALL)
 @pytest.mark.parametrize("what", PLACES)
-def test_a_place_that_does_not_exist_is_not_changed(e: Entrance, handle: str, what: str) -> None:
+def test_a_change_at_a_nonexistent_queue_offset_or_retry_topic_is_rejected(
+    e: ProtocolClient, handle: str, what: str
+) -> None:
     """A change of the invisible duration at a nonexistent queue, offset or retry topic is rejected.
 
     The offset at the end of a queue, where no message is stored yet, is rejected as well.
@@ -100,15 +104,15 @@ def test_a_place_that_does_not_exist_is_not_changed(e: Entrance, handle: str, wh
     changes, broker, _ = PLACES[what]
     before = e.state()
     for new in (changes, changes | {"offset": 3}) if "offset" in changes else (changes,):
-        answer = e.change(forged(handle, **new), 1_000)
-        assert not answer.ok
-        assert e.proxied or (answer.code, answer.remark.startswith(broker[1])) == (broker[0], True)
-        assert answer.handle == ""
+        response = e.change(forged(handle, **new), 1_000)
+        assert not response.ok
+        assert e.proxied or (response.code, response.remark.startswith(broker[1])) == (broker[0], True)
+        assert response.handle == ""
     assert e.state() == before
 
 
 @through(*ALL)
-def test_a_handle_of_another_topic(e: Entrance, handle: str) -> None:
+def test_an_ack_under_another_topics_name_is_rejected(e: ProtocolClient, handle: str) -> None:
     """An acknowledgement under another topic's name is rejected if that topic does not exist or lacks the offset."""
     e.topic("U")
     before = e.state()
@@ -119,7 +123,7 @@ def test_a_handle_of_another_topic(e: Entrance, handle: str) -> None:
 
 
 @through(*BROKER)
-def test_a_batch_passes_over_what_does_not_exist(e: Entrance, handle: str) -> None:
+def test_a_batch_ack_of_nonexistent_offsets_or_topics_has_no_effect(e: ProtocolClient, handle: str) -> None:
     """A batch acknowledgement that names only nonexistent offsets or topics succeeds without effect."""
     before = e.state()
     places = [forged(handle, offset=9), forged(handle, offset=40), forged(handle, digit=1), forged(handle, digit=2)]
@@ -130,7 +134,7 @@ def test_a_batch_passes_over_what_does_not_exist(e: Entrance, handle: str) -> No
 
 @through(*ALL)
 @pytest.mark.parametrize("ahead_ms", [1, 3_600_000, 300_000_000, 4_000_000_000_000_000])
-def test_a_handle_of_the_future_has_no_effect(e: Entrance, handle: str, ahead_ms: int) -> None:
+def test_an_ack_with_a_pop_time_in_the_future_has_no_effect(e: ProtocolClient, handle: str, ahead_ms: int) -> None:
     """An acknowledgement whose handle has a pop time in the future succeeds without effect.
 
     The message is redelivered.
@@ -142,7 +146,7 @@ def test_a_handle_of_the_future_has_no_effect(e: Entrance, handle: str, ahead_ms
 
 @through(*ALL)
 @pytest.mark.parametrize("what", ["stale", "outside", "nothing"])
-def test_handles_of_other_batches_in_order(e: Entrance, what: str) -> None:
+def test_an_ordered_ack_affects_only_the_batch_in_flight(e: ProtocolClient, what: str) -> None:
     """An ordered acknowledgement affects only the batch in flight.
 
     An older batch's handle has no effect, a message outside the batch is rejected, and an acknowledged one succeeds
@@ -154,8 +158,8 @@ def test_handles_of_other_batches_in_order(e: Entrance, what: str) -> None:
     e.ack(first)
     before = e.state()
     if what == "outside":
-        answer = e.ack(forged(second, offset=3))
-        assert e.says(answer, (13, "offset is illegal, key:T@G@0, old:1, commit:3, next:-1"), ABNORMAL), answer
+        response = e.ack(forged(second, offset=3))
+        assert e.says(response, (13, "offset is illegal, key:T@G@0, old:1, commit:3, next:-1"), ABNORMAL), response
     else:
         assert e.ack(forged(second, popped=e.now_ms + 5) if what == "stale" else first).ok
     assert e.state() == before
@@ -173,13 +177,15 @@ def test_handles_of_other_batches_in_order(e: Entrance, what: str) -> None:
         (10**15, "the invisibleTime is too large. max is 43200000"),
     ],
 )
-def test_a_proxy_takes_nothing_for_an_absurd_time(e: Entrance, invisible_ms: int, text: str) -> None:
+def test_the_proxy_rejects_a_receive_with_an_invisible_duration_out_of_range(
+    e: ProtocolClient, invisible_ms: int, text: str
+) -> None:
     """The proxy rejects a receive whose invisible duration is outside 10 s to 12 h; no message is popped."""
     e.filled(3)
     before = e.state()
-    answer = e.pop(invisible_ms=invisible_ms).answer
-    assert answer is not None
-    assert (answer.code, answer.remark) == (40011, text)
+    response = e.pop(invisible_ms=invisible_ms).response
+    assert response is not None
+    assert (response.code, response.remark) == (40011, text)
     assert e.state() == before
 
 
@@ -191,17 +197,21 @@ def test_a_proxy_takes_nothing_for_an_absurd_time(e: Entrance, invisible_ms: int
         (43_200_001, "the invisibleTime is too large. max is 43200000"),
     ],
 )
-def test_a_proxy_changes_nothing_to_an_absurd_time(e: Entrance, handle: str, invisible_ms: int, text: str) -> None:
+def test_the_proxy_rejects_a_change_to_an_invisible_duration_out_of_range(
+    e: ProtocolClient, handle: str, invisible_ms: int, text: str
+) -> None:
     """The proxy rejects a change of the invisible duration to a value outside 0 to 12 h."""
     before = e.state()
-    answer = e.change(handle, invisible_ms)
-    assert (answer.code, answer.remark, answer.handle) == (40011, text, "")
+    response = e.change(handle, invisible_ms)
+    assert (response.code, response.remark, response.handle) == (40011, text, "")
     assert e.state() == before
 
 
 @through(*BROKER)
 @pytest.mark.parametrize("invisible_ms", [0, -1, -(10**15), -(2**63), 2**63 - 1])
-def test_the_broker_takes_any_time_below_nothing(e: BrokerEntrance, invisible_ms: int) -> None:
+def test_the_broker_accepts_a_zero_negative_or_overflowing_invisible_duration(
+    e: BrokerProtocolClient, invisible_ms: int
+) -> None:
     """The broker accepts a zero, negative or overflowing invisible duration: the message is redelivered within 4 s."""
     e.filled(1)
     assert e.bodies(invisible_ms=invisible_ms) == [b"0"]
@@ -210,11 +220,11 @@ def test_the_broker_takes_any_time_below_nothing(e: BrokerEntrance, invisible_ms
 
 
 @through(*BROKER)
-def test_a_change_beyond_the_timer_is_refused(e: BrokerEntrance, handle: str) -> None:
+def test_a_change_to_more_than_three_days_is_rejected(e: BrokerProtocolClient, handle: str) -> None:
     """A change of the invisible duration to more than three days is rejected; the old handle stays valid."""
     before = e.state()
-    answer = e.change(handle, 300_000_000)
-    assert (answer.code, answer.handle) == (1, "")
+    response = e.change(handle, 300_000_000)
+    assert (response.code, response.handle) == (1, "")
     assert e.state() == before
     assert e.ack(handle).ok
     e.advance(20_000)
@@ -239,16 +249,16 @@ BAD_POPS: dict[str, tuple[dict[str, Any], Said, Said]] = {
 
 @through(*ALL)
 @pytest.mark.parametrize("what", BAD_POPS)
-def test_a_pop_that_is_refused_takes_nothing(e: Entrance, what: str) -> None:
+def test_a_rejected_pop_takes_no_message(e: ProtocolClient, what: str) -> None:
     """A rejected pop returns the code of its error, does not wait and takes no message."""
     options, broker, proxy = BAD_POPS[what]
     e.group()
     e.filled(3)
     e.topic("W", perm=2)
     before = e.state()
-    answer = e.pop(**options, poll_ms=5_000).answer
-    assert answer is not None
-    assert e.says(answer, broker, proxy), answer
+    response = e.pop(**options, poll_ms=5_000).response
+    assert response is not None
+    assert e.says(response, broker, proxy), response
     assert e.state() == before
     assert e.bodies() == [b"0", b"1", b"2"]
 
@@ -264,17 +274,16 @@ def test_a_pop_that_is_refused_takes_nothing(e: Entrance, what: str) -> None:
         ({"queue": 2**31 - 1}, 29, "queueId[2147483647] is illegal, topic:[T]"),
     ],
 )
-def test_absurd_numbers_are_refused_by_the_broker(
-    e: BrokerEntrance, options: dict[str, int], code: int, remark: str
+def test_the_broker_rejects_a_pop_with_an_invalid_count_or_queue(
+    e: BrokerProtocolClient, options: dict[str, int], code: int, remark: str
 ) -> None:
-    """The broker rejects a pop with an invalid message count or a nonexistent queue."""
     e.group()
     e.filled(3)
     before = e.state()
-    answer = e.pop_one_queue(options.get("queue", -1), count=options.get("count", 32)).answer
-    assert answer is not None
-    assert answer.code == code
-    assert answer.remark.startswith(remark)
+    response = e.pop_one_queue(options.get("queue", -1), count=options.get("count", 32)).response
+    assert response is not None
+    assert response.code == code
+    assert response.remark.startswith(remark)
     assert e.state() == before
 
 
@@ -295,7 +304,9 @@ def test_absurd_numbers_are_refused_by_the_broker(
         ({"broker": "elsewhere"}, 1),
     ],
 )
-def test_a_forged_change_ends_no_pop(e: BrokerEntrance, changes: dict[str, object], copies: int) -> None:
+def test_a_change_with_a_forged_handle_does_not_end_the_check_point_of_the_pop(
+    e: BrokerProtocolClient, changes: dict[str, object], copies: int
+) -> None:
     """A change with a forged handle creates a check point of its own and does not end that of the pop.
 
     If the handle names the ordered or a nonexistent revive queue, or another broker, no second copy is redelivered.
@@ -309,34 +320,32 @@ def test_a_forged_change_ends_no_pop(e: BrokerEntrance, changes: dict[str, objec
 
 @through("grpc")
 @pytest.mark.parametrize(("count", "given"), [(33, 32), (2**31 - 1, 32)])
-def test_a_proxy_cuts_absurd_numbers(e: Entrance, count: int, given: int) -> None:
-    """The proxy reduces a message count above 32 to 32 without an error."""
+def test_the_proxy_reduces_a_message_count_above_32_to_32(e: ProtocolClient, count: int, given: int) -> None:
     e.filled(40)
     assert len(e.take(count=count)) == given
 
 
 @through(*BROKER)
-def test_a_negative_queue_is_any(e: BrokerEntrance) -> None:
-    """A pop of any negative queue reads every queue."""
+def test_a_pop_of_a_negative_queue_reads_every_queue(e: BrokerProtocolClient) -> None:
     e.topic(queues=2)
     e.store(b"0", queue=1)
-    answer = e.pop_one_queue(-5).answer
-    assert answer is not None
-    assert answer.bodies == [b"0"]
+    response = e.pop_one_queue(-5).response
+    assert response is not None
+    assert response.bodies == [b"0"]
 
 
 @through(*BROKER)
-def test_a_negative_poll_does_not_wait(e: BrokerEntrance) -> None:
+def test_a_pop_with_a_negative_poll_time_returns_at_once(e: BrokerProtocolClient) -> None:
     """A pop with a negative poll time returns at once; one whose deadline overflows 64 bits does so as well."""
     e.topic()
-    answer = e.pop(poll_ms=-1).answer
-    assert answer is not None
-    assert (answer.code, answer.remark) == (210, "NO_MESSAGE_IN_QUEUE")
+    response = e.pop(poll_ms=-1).response
+    assert response is not None
+    assert (response.code, response.remark) == (210, "NO_MESSAGE_IN_QUEUE")
     for poll_ms in (2**63 - 1, -(2**63)):
-        wrapped = e.pop(poll_ms=poll_ms).answer
+        wrapped = e.pop(poll_ms=poll_ms).response
         assert wrapped is not None
         assert (wrapped.code, wrapped.remark) == (210, "NO_MESSAGE_IN_QUEUE")
-    absurd = e.pop(poll_ms=10**15).answer
+    absurd = e.pop(poll_ms=10**15).response
     assert absurd is None
     e.send(b"0")
     assert e.state()["waiting"] == (0, 0, 0)

@@ -5,10 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from entrance import START_MS, BrokerEntrance, Entrance
-from entrance_grpc import GrpcEntrance
-from entrances import ALL, BROKER, through
+from grpc_protocol_client import GrpcProtocolClient
 from grpc_texts import PROXY_EXCEPTION, short_handle, type_conflict
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from virtual_brokers import START_MS
 
 FAR = 1 << 40
 NOT_A_NUMBER = 'java.lang.NumberFormatException: For input string: "{}"'
@@ -24,7 +25,7 @@ Said = tuple[int, str]
 
 @through(*BROKER)
 @pytest.mark.parametrize("level", ["x", "1.5", " 1", "1 ", "0x1", "1s", "99999999999", "-99999999999", "+", "١²"])
-def test_a_level_must_be_a_number(e: BrokerEntrance, level: str) -> None:
+def test_a_send_with_a_delay_level_that_is_not_a_number_is_rejected(e: BrokerProtocolClient, level: str) -> None:
     """A send whose delay level is not a 32-bit number is rejected."""
     e.topic()
     before = e.state()
@@ -36,7 +37,9 @@ def test_a_level_must_be_a_number(e: BrokerEntrance, level: str) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("name", ["TIMER_DELIVER_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC"])
 @pytest.mark.parametrize("value", ["soon", "1.5", " 1", "1s", "9" * 25, "-" + "9" * 25])
-def test_a_time_must_be_a_number(e: BrokerEntrance, name: str, value: str) -> None:
+def test_a_send_with_a_timer_property_that_is_not_a_number_is_rejected(
+    e: BrokerProtocolClient, name: str, value: str
+) -> None:
     """A send whose timer property is not a 64-bit number is rejected."""
     e.topic()
     before = e.state()
@@ -57,8 +60,9 @@ def test_a_time_must_be_a_number(e: BrokerEntrance, name: str, value: str) -> No
         ("TIMER_DELIVER_MS", 2**63 - 1),
     ],
 )
-def test_a_time_must_be_near(e: BrokerEntrance, name: str, value: int) -> None:
-    """A send whose timer is more than three days ahead is rejected."""
+def test_a_send_with_a_timer_more_than_three_days_ahead_is_rejected(
+    e: BrokerProtocolClient, name: str, value: int
+) -> None:
     e.topic()
     before = e.state()
     times: dict[str, Any] = {name: str(value)}
@@ -69,7 +73,7 @@ def test_a_time_must_be_near(e: BrokerEntrance, name: str, value: int) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize("topic", ["SCHEDULE_TOPIC_XXXX", "rmq_sys_wheel_timer", "RMQ_SYS_TRANS_HALF_TOPIC"])
-def test_nobody_sends_to_where_messages_wait(e: BrokerEntrance, topic: str) -> None:
+def test_sends_to_topics_of_delayed_timed_and_half_messages_are_rejected(e: BrokerProtocolClient, topic: str) -> None:
     """Sends to topics of delayed, timed, half and op messages or discarded transactions are rejected."""
     for name in (topic, "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"):
         before = e.state()
@@ -80,7 +84,7 @@ def test_nobody_sends_to_where_messages_wait(e: BrokerEntrance, topic: str) -> N
 
 @through("grpc")
 @pytest.mark.parametrize("kind", ["NORMAL", "FIFO", "TRANSACTION"])
-def test_a_proxy_delays_only_where_it_is_meant(e: Entrance, kind: str) -> None:
+def test_the_proxy_rejects_a_delivery_time_unless_the_topic_is_of_type_delay(e: ProtocolClient, kind: str) -> None:
     """The proxy rejects a delivery time, even a past one, unless the topic is of type DELAY."""
     e.topic(kind=kind)
     before = e.state()
@@ -121,22 +125,22 @@ HANDLES: dict[str, tuple[str, str]] = {
 
 @through(*ALL, recall_message_enable=True)
 @pytest.mark.parametrize("what", HANDLES)
-def test_a_forged_handle_recalls_nothing(e: Entrance, what: str) -> None:
+def test_a_recall_with_a_forged_handle_is_rejected(e: ProtocolClient, what: str) -> None:
     """A recall with a forged handle is rejected, and the message is delivered."""
     e.topic(kind="DELAY")
     e.topic("U", kind="DELAY")
     e.put(deliver_ms=SOON)
     before = e.state()
     text, remark = HANDLES[what]
-    answer = e.recall(text)
-    assert e.says(answer, (604, remark), (50001, PROXY_EXCEPTION + remark)), answer
+    response = e.recall(text)
+    assert e.says(response, (604, remark), (50001, PROXY_EXCEPTION + remark)), response
     assert e.state() == before
     e.advance(30_000)
     assert [each.body for each in e.records("T")] == [b"0"]
 
 
 @through(*ALL, recall_message_enable=True)
-def test_a_handle_recalls_in_its_own_topic_only(e: Entrance) -> None:
+def test_a_recall_under_another_topics_name_is_rejected(e: ProtocolClient) -> None:
     """A recall with a valid handle under another topic's name is rejected."""
     e.topic(kind="DELAY")
     e.topic("U", kind="DELAY")
@@ -148,7 +152,7 @@ def test_a_handle_recalls_in_its_own_topic_only(e: Entrance) -> None:
 
 
 @through(*ALL, recall_message_enable=True)
-def test_a_recall_names_a_topic_that_is_there(e: Entrance) -> None:
+def test_a_recall_in_a_nonexistent_topic_is_rejected(e: ProtocolClient) -> None:
     """A recall in a nonexistent topic is rejected before its handle is parsed."""
     before = e.state()
     there = (17, "recall failed, the topic[none] not exist")
@@ -157,11 +161,10 @@ def test_a_recall_names_a_topic_that_is_there(e: Entrance) -> None:
 
 
 @through(*BROKER, recall_message_enable=True)
-def test_a_longer_handle_is_one(e: BrokerEntrance) -> None:
-    """A recall handle with further fields after the message id is accepted."""
+def test_text_after_the_id_of_a_recall_handle_is_ignored(e: BrokerProtocolClient) -> None:
     e.topic()
-    answer = e.recall(_handle("v1", "T", "broker-a", SOON, "id", "more"))
-    assert (answer.ok, answer.handle) == (True, "id")
+    response = e.recall(_handle("v1", "T", "broker-a", SOON, "id", "more"))
+    assert (response.ok, response.handle) == (True, "id")
 
 
 # Ends of transactions.
@@ -170,7 +173,9 @@ def test_a_longer_handle_is_one(e: BrokerEntrance) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 @pytest.mark.parametrize("checked", [False, True])
-def test_an_end_must_fit_its_half_message(e: BrokerEntrance, how: int, checked: bool) -> None:
+def test_an_end_that_does_not_match_its_half_message_is_rejected(
+    e: BrokerProtocolClient, how: int, checked: bool
+) -> None:
     """An end of a transaction whose group, half offset or log offset does not match the half message is rejected."""
     e.topic()
     first, second = e.put(half=True), e.put(half=True)
@@ -183,20 +188,20 @@ def test_an_end_must_fit_its_half_message(e: BrokerEntrance, how: int, checked: 
         (replace(first, place=second.place), "T", "The transaction state table offset wrong"),
         (replace(first, place=FAR), "T", "Find prepared transaction message failed"),
     ):
-        answer = e.end(sent, how, topic=topic, checked=checked)
-        assert answer is not None
-        assert (answer.code, answer.remark.split(", org.")[0]) == (1, remark)
+        response = e.end(sent, how, topic=topic, checked=checked)
+        assert response is not None
+        assert (response.code, response.remark.split(", org.")[0]) == (1, remark)
         assert e.state() == before
     for place in (first.place + 4, second.place + 50, -1, -FAR):
-        answer = e.end(replace(first, place=place), how, checked=checked)
-        assert answer is not None
-        assert answer.code == 1
+        response = e.end(replace(first, place=place), how, checked=checked)
+        assert response is not None
+        assert response.code == 1
         assert e.state() == before
 
 
 @through(*BROKER)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_an_end_must_name_a_half_message(e: BrokerEntrance, how: int) -> None:
+def test_an_end_at_a_message_that_is_not_half_is_rejected(e: BrokerProtocolClient, how: int) -> None:
     """An end of a transaction at a normal, delayed, timed or op message is rejected."""
     e.topic()
     places = [e.put(), e.put(DELAY="5"), e.put(TIMER_DELAY_MS="60000")]
@@ -206,41 +211,40 @@ def test_an_end_must_name_a_half_message(e: BrokerEntrance, how: int) -> None:
     places.append(replace(places[0], place=op.physical_offset, offset=op.queue_offset))
     before = e.state()
     for sent in places:
-        answer = e.end(sent, how)
-        assert answer is not None
-        assert (answer.code, answer.remark.split(":")[0]) == (1, "java.lang.NullPointerException")
+        response = e.end(sent, how)
+        assert response is not None
+        assert (response.code, response.remark.split(":")[0]) == (1, "java.lang.NullPointerException")
     assert e.state() == before
 
 
 @through(*BROKER)
-def test_a_whole_message_with_a_producer_group_is_not_committed(e: BrokerEntrance) -> None:
+def test_a_commit_of_a_normal_message_with_a_producer_group_is_rejected(e: BrokerProtocolClient) -> None:
     """A commit of a normal message that has a producer group is rejected, although all fields match."""
     e.topic()
     sent = e.put(PGROUP="T")
     before = e.state()
-    answer = e.end(sent, COMMIT)
-    assert answer is not None
-    assert answer.code == 1
+    response = e.end(sent, COMMIT)
+    assert response is not None
+    assert response.code == 1
     assert e.state() == before
 
 
 @through(*BROKER)
 @pytest.mark.parametrize("how", [1, 4, 5, 7, -1, -8, 2**31 - 1])
-def test_an_end_is_commit_rollback_or_unknown(e: BrokerEntrance, how: int) -> None:
-    """An end of a transaction with a value other than commit, rollback or unknown is rejected."""
+def test_an_end_other_than_commit_rollback_or_unknown_is_rejected(e: BrokerProtocolClient, how: int) -> None:
     e.topic()
     sent = e.put(half=True)
     before = e.state()
-    answer = e.end(sent, how)
-    assert answer is not None
+    response = e.end(sent, how)
+    assert response is not None
     text = "org.apache.rocketmq.remoting.exception.RemotingCommandException: commitOrRollback field wrong"
-    assert (answer.code, answer.remark.startswith(text)) == (1, True)
+    assert (response.code, response.remark.startswith(text)) == (1, True)
     assert e.state() == before
 
 
 @through("grpc")
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_a_proxy_ends_what_it_knows(e: Entrance, how: int) -> None:
+def test_the_proxy_ends_only_transactions_whose_id_it_issued(e: ProtocolClient, how: int) -> None:
     """The proxy ends only transactions whose id it issued, in the topic of the half message.
 
     After rejected attempts the half message can still be ended.
@@ -260,9 +264,9 @@ def test_a_proxy_ends_what_it_knows(e: Entrance, how: int) -> None:
     blank = e.end(replace(sent, id="  "), how)
     assert e.says(blank, NOT_FOUND, (40008, "transaction id cannot be empty"))
     assert e.state() == before
-    answer = e.end(sent, how)
-    assert answer is not None
-    assert answer.ok
+    response = e.end(sent, how)
+    assert response is not None
+    assert response.ok
 
 
 # Send-backs and dead letters.
@@ -270,7 +274,7 @@ def test_a_proxy_ends_what_it_knows(e: Entrance, how: int) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize("level", [0, 1, -1, 99])
-def test_what_is_sent_back_must_be_there(e: BrokerEntrance, level: int) -> None:
+def test_a_send_back_of_an_invalid_log_offset_is_rejected(e: BrokerProtocolClient, level: int) -> None:
     """Sending back a log offset beyond the log, before it or inside a record is rejected."""
     e.topic()
     sent = e.put()
@@ -278,26 +282,26 @@ def test_what_is_sent_back_must_be_there(e: BrokerEntrance, level: int) -> None:
     e.beat("consumer-a")
     before = e.state()
     for place in (FAR, e.broker.store.log.max_offset, sent.place + 4, -1):
-        answer = e.send_back(place, level)
-        assert answer.code == 1
-        assert place != FAR or answer.remark == f"look message by offset failed, {FAR}"
+        response = e.send_back(place, level)
+        assert response.code == 1
+        assert place != FAR or response.remark == f"look message by offset failed, {FAR}"
         assert e.state() == before
 
 
 @through(*BROKER)
-def test_a_group_that_cannot_be_gets_nothing_back(e: BrokerEntrance) -> None:
+def test_a_send_back_for_an_invalid_group_name_is_rejected(e: BrokerProtocolClient) -> None:
     """Sending back for an invalid group name is rejected, and the group is not created."""
     e.topic()
     sent = e.put()
     before = e.state()
     for name in ("bad group", "g" * 256):
-        answer = e.send_back(sent.place, 1, group=name)
-        assert (answer.code, answer.remark.startswith(f"subscription group not exist, {name} \nSee ")) == (26, True)
+        response = e.send_back(sent.place, 1, group=name)
+        assert (response.code, response.remark.startswith(f"subscription group not exist, {name} \nSee ")) == (26, True)
     assert e.state() == before
 
 
 @through(*BROKER)
-def test_a_batch_cannot_be_sent_to_a_retry_topic(e: BrokerEntrance) -> None:
+def test_a_batch_to_a_retry_topic_is_rejected(e: BrokerProtocolClient) -> None:
     """A batch to a retry topic is rejected with the name of the topic."""
     e.group()
     e.again()
@@ -308,7 +312,7 @@ def test_a_batch_cannot_be_sent_to_a_retry_topic(e: BrokerEntrance) -> None:
 
 
 @through("grpc")
-def test_a_proxy_gives_up_what_it_can_read(e: GrpcEntrance) -> None:
+def test_the_proxy_forwards_to_the_dlq_only_with_a_complete_handle(e: GrpcProtocolClient) -> None:
     """The proxy forwards a message to the dead letter queue only with a complete handle.
 
     The log offset of the handle has to be that of a message.

@@ -1,13 +1,13 @@
 """Batches: messages of one request are stored in the queue as if they had been sent one by one."""
 
-from entrance import Entrance
-from entrances import ALL, BROKER, through
+from protocol_client import ProtocolClient
+from protocol_clients import ALL, BROKER, through
 
 PARTS: tuple[tuple[bytes, dict[str, str]], ...] = ((b"0", {"colour": "red"}), (b"1", {"colour": "blue"}), (b"2", {}))
 
 
 @through(*ALL)
-def test_messages_of_a_batch_lie_one_behind_the_other(e: Entrance) -> None:
+def test_messages_of_a_batch_get_consecutive_offsets_and_are_acknowledged_singly(e: ProtocolClient) -> None:
     """Messages of a batch get consecutive offsets, are acknowledged individually and are redelivered individually."""
     e.topic()
     assert e.together(*PARTS).ok
@@ -20,7 +20,7 @@ def test_messages_of_a_batch_lie_one_behind_the_other(e: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_messages_of_a_batch_are_filtered_by_their_own_properties(e: Entrance) -> None:
+def test_messages_of_a_batch_are_filtered_by_their_own_properties(e: ProtocolClient) -> None:
     """A SQL92 filter matches each message of a batch by the message's own properties."""
     e.topic()
     assert e.together(*PARTS).ok
@@ -28,7 +28,7 @@ def test_messages_of_a_batch_are_filtered_by_their_own_properties(e: Entrance) -
 
 
 @through("grpc")
-def test_a_proxy_gives_messages_of_a_batch_the_properties_of_the_first(e: Entrance) -> None:
+def test_behind_the_proxy_messages_of_a_batch_have_the_first_ones_properties(e: ProtocolClient) -> None:
     """Behind the proxy, every message of a batch has the properties of the first, which replace its own."""
     e.topic()
     assert e.together(*PARTS).ok
@@ -36,8 +36,7 @@ def test_a_proxy_gives_messages_of_a_batch_the_properties_of_the_first(e: Entran
 
 
 @through(*ALL)
-def test_a_batch_is_refused_as_a_whole(e: Entrance) -> None:
-    """A batch with one message above the size limit is rejected as a whole."""
+def test_a_batch_with_one_message_too_large_is_rejected_as_a_whole(e: ProtocolClient) -> None:
     e.topic()
     sent = e.together((b"small", {}), (bytes(4 * 1024 * 1024 + 1), {}))
     assert e.says(

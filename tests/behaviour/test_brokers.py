@@ -1,9 +1,10 @@
 """Several brokers: routes, distribution of sends, consumption, and stop and restart of one broker."""
 
 import pytest
-from entrance import BrokerEntrance, Entrance, Route
-from entrances import ALL, BROKER, through
 from grpc_texts import PROXY_EXCEPTION
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from protocol_values import Route
 
 A, B = "broker-a", "broker-b"
 TWO = 2
@@ -12,8 +13,8 @@ OFFSETS_FIRST_WRITTEN_MS, OFFSETS_WRITTEN_MS = 10_000, 5_000
 
 
 @pytest.fixture
-def two(e: Entrance) -> Entrance:
-    """Return an entrance to two brokers with a topic of two queues on each."""
+def two(e: ProtocolClient) -> ProtocolClient:
+    """Return a protocol client of two brokers with a topic of two queues on each."""
     e.topic(queues=2)
     return e
 
@@ -22,7 +23,7 @@ def two(e: Entrance) -> Entrance:
 
 
 @through(*ALL, brokers=3)
-def test_a_route_names_the_brokers_that_have_the_topic(e: Entrance) -> None:
+def test_a_route_names_the_brokers_that_have_the_topic(e: ProtocolClient) -> None:
     """A route names the brokers that have the topic, each with its own number of queues."""
     e.topic("T", 2, on=[A])
     e.topic("T", 4, on=[B])
@@ -33,7 +34,7 @@ def test_a_route_names_the_brokers_that_have_the_topic(e: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_a_route_tells_what_each_broker_permits(e: Entrance) -> None:
+def test_a_route_shows_the_permissions_of_the_topic_on_each_broker(e: ProtocolClient) -> None:
     """A route shows the permissions of the topic on each broker; sends avoid the broker where it is not writable."""
     e.topic(perm=4, on=[A])
     e.topic(perm=2, on=[B])
@@ -43,7 +44,7 @@ def test_a_route_tells_what_each_broker_permits(e: Entrance) -> None:
 
 
 @through(*BROKER, brokers=2)
-def test_a_topic_that_a_send_creates_is_on_one_broker(e: BrokerEntrance) -> None:
+def test_a_topic_that_a_send_creates_is_on_one_broker(e: BrokerProtocolClient) -> None:
     """A send to an unknown topic creates it only on the broker that receives the send."""
     e.at(B).send(b"0", topic="new")
     assert e.route("new") == {B: Route(4, 4)}
@@ -52,7 +53,7 @@ def test_a_topic_that_a_send_creates_is_on_one_broker(e: BrokerEntrance) -> None
 
 
 @through(*ALL, brokers=2)
-def test_a_broker_that_stops_is_out_of_all_routes(two: Entrance) -> None:
+def test_a_stopped_broker_disappears_from_all_routes(two: ProtocolClient) -> None:
     """A stopped broker disappears from all routes at once, and reappears with its topics when it restarts.
 
     A topic that only this broker has is without route meanwhile.
@@ -65,7 +66,7 @@ def test_a_broker_that_stops_is_out_of_all_routes(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_a_broker_without_write_permission_is_read_only(two: Entrance) -> None:
+def test_a_broker_without_write_permission_is_read_only(two: ProtocolClient) -> None:
     """A broker without write permission has no writable queue in routes until the permission is restored."""
     two.at(B).wipe()
     assert two.route() == {A: Route(2, 2), B: Route(2, 0)}
@@ -75,7 +76,7 @@ def test_a_broker_without_write_permission_is_read_only(two: Entrance) -> None:
 
 @through(*ALL, brokers=2)
 @pytest.mark.parametrize("kill", [False, True], ids=("in order", "killed"))
-def test_a_broker_that_comes_back_may_be_written_to(two: Entrance, kill: bool) -> None:
+def test_a_restarted_broker_is_writable_again(two: ProtocolClient, kill: bool) -> None:
     """A restarted broker is writable because its registration restores the permission; others stay read-only."""
     for name in (A, B):
         two.at(name).wipe()
@@ -85,7 +86,7 @@ def test_a_broker_that_comes_back_may_be_written_to(two: Entrance, kill: bool) -
 
 
 @through(*ALL, brokers=2)
-def test_what_is_made_after_a_wipe_may_be_written_to(two: Entrance) -> None:
+def test_a_topic_created_or_changed_after_a_permission_wipe_is_writable(two: ProtocolClient) -> None:
     """A topic that is created or changed after write permission was removed is writable.
 
     Other topics stay read-only.
@@ -101,8 +102,7 @@ def test_what_is_made_after_a_wipe_may_be_written_to(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_sends_take_turns_between_brokers(two: Entrance) -> None:
-    """Sends are distributed evenly over all queues of all brokers."""
+def test_sends_are_distributed_evenly_over_all_queues_of_all_brokers(two: ProtocolClient) -> None:
     two.publish(*(b"%d" % number for number in range(8)))
     assert two.held() == {A: 4, B: 4}
     assert [len(two.at(name).records("T", queue)) for name in (A, B) for queue in (0, 1)] == [2, 2, 2, 2]
@@ -110,7 +110,7 @@ def test_sends_take_turns_between_brokers(two: Entrance) -> None:
 
 @through(*ALL, brokers=2)
 @pytest.mark.parametrize("kill", [False, True], ids=("in order", "killed"))
-def test_sends_go_to_brokers_that_run(two: Entrance, kill: bool) -> None:
+def test_sends_go_only_to_running_brokers(two: ProtocolClient, kill: bool) -> None:
     """Sends go to running brokers only, and to a restarted broker again."""
     two.at(B).down(kill=kill)
     two.publish(b"0", b"1", b"2", b"3")
@@ -121,7 +121,7 @@ def test_sends_go_to_brokers_that_run(two: Entrance, kill: bool) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_sends_avoid_a_broker_without_write_permission(two: Entrance) -> None:
+def test_sends_avoid_a_broker_without_write_permission(two: ProtocolClient) -> None:
     """Sends avoid a broker without write permission; its stored messages can still be consumed."""
     two.publish(b"0", b"1", b"2", b"3")
     two.at(A).wipe()
@@ -131,7 +131,7 @@ def test_sends_avoid_a_broker_without_write_permission(two: Entrance) -> None:
 
 
 @through(*BROKER, brokers=2)
-def test_a_broker_takes_what_it_is_sent_though_it_was_wiped(two: BrokerEntrance) -> None:
+def test_a_broker_without_write_permission_stores_received_messages(two: BrokerProtocolClient) -> None:
     """A broker without write permission stores a message that it receives: only routes reflect the permission."""
     two.at(B).wipe()
     two.at(B).send(b"0")
@@ -139,8 +139,7 @@ def test_a_broker_takes_what_it_is_sent_though_it_was_wiped(two: BrokerEntrance)
 
 
 @through("grpc", brokers=2)
-def test_a_proxy_finds_no_queue_when_all_brokers_are_wiped(two: Entrance) -> None:
-    """If no broker is writable, the proxy rejects a send and stores nothing."""
+def test_the_proxy_rejects_a_send_if_no_broker_is_writable(two: ProtocolClient) -> None:
     for name in (A, B):
         two.at(name).wipe()
     sent = two.put()
@@ -149,7 +148,7 @@ def test_a_proxy_finds_no_queue_when_all_brokers_are_wiped(two: Entrance) -> Non
 
 
 @through(*ALL, brokers=2)
-def test_an_order_topic_is_fixed_to_its_brokers(two: Entrance) -> None:
+def test_sends_to_an_order_topic_use_the_configured_brokers_and_queues(two: ProtocolClient) -> None:
     """Sends to an order topic use the configured brokers and queues, even without write permission."""
     two.fix("broker-b:1")
     two.at(B).wipe()
@@ -159,8 +158,7 @@ def test_an_order_topic_is_fixed_to_its_brokers(two: Entrance) -> None:
 
 
 @through(*BROKER, brokers=2)
-def test_what_an_order_topic_is_fixed_to_stays(two: BrokerEntrance) -> None:
-    """The order configuration of a topic stays in its route while its broker is stopped."""
+def test_the_order_configuration_of_a_topic_stays_while_its_broker_is_stopped(two: BrokerProtocolClient) -> None:
     assert two.fixed() is None
     two.fix("broker-b:2")
     two.at(B).down()
@@ -168,7 +166,7 @@ def test_what_an_order_topic_is_fixed_to_stays(two: BrokerEntrance) -> None:
 
 
 @through("grpc", brokers=2)
-def test_a_proxy_has_nowhere_to_send_when_the_fixed_broker_is_down(two: Entrance) -> None:
+def test_the_proxy_rejects_a_send_to_an_order_topic_of_a_stopped_broker(two: ProtocolClient) -> None:
     """The proxy rejects a send to an order topic whose broker is stopped; it does not choose another broker."""
     two.fix("broker-b:1")
     two.at(B).down()
@@ -181,7 +179,7 @@ def test_a_proxy_has_nowhere_to_send_when_the_fixed_broker_is_down(two: Entrance
 
 
 @through(*ALL, brokers=2)
-def test_each_broker_gives_what_it_has(two: Entrance) -> None:
+def test_a_pop_returns_messages_of_the_requested_broker_only(two: ProtocolClient) -> None:
     """A pop returns messages of the requested broker only and does not hide those of another."""
     two.at(A).store(b"of a")
     two.at(B).store(b"of b")
@@ -191,19 +189,17 @@ def test_each_broker_gives_what_it_has(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_who_waits_is_served_by_the_broker_that_is_asked(two: Entrance) -> None:
-    """A waiting pop is woken by messages of its own broker, not by those of another."""
+def test_a_waiting_pop_is_woken_by_messages_of_its_own_broker_only(two: ProtocolClient) -> None:
     waits = two.at(B).pop(poll_ms=10_000)
     two.at(A).store(b"of a")
-    assert waits.answer is None
+    assert waits.response is None
     two.at(B).store(b"of b")
-    assert waits.answer is not None
-    assert waits.answer.bodies == [b"of b"]
+    assert waits.response is not None
+    assert waits.response.bodies == [b"of b"]
 
 
 @through(*ALL, brokers=2)
-def test_receipts_go_back_to_their_brokers(two: Entrance) -> None:
-    """An acknowledgement or a change of the invisible duration affects the broker of its handle only."""
+def test_an_ack_or_change_affects_only_the_broker_of_its_handle(two: ProtocolClient) -> None:
     for name in (A, B):
         two.at(name).store(b"done", b"hidden", b"left")
     for name in (A, B):
@@ -219,7 +215,7 @@ def test_receipts_go_back_to_their_brokers(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_a_popped_message_stays_with_its_broker(two: Entrance) -> None:
+def test_a_popped_message_stays_with_its_broker(two: ProtocolClient) -> None:
     """A popped message cannot be acknowledged while its broker is stopped, and is redelivered by the same broker."""
     two.at(B).store(b"0")
     (message,) = two.at(B).take()
@@ -237,7 +233,7 @@ def test_a_popped_message_stays_with_its_broker(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_an_acknowledgement_survives_its_broker(two: Entrance) -> None:
+def test_an_acknowledgement_survives_a_kill_of_its_broker(two: ProtocolClient) -> None:
     """A message that was acknowledged before its broker was killed is not redelivered after the restart."""
     two.advance(OFFSETS_FIRST_WRITTEN_MS)
     two.at(B).store(b"done", b"left")
@@ -252,7 +248,7 @@ def test_an_acknowledgement_survives_its_broker(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_what_falls_due_while_a_broker_is_down_comes_when_it_is_back(e: Entrance) -> None:
+def test_a_timed_message_due_during_a_stop_is_delivered_after_the_restart(e: ProtocolClient) -> None:
     """A timed message whose time passes while its broker is stopped is delivered by that broker after the restart."""
     e.topic(kind="DELAY")
     e.at(A).wipe()
@@ -267,34 +263,33 @@ def test_what_falls_due_while_a_broker_is_down_comes_when_it_is_back(e: Entrance
 
 
 @through(*BROKER, brokers=2)
-def test_who_waits_at_a_broker_that_stops_gets_no_answer(two: BrokerEntrance) -> None:
+def test_a_pop_that_waits_at_a_broker_that_stops_gets_no_response(two: BrokerProtocolClient) -> None:
     """A pop that waits at a broker gets no response if the broker stops; a pop at another broker keeps waiting."""
     gone, waits = two.at(B).pop(poll_ms=20_000), two.at(A).pop(poll_ms=20_000)
     two.at(B).down()
     two.at(A).store(b"0")
     two.advance(60_000)
-    assert gone.answer is None
-    assert waits.answer is not None
-    assert waits.answer.bodies == [b"0"]
+    assert gone.response is None
+    assert waits.response is not None
+    assert waits.response.bodies == [b"0"]
 
 
 @through("grpc", brokers=2)
-def test_who_waits_behind_a_proxy_is_told_that_the_broker_stops(two: Entrance) -> None:
+def test_the_proxy_fails_a_waiting_receive_when_its_broker_stops(two: ProtocolClient) -> None:
     """The proxy fails a waiting receive when its broker stops; a repeated receive is served by another broker."""
     gone, waits = two.at(B).pop(poll_ms=20_000), two.at(A).pop(poll_ms=20_000, client="other")
     two.at(B).down()
-    assert gone.answer is not None
-    assert (gone.answer.code, gone.answer.remark) == (50001, PROXY_EXCEPTION + "the broker[broker-b] has stopped")
-    assert waits.answer is None
+    assert gone.response is not None
+    assert (gone.response.code, gone.response.remark) == (50001, PROXY_EXCEPTION + "the broker[broker-b] has stopped")
+    assert waits.response is None
     again = two.at(B).pop(poll_ms=20_000)
     two.at(A).store(b"0", b"1")
-    served = [each.answer.bodies for each in (waits, again) if each.answer is not None]
+    served = [each.response.bodies for each in (waits, again) if each.response is not None]
     assert sorted(body for bodies in served for body in bodies) == [b"0", b"1"]
 
 
 @through(*BROKER, brokers=2)
-def test_offsets_are_those_of_one_broker(two: BrokerEntrance) -> None:
-    """A group has offsets of its own on each broker."""
+def test_a_group_has_offsets_of_its_own_on_each_broker(two: BrokerProtocolClient) -> None:
     two.at(A).store(b"0", b"1")
     two.at(B).store(b"2")
     for message in two.at(A).take():
@@ -310,7 +305,7 @@ def test_offsets_are_those_of_one_broker(two: BrokerEntrance) -> None:
 
 
 @through(*BROKER, brokers=2)
-def test_queues_of_all_brokers_are_spread_over_a_group(two: BrokerEntrance) -> None:
+def test_queues_of_all_brokers_are_spread_over_a_group(two: BrokerProtocolClient) -> None:
     """Queues of all brokers are distributed over the group, and those of a leaving client go to the other clients."""
     every = [(A, 0), (A, 1), (B, 0), (B, 1)]
     for name in (A, B):
@@ -326,7 +321,7 @@ def test_queues_of_all_brokers_are_spread_over_a_group(two: BrokerEntrance) -> N
 
 
 @through("grpc", brokers=2)
-def test_a_proxy_lets_each_member_read_every_broker(two: Entrance) -> None:
+def test_behind_the_proxy_each_member_reads_every_broker(two: ProtocolClient) -> None:
     """Behind the proxy, each member reads every broker, however many members there are, because pops share queues."""
     for client in ("one", "two"):
         two.beat(client)
@@ -336,7 +331,7 @@ def test_a_proxy_lets_each_member_read_every_broker(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_a_broker_that_is_down_is_read_by_nobody(two: Entrance) -> None:
+def test_queues_of_a_stopped_broker_are_assigned_to_no_client(two: ProtocolClient) -> None:
     """Queues of a stopped broker are assigned to no client, and are assigned again after its restart."""
     two.beat("one")
     before = two.shares("one")
@@ -347,8 +342,7 @@ def test_a_broker_that_is_down_is_read_by_nobody(two: Entrance) -> None:
 
 
 @through(*ALL, brokers=2)
-def test_a_broker_without_write_permission_is_read_on(two: Entrance) -> None:
-    """A broker without write permission keeps its readers."""
+def test_a_broker_without_write_permission_keeps_its_readers(two: ProtocolClient) -> None:
     two.beat("one")
     before = two.shares("one")
     two.at(B).wipe()
@@ -363,27 +357,26 @@ QUICK = {"transaction_check_interval": 3_000, "transaction_time_out": 1_000}
 
 
 @pytest.fixture
-def half_at_b(e: Entrance) -> Entrance:
-    """Return an entrance whose half messages go to the second broker."""
+def half_at_b(e: ProtocolClient) -> ProtocolClient:
+    """Return a protocol client whose half messages go to the second broker."""
     e.topic(kind="TRANSACTION")
     e.at(A).wipe()
     return e
 
 
 @through(*ALL, brokers=2)
-def test_a_transaction_ends_at_its_broker(half_at_b: Entrance) -> None:
-    """A transaction is committed at the broker of its half message."""
+def test_a_transaction_is_committed_at_the_broker_of_its_half_message(half_at_b: ProtocolClient) -> None:
     t = half_at_b
     (sent,) = t.publish(b"0", half=True)
-    answer = t.at(B).end(sent, COMMIT)
-    assert answer is not None
-    assert answer.ok, answer
+    response = t.at(B).end(sent, COMMIT)
+    assert response is not None
+    assert response.ok, response
     assert t.held() == {A: 0, B: 1}
     assert t.at(B).bodies() == [b"0"]
 
 
 @through(*ALL, brokers=2, **QUICK)
-def test_a_transaction_is_asked_for_by_its_broker(half_at_b: Entrance) -> None:
+def test_only_the_broker_of_a_half_message_checks_its_transaction(half_at_b: ProtocolClient) -> None:
     """Only the broker of the half message checks a transaction, and not while it is stopped.
 
     The answer ends it there.
@@ -401,20 +394,20 @@ def test_a_transaction_is_asked_for_by_its_broker(half_at_b: Entrance) -> None:
     t.advance(3_000)
     (question,) = t.at(B).asked("p")
     assert t.at(A).asked("p") == []
-    answer = t.at(B).end(question.sent, COMMIT, checked=True)
-    assert answer is not None
-    assert answer.ok, answer
+    response = t.at(B).end(question.sent, COMMIT, checked=True)
+    assert response is not None
+    assert response.ok, response
     assert t.at(B).bodies() == [b"0"]
 
 
 @through(*BROKER, brokers=2)
-def test_an_end_at_another_broker_finds_nothing(half_at_b: BrokerEntrance) -> None:
+def test_a_commit_at_another_broker_is_rejected(half_at_b: BrokerProtocolClient) -> None:
     """A commit at another broker is rejected and leaves the half message uncommitted."""
     t = half_at_b
     (sent,) = t.publish(b"0", half=True)
-    answer = t.at(A).end(sent, COMMIT)
-    assert answer is not None
-    assert (answer.ok, answer.code) == (False, 1)
+    response = t.at(A).end(sent, COMMIT)
+    assert response is not None
+    assert (response.ok, response.code) == (False, 1)
     assert t.held() == {A: 0, B: 0}
     assert t.at(B).end(sent, COMMIT) is not None
     assert t.held() == {A: 0, B: 1}

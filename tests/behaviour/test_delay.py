@@ -1,9 +1,10 @@
 """Delay levels: delayed messages are stored in SCHEDULE_TOPIC_XXXX, one queue per level, until their time is over."""
 
 import pytest
-from entrance import START_MS, BrokerEntrance
-from entrances import ALL, BROKER, entrance, through
+from protocol_client import BrokerProtocolClient
+from protocol_clients import ALL, BROKER, protocol_client, through
 from rocketmq_testkit.emulator.config import ConfigError
+from virtual_brokers import START_MS
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 LEVELS_S = [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
@@ -11,48 +12,53 @@ OWN = "1s 2m 3h 1d"
 
 
 @pytest.fixture
-def waiting(e: BrokerEntrance) -> BrokerEntrance:
-    """Return an entrance with a topic, at a whole second, when delay levels are checked."""
+def waiting(e: BrokerProtocolClient) -> BrokerProtocolClient:
+    """Return a protocol client with a topic, at a whole second, when delay levels are checked."""
     e.topic(queues=3)
     e.advance(2_000)
     return e
 
 
-def come(e: BrokerEntrance, queue: int = 0, topic: str = "T") -> list[bytes]:
+def delivered_bodies(e: BrokerProtocolClient, queue: int = 0, topic: str = "T") -> list[bytes]:
     """Return the bodies of the messages that were delivered to a queue."""
     return [each.body for each in e.records(topic, queue)]
 
 
 @through(*BROKER)
 @pytest.mark.parametrize(("level", "seconds"), list(enumerate(LEVELS_S, 1)))
-def test_each_level_has_its_time(waiting: BrokerEntrance, level: int, seconds: int) -> None:
-    """A delayed message is delivered when the time of its level is over, neither earlier nor twice."""
+def test_a_delayed_message_is_delivered_once_when_its_levels_time_is_over(
+    waiting: BrokerProtocolClient, level: int, seconds: int
+) -> None:
     assert waiting.put(DELAY=str(level)).ok
     waiting.advance(seconds * 1000 - 1)
-    assert come(waiting) == []
+    assert delivered_bodies(waiting) == []
     waiting.advance(1)
-    assert come(waiting) == [b"0"]
+    assert delivered_bodies(waiting) == [b"0"]
     waiting.advance(8_000_000)
-    assert come(waiting) == [b"0"]
+    assert delivered_bodies(waiting) == [b"0"]
 
 
 @through(*BROKER, message_delay_level=OWN)
 @pytest.mark.parametrize(
     ("level", "taken", "seconds"), [(1, 1, 1), (2, 2, 120), (3, 3, 10_800), (4, 4, 86_400), (9, 4, 86_400)]
 )
-def test_levels_can_be_set(waiting: BrokerEntrance, level: int, taken: int, seconds: int) -> None:
+def test_message_delay_level_sets_the_number_and_times_of_levels(
+    waiting: BrokerProtocolClient, level: int, taken: int, seconds: int
+) -> None:
     """messageDelayLevel sets the number of delay levels and their times; a higher level counts as the last one."""
     waiting.put(DELAY=str(level))
     assert [each.property_map()["DELAY"] for each in waiting.records(SCHEDULE, taken - 1)] == [str(taken)]
     waiting.advance(seconds * 1000 - 1)
-    assert come(waiting) == []
+    assert delivered_bodies(waiting) == []
     waiting.advance(1)
-    assert come(waiting) == [b"0"]
+    assert delivered_bodies(waiting) == [b"0"]
 
 
 @through(*BROKER, message_delay_level="+2s 03s 0s -5s")
 @pytest.mark.parametrize(("level", "due_ms"), [(1, 2_000), (2, 3_000), (3, 0), (4, -5_000)])
-def test_the_times_of_levels_are_java_numbers(waiting: BrokerEntrance, level: int, due_ms: int) -> None:
+def test_times_of_delay_levels_may_have_a_sign_and_leading_zeros(
+    waiting: BrokerProtocolClient, level: int, due_ms: int
+) -> None:
     """Times of delay levels may have a sign and leading zeros. A time of 0 or less delivers the message at once."""
     sent_ms = waiting.now_ms
     waiting.put(DELAY=str(level))
@@ -61,10 +67,10 @@ def test_the_times_of_levels_are_java_numbers(waiting: BrokerEntrance, level: in
     assert list(queue.tags_codes) == [sent_ms + due_ms]
     if due_ms > 0:
         waiting.advance(due_ms - 1)
-        assert come(waiting) == []
+        assert delivered_bodies(waiting) == []
         waiting.advance(1)
     waiting.advance(0)
-    assert come(waiting) == [b"0"]
+    assert delivered_bodies(waiting) == [b"0"]
 
 
 BEYOND = "106751991168d"
@@ -77,7 +83,9 @@ MANY = " ".join(["1m", "1h", "1d", BEYOND, "106751991167d", *["2s"] * 15])
     ("level", "taken", "seconds"),
     [(1, 1, 60), (2, 2, 3_600), (3, 3, 86_400), (4, 4, 0), (5, 5, 0), (18, 18, 2), (20, 20, 2), (21, 20, 2)],
 )
-def test_there_may_be_more_than_eighteen_levels(waiting: BrokerEntrance, level: int, taken: int, seconds: int) -> None:
+def test_there_may_be_more_than_eighteen_levels(
+    waiting: BrokerProtocolClient, level: int, taken: int, seconds: int
+) -> None:
     """There may be more than eighteen delay levels, in all four units.
 
     A level whose time, or whose delivery time, overflows 64 bits delivers at once.
@@ -86,10 +94,10 @@ def test_there_may_be_more_than_eighteen_levels(waiting: BrokerEntrance, level: 
     assert [each.property_map()["DELAY"] for each in waiting.records(SCHEDULE, taken - 1)] == [str(taken)]
     if seconds:
         waiting.advance(seconds * 1000 - 1)
-        assert come(waiting) == []
+        assert delivered_bodies(waiting) == []
         waiting.advance(1)
     waiting.advance(0)
-    assert come(waiting) == [b"0"]
+    assert delivered_bodies(waiting) == [b"0"]
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -115,16 +123,14 @@ def test_there_may_be_more_than_eighteen_levels(waiting: BrokerEntrance, level: 
         "9223372036854775808s",
     ],
 )
-def test_levels_that_cannot_be_read(name: str, text: str) -> None:
-    """A broker with an unparsable messageDelayLevel does not start."""
+def test_a_broker_with_an_invalid_message_delay_level_does_not_start(name: str, text: str) -> None:
     with pytest.raises(ConfigError, match="messageDelayLevel="):
-        entrance(name, message_delay_level=text)
+        protocol_client(name, message_delay_level=text)
 
 
 @through(*BROKER)
 @pytest.mark.parametrize("level", [19, 99, 2**31 - 1])
-def test_a_level_above_the_last_is_the_last(waiting: BrokerEntrance, level: int) -> None:
-    """A delay level above the last is stored as the last level."""
+def test_a_delay_level_above_the_last_is_stored_as_the_last(waiting: BrokerProtocolClient, level: int) -> None:
     assert waiting.put(DELAY=str(level)).ok
     (message,) = waiting.records(SCHEDULE, 17)
     assert message.property_map()["DELAY"] == "18"
@@ -132,7 +138,7 @@ def test_a_level_above_the_last_is_the_last(waiting: BrokerEntrance, level: int)
 
 @through(*BROKER)
 @pytest.mark.parametrize("level", ["0", "-1", "-99", str(-(2**31))])
-def test_a_level_below_the_first_is_no_delay(waiting: BrokerEntrance, level: str) -> None:
+def test_a_delay_level_of_0_or_less_delivers_at_once(waiting: BrokerProtocolClient, level: str) -> None:
     """A delay level of 0 or less delivers the message at once; the message keeps the property."""
     assert waiting.put(DELAY=level).ok
     (message,) = waiting.records("T")
@@ -141,7 +147,7 @@ def test_a_level_below_the_first_is_no_delay(waiting: BrokerEntrance, level: str
 
 
 @through(*BROKER)
-def test_where_a_message_waits(waiting: BrokerEntrance) -> None:
+def test_a_delayed_message_is_stored_in_the_queue_of_its_level(waiting: BrokerProtocolClient) -> None:
     """A delayed message is stored in the queue of its level, with all its properties and its real topic and queue.
 
     The send returns the offset of that queue.
@@ -159,26 +165,25 @@ def test_where_a_message_waits(waiting: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_messages_of_a_level_keep_their_order(waiting: BrokerEntrance) -> None:
-    """Messages of one delay level are delivered in the order in which they were sent."""
+def test_messages_of_one_delay_level_are_delivered_in_the_order_of_sending(waiting: BrokerProtocolClient) -> None:
     for number in range(6):
         waiting.put(b"%d" % number, DELAY="2")
         waiting.advance(700)
     waiting.advance(5_000)
-    assert come(waiting) == [b"0", b"1", b"2", b"3", b"4", b"5"]
+    assert delivered_bodies(waiting) == [b"0", b"1", b"2", b"3", b"4", b"5"]
 
 
 @through(*BROKER)
-def test_a_shorter_delay_comes_first(waiting: BrokerEntrance) -> None:
+def test_a_message_of_a_shorter_delay_level_is_delivered_first(waiting: BrokerProtocolClient) -> None:
     """A message of a shorter delay level is delivered first, though it was sent later."""
     for level, body in (("3", b"ten"), ("2", b"five"), ("1", b"one"), ("0", b"now")):
         waiting.put(body, DELAY=level)
     waiting.advance(10_000)
-    assert come(waiting) == [b"now", b"one", b"five", b"ten"]
+    assert delivered_bodies(waiting) == [b"now", b"one", b"five", b"ten"]
 
 
 @through(*BROKER)
-def test_a_level_wins_over_times(waiting: BrokerEntrance) -> None:
+def test_a_delay_level_takes_precedence_over_timer_properties(waiting: BrokerProtocolClient) -> None:
     """A delay level takes precedence over timer properties, which are removed from the message."""
     sent = waiting.put(DELAY="1", TIMER_DELAY_MS="60000", TIMER_DELAY_SEC="60", deliver_ms=waiting.now_ms + 60_000)
     assert sent.recall == ""
@@ -188,31 +193,31 @@ def test_a_level_wins_over_times(waiting: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_topic_that_is_gone_is_delivered_to(waiting: BrokerEntrance) -> None:
+def test_a_delayed_message_of_a_deleted_topic_is_delivered_to_its_queue(waiting: BrokerProtocolClient) -> None:
     """A delayed message of a deleted topic is delivered to that topic's queue; the topic stays unknown."""
     waiting.put(DELAY="1")
     waiting.delete_topic("T")
     waiting.advance(1_000)
-    assert come(waiting) == [b"0"]
+    assert delivered_bodies(waiting) == [b"0"]
     assert waiting.broker.topics.find("T") is None
 
 
 @through(*BROKER)
-def test_a_delayed_message_wakes_who_waits(waiting: BrokerEntrance) -> None:
+def test_a_delayed_message_wakes_waiting_consumers_on_delivery(waiting: BrokerProtocolClient) -> None:
     """A delayed message wakes a waiting pull and a waiting pop on delivery, not on send."""
     waiting.beat("puller")
     pull, pop = waiting.pull(0, suspend_ms=15_000), waiting.pop(group="P", poll_ms=15_000)
     waiting.put(DELAY="2")
     waiting.advance(4_999)
-    assert pull.answer is pop.answer is None
+    assert pull.response is pop.response is None
     waiting.advance(1)
-    for answer in (pull.answer, pop.answer):
-        assert answer is not None
-        assert answer.bodies == [b"0"]
+    for response in (pull.response, pop.response):
+        assert response is not None
+        assert response.bodies == [b"0"]
 
 
 @through(*BROKER)
-def test_nobody_sees_a_message_that_waits(waiting: BrokerEntrance) -> None:
+def test_a_delayed_message_is_invisible_until_it_is_delivered(waiting: BrokerProtocolClient) -> None:
     """A delayed message is invisible to consumers and to consume statistics until it is delivered."""
     waiting.put(DELAY="3")
     waiting.advance(9_999)
@@ -221,7 +226,7 @@ def test_nobody_sees_a_message_that_waits(waiting: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_ordered_messages_can_be_delayed(waiting: BrokerEntrance) -> None:
+def test_a_delayed_ordered_message_is_delivered_behind_messages_sent_meanwhile(waiting: BrokerProtocolClient) -> None:
     """A delayed ordered message is delivered to its queue, behind messages that were sent meanwhile.
 
     It keeps its message group.
@@ -229,12 +234,12 @@ def test_ordered_messages_can_be_delayed(waiting: BrokerEntrance) -> None:
     waiting.put(b"later", message_group="g", queue=1, DELAY="2")
     waiting.put(b"now", message_group="g", queue=1)
     waiting.advance(5_000)
-    assert come(waiting, 1) == [b"now", b"later"]
+    assert delivered_bodies(waiting, 1) == [b"now", b"later"]
     assert [each.property_map()["__SHARDINGKEY"] for each in waiting.records("T", 1)] == ["g", "g"]
 
 
 @through(*BROKER)
-def test_a_batch_is_not_delayed(waiting: BrokerEntrance) -> None:
+def test_a_batch_with_a_delay_level_is_rejected(waiting: BrokerProtocolClient) -> None:
     """A batch with a delay level is rejected; a delay level of a message inside a batch is stored without effect."""
     before = waiting.state()
     refused = waiting.batch((b"a", {}), (b"b", {}), DELAY="1")
@@ -244,24 +249,24 @@ def test_a_batch_is_not_delayed(waiting: BrokerEntrance) -> None:
     assert waiting.batch((b"a", {"DELAY": "1"}), (b"b", {})).ok
     assert waiting.batch((b"c", {}), (b"d", {}), DELAY="0").ok
     assert waiting.batch((b"e", {}), DELAY="-1").ok
-    assert come(waiting) == [b"a", b"b", b"c", b"d", b"e"]
+    assert delivered_bodies(waiting) == [b"a", b"b", b"c", b"d", b"e"]
 
 
 @through(*BROKER)
-def test_a_half_message_with_a_level_is_lost(waiting: BrokerEntrance) -> None:
+def test_a_half_message_with_a_level_is_lost(waiting: BrokerProtocolClient) -> None:
     """A half message with a delay level is lost: it loses its real topic, so that its commit delivers nothing."""
     sent = waiting.put(half=True, DELAY="1")
     (message,) = waiting.records(SCHEDULE)
     assert message.property_map()["REAL_TOPIC"] == "RMQ_SYS_TRANS_HALF_TOPIC"
-    answer = waiting.end(sent, 8)
-    assert answer is not None
-    assert answer.ok
+    response = waiting.end(sent, 8)
+    assert response is not None
+    assert response.ok
     waiting.advance(120_000)
-    assert come(waiting) == []
+    assert delivered_bodies(waiting) == []
 
 
 @through(*BROKER)
-def test_what_came_late_is_delayed_again_when_it_is_not_acknowledged(waiting: BrokerEntrance) -> None:
+def test_an_unacknowledged_delayed_message_is_delayed_by_its_level_again(waiting: BrokerProtocolClient) -> None:
     """An unacknowledged delayed message is delayed by its level again, after its invisible duration and its revival."""
     waiting.put(DELAY="2")
     waiting.advance(5_000)

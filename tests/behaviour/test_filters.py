@@ -1,8 +1,9 @@
 """Filters: the messages that a tag or SQL92 expression selects for a pop or pull, and the offsets of the others."""
 
 import pytest
-from entrance import BrokerEntrance, Entrance, handles
-from entrances import ALL, BROKER, through
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from protocol_values import handles
 
 SQL, TAG = "SQL92", "TAG"
 MESSAGES = (("small red", "red", "1"), ("large blue", "blue", "3"), ("large red", "red", "2"), ("large", "", "4"))
@@ -17,7 +18,7 @@ FOUND = [
 ]
 
 
-def fill(e: Entrance, message_group: str = "") -> None:
+def fill(e: ProtocolClient, message_group: str = "") -> None:
     """Send all messages of MESSAGES."""
     for body, tag, size in MESSAGES:
         e.put(body.encode(), tag=tag, message_group=message_group, size=size)
@@ -25,7 +26,9 @@ def fill(e: Entrance, message_group: str = "") -> None:
 
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
 @through(*ALL)
-def test_an_expression_finds_its_messages(e: Entrance, expression: str, kind: str, found: list[bytes]) -> None:
+def test_a_pop_with_an_expression_returns_only_the_matching_messages(
+    e: ProtocolClient, expression: str, kind: str, found: list[bytes]
+) -> None:
     """A pop returns the matching messages in the order of sending and skips the others for good."""
     e.topic()
     e.group()
@@ -37,29 +40,32 @@ def test_an_expression_finds_its_messages(e: Entrance, expression: str, kind: st
 
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
 @through(*BROKER, enable_property_filter=True)
-def test_a_pull_finds_the_same(e: BrokerEntrance, expression: str, kind: str, found: list[bytes]) -> None:
+def test_a_pull_with_an_expression_returns_only_the_matching_messages(
+    e: BrokerProtocolClient, expression: str, kind: str, found: list[bytes]
+) -> None:
     """A pull returns the matching messages; its next offset is behind those that did not match."""
     e.topic()
     e.group()
     fill(e)
-    answer = e.pull(0, expression=expression, kind=kind).answer
-    assert answer is not None
-    assert (answer.bodies, answer.number) == (found, len(MESSAGES))
+    response = e.pull(0, expression=expression, kind=kind).response
+    assert response is not None
+    assert (response.bodies, response.number) == (found, len(MESSAGES))
 
 
 @pytest.mark.parametrize("expression", [expression for expression, kind, _ in FOUND if kind == SQL])
 @through(*BROKER)
-def test_a_pull_by_sql_has_to_be_allowed(e: BrokerEntrance, expression: str) -> None:
-    """A pull with a SQL92 expression is rejected unless enablePropertyFilter is set."""
+def test_without_enable_property_filter_a_pull_by_sql_is_rejected(e: BrokerProtocolClient, expression: str) -> None:
     e.topic()
-    answer = e.pull(0, expression=expression, kind=SQL).answer
-    assert answer is not None
-    assert (answer.code, answer.remark) == (1, "The broker does not support consumer to filter message by SQL92")
+    response = e.pull(0, expression=expression, kind=SQL).response
+    assert response is not None
+    assert (response.code, response.remark) == (1, "The broker does not support consumer to filter message by SQL92")
 
 
 @pytest.mark.parametrize(("expression", "kind", "found"), FOUND)
 @through(*ALL)
-def test_an_expression_in_order(e: Entrance, expression: str, kind: str, found: list[bytes]) -> None:
+def test_an_ordered_pop_with_an_expression_returns_one_match_after_another(
+    e: ProtocolClient, expression: str, kind: str, found: list[bytes]
+) -> None:
     """An ordered pop of one message returns the next match once the previous one is acknowledged.
 
     Messages in between do not block the queue.
@@ -78,7 +84,9 @@ def test_an_expression_in_order(e: Entrance, expression: str, kind: str, found: 
     ("expression", "kind", "again"), [("red", TAG, [b"large red", b"small red"]), ("size > 3", SQL, [b"large"])]
 )
 @through(*ALL)
-def test_what_comes_again_is_filtered_anew(e: Entrance, expression: str, kind: str, again: list[bytes]) -> None:
+def test_redelivered_messages_are_filtered_by_the_new_pops_expression(
+    e: ProtocolClient, expression: str, kind: str, again: list[bytes]
+) -> None:
     """A pop filters redelivered messages by its own expression and skips those that do not match."""
     e.topic()
     e.group()
@@ -90,7 +98,7 @@ def test_what_comes_again_is_filtered_anew(e: Entrance, expression: str, kind: s
 
 
 @through(*ALL)
-def test_tags_of_one_hash(e: Entrance) -> None:
+def test_tags_with_the_same_hash_match_at_the_broker_but_not_at_the_proxy(e: ProtocolClient) -> None:
     """The broker compares hash codes of tags, so tags with the same hash match.
 
     The proxy compares the tags themselves and acknowledges messages that do not match.

@@ -1,14 +1,14 @@
 """Sends with an error status: which status the producer gets, and which messages are stored nevertheless."""
 
-from entrance import BrokerEntrance, Entrance
-from entrances import ALL, BROKER, through
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
 
 BUSY = 2
 LATE = {"engine": 10, "remoting": 10, "grpc": 50401}
 
 
 @through(*ALL, flush_disk_type="SYNC_FLUSH", sync_flush_timeout=0)
-def test_a_send_that_is_late_for_the_disk_is_stored(e: Entrance) -> None:
+def test_a_send_that_returns_flush_disk_timeout_is_stored(e: ProtocolClient) -> None:
     """A send that returns FLUSH_DISK_TIMEOUT is stored, so that a repeated send stores the message twice."""
     e.topic()
     for body in (b"0", b"again"):
@@ -18,8 +18,7 @@ def test_a_send_that_is_late_for_the_disk_is_stored(e: Entrance) -> None:
 
 
 @through(*BROKER, transient_store_pool_enable=True, transient_store_pool_size=0)
-def test_a_broker_without_buffers_is_busy(e: BrokerEntrance) -> None:
-    """A broker without free write buffers rejects a send as busy and stores nothing."""
+def test_a_broker_without_free_write_buffers_rejects_sends_as_busy(e: BrokerProtocolClient) -> None:
     e.topic()
     sent = e.put()
     assert (sent.ok, sent.code) == (False, BUSY)
@@ -27,7 +26,6 @@ def test_a_broker_without_buffers_is_busy(e: BrokerEntrance) -> None:
 
 
 @through("grpc", transient_store_pool_enable=True, transient_store_pool_size=0)
-def test_a_proxy_does_not_ask_for_buffers(e: Entrance) -> None:
-    """A send through the proxy is stored even if the broker has no free write buffer."""
+def test_a_send_through_the_proxy_needs_no_free_write_buffer(e: ProtocolClient) -> None:
     e.filled(1)
     assert e.bodies() == [b"0"]

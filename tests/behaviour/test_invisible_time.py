@@ -1,17 +1,17 @@
 """A change of the invisible duration: the broker stores a new check point, then acknowledges the old one."""
 
 import pytest
-from entrance import Entrance
-from entrances import ALL, BROKER, through
 from grpc_texts import EXPIRED
-from rocketmq_testkit.conformance.worlds.handles import handle_fields
+from protocol_client import ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from rocketmq_testkit.conformance.clients.receipt_handles import handle_fields
 
 RETRY = "%RETRY%G_T"
 
 
 @through(*ALL)
 @pytest.mark.parametrize("new_ms", [1_000, 5_000, 60_000, 3_600_000])
-def test_the_new_time_counts_from_the_change(e: Entrance, new_ms: int) -> None:
+def test_the_new_invisible_duration_counts_from_the_change(e: ProtocolClient, new_ms: int) -> None:
     """The new invisible duration starts at the change: the message is redelivered once, 2 to 4 s after its end.
 
     This holds for shorter and longer durations.
@@ -29,7 +29,7 @@ def test_the_new_time_counts_from_the_change(e: Entrance, new_ms: int) -> None:
 
 
 @through(*ALL)
-def test_the_new_handle(e: Entrance) -> None:
+def test_a_changed_handle_starts_at_the_message_and_the_time_of_the_change(e: ProtocolClient) -> None:
     """A new receipt handle starts at the message itself, at the time of the change, in the same revive queue."""
     e.filled(3)
     *_, last = e.take()
@@ -40,7 +40,7 @@ def test_the_new_handle(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_only_the_new_handle_acknowledges(e: Entrance) -> None:
+def test_after_a_change_only_the_new_handle_acknowledges(e: ProtocolClient) -> None:
     """After a change only the new receipt handle acknowledges the message; the old handle has no effect."""
     e.filled(2)
     first, second = e.take()
@@ -54,16 +54,16 @@ def test_only_the_new_handle_acknowledges(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_changed_time_can_be_changed_again(e: Entrance) -> None:
+def test_an_invisible_duration_can_be_changed_repeatedly(e: ProtocolClient) -> None:
     """The invisible duration can be changed repeatedly, each time with the newest handle, as a renewing client does."""
     e.filled(1)
     (message,) = e.take()
     handle = message.handle
     for _ in range(10):
         e.advance(8_000)
-        answer = e.change(handle, 10_000)
-        assert answer.ok
-        handle = answer.handle
+        response = e.change(handle, 10_000)
+        assert response.ok
+        handle = response.handle
     assert e.records(RETRY) == []
     assert e.ack(handle).ok
     e.advance(30_000)
@@ -71,7 +71,7 @@ def test_a_changed_time_can_be_changed_again(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_nothing_is_a_time(e: Entrance) -> None:
+def test_a_change_to_an_invisible_duration_of_0_redelivers_within_4_s(e: ProtocolClient) -> None:
     """A change to an invisible duration of 0 redelivers the message 2 to 4 s later."""
     e.filled(1)
     (message,) = e.take()
@@ -81,7 +81,7 @@ def test_nothing_is_a_time(e: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_less_than_nothing_is_a_time(e: Entrance) -> None:
+def test_the_broker_accepts_a_change_to_a_negative_invisible_duration(e: ProtocolClient) -> None:
     """The broker accepts a negative invisible duration and redelivers the message within 4 s."""
     e.filled(1)
     (message,) = e.take()
@@ -91,7 +91,7 @@ def test_less_than_nothing_is_a_time(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_change_after_the_acknowledgement_brings_the_message_back(e: Entrance) -> None:
+def test_a_change_after_the_acknowledgement_redelivers_the_message(e: ProtocolClient) -> None:
     """A change after the acknowledgement redelivers the message. Each accepted change is a check point of its own."""
     e.filled(1)
     (message,) = e.take()
@@ -103,7 +103,7 @@ def test_a_change_after_the_acknowledgement_brings_the_message_back(e: Entrance)
 
 
 @through(*ALL)
-def test_two_changes_with_one_handle_are_two_copies(e: Entrance) -> None:
+def test_two_changes_with_one_handle_redeliver_two_copies(e: ProtocolClient) -> None:
     """Two changes with one handle redeliver two copies, although the first change replaced the handle."""
     e.filled(1)
     (message,) = e.take()
@@ -115,7 +115,7 @@ def test_two_changes_with_one_handle_are_two_copies(e: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_an_expired_handle_can_be_changed(e: Entrance) -> None:
+def test_the_broker_accepts_a_change_with_an_expired_handle(e: ProtocolClient) -> None:
     """The broker accepts a change with an expired handle.
 
     If the message was already redelivered, a second copy follows.
@@ -129,19 +129,19 @@ def test_an_expired_handle_can_be_changed(e: Entrance) -> None:
 
 
 @through("grpc")
-def test_a_proxy_changes_no_expired_handle(e: Entrance) -> None:
+def test_the_proxy_rejects_a_change_with_an_expired_handle(e: ProtocolClient) -> None:
     """The proxy rejects a change with an expired handle by a code of its own."""
     e.filled(1)
     (message,) = e.take()
     e.advance(10_000)
     before = e.state()
-    answer = e.change(message.handle, 1_000)
-    assert (answer.code, answer.remark, answer.handle) == (40013, EXPIRED, "")
+    response = e.change(message.handle, 1_000)
+    assert (response.code, response.remark, response.handle) == (40013, EXPIRED, "")
     assert e.state() == before
 
 
 @through(*ALL)
-def test_what_came_back_can_be_changed(e: Entrance) -> None:
+def test_the_duration_of_a_redelivered_message_can_be_changed(e: ProtocolClient) -> None:
     """The invisible duration of a redelivered message can be changed; its new handle still names the retry topic."""
     e.filled(1)
     e.take()
@@ -157,7 +157,7 @@ def test_what_came_back_can_be_changed(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_change_of_an_ordered_message_keeps_its_pop_time(e: Entrance) -> None:
+def test_a_change_of_an_ordered_message_keeps_its_pop_time(e: ProtocolClient) -> None:
     """A change for an ordered message keeps its pop time and blocks the queue until the new duration ends.
 
     No copy is written to the retry topic.
@@ -166,8 +166,8 @@ def test_a_change_of_an_ordered_message_keeps_its_pop_time(e: Entrance) -> None:
     e.send(b"0", message_group="g")
     (message,) = e.take(order=True)
     e.advance(4_000)
-    answer = e.change(message.handle, 20_000)
-    old, new = handle_fields(message.handle), handle_fields(answer.handle)
+    response = e.change(message.handle, 20_000)
+    old, new = handle_fields(message.handle), handle_fields(response.handle)
     assert (new["popped"], new["invisible"], new["revive"]) == (old["popped"], "24000", "999")
     e.advance(19_999)
     assert e.bodies(order=True) == []
@@ -177,7 +177,7 @@ def test_a_change_of_an_ordered_message_keeps_its_pop_time(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_change_of_an_old_batch_has_no_effect(e: Entrance) -> None:
+def test_a_change_with_the_handle_of_an_earlier_ordered_batch_has_no_effect(e: ProtocolClient) -> None:
     """A change with the handle of an earlier ordered batch does not affect the batch in flight."""
     e.fifo()
     e.send(b"0", message_group="g")

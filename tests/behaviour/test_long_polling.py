@@ -1,17 +1,18 @@
 """Long polling: which requests wait, which events wake them, and how they end without a message."""
 
 import pytest
-from entrance import BrokerEntrance, Entrance, Waiting, handles
-from entrances import ALL, BROKER, through
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from protocol_values import Waiting, handles
 
 
 def bodies(waiting: Waiting) -> list[bytes] | None:
     """Return the bodies of a response, None while the request waits."""
-    return None if waiting.answer is None else waiting.answer.bodies
+    return None if waiting.response is None else waiting.response.bodies
 
 
 @through(*ALL)
-def test_a_message_wakes_a_waiting_pop(e: Entrance) -> None:
+def test_a_message_wakes_a_waiting_pop(e: ProtocolClient) -> None:
     """A stored message wakes a waiting pop in the same millisecond, and the handle has that time as pop time."""
     e.topic()
     waiting = e.pop(poll_ms=15_000)
@@ -19,12 +20,12 @@ def test_a_message_wakes_a_waiting_pop(e: Entrance) -> None:
     assert bodies(waiting) is None
     e.send(b"0")
     assert bodies(waiting) == [b"0"]
-    assert waiting.answer is not None
-    assert waiting.answer.messages[0].handle.split(" ")[1] == str(e.now_ms)
+    assert waiting.response is not None
+    assert waiting.response.messages[0].handle.split(" ")[1] == str(e.now_ms)
 
 
 @through(*ALL)
-def test_a_pop_that_finds_something_does_not_wait(e: Entrance) -> None:
+def test_a_pop_that_finds_something_does_not_wait(e: ProtocolClient) -> None:
     """A pop that finds fewer messages than requested returns them without waiting."""
     e.filled(1)
     assert bodies(e.pop(poll_ms=15_000, count=32)) == [b"0"]
@@ -32,20 +33,20 @@ def test_a_pop_that_finds_something_does_not_wait(e: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize("poll_ms", [5_000, 12_345, 20_000])
-def test_a_poll_ends_at_its_deadline(e: Entrance, poll_ms: int) -> None:
+def test_a_poll_ends_at_its_deadline(e: ProtocolClient, poll_ms: int) -> None:
     """A pop without messages ends exactly at its deadline with POLLING_TIMEOUT, at the proxy with MESSAGE_NOT_FOUND."""
     e.topic()
     waiting = e.pop(poll_ms=poll_ms)
     e.advance(poll_ms - 1)
-    assert waiting.answer is None
+    assert waiting.response is None
     e.advance(1)
-    assert waiting.answer is not None
-    assert e.says(waiting.answer, (210, "NO_MESSAGE_IN_QUEUE"), (40401, "no new message"))
+    assert waiting.response is not None
+    assert e.says(waiting.response, (210, "NO_MESSAGE_IN_QUEUE"), (40401, "no new message"))
     assert e.state()["waiting"] == (0, 0, 0)
 
 
 @through(*ALL)
-def test_one_message_wakes_one_pop_of_each_group(e: Entrance) -> None:
+def test_one_message_wakes_one_pop_of_each_group(e: ProtocolClient) -> None:
     """One message wakes one pop of each group: the pop whose deadline is first."""
     e.topic()
     late = e.pop(client="late", poll_ms=15_000)
@@ -56,7 +57,7 @@ def test_one_message_wakes_one_pop_of_each_group(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_what_one_pop_leaves_wakes_the_next(e: Entrance) -> None:
+def test_messages_that_a_woken_pop_leaves_wake_the_next_one(e: ProtocolClient) -> None:
     """Messages that a woken pop leaves wake the next one, so that all waiting pops share the backlog."""
     e.topic()
     waiting = [e.pop(client=str(number), count=1, poll_ms=15_000) for number in range(4)]
@@ -66,7 +67,7 @@ def test_what_one_pop_leaves_wakes_the_next(e: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize(("expression", "kind"), [("red", "TAG"), ("colour = 'red'", "SQL92")])
-def test_only_what_is_wanted_wakes(e: Entrance, expression: str, kind: str) -> None:
+def test_only_a_matching_message_wakes_a_waiting_pop(e: ProtocolClient, expression: str, kind: str) -> None:
     """Only a message that matches the tag or SQL92 expression of a waiting pop wakes it; others are skipped."""
     e.topic()
     waiting = e.pop(poll_ms=15_000, expression=expression, kind=kind)
@@ -79,7 +80,7 @@ def test_only_what_is_wanted_wakes(e: Entrance, expression: str, kind: str) -> N
 
 
 @through(*ALL)
-def test_what_came_back_wakes_nobody(e: Entrance) -> None:
+def test_a_message_in_a_v1_retry_topic_wakes_no_waiting_pop(e: ProtocolClient) -> None:
     """A message in a retry topic of the first form (v1) does not wake a waiting pop.
 
     The pop finds it at its deadline.
@@ -95,7 +96,7 @@ def test_what_came_back_wakes_nobody(e: Entrance) -> None:
 
 
 @through(*ALL, enable_retry_topic_v2=True, retrieve_message_from_pop_retry_topic_v1=False)
-def test_what_came_back_wakes_with_retry_topics_of_the_second_form(e: Entrance) -> None:
+def test_with_enable_retry_topic_v2_a_redelivered_message_wakes_a_waiting_pop(e: ProtocolClient) -> None:
     """With enableRetryTopicV2 a redelivered message wakes a waiting pop, 2 to 4 s after its invisible duration."""
     e.filled(1)
     e.take()
@@ -107,7 +108,7 @@ def test_what_came_back_wakes_with_retry_topics_of_the_second_form(e: Entrance) 
 
 
 @through(*ALL, wake_poll_on_redelivery=True)
-def test_what_came_back_wakes_if_it_shall(e: Entrance) -> None:
+def test_with_wake_poll_on_redelivery_a_redelivered_message_wakes_a_pop(e: ProtocolClient) -> None:
     """With the emulator's key wakePollOnRedelivery a redelivered message wakes a waiting pop."""
     e.filled(1)
     e.take()
@@ -117,7 +118,7 @@ def test_what_came_back_wakes_if_it_shall(e: Entrance) -> None:
 
 
 @through(*ALL, wake_poll_on_redelivery=True)
-def test_what_came_back_wakes_each_time(e: Entrance) -> None:
+def test_with_wake_poll_on_redelivery_each_redelivery_wakes_a_pop(e: ProtocolClient) -> None:
     """With wakePollOnRedelivery each redelivery wakes a waiting pop, also that of a message of the retry topic."""
     e.filled(1)
     e.take()
@@ -128,7 +129,7 @@ def test_what_came_back_wakes_each_time(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_the_last_acknowledgement_of_a_batch_wakes(e: Entrance) -> None:
+def test_the_last_ack_of_an_ordered_batch_wakes_a_waiting_pop(e: ProtocolClient) -> None:
     """The last acknowledgement of an ordered batch frees the queue and wakes a waiting pop; earlier ones do not."""
     e.fifo()
     e.send(b"0", b"1", b"2", message_group="g")
@@ -141,7 +142,7 @@ def test_the_last_acknowledgement_of_a_batch_wakes(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_the_end_of_a_batchs_time_wakes(e: Entrance) -> None:
+def test_the_expiry_of_an_ordered_batch_wakes_a_waiting_pop(e: ProtocolClient) -> None:
     """The end of the invisible duration of an ordered batch frees the queue and wakes a waiting pop."""
     e.fifo()
     e.send(b"0", b"1", message_group="g")
@@ -154,7 +155,7 @@ def test_the_end_of_a_batchs_time_wakes(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_message_of_a_blocked_queue_wakes_in_vain(e: Entrance) -> None:
+def test_a_message_in_a_blocked_ordered_queue_does_not_end_a_waiting_pop(e: ProtocolClient) -> None:
     """A message in a blocked ordered queue does not complete a waiting pop, which keeps waiting."""
     e.fifo()
     e.send(b"0", message_group="g")
@@ -167,23 +168,23 @@ def test_a_message_of_a_blocked_queue_wakes_in_vain(e: Entrance) -> None:
 
 
 @through(*ALL, pop_polling_size=1)
-def test_too_many_polls_are_refused_at_once(e: Entrance) -> None:
+def test_a_pop_beyond_pop_polling_size_is_rejected_with_polling_full(e: ProtocolClient) -> None:
     """A pop beyond the limit of waiting pops is rejected at once with POLLING_FULL.
 
     With popPollingSize=1, two pops may wait.
     """
     e.topic()
     waiting = [e.pop(client=str(number), poll_ms=10_000) for number in range(4)]
-    assert [each.answer is None for each in waiting] == [True, True, False, False]
+    assert [each.response is None for each in waiting] == [True, True, False, False]
     for each in waiting[2:]:
-        assert each.answer is not None
-        assert e.says(each.answer, (209, "NO_MESSAGE_IN_QUEUE"), (42900, "polling full"))
+        assert each.response is not None
+        assert e.says(each.response, (209, "NO_MESSAGE_IN_QUEUE"), (42900, "polling full"))
     e.send(b"0")
     assert bodies(waiting[0]) == [b"0"]
 
 
 @through(*ALL, enable_pop_message_threshold=True, pop_inflight_message_threshold=1)
-def test_an_acknowledgement_wakes_where_too_much_was_out(e: Entrance) -> None:
+def test_an_ack_wakes_a_pop_that_waits_because_of_messages_in_flight(e: ProtocolClient) -> None:
     """An acknowledgement wakes a pop that waits because its group had too many messages of the queue in flight."""
     e.filled(5)
     taken = e.take(count=2)
@@ -194,8 +195,7 @@ def test_an_acknowledgement_wakes_where_too_much_was_out(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_waiting_polls_cost_nothing(e: Entrance) -> None:
-    """Waiting pops schedule nothing before their deadlines, however many wait."""
+def test_waiting_pops_schedule_nothing_before_their_deadlines(e: ProtocolClient) -> None:
     e.topic()
     for number in range(300):
         e.pop(client=str(number % 10), poll_ms=15_000)
@@ -207,7 +207,7 @@ def test_waiting_polls_cost_nothing(e: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_a_poll_of_one_queue_hears_of_that_queue_only(e: BrokerEntrance) -> None:
+def test_a_pop_of_one_queue_is_woken_by_messages_of_that_queue_only(e: BrokerProtocolClient) -> None:
     """A pop of one queue is woken by messages of that queue only, a pop of any queue by messages of all queues."""
     e.topic(queues=2)
     one, every = e.pop_one_queue(1, poll_ms=5_000), e.pop_one_queue(-1, poll_ms=5_000)
@@ -220,7 +220,7 @@ def test_a_poll_of_one_queue_hears_of_that_queue_only(e: BrokerEntrance) -> None
 
 
 @through(*BROKER)
-def test_neither_a_rebalance_nor_a_reset_wakes(e: BrokerEntrance) -> None:
+def test_neither_a_rebalance_nor_a_reset_wakes_a_waiting_pop(e: BrokerProtocolClient) -> None:
     """Neither a rebalance nor an offset reset wakes a waiting pop; the pop finds the reset at its deadline."""
     e.filled(1)
     e.take()
@@ -237,7 +237,7 @@ def test_neither_a_rebalance_nor_a_reset_wakes(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_rebalance_wakes_no_pull(e: BrokerEntrance) -> None:
+def test_a_rebalance_does_not_end_a_held_pull(e: BrokerProtocolClient) -> None:
     """A rebalance does not end a held pull, which a message still wakes."""
     e.topic()
     e.beat("a")
@@ -245,13 +245,13 @@ def test_a_rebalance_wakes_no_pull(e: BrokerEntrance) -> None:
     e.beat("b")
     e.leave("b")
     e.advance(2_000)
-    assert held.answer is None
+    assert held.response is None
     e.send(b"0")
     assert bodies(held) == [b"0"]
 
 
 @through(*ALL, pop_long_polling_force_notify_interval=3)
-def test_now_and_then_any_message_wakes(e: Entrance) -> None:
+def test_every_third_message_wakes_a_pop_with_force_notify_interval_3(e: ProtocolClient) -> None:
     """With popLongPollingForceNotifyInterval=3, every third message wakes a waiting pop, even if it does not match.
 
     The pop then keeps waiting.
@@ -273,7 +273,7 @@ def test_now_and_then_any_message_wakes(e: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_a_notification_says_that_there_is_something(e: BrokerEntrance) -> None:
+def test_a_notification_reports_an_available_message_or_none_at_its_deadline(e: BrokerProtocolClient) -> None:
     """A notification reports an available message, at once or on arrival, or none at its deadline.
 
     It takes no message.
@@ -281,20 +281,19 @@ def test_a_notification_says_that_there_is_something(e: BrokerEntrance) -> None:
     e.topic()
     in_vain, told = e.notify(poll_ms=3_000), e.notify(poll_ms=8_000)
     e.advance(3_000)
-    assert in_vain.answer is not None
-    assert (in_vain.answer.number, told.answer) == (0, None)
+    assert in_vain.response is not None
+    assert (in_vain.response.number, told.response) == (0, None)
     e.send(b"0")
-    assert told.answer is not None
-    assert told.answer.number == 1
+    assert told.response is not None
+    assert told.response.number == 1
     at_once = e.notify(poll_ms=3_000)
-    assert at_once.answer is not None
-    assert at_once.answer.number == 1
+    assert at_once.response is not None
+    assert at_once.response.number == 1
     assert e.bodies() == [b"0"]
 
 
 @through(*BROKER)
-def test_a_peek_takes_nothing(e: BrokerEntrance) -> None:
-    """A peek returns the messages that a pop would return, without taking them."""
+def test_a_peek_returns_messages_without_taking_them(e: BrokerProtocolClient) -> None:
     e.filled(3)
     assert e.peek(2).bodies == e.peek(2).bodies == [b"0", b"1"]
     assert e.bodies() == [b"0", b"1", b"2"]
@@ -303,38 +302,38 @@ def test_a_peek_takes_nothing(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_held_pull_ends_after_its_time(e: BrokerEntrance) -> None:
+def test_a_held_pull_ends_with_pull_not_found_at_its_deadline(e: BrokerProtocolClient) -> None:
     """A held pull ends at its deadline with PULL_NOT_FOUND and its next offset."""
     e.filled(1)
     held = e.pull(1, suspend_ms=6_000)
     e.advance(5_999)
-    assert held.answer is None
+    assert held.response is None
     e.advance(5_001)
-    assert held.answer is not None
-    assert (held.answer.code, held.answer.remark, held.answer.number) == (19, "OFFSET_OVERFLOW_ONE", 1)
+    assert held.response is not None
+    assert (held.response.code, held.response.remark, held.response.number) == (19, "OFFSET_OVERFLOW_ONE", 1)
 
 
 @through(*BROKER)
-def test_a_held_pull_passes_over_what_it_does_not_want(e: BrokerEntrance) -> None:
+def test_a_held_pull_skips_a_message_that_does_not_match(e: BrokerProtocolClient) -> None:
     """A held pull skips a message that does not match, at its next check, and returns the next offset."""
     e.filled(1)
     held = e.pull(1, suspend_ms=15_000, expression="red")
     e.send(b"1", tag="blue")
-    assert held.answer is None
+    assert held.response is None
     e.advance(5_000)
-    assert held.answer is not None
-    assert (held.answer.code, held.answer.remark, held.answer.number) == (20, "NO_MATCHED_MESSAGE", 2)
+    assert held.response is not None
+    assert (held.response.code, held.response.remark, held.response.number) == (20, "NO_MATCHED_MESSAGE", 2)
 
 
 @through(*BROKER)
 @pytest.mark.parametrize(("expression", "kind"), [("red", "TAG"), ("colour = 'red'", "SQL92")])
-def test_only_what_is_wanted_wakes_a_pull(e: BrokerEntrance, expression: str, kind: str) -> None:
+def test_only_a_matching_message_wakes_a_held_pull(e: BrokerProtocolClient, expression: str, kind: str) -> None:
     """Only a message that matches the tag or SQL92 expression of a held pull wakes it."""
     e.broker.config.enable_property_filter = True
     e.topic()
     held = e.pull(0, suspend_ms=15_000, expression=expression, kind=kind)
     e.send(b"0", tag="blue", colour="blue")
-    assert held.answer is None
+    assert held.response is None
     e.send(b"1", tag="red", colour="red")
-    assert held.answer is not None
-    assert (held.answer.bodies, held.answer.number) == ([b"1"], 2)
+    assert held.response is not None
+    assert (held.response.bodies, held.response.number) == ([b"1"], 2)

@@ -1,14 +1,14 @@
 """Consumers of a group: from their first heartbeat until they unregister or time out."""
 
-from entrance import Entrance
-from entrances import ALL, through
+from protocol_client import ProtocolClient
+from protocol_clients import ALL, through
 
 SILENT_MS, SCAN_MS, BEAT_MS = 120_000, 10_000, 30_000
 """Timeout of a client without heartbeats, interval of the scan that removes it, and interval of heartbeats."""
 
 
 @through(*ALL)
-def test_members_are_listed_until_they_leave(e: Entrance) -> None:
+def test_members_are_listed_until_they_leave(e: ProtocolClient) -> None:
     """A consumer is listed until it unregisters; the other consumers stay, and it may register again."""
     e.topic()
     assert e.members() == []
@@ -22,7 +22,7 @@ def test_members_are_listed_until_they_leave(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_member_belongs_to_its_own_group(e: Entrance) -> None:
+def test_a_consumer_is_listed_in_its_own_group_only(e: ProtocolClient) -> None:
     """A consumer is listed in its own group only, even if other groups subscribe to the same topic."""
     e.topic()
     e.beat("one")
@@ -33,7 +33,7 @@ def test_a_member_belongs_to_its_own_group(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_who_is_silent_for_too_long_is_forgotten(e: Entrance) -> None:
+def test_a_consumer_without_heartbeats_is_removed_after_the_timeout(e: ProtocolClient) -> None:
     """A consumer without heartbeats is removed after the timeout; one that sends heartbeats stays."""
     e.topic()
     for client in ("silent", "alive"):

@@ -1,8 +1,8 @@
 """Deleted commit log files: where groups continue to read, and the fate of messages in flight."""
 
-from entrance import BrokerEntrance, Entrance
-from entrances import ALL, BROKER, through
-from rocketmq_testkit.emulator.operations import DeleteExpiredCommitLog
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from rocketmq_testkit.emulator.operations.cluster import DeleteExpiredCommitLog
 
 SIZES: dict[str, object] = {
     "max_message_size": 16 * 1024,
@@ -15,19 +15,19 @@ IN_A_FILE = 25
 MOVED = 21
 
 
-def fill(e: Entrance, files: int = 1, topic: str = "T", **options: str) -> None:
+def fill(e: ProtocolClient, files: int = 1, topic: str = "T", **options: str) -> None:
     """Send enough messages to fill a number of log files and one message more."""
     e.send(*(b"%d %s" % (number, FILLER) for number in range(files * IN_A_FILE + 1)), topic=topic, **options)
 
 
-def delete(e: Entrance) -> None:
+def delete(e: ProtocolClient) -> None:
     """Request the deletion of full files, and advance to its next run, a minute after the start of the broker."""
-    e.engine.ask(e.broker, DeleteExpiredCommitLog())
+    e.engine.execute(e.broker, DeleteExpiredCommitLog())
     e.advance(60_000)
     assert first(e) == IN_A_FILE
 
 
-def first(e: Entrance) -> int:
+def first(e: ProtocolClient) -> int:
     """Return the first offset of queue 0."""
     return e.broker.store.min_offset("T", 0)
 
@@ -37,8 +37,7 @@ def numbers(bodies: list[bytes]) -> list[int]:
 
 
 @through(*ALL, **SIZES)
-def test_who_is_behind_goes_on_at_the_first_that_is_left(e: Entrance) -> None:
-    """A group whose next messages were deleted continues with the first remaining message."""
+def test_a_group_behind_deleted_messages_continues_with_the_first_remaining_one(e: ProtocolClient) -> None:
     e.topic()
     fill(e)
     e.ack(*(each.handle for each in e.take(count=2)))
@@ -49,7 +48,7 @@ def test_who_is_behind_goes_on_at_the_first_that_is_left(e: Entrance) -> None:
 
 
 @through(*ALL, **SIZES)
-def test_what_was_out_does_not_come_back(e: Entrance) -> None:
+def test_deleted_messages_in_flight_are_not_redelivered(e: ProtocolClient) -> None:
     """Deleted messages in flight are not redelivered; remaining messages in flight are."""
     e.topic()
     fill(e)
@@ -63,7 +62,7 @@ def test_what_was_out_does_not_come_back(e: Entrance) -> None:
 
 
 @through(*ALL, **SIZES)
-def test_a_batch_in_order_is_over_with_its_time(e: Entrance) -> None:
+def test_an_ordered_batch_of_deleted_messages_blocks_its_queue_until_it_expires(e: ProtocolClient) -> None:
     """An ordered batch of deleted messages blocks its queue until its invisible duration ends.
 
     The group then continues with the first remaining message.
@@ -80,22 +79,22 @@ def test_a_batch_in_order_is_over_with_its_time(e: Entrance) -> None:
 
 
 @through(*BROKER, **SIZES)
-def test_a_pull_is_told_where_the_queue_begins(e: BrokerEntrance) -> None:
+def test_a_pull_of_a_deleted_offset_returns_the_first_remaining_offset(e: BrokerProtocolClient) -> None:
     """A pull of a deleted offset returns PULL_OFFSET_MOVED with the first remaining offset and no messages."""
     e.topic()
     fill(e)
     delete(e)
     for offset in (0, 7, IN_A_FILE - 1):
-        moved = e.pull(offset).answer
+        moved = e.pull(offset).response
         assert moved is not None
         assert (moved.code, moved.number, moved.messages) == (MOVED, IN_A_FILE, [])
-    found = e.pull(IN_A_FILE).answer
+    found = e.pull(IN_A_FILE).response
     assert found is not None
     assert (numbers(found.bodies), found.number) == ([25], 26)
 
 
 @through(*BROKER, **SIZES)
-def test_progress_counts_from_where_the_group_is(e: BrokerEntrance) -> None:
+def test_consume_statistics_show_the_groups_offset_among_deleted_messages(e: BrokerProtocolClient) -> None:
     """Consume statistics show the end of the queue and the offset of the group, even if messages there were deleted."""
     e.topic()
     fill(e)

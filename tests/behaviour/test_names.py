@@ -1,8 +1,8 @@
 """Names of topics, groups, tags and properties that the broker rejects, and those that only the proxy rejects."""
 
 import pytest
-from entrance import Entrance
-from entrances import ALL, through
+from protocol_client import ProtocolClient
+from protocol_clients import ALL, through
 
 NO_GROUP = "subscription group [{}] does not exist"
 TOPICS = {
@@ -34,7 +34,7 @@ BY_A_PROXY = {
 
 @pytest.mark.parametrize("topic", TOPICS)
 @through(*ALL)
-def test_topics_that_nobody_may_send_to(e: Entrance, topic: str) -> None:
+def test_a_send_to_an_invalid_or_system_topic_is_rejected(e: ProtocolClient, topic: str) -> None:
     """A send to a topic with an invalid or system name is rejected, and no topic is created."""
     before = e.state()
     sent = e.put(topic=topic)
@@ -44,22 +44,22 @@ def test_topics_that_nobody_may_send_to(e: Entrance, topic: str) -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 @through(*ALL)
-def test_groups_that_nobody_may_consume_as(e: Entrance, group: str) -> None:
+def test_a_pop_of_a_group_with_an_invalid_name_is_rejected(e: ProtocolClient, group: str) -> None:
     """A pop of a group with an invalid name is rejected, and the group is not created.
 
     The broker reports that the group does not exist; the proxy reports what is wrong with the name.
     """
     e.filled(1)
     before = e.broker.groups.table.keys() | set()
-    answer = e.pop(group=group).answer
-    assert e.says(answer, (26, NO_GROUP.format(group)), GROUPS[group]), answer
+    response = e.pop(group=group).response
+    assert e.says(response, (26, NO_GROUP.format(group)), GROUPS[group]), response
     assert e.broker.groups.table.keys() == before
     assert e.bodies() == [b"0"]
 
 
 @pytest.mark.parametrize("what", BY_A_PROXY)
 @through(*ALL)
-def test_tags_and_properties_that_a_proxy_refuses(e: Entrance, what: str) -> None:
+def test_only_the_proxy_rejects_invalid_tags_and_properties(e: ProtocolClient, what: str) -> None:
     """The proxy rejects invalid tags and properties; the broker stores them unchecked."""
     given, code, remark = BY_A_PROXY[what]
     e.topic()

@@ -1,23 +1,25 @@
 """Order: a queue has one batch in flight per group; older clients keep order by queue locks."""
 
 import pytest
-from entrance import BrokerEntrance, Entrance, handles
-from entrance_grpc import GrpcEntrance
-from entrances import ALL, BROKER, through
-from rocketmq_testkit.emulator.chance import Chance
-from rocketmq_testkit.emulator.operations import DeleteGroup, ResetOffset
+from grpc_protocol_client import GrpcProtocolClient
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from protocol_values import handles
+from rocketmq_testkit.emulator.kernel.random_streams import RandomStreams
+from rocketmq_testkit.emulator.operations.groups import DeleteGroup
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset
 
 RETRY, DEAD = "%RETRY%G_T", "%DLQ%G"
 
 
-def ordered(e: Entrance, count: int = 6) -> None:
+def ordered(e: ProtocolClient, count: int = 6) -> None:
     """Create a queue with messages of one message group."""
     e.fifo()
     e.send(*(b"%d" % number for number in range(count)), message_group="g")
 
 
 @through(*ALL)
-def test_a_batch_blocks_its_queue(e: Entrance) -> None:
+def test_an_ordered_batch_in_flight_blocks_its_queue(e: ProtocolClient) -> None:
     """A batch in flight blocks its queue for all consumers of the group, including its own.
 
     Other groups are unaffected.
@@ -30,8 +32,7 @@ def test_a_batch_blocks_its_queue(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_queues_are_blocked_one_by_one(e: Entrance) -> None:
-    """An ordered batch blocks its own queue only."""
+def test_an_ordered_batch_blocks_its_own_queue_only(e: ProtocolClient) -> None:
     e.fifo(queues=3)
     for queue in range(3):
         e.store(b"%d" % queue, b"%d" % (queue + 10), queue=queue)
@@ -41,7 +42,7 @@ def test_queues_are_blocked_one_by_one(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_an_ordered_group_is_where_its_first_open_message_is(e: Entrance) -> None:
+def test_the_offset_of_an_ordered_group_is_its_first_unacknowledged_message(e: ProtocolClient) -> None:
     """The offset of an ordered group is its first unacknowledged message, for any order of acknowledgements.
 
     The last acknowledgement of the batch frees the queue.
@@ -60,8 +61,7 @@ def test_an_ordered_group_is_where_its_first_open_message_is(e: Entrance) -> Non
 
 
 @through(*ALL)
-def test_a_batch_can_be_acknowledged_at_once(e: Entrance) -> None:
-    """One request acknowledges a whole ordered batch."""
+def test_one_request_acknowledges_a_whole_ordered_batch(e: ProtocolClient) -> None:
     ordered(e)
     e.ack(*handles(e.take(order=True, count=4)))
     assert e.committed() == 4
@@ -69,7 +69,7 @@ def test_a_batch_can_be_acknowledged_at_once(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_what_was_not_acknowledged_comes_again_first(e: Entrance) -> None:
+def test_an_ordered_batch_is_redelivered_from_its_first_unacknowledged_message(e: ProtocolClient) -> None:
     """Redelivery of an ordered batch starts at its first unacknowledged message and includes all later ones.
 
     Acknowledged messages behind it and new messages are returned as well; no copy is written to the retry topic.
@@ -84,8 +84,7 @@ def test_what_was_not_acknowledged_comes_again_first(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_attempts_of_a_batch_are_counted(e: Entrance) -> None:
-    """The broker counts an attempt for each redelivery of the same ordered batch."""
+def test_each_redelivery_of_an_ordered_batch_counts_an_attempt(e: ProtocolClient) -> None:
     ordered(e, 2)
     seen = []
     for _ in range(3):
@@ -100,7 +99,7 @@ def test_attempts_of_a_batch_are_counted(e: Entrance) -> None:
     ids=["engine", "remoting", "grpc"],
     indirect=["e"],
 )
-def test_attempts_of_growing_batches_are_counted(e: Entrance, third: list[int]) -> None:
+def test_attempts_of_a_growing_ordered_batch_are_counted_per_message(e: ProtocolClient, third: list[int]) -> None:
     """The broker counts attempts per message of a growing batch.
 
     The proxy shows the attempt of the queue only, which is that of the newest message.
@@ -113,7 +112,7 @@ def test_attempts_of_growing_batches_are_counted(e: Entrance, third: list[int]) 
 
 
 @through(*ALL)
-def test_the_same_attempt_gets_the_same_batch(e: Entrance) -> None:
+def test_an_ordered_pop_with_the_same_attempt_id_returns_the_same_batch(e: ProtocolClient) -> None:
     """A repeated ordered pop with the same attempt id returns the same batch without counting an attempt."""
     ordered(e)
     assert e.bodies(order=True, count=3, attempt="a") == [b"0", b"1", b"2"]
@@ -124,8 +123,7 @@ def test_the_same_attempt_gets_the_same_batch(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_one_message_that_is_hidden_longer_keeps_the_queue(e: Entrance) -> None:
-    """An ordered batch blocks its queue until the longest invisible duration of its messages ends."""
+def test_an_ordered_batch_blocks_until_its_longest_invisible_duration_ends(e: ProtocolClient) -> None:
     ordered(e, 2)
     _, second = handles(e.take(order=True))
     assert e.change(second, 30_000).ok
@@ -136,7 +134,7 @@ def test_one_message_that_is_hidden_longer_keeps_the_queue(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_all_messages_hidden_shorter_free_the_queue(e: Entrance) -> None:
+def test_a_shorter_duration_of_a_whole_ordered_batch_frees_its_queue(e: ProtocolClient) -> None:
     """A shorter invisible duration of all messages of an ordered batch frees its queue earlier.
 
     Clients change it so when consumption fails.
@@ -151,7 +149,7 @@ def test_all_messages_hidden_shorter_free_the_queue(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_an_old_handle_does_nothing_to_a_new_batch(e: Entrance) -> None:
+def test_the_handle_of_an_earlier_ordered_batch_acknowledges_nothing(e: ProtocolClient) -> None:
     """An acknowledgement with the handle of an earlier ordered batch succeeds without affecting the batch in flight."""
     ordered(e, 2)
     (old,) = e.take(order=True, count=1)
@@ -166,9 +164,9 @@ def test_an_old_handle_does_nothing_to_a_new_batch(e: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize("seed", range(3))
-def test_no_message_group_overtakes_itself(e: Entrance, seed: int) -> None:
+def test_ordered_consumption_never_skips_a_message_of_a_message_group(e: ProtocolClient, seed: int) -> None:
     """Ordered consumption never skips a message of a message group, whichever consumption fails, repeats or is late."""
-    draw = Chance(seed).stream("order")
+    draw = RandomStreams(seed).stream("order")
     e.fifo(queues=4)
     left = {f"g{number}": [f"g{number}:{turn}" for turn in range(6)] for number in range(5)}
     for turn in range(6):
@@ -193,7 +191,7 @@ def test_no_message_group_overtakes_itself(e: Entrance, seed: int) -> None:
 
 
 @through("grpc")
-def test_a_message_that_is_given_up_lets_the_next_one_through(e: GrpcEntrance) -> None:
+def test_a_message_forwarded_to_the_dlq_frees_its_ordered_queue(e: GrpcProtocolClient) -> None:
     """A message that is forwarded to the dead letter queue counts as acknowledged and frees its ordered queue."""
     ordered(e, 2)
     (first,) = e.take(order=True, count=1)
@@ -205,7 +203,7 @@ def test_a_message_that_is_given_up_lets_the_next_one_through(e: GrpcEntrance) -
 
 
 @through("grpc")
-def test_a_message_with_too_many_attempts_is_given_up_by_the_proxy(e: GrpcEntrance) -> None:
+def test_the_proxy_forwards_a_message_with_too_many_attempts_to_the_dlq(e: GrpcProtocolClient) -> None:
     """The proxy forwards a message with too many attempts to the dead letter queue instead of returning it."""
     e.filled(1)
     e.group("G", retry_max_times=0)
@@ -216,7 +214,7 @@ def test_a_message_with_too_many_attempts_is_given_up_by_the_proxy(e: GrpcEntran
 
 
 @through(*BROKER)
-def test_a_pop_without_order_is_not_blocked(e: BrokerEntrance) -> None:
+def test_a_pop_without_order_is_not_blocked(e: BrokerProtocolClient) -> None:
     """A pop without order is not blocked by an ordered batch and reads from the offset of the group."""
     ordered(e, 2)
     e.take(order=True)
@@ -224,39 +222,37 @@ def test_a_pop_without_order_is_not_blocked(e: BrokerEntrance) -> None:
 
 
 @through(*ALL)
-def test_a_deleted_topic_leaves_no_block_behind(e: Entrance) -> None:
-    """A recreated topic is not blocked by ordered batches of the deleted one."""
+def test_a_recreated_topic_is_not_blocked_by_ordered_batches_of_the_deleted_one(e: ProtocolClient) -> None:
     ordered(e, 2)
     e.take(order=True, invisible_ms=60_000)
     e.delete_topic("T")
     e.topic("T", kind="FIFO")
-    assert e.broker.orders.written() == {}
+    assert e.broker.orders.dump_on_crash() == {}
     e.send(b"new", message_group="g")
     assert e.bodies(order=True) == [b"new"]
 
 
 @through(*ALL)
-def test_a_deleted_group_leaves_no_block_behind(e: Entrance) -> None:
-    """A recreated group is not blocked by ordered batches of the deleted one."""
+def test_a_recreated_group_is_not_blocked_by_ordered_batches_of_the_deleted_one(e: ProtocolClient) -> None:
     ordered(e, 2)
     e.take(order=True, invisible_ms=60_000)
-    e.engine.ask(e.broker, DeleteGroup("G", True))
-    assert e.broker.orders.written() == {}
+    e.engine.execute(e.broker, DeleteGroup("G", True))
+    assert e.broker.orders.dump_on_crash() == {}
     e.group("G", consume_message_orderly=True)
     assert e.bodies(order=True) == [b"0", b"1"]
 
 
 @through(*ALL)
-def test_a_reset_lifts_the_block(e: Entrance) -> None:
+def test_an_offset_reset_unblocks_an_ordered_queue(e: ProtocolClient) -> None:
     """An offset reset unblocks an ordered queue, and the group reads from the new offset."""
     ordered(e, 4)
     e.take(order=True, invisible_ms=60_000)
-    e.engine.ask(e.broker, ResetOffset("G", "T", 0, 0, 2))
+    e.engine.execute(e.broker, ResetOffset("G", "T", 0, 0, 2))
     assert e.bodies(order=True) == [b"2", b"3"]
 
 
 @through(*ALL)
-def test_a_queue_that_is_gone_leaves_no_block_behind(e: Entrance) -> None:
+def test_a_queue_that_was_removed_and_added_again_is_not_blocked(e: ProtocolClient) -> None:
     """A queue that was removed from a topic and added again is not blocked; other queues stay blocked."""
     e.fifo(queues=2)
     for queue in range(2):
@@ -269,7 +265,7 @@ def test_a_queue_that_is_gone_leaves_no_block_behind(e: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize(("idle_ms", "attempt"), [(24 * 3_600_000, 1), (24 * 3_600_000 + 1, 0)])
-def test_a_batch_is_forgotten_after_a_day(e: Entrance, idle_ms: int, attempt: int) -> None:
+def test_an_ordered_batch_expires_after_a_day(e: ProtocolClient, idle_ms: int, attempt: int) -> None:
     """An ordered batch expires after a day; its messages are then returned as first attempts."""
     ordered(e, 1)
     e.take(order=True)
@@ -278,7 +274,7 @@ def test_a_batch_is_forgotten_after_a_day(e: Entrance, idle_ms: int, attempt: in
 
 
 @through(*BROKER)
-def test_a_consumer_that_leaves_keeps_its_batch(e: BrokerEntrance) -> None:
+def test_an_unregistered_consumers_ordered_batch_keeps_its_queue_blocked(e: BrokerProtocolClient) -> None:
     """An unregistered consumer's ordered batch keeps its queue blocked until its invisible duration ends."""
     ordered(e, 2)
     e.beat("one")
@@ -292,7 +288,7 @@ def test_a_consumer_that_leaves_keeps_its_batch(e: BrokerEntrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize(("wakes", "after_ms"), [(True, 10_000), (False, 14_000)])
-def test_a_queue_that_becomes_free_wakes_who_waits(e: Entrance, wakes: bool, after_ms: int) -> None:
+def test_a_freed_ordered_queue_wakes_a_waiting_pop_if_enabled(e: ProtocolClient, wakes: bool, after_ms: int) -> None:
     """With enableNotifyAfterPopOrderLockRelease a freed ordered queue wakes a waiting pop.
 
     Without it the pop finds the message at its deadline.
@@ -302,25 +298,25 @@ def test_a_queue_that_becomes_free_wakes_who_waits(e: Entrance, wakes: bool, aft
     e.take(order=True, invisible_ms=10_000)
     waiting = e.pop(order=True, poll_ms=14_000)
     e.advance(after_ms - 1)
-    assert waiting.answer is None
+    assert waiting.response is None
     e.advance(1)
-    assert waiting.answer is not None
-    assert waiting.answer.bodies == [b"0"]
+    assert waiting.response is not None
+    assert waiting.response.bodies == [b"0"]
 
 
 @through(*ALL)
-def test_nobody_is_told_of_a_queue_once_that_is_switched_off(e: Entrance) -> None:
+def test_disabling_the_wake_on_lock_release_applies_to_batches_in_flight(e: ProtocolClient) -> None:
     """Disabling enableNotifyAfterPopOrderLockRelease also applies to ordered batches that are already in flight."""
     ordered(e, 1)
     e.take(order=True, invisible_ms=10_000)
     waiting = e.pop(order=True, poll_ms=14_000)
     e.configure(enableNotifyAfterPopOrderLockRelease="false")
     e.advance(13_999)
-    assert waiting.answer is None
+    assert waiting.response is None
 
 
 @through(*BROKER)
-def test_a_queue_is_locked_by_one_client(e: BrokerEntrance) -> None:
+def test_a_queue_lock_is_granted_to_one_client(e: BrokerProtocolClient) -> None:
     """A queue lock is granted to one client; a request for several queues is granted the free ones."""
     e.topic(queues=3)
     assert e.lock("a", 0, 1) == [0, 1]
@@ -329,7 +325,7 @@ def test_a_queue_is_locked_by_one_client(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_lock_is_handed_over_when_it_is_given_back(e: BrokerEntrance) -> None:
+def test_only_the_holder_of_a_queue_lock_can_release_it(e: BrokerProtocolClient) -> None:
     """Only the client that holds a queue lock can release it; then another client can lock the queue."""
     e.topic()
     assert e.lock("a", 0) == [0]
@@ -340,7 +336,7 @@ def test_a_lock_is_handed_over_when_it_is_given_back(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_lock_runs_out_a_minute_after_its_last_renewal(e: BrokerEntrance) -> None:
+def test_a_queue_lock_expires_60_s_after_its_last_renewal(e: BrokerProtocolClient) -> None:
     """A queue lock expires 60 s after its last renewal and is then granted to the next client."""
     e.topic()
     e.lock("a", 0)

@@ -3,21 +3,22 @@
 import json
 
 import pytest
-from entrance import BrokerEntrance, Entrance, handles
-from entrances import ALL, BROKER, through
-from rocketmq_testkit.conformance.worlds.handles import handle_fields
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from protocol_values import handles
+from rocketmq_testkit.conformance.clients.receipt_handles import handle_fields
 
 REVIVE = "rmq_sys_REVIVE_LOG_DefaultCluster"
 
 
-def revive_log(e: Entrance, tag: str) -> list[dict[str, object]]:
+def revive_log(e: ProtocolClient, tag: str) -> list[dict[str, object]]:
     """Return the check points (`ck`) or acknowledgements (`ack`, `bAck`) stored in the revive queues."""
     found = [record for queue in range(8) for record in e.records(REVIVE, queue)]
     return [json.loads(record.body) for record in found if record.property_map()["TAGS"] == tag]
 
 
 @through(*ALL)
-def test_messages_come_in_order_and_whole(e: Entrance) -> None:
+def test_a_pop_returns_messages_in_order_with_all_fields(e: ProtocolClient) -> None:
     """A pop returns messages in order, with body, tag, keys and id as sent."""
     e.topic()
     e.send(b"one", tag="red", keys="k1 k2")
@@ -29,7 +30,7 @@ def test_messages_come_in_order_and_whole(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_what_one_has_nobody_else_of_the_group_gets(e: Entrance) -> None:
+def test_a_popped_message_is_hidden_from_other_consumers_of_its_group(e: ProtocolClient) -> None:
     """A popped message is not returned to other consumers of the group; other groups receive it."""
     e.filled(3)
     assert e.bodies(client="one", count=2) == [b"0", b"1"]
@@ -39,7 +40,7 @@ def test_what_one_has_nobody_else_of_the_group_gets(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_handle_says_where_and_until_when(e: Entrance) -> None:
+def test_a_receipt_handle_holds_the_fields_that_acks_need(e: ProtocolClient) -> None:
     """A receipt handle holds the fields that acknowledgements need.
 
     These are the start of the read, pop time, invisible duration, revive queue, kind of topic, broker, queue and
@@ -66,7 +67,7 @@ def test_a_handle_says_where_and_until_when(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_revive_queues_are_taken_in_turn(e: Entrance) -> None:
+def test_pops_use_the_revive_queues_by_turns(e: ProtocolClient) -> None:
     """Pops use the eight revive queues by turns, also pops that find no message."""
     e.filled(8)
     used = [handle_fields(e.take(count=1)[0].handle)["revive"] for _ in range(7)]
@@ -76,7 +77,7 @@ def test_revive_queues_are_taken_in_turn(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_pop_is_remembered_by_one_check_point_a_queue(e: Entrance) -> None:
+def test_a_pop_stores_one_check_point_per_queue(e: ProtocolClient) -> None:
     """A pop stores one check point per queue in a revive queue; it names every popped message of that queue."""
     e.topic(queues=2)
     e.store(b"a", b"b", b"c", queue=0)
@@ -95,7 +96,7 @@ def test_a_pop_is_remembered_by_one_check_point_a_queue(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_check_points_are_counted_where_they_lie(e: Entrance) -> None:
+def test_a_check_point_is_stored_in_the_revive_queue_of_its_handle(e: ProtocolClient) -> None:
     """A check point is stored in the revive queue of its handle, a second before the invisible duration ends."""
     e.filled(1)
     (message,) = e.take()
@@ -107,8 +108,7 @@ def test_check_points_are_counted_where_they_lie(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_an_empty_pop_leaves_no_check_point(e: Entrance) -> None:
-    """A pop without messages stores no check point."""
+def test_an_empty_pop_leaves_no_check_point(e: ProtocolClient) -> None:
     e.topic()
     assert e.bodies() == []
     e.advance(20_000)
@@ -116,7 +116,7 @@ def test_an_empty_pop_leaves_no_check_point(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_group_is_behind_what_it_was_given(e: Entrance) -> None:
+def test_a_pop_moves_the_offset_of_its_group(e: ProtocolClient) -> None:
     """A pop moves the offset of the group, not the acknowledgement."""
     e.filled(5)
     e.take(count=3)
@@ -126,7 +126,7 @@ def test_a_group_is_behind_what_it_was_given(e: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_queues_are_read_upwards_from_any_one(e: Entrance) -> None:
+def test_a_pop_reads_queues_in_ascending_order_from_a_random_one(e: ProtocolClient) -> None:
     """A pop reads each queue once in ascending order, wrapping at the end, from a random first queue."""
     e.topic(queues=4)
     for queue in range(4):
@@ -140,7 +140,7 @@ def test_queues_are_read_upwards_from_any_one(e: Entrance) -> None:
 
 
 @through("grpc")
-def test_a_proxy_reads_all_queues_of_its_broker(e: Entrance) -> None:
+def test_a_proxy_reads_all_queues_of_its_broker(e: ProtocolClient) -> None:
     """The proxy reads all queues of the broker, whichever queue the receive names."""
     e.topic(queues=4)
     for queue in range(4):
@@ -149,7 +149,7 @@ def test_a_proxy_reads_all_queues_of_its_broker(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_pop_that_is_full_leaves_the_rest(e: Entrance) -> None:
+def test_a_pop_that_is_full_leaves_the_rest(e: ProtocolClient) -> None:
     """A pop returns at most the requested number of messages from all queues together and leaves the rest."""
     e.topic(queues=3)
     for queue in range(3):
@@ -159,14 +159,16 @@ def test_a_pop_that_is_full_leaves_the_rest(e: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize(("sent", "asked", "given"), [(40, 32, 32), (3, 32, 3), (40, 1, 1)])
-def test_how_many_messages_come(e: Entrance, sent: int, asked: int, given: int) -> None:
+def test_a_pop_returns_at_most_the_requested_number_and_32(
+    e: ProtocolClient, sent: int, asked: int, given: int
+) -> None:
     """A pop returns the available messages, limited by the requested number and 32."""
     e.filled(sent)
     assert len(e.take(count=asked)) == given
 
 
 @through(*ALL)
-def test_no_more_than_a_quarter_of_a_mebibyte_is_read_of_a_queue(e: Entrance) -> None:
+def test_a_pop_reads_at_most_256_kib_of_a_queue(e: ProtocolClient) -> None:
     """A pop reads at most 256 KiB of a queue, so that large messages come in smaller batches."""
     e.topic()
     e.send(*(bytes([number]) * 60_000 for number in range(10)))
@@ -186,7 +188,9 @@ def test_no_more_than_a_quarter_of_a_mebibyte_is_read_of_a_queue(e: Entrance) ->
         ("a IS NULL", "SQL92", [b"2", b"3"]),
     ],
 )
-def test_a_pop_takes_what_it_wants(e: Entrance, expression: str, kind: str, wanted: list[bytes]) -> None:
+def test_a_pop_with_an_expression_skips_other_messages_for_good(
+    e: ProtocolClient, expression: str, kind: str, wanted: list[bytes]
+) -> None:
     """A pop with an expression returns the matching messages and skips the others for good."""
     e.topic()
     e.send(b"0", tag="red", a="1")
@@ -199,14 +203,14 @@ def test_a_pop_takes_what_it_wants(e: Entrance, expression: str, kind: str, want
 
 
 @through(*ALL)
-def test_a_new_group_begins_at_the_first_message_of_a_young_queue(e: Entrance) -> None:
+def test_a_new_group_begins_at_the_first_message_of_a_young_queue(e: ProtocolClient) -> None:
     """A new group starts at the first message of a young queue, even if it asks for the end, as the proxy does."""
     e.filled(3)
     assert e.bodies(group="new") == [b"0", b"1", b"2"]
 
 
 @through(*ALL, init_pop_offset_by_check_msg_in_mem=False)
-def test_a_new_group_begins_at_the_last_message(e: Entrance) -> None:
+def test_without_the_memory_check_a_new_group_begins_at_the_last_message(e: ProtocolClient) -> None:
     """With initPopOffsetByCheckMsgInMem=false a new group that asks for the end starts at the last message."""
     e.filled(3)
     assert e.bodies(group="new") == [b"2"]
@@ -214,20 +218,22 @@ def test_a_new_group_begins_at_the_last_message(e: Entrance) -> None:
 
 @through(*BROKER, init_pop_offset_by_check_msg_in_mem=False)
 @pytest.mark.parametrize(("begin", "wanted"), [(0, [b"0", b"1", b"2"]), (1, [b"2"])])
-def test_a_new_group_says_where_it_begins(e: BrokerEntrance, begin: int, wanted: list[bytes]) -> None:
+def test_the_start_position_of_a_pop_applies_to_a_new_group_only(
+    e: BrokerProtocolClient, begin: int, wanted: list[bytes]
+) -> None:
     """The start position in a pop applies to a new group only; that of later pops has no effect."""
     e.filled(3)
-    answer = e.pop_one_queue(0, begin=begin).answer
-    assert answer is not None
-    assert answer.bodies == wanted
+    response = e.pop_one_queue(0, begin=begin).response
+    assert response is not None
+    assert response.bodies == wanted
     e.send(b"3", b"4")
-    again = e.pop_one_queue(0, begin=1 - begin).answer
+    again = e.pop_one_queue(0, begin=1 - begin).response
     assert again is not None
     assert again.bodies == [b"3", b"4"]
 
 
 @through(*ALL)
-def test_a_group_that_came_first_gets_all(e: Entrance) -> None:
+def test_a_pop_of_an_empty_queue_initializes_the_offset_of_its_group(e: ProtocolClient) -> None:
     """A pop of an empty queue initializes the offset of its group, so that the group receives all later messages."""
     e.topic()
     assert e.bodies() == []
@@ -237,7 +243,7 @@ def test_a_group_that_came_first_gets_all(e: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize(("percent", "low", "high"), [(0, 0, 0), (20, 1, 14), (100, 30, 30)])
-def test_the_retry_topic_comes_first_with_a_probability(e: Entrance, percent: int, low: int, high: int) -> None:
+def test_the_retry_topic_comes_first_with_a_probability(e: ProtocolClient, percent: int, low: int, high: int) -> None:
     """A pop reads the retry topic first with a probability of popFromRetryProbability percent (upstream default 20)."""
     e.broker.config.pop_from_retry_probability = percent
     e.filled(32)
@@ -249,8 +255,7 @@ def test_the_retry_topic_comes_first_with_a_probability(e: Entrance, percent: in
 
 
 @through(*ALL)
-def test_the_retry_topic_fills_what_is_left(e: Entrance) -> None:
-    """A pop that is not full also reads the retry topic."""
+def test_a_pop_that_is_not_full_also_reads_the_retry_topic(e: ProtocolClient) -> None:
     e.filled(2)
     e.take()
     e.advance(15_000)
@@ -260,7 +265,9 @@ def test_the_retry_topic_fills_what_is_left(e: Entrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize(("v2", "topic", "digit"), [(False, "%RETRY%G_T", "1"), (True, "%RETRY%G+T", "2")])
-def test_names_of_retry_topics(e: Entrance, v2: bool, topic: str, digit: str) -> None:
+def test_retry_topics_have_v1_names_or_v2_names_with_enable_retry_topic_v2(
+    e: ProtocolClient, v2: bool, topic: str, digit: str
+) -> None:
     """Retry topics have v1 names by default and v2 names with enableRetryTopicV2; clients see the original topic."""
     e.broker.config.enable_retry_topic_v2 = v2
     e.filled(1)
@@ -272,7 +279,7 @@ def test_names_of_retry_topics(e: Entrance, v2: bool, topic: str, digit: str) ->
 
 
 @through(*ALL, enable_pop_message_threshold=True, pop_inflight_message_threshold=2)
-def test_a_group_with_too_much_out_gets_no_more(e: Entrance) -> None:
+def test_a_group_with_too_many_messages_in_flight_gets_no_more(e: ProtocolClient) -> None:
     """A pop returns no message of a queue if its group has more than popInflightMessageThreshold in flight there.
 
     An acknowledgement or a redelivery makes room again.
@@ -287,7 +294,7 @@ def test_a_group_with_too_much_out_gets_no_more(e: Entrance) -> None:
 
 
 @through(*ALL, enable_pop_buffer_merge=True)
-def test_a_buffered_check_point_is_never_stored(e: Entrance) -> None:
+def test_a_buffered_check_point_whose_messages_are_acknowledged_is_never_stored(e: ProtocolClient) -> None:
     """With enablePopBufferMerge a check point whose messages are all acknowledged in time is never stored."""
     e.filled(2)
     for handle in handles(e.take()):
@@ -299,7 +306,7 @@ def test_a_buffered_check_point_is_never_stored(e: Entrance) -> None:
 
 
 @through(*ALL, pop_consumer_kv_service_init=True, pop_consumer_kv_service_enable=True)
-def test_records_instead_of_check_points(e: Entrance) -> None:
+def test_with_pop_consumer_kv_service_a_pop_stores_no_check_point(e: ProtocolClient) -> None:
     """With popConsumerKVService a pop stores no check point.
 
     A message is redelivered half a second after its invisible duration ends.

@@ -1,14 +1,14 @@
 """Protection of the broker and permissions: requests that are rejected before anything is stored or consumed."""
 
-from entrance import BrokerEntrance, Entrance
-from entrances import ALL, BROKER, through
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
 
 MAX_BYTES = 4 * 1024 * 1024
 ILLEGAL = (13, "the message is illegal, maybe msg body or properties length not matched")
 PROXY = "org.apache.rocketmq.proxy.common.ProxyException: "
 
 
-def refused(e: Entrance, code: int, remark: str, proxy: int) -> None:
+def refused(e: ProtocolClient, code: int, remark: str, proxy: int) -> None:
     """Check that a send is rejected and nothing is stored.
 
     The proxy returns a code of its own with the broker's remark.
@@ -19,7 +19,7 @@ def refused(e: Entrance, code: int, remark: str, proxy: int) -> None:
 
 
 @through(*ALL, disk_used_ratio=95)
-def test_a_full_disk_takes_nothing_and_gives_everything(e: Entrance) -> None:
+def test_a_broker_with_a_full_disk_rejects_sends_and_serves_pops(e: ProtocolClient) -> None:
     """A broker rejects sends and serves pops while its disk is full, from its first check a minute after the start."""
     e.filled(1)
     e.advance(60_000)
@@ -30,8 +30,7 @@ def test_a_full_disk_takes_nothing_and_gives_everything(e: Entrance) -> None:
 
 
 @through("remoting", "grpc")
-def test_a_disk_that_is_too_slow_takes_nothing(e: Entrance) -> None:
-    """A broker whose page cache is busy rejects sends of every client."""
+def test_a_broker_with_a_busy_page_cache_rejects_sends(e: ProtocolClient) -> None:
     e.filled(1)
     e.configure(requestRefusals="send=PC_SYNCHRONIZED")
     refused(e, 2, "[PC_SYNCHRONIZED]broker busy, start flow control for a while", 50001)
@@ -41,7 +40,7 @@ def test_a_disk_that_is_too_slow_takes_nothing(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_broker_that_does_not_serve_yet_takes_nothing(e: Entrance) -> None:
+def test_a_broker_that_does_not_accept_sends_yet_rejects_them(e: ProtocolClient) -> None:
     """A broker with startAcceptSendRequestTimeStamp in the future rejects sends with that time in the remark."""
     e.filled(1)
     e.configure(startAcceptSendRequestTimeStamp="4102444800000")
@@ -49,7 +48,7 @@ def test_a_broker_that_does_not_serve_yet_takes_nothing(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_body_has_a_largest_size(e: Entrance) -> None:
+def test_a_body_above_4_mib_is_rejected(e: ProtocolClient) -> None:
     """A body of 4 MiB is accepted and one byte more is rejected, by the proxy before the broker."""
     e.topic()
     e.send(bytes(MAX_BYTES))
@@ -59,7 +58,7 @@ def test_a_body_has_a_largest_size(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_properties_have_a_largest_size(e: Entrance) -> None:
+def test_properties_above_the_size_limit_are_rejected(e: ProtocolClient) -> None:
     """Properties above the size limit are rejected: the broker limits all properties, the proxy the user properties."""
     e.filled(1)
     sent = e.put(b"refused", mine="v" * 33_000)
@@ -68,19 +67,19 @@ def test_properties_have_a_largest_size(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_topic_may_be_closed_to_readers(e: Entrance) -> None:
+def test_a_pop_of_a_topic_without_read_permission_is_rejected(e: ProtocolClient) -> None:
     """A pop of a topic without read permission is rejected, and the messages stay stored."""
     e.topic(perm=2)
     e.store(b"0")
-    answer = e.pop().answer
+    response = e.pop().response
     broker, proxy = "the topic[T] peeking message is forbidden", PROXY + "no readable queue"
-    assert e.says(answer, (16, broker), (40300, proxy)), answer
+    assert e.says(response, (16, broker), (40300, proxy)), response
     e.topic(perm=6)
     assert e.bodies() == [b"0"]
 
 
 @through("grpc")
-def test_a_proxy_closes_a_topic_to_writers(e: Entrance) -> None:
+def test_the_proxy_rejects_a_send_to_a_topic_without_write_permission(e: ProtocolClient) -> None:
     """The proxy rejects a send to a topic without write permission because it finds no writable queue."""
     e.topic(perm=4)
     sent = e.put()
@@ -89,7 +88,7 @@ def test_a_proxy_closes_a_topic_to_writers(e: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_a_broker_leaves_it_to_producers_not_to_write(e: BrokerEntrance) -> None:
+def test_the_broker_stores_messages_of_a_topic_without_write_permission(e: BrokerProtocolClient) -> None:
     """The broker stores messages of a topic without write permission; only producers respect it in routes."""
     e.topic(perm=4)
     e.send(b"0")
@@ -97,33 +96,33 @@ def test_a_broker_leaves_it_to_producers_not_to_write(e: BrokerEntrance) -> None
 
 
 @through(*ALL)
-def test_a_group_may_be_switched_off(e: Entrance) -> None:
+def test_a_pop_of_a_disabled_group_is_rejected(e: ProtocolClient) -> None:
     """A pop of a group with consumption disabled is rejected until consumption is enabled again."""
     e.filled(1)
     e.group(consume_enable=False)
-    answer = e.pop().answer
+    response = e.pop().response
     remark = "subscription group no permission, G"
-    assert e.says(answer, (16, remark), (50001, PROXY + remark)), answer
+    assert e.says(response, (16, remark), (50001, PROXY + remark)), response
     e.group(consume_enable=True)
     assert e.bodies() == [b"0"]
 
 
 @through(*ALL, pop_polling_size=0)
-def test_only_so_many_may_wait(e: Entrance) -> None:
+def test_a_pop_beyond_the_limit_of_waiting_pops_is_rejected(e: ProtocolClient) -> None:
     """A pop beyond the limit of waiting pops is rejected at once; the waiting pop is served."""
     e.topic()
     waits = e.pop(poll_ms=10_000)
-    answer = e.pop(poll_ms=10_000, client="another").answer
-    assert answer is not None
-    assert (answer.ok, answer.code) == (False, 42900 if e.proxied else 209), answer
-    assert waits.answer is None
+    response = e.pop(poll_ms=10_000, client="another").response
+    assert response is not None
+    assert (response.ok, response.code) == (False, 42900 if e.proxied else 209), response
+    assert waits.response is None
     e.send(b"0")
-    assert waits.answer is not None
-    assert waits.answer.bodies == [b"0"]
+    assert waits.response is not None
+    assert waits.response.bodies == [b"0"]
 
 
 @through(*ALL, disable_consume_if_consumer_read_slowly=True, consumer_fallbehind_threshold=100_000)
-def test_a_group_that_is_too_far_behind_may_not_go_on(e: Entrance) -> None:
+def test_a_group_that_reads_too_far_behind_is_disabled(e: ProtocolClient) -> None:
     """A group that reads too far behind is disabled at the next check, which runs every three minutes.
 
     An administrator can enable it again.
@@ -131,10 +130,10 @@ def test_a_group_that_is_too_far_behind_may_not_go_on(e: Entrance) -> None:
     e.topic()
     e.group()
     e.store(*(b"%1000d" % number for number in range(120)))
-    assert len(e.pop(count=1, invisible_ms=600_000).answer.messages) == 1  # type: ignore[union-attr]  # answered
+    assert len(e.pop(count=1, invisible_ms=600_000).response.messages) == 1  # type: ignore[union-attr]  # answered
     e.advance(180_000)
-    answer = e.pop().answer
+    response = e.pop().response
     remark = "subscription group no permission, G"
-    assert e.says(answer, (16, remark), (50001, PROXY + remark)), answer
+    assert e.says(response, (16, remark), (50001, PROXY + remark)), response
     e.group()
     assert len(e.bodies()) == 32

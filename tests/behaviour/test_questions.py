@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from entrance import BrokerEntrance, Entrance
-from entrances import ALL, BROKER, through
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
 from questions import CONSUME, INFO, MEMBERS, RESET, RESULTS, STATUS, Pushed, Questions, Telling, Told, questions
 
 CLIENT_TIMEOUT = 207
@@ -18,7 +18,7 @@ RESET_BY_CLIENTS = {"use_server_side_reset_offset": False}
 
 
 @pytest.fixture
-def q(e: Entrance) -> Questions[Any]:
+def q(e: ProtocolClient) -> Questions[Any]:
     """Return the requests to the members `one` and `two` of a group, whose topic has one message."""
     e.filled(1)
     for client in ("one", "two"):
@@ -29,12 +29,12 @@ def q(e: Entrance) -> Questions[Any]:
     return asked
 
 
-def given(q: Questions[Any], client: str = "one") -> Telling:
+def consume_directly(q: Questions[Any], client: str = "one") -> Telling:
     """Request that a client consumes the stored message directly."""
-    return q.give(client, q.entrance.records("T")[0])
+    return q.give(client, q.protocol_client.records("T")[0])
 
 
-def told(telling: Telling) -> Told:
+def response_of(telling: Telling) -> Told:
     """Return the response that the administrator has received."""
     assert telling.told is not None
     return telling.told
@@ -45,63 +45,61 @@ def told(telling: Telling) -> Told:
 
 @through(*ALL)
 @pytest.mark.parametrize("result", RESULTS)
-def test_a_consumer_is_given_a_stored_message(q: Questions[Any], result: str) -> None:
-    """A direct consumption request reaches the named client only, and the listener's result is returned."""
-    telling = given(q)
+def test_a_direct_consumption_reaches_the_named_client_and_returns_its_result(q: Questions[Any], result: str) -> None:
+    telling = consume_directly(q)
     (question,) = q.pushed("one")
     assert (question.kind, question.body, telling.told) == (CONSUME, b"0", None)
     assert q.pushed("two") == []
     q.consumed("one", question, result)
-    assert (told(telling).code, told(telling).result) == (0, result)
+    assert (response_of(telling).code, response_of(telling).result) == (0, result)
 
 
 @through(*ALL)
-def test_a_message_that_was_given_directly_is_not_consumed(e: Entrance, q: Questions[Any]) -> None:
+def test_a_directly_consumed_message_is_still_delivered_to_its_group(e: ProtocolClient, q: Questions[Any]) -> None:
     """A message that was consumed directly is still delivered to its group as a first attempt."""
-    telling = given(q)
+    telling = consume_directly(q)
     (question,) = q.pushed("one")
     q.consumed("one", question, "CR_SUCCESS")
-    assert told(telling).code == 0
+    assert response_of(telling).code == 0
     assert e.committed() == -1
     (message,) = e.take()
     assert (message.body, message.attempt) == (b"0", 0)
 
 
 @through(*ALL)
-def test_a_message_may_be_given_that_was_consumed(e: Entrance, q: Questions[Any]) -> None:
+def test_an_acknowledged_message_can_be_consumed_directly(e: ProtocolClient, q: Questions[Any]) -> None:
     """An already acknowledged message can be consumed directly any number of times without being redelivered."""
     (message,) = e.take()
     assert e.ack(message.handle).ok
     for _ in range(2):
-        telling = given(q)
+        telling = consume_directly(q)
         (question,) = q.pushed("one")
         q.consumed("one", question, "CR_LATER")
-        assert told(telling).result == "CR_LATER"
+        assert response_of(telling).result == "CR_LATER"
     e.advance(60_000)
     assert e.bodies() == []
 
 
 @through(*ALL)
-def test_several_questions_are_answered_each(e: Entrance, q: Questions[Any]) -> None:
-    """Several direct consumption requests are matched with their responses in any order."""
+def test_several_direct_consumptions_get_their_responses_in_any_order(e: ProtocolClient, q: Questions[Any]) -> None:
     e.send(b"1")
     tellings = [q.give("one", record) for record in e.records("T")]
     asked = q.pushed("one")
     assert [each.body for each in asked] == [b"0", b"1"]
     for question, result in zip(reversed(asked), ("CR_LATER", "CR_SUCCESS"), strict=True):
         q.consumed("one", question, result)
-    assert [told(each).result for each in tellings] == ["CR_SUCCESS", "CR_LATER"]
+    assert [response_of(each).result for each in tellings] == ["CR_SUCCESS", "CR_LATER"]
 
 
 @through(*ALL)
-def test_a_consumer_that_does_not_answer(e: Entrance, q: Questions[Any]) -> None:
+def test_a_direct_consumption_without_a_response_fails_after_the_timeout(e: ProtocolClient, q: Questions[Any]) -> None:
     """A client that does not respond leads to an error after the timeout; a later response is ignored."""
-    telling = given(q)
+    telling = consume_directly(q)
     (question,) = q.pushed("one")
     e.advance(WAIT_MS[e.name] - 1)
     assert telling.told is None
     e.advance(1)
-    late = told(telling)
+    late = response_of(telling)
     assert late.code == (BUSY if e.proxied else CLIENT_TIMEOUT)
     assert late.remark.startswith("call remote timeout" if e.proxied else "consumer <G> <one> Timeout: ")
     q.consumed("one", question, "CR_SUCCESS")
@@ -110,36 +108,40 @@ def test_a_consumer_that_does_not_answer(e: Entrance, q: Questions[Any]) -> None
 
 @through(*ALL)
 @pytest.mark.parametrize("client", ["two", "nobody"])
-def test_who_is_not_there_is_not_asked(e: Entrance, q: Questions[Any], client: str) -> None:
+def test_a_request_for_a_client_that_is_not_online_is_rejected(
+    e: ProtocolClient, q: Questions[Any], client: str
+) -> None:
     """A request for a client that left or never registered is rejected as not online."""
     e.leave("two")
     q.pushed("one")
-    for telling in (given(q, client), q.running_info(client)):
-        assert (told(telling).code, told(telling).remark) == (1, f"The Consumer <G> <{client}> not online")
+    for telling in (consume_directly(q, client), q.running_info(client)):
+        assert (response_of(telling).code, response_of(telling).remark) == (
+            1,
+            f"The Consumer <G> <{client}> not online",
+        )
     assert q.pushed("one") == []
 
 
 @through(*ALL)
-def test_a_member_of_another_group_is_not_asked(e: Entrance, q: Questions[Any]) -> None:
-    """A request for a client of another group is rejected."""
+def test_a_request_for_a_client_of_another_group_is_rejected(e: ProtocolClient, q: Questions[Any]) -> None:
     e.beat("three", group="H")
     q.pushed("three")
-    telling = given(q, "three")
-    assert told(telling).code == 1
+    telling = consume_directly(q, "three")
+    assert response_of(telling).code == 1
     assert q.pushed("three") == []
 
 
 @through(*ALL)
 @pytest.mark.parametrize("message_id", ["", "7F0000010000", "7F00000100002A9F00FFFFFFFFFFFFFF"])
-def test_what_is_no_message_is_given_to_nobody(q: Questions[Any], message_id: str) -> None:
+def test_a_direct_consumption_with_an_invalid_message_id_is_rejected(q: Questions[Any], message_id: str) -> None:
     """A direct consumption request with an empty, short or dangling message id is rejected by the broker."""
     telling = q.give_id("one", message_id)
-    assert told(telling).code == 1
+    assert response_of(telling).code == 1
     assert q.pushed("one") == []
 
 
 @through(*ALL, brokers=2)
-def test_each_broker_gives_what_it_has_stored(e: Entrance) -> None:
+def test_each_broker_forwards_its_own_messages_for_direct_consumption(e: ProtocolClient) -> None:
     """Each broker forwards its own stored messages to clients that are registered there.
 
     Behind the proxy, clients are registered at all brokers.
@@ -156,36 +158,36 @@ def test_each_broker_gives_what_it_has_stored(e: Entrance) -> None:
         (question,) = q.pushed("one")
         assert question.body == name.encode()
         q.consumed("one", question, "CR_SUCCESS")
-        assert told(telling).code == 0
+        assert response_of(telling).code == 0
 
 
 # Running info and consumer status.
 
 
 @through(*BROKER)
-def test_a_consumer_tells_how_it_is_doing(q: Questions[Any]) -> None:
+def test_the_running_info_of_a_client_is_returned_unchanged(q: Questions[Any]) -> None:
     """The running info of a client, or its error, is returned unchanged."""
     for code, body in ((0, b'{"properties":{}}'), (1, b"")):
         telling = q.running_info("one")
         (question,) = q.pushed("one")
         assert (question.kind, telling.told) == (INFO, None)
         q.say("one", question, body, code)
-        assert (told(telling).code, told(telling).body) == (code, body)
+        assert (response_of(telling).code, response_of(telling).body) == (code, body)
 
 
 @through("grpc")
-def test_a_proxy_does_not_ask_how_a_client_is_doing(e: Entrance, q: Questions[Any]) -> None:
+def test_the_proxy_does_not_forward_running_info_requests(e: ProtocolClient, q: Questions[Any]) -> None:
     """The proxy does not forward running info requests, so that the broker times out."""
     telling = q.running_info("one")
     e.advance(9_999)
     assert telling.told is None
     e.advance(1)
-    assert told(telling).code == CLIENT_TIMEOUT
+    assert response_of(telling).code == CLIENT_TIMEOUT
     assert q.pushed("one") == []
 
 
 @through(*BROKER)
-def test_consumers_tell_where_they_are_in_turn(e: BrokerEntrance, q: Questions[Any]) -> None:
+def test_the_status_of_consumers_is_requested_one_after_another(e: BrokerProtocolClient, q: Questions[Any]) -> None:
     """The broker requests the status of one consumer after another, and leaves out a consumer that does not respond."""
     telling = q.status()
     (question,) = q.pushed("one")
@@ -195,44 +197,43 @@ def test_consumers_tell_where_they_are_in_turn(e: BrokerEntrance, q: Questions[A
     q.say("one", question, b'{"messageQueueTable":{}}')
     assert telling.told is None
     q.say("two", second, b'{"messageQueueTable":{}}')
-    assert (told(telling).code, told(telling).body) == (0, b'["two"]')
+    assert (response_of(telling).code, response_of(telling).body) == (0, b'["two"]')
 
 
 @through(*BROKER)
-def test_one_consumer_tells_where_it_is(q: Questions[Any]) -> None:
+def test_a_status_request_for_one_client_reaches_only_that_client(q: Questions[Any]) -> None:
     """A status request for one client reaches only that client, and no client if the id is unknown."""
     telling = q.status("two")
     assert q.pushed("one") == []
     (question,) = q.pushed("two")
     q.say("two", question, b'{"messageQueueTable":{}}')
-    assert told(telling).body == b'["two"]'
-    assert told(q.status("nobody")).body == b"[]"
+    assert response_of(telling).body == b'["two"]'
+    assert response_of(q.status("nobody")).body == b"[]"
     assert q.pushed("one") + q.pushed("two") == []
 
 
 @through("grpc")
-def test_a_proxy_does_not_ask_where_a_client_is(e: Entrance, q: Questions[Any]) -> None:
+def test_the_proxy_does_not_forward_status_requests(e: ProtocolClient, q: Questions[Any]) -> None:
     """The proxy does not forward status requests, so that the broker times out per client and returns an empty list."""
     telling = q.status()
     e.advance(2 * STATUS_WAIT_MS - 1)
     assert telling.told is None
     e.advance(1)
-    assert (told(telling).code, told(telling).body) == (0, b"[]")
+    assert (response_of(telling).code, response_of(telling).body) == (0, b"[]")
     assert q.pushed("one") + q.pushed("two") == []
 
 
 @through(*ALL)
-def test_a_group_without_members_is_nowhere(e: Entrance) -> None:
-    """A status request for a group without consumers is rejected."""
+def test_a_status_request_for_a_group_without_consumers_is_rejected(e: ProtocolClient) -> None:
     e.filled(1)
     telling = questions(e).status()
-    assert told(telling).code == 1
+    assert response_of(telling).code == 1
 
 
 # Offset resets.
 
 
-def consume(e: Entrance) -> None:
+def consume(e: ProtocolClient) -> None:
     """Consume and acknowledge all messages of the group."""
     for message in e.take(client="one"):
         assert e.ack(message.handle).ok
@@ -240,7 +241,7 @@ def consume(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_group_that_is_reset_gets_everything_again(e: Entrance, q: Questions[Any]) -> None:
+def test_a_server_side_reset_redelivers_all_messages(e: ProtocolClient, q: Questions[Any]) -> None:
     """A server-side reset redelivers all messages without notifying the consumers."""
     e.send(b"1", b"2")
     consume(e)
@@ -251,19 +252,21 @@ def test_a_group_that_is_reset_gets_everything_again(e: Entrance, q: Questions[A
 
 
 @through(*BROKER)
-def test_the_next_pull_learns_of_a_reset(e: BrokerEntrance, q: Questions[Any]) -> None:
+def test_the_first_pull_after_a_reset_returns_the_new_offset(e: BrokerProtocolClient, q: Questions[Any]) -> None:
     """The first pull after a reset returns the new offset, once per group, and messages are read from there."""
     e.send(b"1")
     consume(e)
     assert q.reset().code == 0
-    answer = e.pull(2).answer
-    assert answer is not None
-    assert (answer.code, answer.number) == (21, 0)
-    assert e.pull(0).answer.bodies == [b"0", b"1"]  # type: ignore[union-attr]  # the pull does not wait
+    response = e.pull(2).response
+    assert response is not None
+    assert (response.code, response.number) == (21, 0)
+    assert e.pull(0).response.bodies == [b"0", b"1"]  # type: ignore[union-attr]  # the pull does not wait
 
 
 @through(*BROKER, **RESET_BY_CLIENTS)
-def test_members_may_have_to_reset_themselves(e: BrokerEntrance, q: Questions[Any]) -> None:
+def test_without_server_side_reset_every_consumer_is_requested_to_reset(
+    e: BrokerProtocolClient, q: Questions[Any]
+) -> None:
     """With useServerSideResetOffset=false, every consumer is requested to reset; the committed offset stays."""
     e.send(b"1")
     consume(e)
@@ -275,8 +278,8 @@ def test_members_may_have_to_reset_themselves(e: BrokerEntrance, q: Questions[An
 
 @through(*BROKER, **RESET_BY_CLIENTS)
 @pytest.mark.parametrize(("timestamp", "force", "offset"), [(0, False, 0), (-1, False, 1), (-1, True, 2)])
-def test_members_go_on_only_by_force(
-    e: BrokerEntrance, q: Questions[Any], timestamp: int, force: bool, offset: int
+def test_a_client_side_reset_moves_a_consumer_forward_only_with_force(
+    e: BrokerProtocolClient, q: Questions[Any], timestamp: int, force: bool, offset: int
 ) -> None:
     """A client-side reset moves a consumer forward only with `force`; it moves back in any case."""
     consume(e)
@@ -286,7 +289,7 @@ def test_members_go_on_only_by_force(
 
 
 @through("grpc", **RESET_BY_CLIENTS)
-def test_clients_of_a_proxy_do_not_reset_themselves(e: Entrance, q: Questions[Any]) -> None:
+def test_the_proxy_does_not_forward_client_side_resets(e: ProtocolClient, q: Questions[Any]) -> None:
     """The proxy does not forward client-side resets, so that the group keeps its offsets."""
     consume(e)
     assert q.reset().code == 0
@@ -295,8 +298,9 @@ def test_clients_of_a_proxy_do_not_reset_themselves(e: Entrance, q: Questions[An
 
 
 @through(*ALL, **RESET_BY_CLIENTS)
-def test_without_members_nobody_can_be_reset(e: Entrance, q: Questions[Any]) -> None:
-    """A client-side reset of a group without consumers returns CONSUMER_NOT_ONLINE."""
+def test_a_client_side_reset_without_consumers_returns_consumer_not_online(
+    e: ProtocolClient, q: Questions[Any]
+) -> None:
     consume(e)
     for client in e.members():
         e.leave(client)
@@ -307,7 +311,7 @@ def test_without_members_nobody_can_be_reset(e: Entrance, q: Questions[Any]) -> 
 
 
 @through(*BROKER)
-def test_members_are_told_of_each_other(e: BrokerEntrance) -> None:
+def test_consumers_are_notified_when_one_joins_or_leaves(e: BrokerProtocolClient) -> None:
     """A consumer is notified when another or itself joins and when another leaves."""
     e.topic()
     q, changed = questions(e), [Pushed(MEMBERS, b"G")]
@@ -322,7 +326,7 @@ def test_members_are_told_of_each_other(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_other_groups_are_not_told(e: BrokerEntrance) -> None:
+def test_consumers_of_other_groups_are_not_notified(e: BrokerProtocolClient) -> None:
     """Consumers of other groups are not notified when a consumer joins or leaves."""
     e.topic()
     e.beat("other", group="H")
@@ -334,7 +338,7 @@ def test_other_groups_are_not_told(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER, notify_consumer_ids_changed_enable=False)
-def test_members_may_not_be_told(e: BrokerEntrance) -> None:
+def test_with_notify_consumer_ids_changed_disabled_no_consumer_is_notified(e: BrokerProtocolClient) -> None:
     """With notifyConsumerIdsChangedEnable=false no consumer is notified."""
     e.topic()
     for client in ("one", "two"):
@@ -343,8 +347,7 @@ def test_members_may_not_be_told(e: BrokerEntrance) -> None:
 
 
 @through("grpc")
-def test_a_proxy_tells_nobody_of_other_members(e: Entrance) -> None:
-    """The proxy does not notify consumers of changes in their group."""
+def test_the_proxy_does_not_notify_consumers_of_group_changes(e: ProtocolClient) -> None:
     e.topic()
     for client in ("one", "two"):
         e.beat(client)

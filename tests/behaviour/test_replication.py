@@ -1,9 +1,10 @@
 """Masters and slaves: waiting for replication, requests that a slave serves, and the state while either is stopped."""
 
 import pytest
-from entrance import Answer, BrokerEntrance, Entrance, Route, Sent
-from entrances import ALL, BROKER, through
 from grpc_texts import PROXY_EXCEPTION
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from protocol_values import Answer, Route, Sent
 
 A = "broker-a"
 COMMIT, ROLLBACK = 8, 12
@@ -17,7 +18,7 @@ WAITS = {"broker_role": "SYNC_MASTER", "in_sync_replicas": 2}
 TRANSACTION_DATA_GONE = PROXY_EXCEPTION + "cannot found transaction data"
 
 
-def late(e: Entrance, sent: Sent | None) -> bool:
+def late(e: ProtocolClient, sent: Sent | None) -> bool:
     """Return True if the send ended with FLUSH_SLAVE_TIMEOUT."""
     return sent is not None and not sent.ok and sent.code == LATE_SLAVE[e.name]
 
@@ -26,7 +27,7 @@ def late(e: Entrance, sent: Sent | None) -> bool:
 
 
 @through(*ALL, **WAITS)
-def test_a_send_waits_for_a_slave_in_vain(e: Entrance) -> None:
+def test_a_send_without_a_running_slave_returns_flush_slave_timeout(e: ProtocolClient) -> None:
     """A send without a running slave ends with FLUSH_SLAVE_TIMEOUT, but its message is stored and visible at once."""
     e.topic()
     waiting = e.begin(b"0")
@@ -38,7 +39,7 @@ def test_a_send_waits_for_a_slave_in_vain(e: Entrance) -> None:
 
 
 @through(*ALL, slaves=1, **WAITS)
-def test_a_send_is_answered_when_its_slave_has_it(e: Entrance) -> None:
+def test_a_send_succeeds_as_soon_as_its_slave_has_the_message(e: ProtocolClient) -> None:
     """A send succeeds at once if its slave runs, or as soon as the slave is back and has caught up."""
     e.filled(1)
     e.at(A, 1).down()
@@ -52,7 +53,7 @@ def test_a_send_is_answered_when_its_slave_has_it(e: Entrance) -> None:
 
 
 @through(*ALL, slaves=2, broker_role="SYNC_MASTER", in_sync_replicas=3)
-def test_as_many_must_have_it_as_are_wanted(e: Entrance) -> None:
+def test_a_send_waits_until_in_sync_replicas_brokers_have_the_message(e: ProtocolClient) -> None:
     """A send waits until inSyncReplicas brokers have the message, the master included."""
     e.topic()
     for slave in (1, 2):
@@ -66,14 +67,14 @@ def test_as_many_must_have_it_as_are_wanted(e: Entrance) -> None:
 
 
 @through(*ALL, broker_role="SYNC_MASTER")
-def test_a_synchronous_master_waits_for_nobody_by_default(e: Entrance) -> None:
+def test_a_synchronous_master_does_not_wait_for_slaves_by_default(e: ProtocolClient) -> None:
     """A synchronous master does not wait by default, because inSyncReplicas is 1 and counts the master."""
     e.filled(1)
     assert e.bodies() == [b"0"]
 
 
 @through(*ALL, slaves=1)
-def test_an_asynchronous_master_waits_for_nobody(e: Entrance) -> None:
+def test_an_asynchronous_master_does_not_wait_for_its_slave(e: ProtocolClient) -> None:
     """An asynchronous master does not wait for its slave, which catches up when it is back."""
     e.topic()
     e.at(A, 1).down()
@@ -84,7 +85,7 @@ def test_an_asynchronous_master_waits_for_nobody(e: Entrance) -> None:
 
 
 @through(*BROKER, **WAITS)
-def test_a_send_may_ask_not_to_wait(e: BrokerEntrance) -> None:
+def test_a_send_with_wait_false_does_not_wait_for_slaves(e: BrokerProtocolClient) -> None:
     """A send with WAIT=false waits neither for slaves nor for earlier sends that do."""
     e.topic()
     waiting = e.begin(b"0")
@@ -93,7 +94,7 @@ def test_a_send_may_ask_not_to_wait(e: BrokerEntrance) -> None:
 
 
 @through(*ALL, **WAITS)
-def test_each_send_waits_its_own_time(e: Entrance) -> None:
+def test_each_send_has_its_own_slave_timeout(e: ProtocolClient) -> None:
     """Each send has its own timeout; sends end in the order in which they arrived."""
     e.topic()
     first = e.begin(b"0")
@@ -108,7 +109,7 @@ def test_each_send_waits_its_own_time(e: Entrance) -> None:
 
 
 @through(*ALL, brokers=2, **WAITS)
-def test_a_send_that_waits_is_told_when_its_broker_stops(e: Entrance) -> None:
+def test_a_send_that_waits_for_slaves_fails_when_its_broker_stops(e: ProtocolClient) -> None:
     """A send that waits for slaves fails when its broker stops; its message is still stored after the restart."""
     e.topic()
     waiting = [e.begin(b"0"), e.begin(b"1")]
@@ -121,8 +122,7 @@ def test_a_send_that_waits_is_told_when_its_broker_stops(e: Entrance) -> None:
 
 
 @through(*ALL, slave_timeout=0, **WAITS)
-def test_whoever_sends_again_because_slaves_were_late_has_sent_twice(e: Entrance) -> None:
-    """A send that is repeated after FLUSH_SLAVE_TIMEOUT stores the message twice."""
+def test_a_send_repeated_after_flush_slave_timeout_stores_the_message_twice(e: ProtocolClient) -> None:
     e.topic()
     waiting = [e.begin(b"0"), e.begin(b"0")]
     e.advance(0)
@@ -131,7 +131,7 @@ def test_whoever_sends_again_because_slaves_were_late_has_sent_twice(e: Entrance
 
 
 @through(*BROKER, **WAITS)
-def test_who_was_late_is_told_where_the_message_is(e: BrokerEntrance) -> None:
+def test_flush_slave_timeout_returns_the_offsets_and_id_of_the_message(e: BrokerProtocolClient) -> None:
     """The response FLUSH_SLAVE_TIMEOUT holds the offsets and id of the message, as a success does."""
     e.topic()
     e.send(b"0", WAIT="false")
@@ -144,7 +144,7 @@ def test_who_was_late_is_told_where_the_message_is(e: BrokerEntrance) -> None:
 
 
 @through(*ALL, flush_disk_type="SYNC_FLUSH", sync_flush_timeout=0, **WAITS)
-def test_of_slaves_and_disk_the_slaves_are_told(e: Entrance) -> None:
+def test_if_slave_and_disk_are_late_flush_slave_timeout_is_returned(e: ProtocolClient) -> None:
     """If both slave and disk are late, FLUSH_SLAVE_TIMEOUT is returned; FLUSH_DISK_TIMEOUT only if no slave is late."""
     e.topic()
     waiting = e.begin()
@@ -156,7 +156,7 @@ def test_of_slaves_and_disk_the_slaves_are_told(e: Entrance) -> None:
 
 
 @through(*ALL, **WAITS)
-def test_a_timed_message_waits_as_others_do(e: Entrance) -> None:
+def test_a_timed_message_waits_for_slaves_when_it_is_sent(e: ProtocolClient) -> None:
     """A timed message waits for slaves when it is sent, and not when it is delivered."""
     e.topic(kind="DELAY")
     waiting = e.begin(b"0", deliver_ms=e.now_ms + 10_000)
@@ -167,8 +167,7 @@ def test_a_timed_message_waits_as_others_do(e: Entrance) -> None:
 
 
 @through(*BROKER, **WAITS)
-def test_what_is_sent_back_waits_for_nobody(e: BrokerEntrance) -> None:
-    """Messages sent back, acknowledgements and changes of the invisible duration do not wait for slaves."""
+def test_send_backs_acks_and_changes_do_not_wait_for_slaves(e: BrokerProtocolClient) -> None:
     e.topic()
     e.send(b"0", b"1", WAIT="false")
     first, second = e.take()
@@ -181,20 +180,20 @@ def test_what_is_sent_back_waits_for_nobody(e: BrokerEntrance) -> None:
 
 
 @pytest.fixture
-def t(e: Entrance) -> Entrance:
-    """Return an entrance with a topic for half messages."""
+def t(e: ProtocolClient) -> ProtocolClient:
+    """Return a protocol client with a topic for half messages."""
     e.topic(kind="TRANSACTION")
     return e
 
 
-def told(answer: Answer | None) -> Answer:
+def arrived(response: Answer | None) -> Answer:
     """Return a response that must have arrived."""
-    assert answer is not None
-    return answer
+    assert response is not None
+    return response
 
 
 @through(*ALL, **WAITS)
-def test_a_half_message_waits_as_others_do(t: Entrance) -> None:
+def test_a_half_message_after_flush_slave_timeout_is_stored_and_checked(t: ProtocolClient) -> None:
     """A half message that ends with FLUSH_SLAVE_TIMEOUT is stored and is checked at the next round of checks."""
     t.produce("p")
     waiting = t.begin(half=True)
@@ -206,79 +205,79 @@ def test_a_half_message_waits_as_others_do(t: Entrance) -> None:
 
 @through(*BROKER, **WAITS)
 @pytest.mark.parametrize(("how", "comes"), [(COMMIT, [b"0"]), (ROLLBACK, [])])
-def test_a_half_message_ends_though_slaves_were_late(t: BrokerEntrance, how: int, comes: list[bytes]) -> None:
+def test_a_half_message_after_flush_slave_timeout_can_be_ended(
+    t: BrokerProtocolClient, how: int, comes: list[bytes]
+) -> None:
     """A half message that ended with FLUSH_SLAVE_TIMEOUT can be committed or rolled back by the returned offsets."""
     waiting = t.begin(half=True)
     t.advance(SLAVE_TIMEOUT_MS)
     assert waiting.sent is not None
     ending = t.ending(waiting.sent, how)
     t.advance(SLAVE_TIMEOUT_MS)
-    assert told(ending.answer).ok
+    assert arrived(ending.response).ok
     assert t.bodies() == comes
 
 
 @through("grpc", **WAITS)
-def test_a_proxy_knows_no_half_message_for_which_slaves_were_late(t: Entrance) -> None:
+def test_the_proxy_cannot_end_a_half_message_after_flush_slave_timeout(t: ProtocolClient) -> None:
     """The proxy cannot end a half message whose send returned FLUSH_SLAVE_TIMEOUT until the broker has checked it."""
     t.produce("p")
     waiting = t.begin(half=True)
     t.advance(SLAVE_TIMEOUT_MS)
     assert waiting.sent is not None
-    answer = told(t.ending(waiting.sent, COMMIT).answer)
-    assert (answer.code, answer.remark) == (50001, TRANSACTION_DATA_GONE)
+    response = arrived(t.ending(waiting.sent, COMMIT).response)
+    assert (response.code, response.remark) == (50001, TRANSACTION_DATA_GONE)
     t.advance(30_000)
     (question,) = t.asked("p")
     ending = t.ending(question.sent, COMMIT, checked=True)
     t.advance(SLAVE_TIMEOUT_MS)
-    assert told(ending.answer).ok
+    assert arrived(ending.response).ok
     assert t.bodies() == [b"0"]
 
 
 @through("grpc", flush_disk_type="SYNC_FLUSH", sync_flush_timeout=0)
-def test_a_proxy_knows_no_half_message_for_which_the_disk_was_late(t: Entrance) -> None:
-    """The proxy cannot end a half message whose send returned FLUSH_DISK_TIMEOUT."""
+def test_the_proxy_cannot_end_a_half_message_after_flush_disk_timeout(t: ProtocolClient) -> None:
     sent = t.put(half=True)
     assert sent.code == LATE_DISK[t.name]
-    answer = told(t.end(sent, COMMIT))
-    assert (answer.code, answer.remark) == (50001, TRANSACTION_DATA_GONE)
+    response = arrived(t.end(sent, COMMIT))
+    assert (response.code, response.remark) == (50001, TRANSACTION_DATA_GONE)
 
 
 @through(*ALL)
-def test_a_commit_waits_for_a_slave_in_vain(t: Entrance) -> None:
+def test_a_commit_waits_for_a_slave_until_the_timeout_and_succeeds(t: ProtocolClient) -> None:
     """A commit waits for a slave until the timeout and then succeeds; its message is visible at once."""
     sent = t.put(half=True)
     t.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
     ending = t.ending(sent, COMMIT)
     assert [record.body for record in t.records("T")] == [b"0"]
     t.advance(SLAVE_TIMEOUT_MS - 1)
-    assert ending.answer is None
+    assert ending.response is None
     t.advance(1)
-    assert told(ending.answer).ok
+    assert arrived(ending.response).ok
 
 
 @through(*ALL)
-def test_a_rollback_waits_for_nobody(t: Entrance) -> None:
+def test_a_rollback_does_not_wait_for_slaves(t: ProtocolClient) -> None:
     """A rollback does not wait for slaves because it stores no message."""
     sent = t.put(half=True)
     t.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
-    assert told(t.end(sent, ROLLBACK)).ok
+    assert arrived(t.end(sent, ROLLBACK)).ok
 
 
 @through(*BROKER)
-def test_the_commit_of_what_waits_for_nobody_waits_for_nobody(t: BrokerEntrance) -> None:
-    """A commit of a half message with WAIT=false does not wait for slaves."""
+def test_a_commit_of_a_half_message_with_wait_false_does_not_wait(t: BrokerProtocolClient) -> None:
     sent = t.put(half=True, WAIT="false")
     t.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
-    assert told(t.end(sent, COMMIT)).ok
+    assert arrived(t.end(sent, COMMIT)).ok
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True)
-def test_a_slave_ends_no_transaction(t: BrokerEntrance) -> None:
+def test_a_slave_rejects_the_end_of_a_transaction(t: BrokerProtocolClient) -> None:
     """A slave rejects the end of a transaction with SLAVE_NOT_AVAILABLE; its master accepts it."""
     sent = t.put(half=True)
-    answer = told(t.at(A, 1).end(sent, COMMIT))
-    assert (answer.ok, answer.code) == (False, 11)
-    assert told(t.end(sent, COMMIT)).ok
+    response = arrived(t.at(A, 1).end(sent, COMMIT))
+    assert (response.ok, response.code) == (False, 11)
+    assert arrived(t.end(sent, COMMIT)).ok
     assert [record.body for record in t.at(A, 1).records("T")] == [b"0"]
 
 
@@ -286,7 +285,7 @@ def test_a_slave_ends_no_transaction(t: BrokerEntrance) -> None:
 
 
 @through(*ALL, slaves=1)
-def test_a_slave_is_in_the_route_of_its_master(e: Entrance) -> None:
+def test_a_slave_is_in_the_route_of_its_master(e: ProtocolClient) -> None:
     """A slave is in the route with the queues of its master, which stay while either of them runs."""
     e.topic(queues=2)
     assert e.route() == {A: Route(2, 2, (0, 1))}
@@ -299,8 +298,7 @@ def test_a_slave_is_in_the_route_of_its_master(e: Entrance) -> None:
 
 
 @through(*BROKER, slaves=1)
-def test_a_slave_takes_no_messages(e: BrokerEntrance) -> None:
-    """A slave rejects every send as busy."""
+def test_a_slave_rejects_every_send_as_busy(e: BrokerProtocolClient) -> None:
     e.topic()
     slave = e.at(A, 1)
     for sent in (slave.put(), slave.again(), slave.batch((b"0", {}))):
@@ -310,7 +308,7 @@ def test_a_slave_takes_no_messages(e: BrokerEntrance) -> None:
 
 
 @through("grpc", slaves=1)
-def test_a_proxy_sends_to_no_slave(e: Entrance) -> None:
+def test_the_proxy_sends_to_masters_only(e: ProtocolClient) -> None:
     """The proxy sends to masters only, so that a send fails while the master is stopped."""
     e.filled(1)
     e.down()
@@ -321,8 +319,8 @@ def test_a_proxy_sends_to_no_slave(e: Entrance) -> None:
 
 
 @pytest.fixture
-def read(e: BrokerEntrance) -> BrokerEntrance:
-    """Return an entrance with three messages and a slave that has fetched the topic."""
+def read(e: BrokerProtocolClient) -> BrokerProtocolClient:
+    """Return a protocol client with three messages and a slave that has fetched the topic."""
     e.topic()
     e.group()
     e.store(b"0", b"1", b"2")
@@ -331,65 +329,65 @@ def read(e: BrokerEntrance) -> BrokerEntrance:
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True)
-def test_a_slave_is_read_as_its_master_is(read: BrokerEntrance) -> None:
+def test_a_slave_serves_the_same_pulls_as_its_master(read: BrokerProtocolClient) -> None:
     """A slave serves the same pull as its master and wakes a held pull when its master stores a message."""
     slave = read.at(A, 1)
-    assert told(slave.pull(0).answer) == told(read.pull(0).answer)
+    assert arrived(slave.pull(0).response) == arrived(read.pull(0).response)
     waits = slave.pull(3, suspend_ms=15_000)
-    assert waits.answer is None
+    assert waits.response is None
     read.send(b"3")
-    assert told(waits.answer).bodies == [b"3"]
+    assert arrived(waits.response).bodies == [b"3"]
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True)
-def test_a_slave_is_read_while_its_master_is_away(read: BrokerEntrance) -> None:
+def test_a_slave_serves_pulls_while_its_master_is_stopped(read: BrokerProtocolClient) -> None:
     """A slave serves pulls of its replicated messages while its master is stopped."""
     read.down(kill=True)
-    assert told(read.at(A, 1).pull(1).answer).bodies == [b"1", b"2"]
+    assert arrived(read.at(A, 1).pull(1).response).bodies == [b"1", b"2"]
 
 
 @through(*BROKER, slaves=1)
-def test_a_slave_gives_nothing_unless_it_may(read: BrokerEntrance) -> None:
+def test_a_slave_rejects_pulls_unless_slave_read_enable_is_set(read: BrokerProtocolClient) -> None:
     """A slave rejects pulls as busy unless slaveReadEnable is set."""
     slave = read.at(A, 1)
-    answer = told(slave.pull(0).answer)
-    assert (answer.ok, answer.code) == (False, 2)
+    response = arrived(slave.pull(0).response)
+    assert (response.ok, response.code) == (False, 2)
     slave.configure(slaveReadEnable="true")
-    assert told(slave.pull(0).answer).bodies == [b"0", b"1", b"2"]
+    assert arrived(slave.pull(0).response).bodies == [b"0", b"1", b"2"]
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True, access_message_in_memory_max_ratio=0)
-def test_who_is_far_behind_is_sent_to_a_slave(read: BrokerEntrance) -> None:
+def test_a_pull_far_behind_the_end_gets_the_slave_as_suggested_broker(read: BrokerProtocolClient) -> None:
     """A pull far behind the end gets the id of the slave as suggested broker, one near the end that of the master.
 
     The ids of the group configuration take precedence, at master and slave alike.
     """
     for asked in (read, read.at(A, 1)):
-        assert told(asked.pull(0).answer).suggests == 1
-        assert told(asked.pull(3).answer).suggests == 0
+        assert arrived(asked.pull(0).response).suggests == 1
+        assert arrived(asked.pull(3).response).suggests == 0
         asked.group(broker_id=3, which_broker_when_consume_slowly=2)
-    assert [told(read.pull(offset).answer).suggests for offset in (0, 3)] == [2, 3]
+    assert [arrived(read.pull(offset).response).suggests for offset in (0, 3)] == [2, 3]
 
 
 @through(*BROKER, slaves=1, access_message_in_memory_max_ratio=0)
-def test_nobody_is_sent_to_a_slave_that_gives_nothing(read: BrokerEntrance) -> None:
+def test_a_slave_that_serves_no_reads_is_not_suggested(read: BrokerProtocolClient) -> None:
     """A pull far behind the end gets the master as suggested broker if slaves do not serve reads."""
-    assert told(read.pull(0).answer).suggests == 0
+    assert arrived(read.pull(0).response).suggests == 0
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True)
-def test_a_slave_sends_nobody_to_another_offset(read: BrokerEntrance) -> None:
+def test_a_pull_beyond_the_end_of_a_slave_returns_the_same_offset(read: BrokerProtocolClient) -> None:
     """A pull beyond the end returns the same offset with PULL_RETRY_IMMEDIATELY at a slave, a new offset at the master.
 
     The slave may lack messages that its master has.
     """
     for asked, code, goes_on in ((read, 21, 3), (read.at(A, 1), 20, 30)):
-        answer = told(asked.pull(30).answer)
-        assert (answer.ok, answer.code, answer.number) == (False, code, goes_on)
+        response = arrived(asked.pull(30).response)
+        assert (response.ok, response.code, response.number) == (False, code, goes_on)
 
 
 @through(*ALL, slaves=1)
-def test_what_was_consumed_is_known_to_the_slave_later(e: Entrance) -> None:
+def test_a_slave_gets_the_offsets_of_groups_with_the_tables_of_its_master(e: ProtocolClient) -> None:
     """A slave gets the offsets of groups later, together with the other tables of its master."""
     e.filled(3)
     for message in e.take():
@@ -400,7 +398,7 @@ def test_what_was_consumed_is_known_to_the_slave_later(e: Entrance) -> None:
 
 
 @through(*ALL, slaves=1)
-def test_a_slave_does_nothing_by_itself(e: Entrance) -> None:
+def test_a_slave_redelivers_nothing_while_its_master_is_stopped(e: ProtocolClient) -> None:
     """A slave redelivers nothing while its master is stopped; the master does so after its restart."""
     e.filled(1)
     assert e.bodies() == [b"0"]

@@ -4,11 +4,12 @@ A broker has pools for requests of its own protocol. The proxy calls the broker 
 """
 
 import pytest
-from entrance import BrokerEntrance, Entrance, Sent
-from entrances import through
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import through
+from protocol_values import Sent
 
 PROTOCOLS = ("remoting", "grpc")
-"""Entrances that use thread pools. Direct calls of the engine do not."""
+"""Protocol clients that use thread pools. Direct calls of the engine do not."""
 ONE_THREAD = {
     "send_message_thread_pool_nums": 1,
     "send_thread_pool_queue_capacity": 2,
@@ -23,18 +24,18 @@ START_OF_LOOKS_MS = 1_000
 CLEANED = "[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: {}ms, size of queue: {}"
 
 
-def no_room(e: Entrance, sent: Sent | None) -> bool:
+def no_room(e: ProtocolClient, sent: Sent | None) -> bool:
     """Return True if a send was rejected because the queue of its pool is full."""
     return e.says(sent, (2, "[OVERLOAD]system busy, start flow control for a while"), (42900, "flow limit"))
 
 
-def bodies(e: Entrance) -> list[bytes]:
+def bodies(e: ProtocolClient) -> list[bytes]:
     """Return the stored bodies."""
     return [record.body for record in e.records("T")]
 
 
 @through(*PROTOCOLS, **ONE_THREAD)
-def test_nobody_waits_unless_something_keeps_threads(e: Entrance) -> None:
+def test_no_request_waits_while_no_thread_is_occupied(e: ProtocolClient) -> None:
     """A pool of one thread serves any number of requests at once unless something keeps its thread busy."""
     e.topic()
     e.send(*(b"%d" % number for number in range(10)))
@@ -42,7 +43,7 @@ def test_nobody_waits_unless_something_keeps_threads(e: Entrance) -> None:
 
 
 @through(*PROTOCOLS, **SEND_TAKES_50)
-def test_requests_take_their_time_one_after_the_other(e: Entrance) -> None:
+def test_with_a_service_time_requests_are_stored_one_after_another(e: ProtocolClient) -> None:
     """With a service time, requests of a pool of one thread are stored one after another, each after its own time."""
     e.topic()
     waiting = [e.begin(b"%d" % number) for number in range(3)]
@@ -57,7 +58,7 @@ def test_requests_take_their_time_one_after_the_other(e: Entrance) -> None:
 
 
 @through(*PROTOCOLS, **SEND_TAKES_50)
-def test_who_finds_no_room_is_told_at_once(e: Entrance) -> None:
+def test_a_request_that_finds_its_queue_full_is_rejected_at_once(e: ProtocolClient) -> None:
     """A request that finds the queue of its pool full is rejected at once and stores nothing.
 
     Queued requests are served, which makes room again.
@@ -73,7 +74,7 @@ def test_who_finds_no_room_is_told_at_once(e: Entrance) -> None:
 
 
 @through("grpc", **(SEND_TAKES_50 | {"flow_limit_answer_enable": False}))
-def test_a_proxy_may_leave_it_to_its_clients_to_give_up(e: Entrance) -> None:
+def test_without_flow_limit_answer_the_proxy_does_not_respond_if_a_queue_is_full(e: ProtocolClient) -> None:
     """Without flowLimitAnswerEnable the proxy, as in 5.3.3, does not respond to a request that finds the queue full."""
     e.topic()
     waiting = [e.begin(b"%d" % number) for number in range(4)]
@@ -83,7 +84,7 @@ def test_a_proxy_may_leave_it_to_its_clients_to_give_up(e: Entrance) -> None:
 
 
 @through("remoting", request_times="send=5000", os_page_cache_busy_time_out_mills=9_000, **ONE_THREAD)
-def test_who_waits_too_long_is_turned_away(e: BrokerEntrance) -> None:
+def test_a_request_queued_for_more_than_200_ms_is_rejected(e: BrokerProtocolClient) -> None:
     """A request queued for more than 200 ms is rejected at the next check of the queue, every 10 ms.
 
     The request in service continues.
@@ -109,8 +110,7 @@ def test_who_waits_too_long_is_turned_away(e: BrokerEntrance) -> None:
 
 
 @through("grpc", grpc_request_times="producer=5000", **ONE_THREAD)
-def test_a_proxy_lets_requests_wait_for_as_long_as_it_takes(e: Entrance) -> None:
-    """The proxy never times out queued requests."""
+def test_the_proxy_never_times_out_queued_requests(e: ProtocolClient) -> None:
     e.topic()
     waiting = [e.begin(b"0"), e.begin(b"1")]
     e.advance(9_999)
@@ -121,8 +121,7 @@ def test_a_proxy_lets_requests_wait_for_as_long_as_it_takes(e: Entrance) -> None
 
 
 @through(*PROTOCOLS, **SEND_TAKES_50)
-def test_other_pools_do_not_feel_it(e: Entrance) -> None:
-    """A full pool of producers does not delay requests of consumers."""
+def test_a_full_producer_pool_does_not_delay_requests_of_consumers(e: ProtocolClient) -> None:
     e.topic()
     e.store(b"there")
     waiting = [e.begin(b"%d" % number) for number in range(3)]
@@ -143,16 +142,16 @@ def test_other_pools_do_not_feel_it(e: Entrance) -> None:
     grpc_consumer_thread_pool_nums=1,
     grpc_consumer_thread_queue_capacity=3,
 )
-def test_who_waits_for_messages_keeps_no_thread(e: Entrance) -> None:
+def test_a_waiting_pop_occupies_no_thread(e: ProtocolClient) -> None:
     """A waiting pop occupies no thread, and its messages do not pass through the pool again."""
     e.topic()
     for group in "GHIJ":
         e.group(group)
     waiting = [e.pop(group=group, client=group, poll_ms=20_000) for group in "GHIJ"]
     e.advance(40)
-    assert [each.answer for each in waiting] == [None] * 4
+    assert [each.response for each in waiting] == [None] * 4
     e.store(b"0")
-    assert all(each.answer is not None and each.answer.bodies == [b"0"] for each in waiting)
+    assert all(each.response is not None and each.response.bodies == [b"0"] for each in waiting)
 
 
 @through(
@@ -164,7 +163,7 @@ def test_who_waits_for_messages_keeps_no_thread(e: Entrance) -> None:
     grpc_transaction_thread_queue_capacity=1,
     flow_limit_answer_enable=True,
 )
-def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave(e: Entrance) -> None:
+def test_a_commit_occupies_its_thread_while_it_waits_for_a_slave(e: ProtocolClient) -> None:
     """A commit that waits for a slave occupies its thread, so that the next one queues and a third is rejected.
 
     Sends have a pool of their own.
@@ -173,18 +172,18 @@ def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave(e: Entrance) -> No
     halves = [e.put(b"%d" % number, half=True) for number in range(3)]
     e.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
     first, second, third = (e.ending(half, COMMIT) for half in halves)
-    assert (first.answer, second.answer) == (None, None)
+    assert (first.response, second.response) == (None, None)
     broker, proxy = (2, "[OVERLOAD]system busy"), (42900, "flow limit")
-    assert e.says(third.answer, broker, proxy), third.answer
+    assert e.says(third.response, broker, proxy), third.response
     assert bodies(e) == [b"0"]
     e.advance(2_000)
-    assert first.answer is not None
-    assert first.answer.ok
-    assert second.answer is None
+    assert first.response is not None
+    assert first.response.ok
+    assert second.response is None
     assert bodies(e) == [b"0", b"1"]
     e.advance(2_000)
-    assert second.answer is not None
-    assert second.answer.ok
+    assert second.response is not None
+    assert second.response.ok
     assert bodies(e) == [b"0", b"1"]
 
 
@@ -196,24 +195,22 @@ def test_a_commit_keeps_its_thread_while_it_waits_for_a_slave(e: Entrance) -> No
     transaction_check_interval=3_000,
     transaction_time_out=1_000,
 )
-def test_an_end_that_is_turned_away_is_asked_for(e: Entrance) -> None:
-    """A half message whose commit was rejected by a full pool is checked like one that was never ended."""
+def test_a_half_message_whose_commit_a_full_pool_rejected_is_checked(e: ProtocolClient) -> None:
     e.topic(kind="TRANSACTION")
     e.produce("p")
-    answer = e.end(e.put(half=True), COMMIT)
-    assert e.says(answer, (2, "[OVERLOAD]"), (42900, "flow limit")), answer
+    response = e.end(e.put(half=True), COMMIT)
+    assert e.says(response, (2, "[OVERLOAD]"), (42900, "flow limit")), response
     e.advance(5_000)
     assert [each.body for each in e.asked("p")][:1] == [b"0"]
     assert bodies(e) == []
 
 
 @through("remoting", request_refusals="ack=OVERLOAD")
-def test_an_acknowledgement_that_is_turned_away_is_none(e: BrokerEntrance) -> None:
-    """A message whose acknowledgement was rejected by a full pool is redelivered."""
+def test_a_message_whose_ack_a_full_pool_rejected_is_redelivered(e: BrokerProtocolClient) -> None:
     e.filled(1)
     (message,) = e.take()
-    answer = e.ack(message.handle)
-    assert e.says(answer, (2, "[OVERLOAD]"), (0, "")), answer
+    response = e.ack(message.handle)
+    assert e.says(response, (2, "[OVERLOAD]"), (0, "")), response
     e.advance(20_000)
     (again,) = e.take()
     assert (again.body, again.attempt) == (b"0", 1)
@@ -221,16 +218,16 @@ def test_an_acknowledgement_that_is_turned_away_is_none(e: BrokerEntrance) -> No
 
 @through("remoting")
 @pytest.mark.parametrize("form", ["REJECTREQUEST", "OVERLOAD", "TIMEOUT_CLEAN_QUEUE", "PCBUSY_CLEAN_QUEUE"])
-def test_who_waits_is_not_turned_away_afterwards(e: BrokerEntrance, form: str) -> None:
+def test_a_waiting_pop_is_not_affected_by_later_rejections(e: BrokerProtocolClient, form: str) -> None:
     """A waiting pop is not affected by later rejections, in any of their forms, and is served afterwards."""
     e.topic()
     waits = e.pop(poll_ms=20_000)
     e.configure(requestRefusals=f"pull={form} litePull={form}")
-    for turned_away in (e.pop(poll_ms=20_000).answer, e.pull(0).answer, e.peek()):
+    for turned_away in (e.pop(poll_ms=20_000).response, e.pull(0).response, e.peek()):
         assert e.says(turned_away, (2, f"[{form}]"), (0, "")), turned_away
     e.send(b"0")
-    assert waits.answer is not None
-    assert waits.answer.bodies == [b"0"]
+    assert waits.response is not None
+    assert waits.response.bodies == [b"0"]
     e.configure(requestRefusals="")
     e.send(b"1")
     assert e.bodies() == [b"1"]

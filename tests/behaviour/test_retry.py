@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from entrance import BrokerEntrance, Entrance
-from entrance_grpc import GrpcEntrance
-from entrances import ALL, BROKER, through
-from rocketmq_testkit.emulator.operations import RetryPolicy
-from rocketmq_testkit.emulator.record import offset_message_id
+from grpc_protocol_client import GrpcProtocolClient
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from rocketmq_testkit.emulator.message.stored_record import offset_message_id
+from rocketmq_testkit.emulator.operations.groups import RetryPolicy
 
 RETRY, DLQ, SCHEDULE, COPIES = "%RETRY%G", "%DLQ%G", "SCHEDULE_TOPIC_XXXX", "%RETRY%G_T"
 WAITS_S = [10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
@@ -15,7 +15,7 @@ WAITS_S = [10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 
 LEVELS_S = [1, 5, *WAITS_S]
 
 
-def failed(e: Entrance) -> int:
+def stored_message(e: ProtocolClient) -> int:
     """Store a message of `T`, create group `G` and return the commit log offset of the message.
 
     The time is then a whole second, at which delay levels are checked.
@@ -31,12 +31,12 @@ def failed(e: Entrance) -> int:
 
 
 @through(*BROKER)
-def test_a_message_waits_longer_each_time_and_is_dead_at_last(e: BrokerEntrance) -> None:
+def test_a_message_is_delayed_longer_each_time_and_then_moves_to_the_dlq(e: BrokerProtocolClient) -> None:
     """Delays grow from level 3 to 18 with each failure, and then the message moves to the dead letter queue.
 
     This takes seventeen deliveries and 4 h 45 m 40 s.
     """
-    place, begin = failed(e), e.now_ms
+    place, begin = stored_message(e), e.now_ms
     for times, seconds in enumerate(WAITS_S):
         assert e.send_back(place).ok
         waiting = e.records(SCHEDULE, 2 + times)[-1]
@@ -55,9 +55,9 @@ def test_a_message_waits_longer_each_time_and_is_dead_at_last(e: BrokerEntrance)
 
 @through(*BROKER)
 @pytest.mark.parametrize(("level", "taken"), [(1, 1), (2, 2), (5, 5), (18, 18), (19, 18), (99, 18), (2**31 - 1, 18)])
-def test_a_level_of_its_own(e: BrokerEntrance, level: int, taken: int) -> None:
+def test_a_send_back_with_a_delay_level_uses_that_level(e: BrokerProtocolClient, level: int, taken: int) -> None:
     """A send-back with a delay level uses that level, or the last level if it is higher."""
-    assert e.send_back(failed(e), level).ok
+    assert e.send_back(stored_message(e), level).ok
     (waiting,) = e.records(SCHEDULE, taken - 1)
     assert waiting.property_map()["DELAY"] == str(taken)
     e.advance(LEVELS_S[taken - 1] * 1000 - 1)
@@ -69,7 +69,9 @@ def test_a_level_of_its_own(e: BrokerEntrance, level: int, taken: int) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("most", [0, 1, 2, 16])
 @pytest.mark.parametrize("who", ["request", "group"])
-def test_as_often_as_is_allowed(e: BrokerEntrance, most: int, who: str) -> None:
+def test_a_message_moves_to_the_dlq_after_the_retries_of_request_or_group(
+    e: BrokerProtocolClient, most: int, who: str
+) -> None:
     """A message moves to the dead letter queue after the retries of the request, or else of the group."""
     e.group(retry_max_times=most if who == "group" else 3)
     e.topic()
@@ -86,9 +88,10 @@ def test_as_often_as_is_allowed(e: BrokerEntrance, most: int, who: str) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize(("level", "most", "of_group"), [(-1, None, 16), (-99, 5, 16), (3, 0, 16), (0, -1, 0)])
-def test_dead_at_once(e: BrokerEntrance, level: int, most: int | None, of_group: int) -> None:
-    """A negative delay level or exhausted retries move the message to the dead letter queue at once."""
-    place = failed(e)
+def test_a_negative_level_or_exhausted_retries_send_the_message_to_the_dlq(
+    e: BrokerProtocolClient, level: int, most: int | None, of_group: int
+) -> None:
+    place = stored_message(e)
     e.group(retry_max_times=of_group)
     assert e.send_back(place, level, most=most).ok
     assert [each.body for each in e.records(DLQ)] == [b"bad"]
@@ -96,9 +99,9 @@ def test_dead_at_once(e: BrokerEntrance, level: int, most: int | None, of_group:
 
 
 @through(*BROKER)
-def test_what_a_copy_says(e: BrokerEntrance) -> None:
+def test_a_retried_message_keeps_its_fields_and_names_its_first_topic_and_id(e: BrokerProtocolClient) -> None:
     """A retried message keeps its fields and names its first topic and id; later copies name the same origin."""
-    place = failed(e)
+    place = stored_message(e)
     (first,) = e.records("T")
     origin = offset_message_id(e.broker.store.store_host, place)
     known = {"RETRY_TOPIC": "T", "ORIGIN_MESSAGE_ID": origin, "WAIT": "false", "REAL_TOPIC": RETRY, "REAL_QID": "0"}
@@ -113,9 +116,9 @@ def test_what_a_copy_says(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_what_a_dead_letter_says(e: BrokerEntrance) -> None:
+def test_a_dead_letter_keeps_its_fields_and_names_its_first_topic_and_id(e: BrokerProtocolClient) -> None:
     """A dead letter keeps all fields, names its first topic and id, and is stored without delay."""
-    place = failed(e)
+    place = stored_message(e)
     (first,) = e.records("T")
     assert e.send_back(place, -1).ok
     (dead,) = e.records(DLQ)
@@ -128,9 +131,9 @@ def test_what_a_dead_letter_says(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_dead_letter_after_tries_still_knows_its_first_topic(e: BrokerEntrance) -> None:
+def test_a_dead_letter_of_a_retried_message_names_its_first_topic(e: BrokerProtocolClient) -> None:
     """A dead letter of a retried message names its first topic, its first id and the queue of the retry topic."""
-    place = failed(e)
+    place = stored_message(e)
     origin = offset_message_id(e.broker.store.store_host, place)
     e.send_back(place, 1)
     e.advance(2_000)
@@ -142,9 +145,9 @@ def test_a_dead_letter_after_tries_still_knows_its_first_topic(e: BrokerEntrance
 
 
 @through(*BROKER)
-def test_a_dead_letter_can_be_sent_back(e: BrokerEntrance) -> None:
+def test_a_dead_letter_can_be_sent_back(e: BrokerProtocolClient) -> None:
     """A dead letter can be sent back, to the retry topic of the requesting group, with one attempt more."""
-    e.send_back(failed(e), -1)
+    e.send_back(stored_message(e), -1)
     (dead,) = e.take(DLQ, group="R")
     assert (dead.body, dead.attempt) == (b"bad", 1)
     for group in ("G", "R"):
@@ -157,9 +160,9 @@ def test_a_dead_letter_can_be_sent_back(e: BrokerEntrance) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize("queues", [0, -1])
-def test_a_group_without_retry_queues_loses_the_message(e: BrokerEntrance, queues: int) -> None:
+def test_a_send_back_of_a_group_without_retry_queues_stores_nothing(e: BrokerProtocolClient, queues: int) -> None:
     """A send-back of a group without retry queues succeeds but stores nothing, even for an offset without message."""
-    place = failed(e)
+    place = stored_message(e)
     e.group(retry_queue_nums=queues)
     before = e.state()
     assert e.send_back(place, 1).ok
@@ -169,12 +172,12 @@ def test_a_group_without_retry_queues_loses_the_message(e: BrokerEntrance, queue
 
 
 @through(*BROKER)
-def test_a_retry_topic_has_the_queues_of_its_group(e: BrokerEntrance) -> None:
+def test_a_retry_topic_has_as_many_queues_as_its_group_configures(e: BrokerProtocolClient) -> None:
     """A retry topic has as many queues as its group configures, and copies go to any of them.
 
     A send-back of an unknown group creates the group.
     """
-    place = failed(e)
+    place = stored_message(e)
     e.group("H", retry_queue_nums=3)
     for _ in range(30):
         assert e.send_back(place, 1, group="H").ok
@@ -186,9 +189,8 @@ def test_a_retry_topic_has_the_queues_of_its_group(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_group_that_may_not_consume_may_send_back(e: BrokerEntrance) -> None:
-    """A send-back of a group with consumption disabled is accepted."""
-    place = failed(e)
+def test_a_send_back_of_a_disabled_group_is_accepted(e: BrokerProtocolClient) -> None:
+    place = stored_message(e)
     e.group(consume_enable=False)
     assert e.send_back(place, 1).ok
     e.advance(2_000)
@@ -203,8 +205,8 @@ def test_a_group_that_may_not_consume_may_send_back(e: BrokerEntrance) -> None:
     ("times", "most", "of_group", "dead"),
     [(2, 2, 16, False), (3, 2, 16, True), (16, None, 16, False), (17, None, 16, True), (1, None, 0, True)],
 )
-def test_a_send_to_a_retry_topic_may_be_one_too_many(
-    e: BrokerEntrance, times: int, most: int | None, of_group: int, dead: bool
+def test_a_send_to_a_retry_topic_may_count_one_attempt_more_than_a_send_back(
+    e: BrokerProtocolClient, times: int, most: int | None, of_group: int, dead: bool
 ) -> None:
     """A send to a retry topic may count one attempt more than a send-back before it becomes a dead letter.
 
@@ -220,8 +222,7 @@ def test_a_send_to_a_retry_topic_may_be_one_too_many(
 
 
 @through(*BROKER)
-def test_a_send_to_a_retry_topic_waits_for_its_level(e: BrokerEntrance) -> None:
-    """A send to a retry topic is delayed by its delay level."""
+def test_a_send_to_a_retry_topic_is_delayed_by_its_level(e: BrokerProtocolClient) -> None:
     e.group()
     e.advance(2_000)
     assert e.again(b"bad", times=1, DELAY="4").ok
@@ -232,7 +233,7 @@ def test_a_send_to_a_retry_topic_waits_for_its_level(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_group_in_order_has_no_second_try_there(e: BrokerEntrance) -> None:
+def test_a_send_to_the_retry_topic_of_a_locked_group_becomes_a_dead_letter(e: BrokerProtocolClient) -> None:
     """While a client of the group holds a queue lock, each send to the retry topic becomes a dead letter."""
     e.fifo()
     assert e.lock("a", 0) == [0]
@@ -244,21 +245,20 @@ def test_a_group_in_order_has_no_second_try_there(e: BrokerEntrance) -> None:
 
 
 @through(*BROKER)
-def test_a_send_to_a_retry_topic_makes_the_group(e: BrokerEntrance) -> None:
-    """A send to the retry topic of an unknown group creates the group."""
+def test_a_send_to_the_retry_topic_of_an_unknown_group_creates_the_group(e: BrokerProtocolClient) -> None:
     e.topic("T")
     assert e.again(group="new").ok
     assert e.broker.groups.find("new") is not None
 
 
 @through(*BROKER, auto_create_subscription_group=False)
-def test_an_unknown_group_may_be_refused(e: BrokerEntrance) -> None:
+def test_without_auto_creation_a_send_back_of_an_unknown_group_is_rejected(e: BrokerProtocolClient) -> None:
     """With autoCreateSubscriptionGroup=false a send-back or retry send of an unknown group is rejected."""
-    place = failed(e)
+    place = stored_message(e)
     before = e.state()
-    for answer in (e.send_back(place, 1, group="new"), e.again(group="new")):
-        assert answer.code == 26
-        assert answer.remark.startswith("subscription group not exist, new \nSee ")
+    for response in (e.send_back(place, 1, group="new"), e.again(group="new")):
+        assert response.code == 26
+        assert response.remark.startswith("subscription group not exist, new \nSee ")
     assert {**e.state(), "topics": None} == {**before, "topics": None}
 
 
@@ -266,7 +266,7 @@ def test_an_unknown_group_may_be_refused(e: BrokerEntrance) -> None:
 
 
 @through(*ALL)
-def test_a_popped_message_is_failed_by_a_change_of_its_time(e: Entrance) -> None:
+def test_a_failed_message_is_redelivered_after_its_changed_invisible_duration(e: ProtocolClient) -> None:
     """A failed message is redelivered 2 to 4 s after its changed invisible duration, each time as the next attempt."""
     e.filled(1)
     for attempt, seconds in enumerate((10, 30, 60)):
@@ -280,7 +280,7 @@ def test_a_popped_message_is_failed_by_a_change_of_its_time(e: Entrance) -> None
 
 
 @through(*BROKER)
-def test_a_broker_never_buries_what_is_popped(e: Entrance) -> None:
+def test_the_broker_never_moves_a_popped_message_to_the_dlq(e: ProtocolClient) -> None:
     """The broker redelivers a popped message without limit and moves none to the dead letter queue."""
     e.group(retry_max_times=1)
     e.filled(1)
@@ -294,7 +294,7 @@ def test_a_broker_never_buries_what_is_popped(e: Entrance) -> None:
 
 @through("grpc")
 @pytest.mark.parametrize("most", [0, 1, 2])
-def test_a_proxy_buries_what_came_too_often(e: Entrance, most: int) -> None:
+def test_the_proxy_moves_a_message_with_too_many_deliveries_to_the_dlq(e: ProtocolClient, most: int) -> None:
     """The proxy delivers a message once more than the group retries, then moves it to the dead letter queue."""
     e.group(retry_max_times=most)
     e.filled(1)
@@ -312,7 +312,7 @@ def test_a_proxy_buries_what_came_too_often(e: Entrance, most: int) -> None:
 
 
 @through("grpc")
-def test_a_proxy_buries_after_seventeen_deliveries(e: Entrance) -> None:
+def test_the_proxy_moves_a_message_to_the_dlq_after_seventeen_deliveries(e: ProtocolClient) -> None:
     """By default the proxy moves a message to the dead letter queue after seventeen deliveries (sixteen retries).
 
     Only queue 0 of that topic is used.
@@ -335,7 +335,9 @@ def test_a_proxy_buries_after_seventeen_deliveries(e: Entrance) -> None:
 
 @through("grpc")
 @pytest.mark.parametrize("most", [2**31 - 1, -1])
-def test_a_proxy_buries_what_must_not_be_tried(e: GrpcEntrance, most: int) -> None:
+def test_a_negative_or_overflowing_retry_limit_moves_messages_to_the_dlq_at_once(
+    e: GrpcProtocolClient, most: int
+) -> None:
     """With retryMaxTimes=-1 the proxy moves each message to the dead letter queue at once.
 
     The maximum of 32-bit numbers has the same effect, because one attempt more overflows.
@@ -348,9 +350,9 @@ def test_a_proxy_buries_what_must_not_be_tried(e: GrpcEntrance, most: int) -> No
 
 
 @through(*ALL)
-def test_a_message_that_is_given_up(e: Entrance) -> None:
+def test_a_forwarded_message_is_stored_in_the_dlq_and_not_redelivered(e: ProtocolClient) -> None:
     """A message forwarded to the dead letter queue is stored there as the next attempt and is not redelivered."""
-    place = failed(e)
+    place = stored_message(e)
     (message,) = e.take()
     assert message.place == place
     assert e.give_up(message).ok
@@ -365,9 +367,9 @@ def test_a_message_that_is_given_up(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_dead_letter_is_read_like_any_message(e: Entrance) -> None:
+def test_another_group_receives_a_dead_letter_with_all_sender_fields(e: ProtocolClient) -> None:
     """Another group receives a dead letter with all sender fields and with the attempt counted that failed last."""
-    failed(e)
+    stored_message(e)
     e.give_up(e.take()[0])
     (dead,) = e.take(DLQ, group="R")
     assert (dead.body, dead.tag, dead.keys, dead.attempt) == (b"bad", "A", ("k",), 1)
@@ -377,9 +379,9 @@ def test_a_dead_letter_is_read_like_any_message(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_dead_letter_that_fails_dies_in_the_queue_of_its_reader(e: Entrance) -> None:
+def test_a_dead_letter_that_fails_again_moves_to_the_dlq_of_its_readers_group(e: ProtocolClient) -> None:
     """A dead letter that fails again moves to the dead letter queue of its reader's group and names its first topic."""
-    failed(e)
+    stored_message(e)
     e.give_up(e.take()[0])
     (dead,) = e.take(DLQ, group="R")
     assert e.give_up(dead, topic=DLQ, group="R").ok
@@ -388,9 +390,9 @@ def test_a_dead_letter_that_fails_dies_in_the_queue_of_its_reader(e: Entrance) -
 
 
 @through(*ALL)
-def test_a_dead_letter_that_fails_comes_again(e: Entrance) -> None:
+def test_an_unacknowledged_dead_letter_is_redelivered_to_its_readers_group(e: ProtocolClient) -> None:
     """A dead letter that is not acknowledged is redelivered to its reader's group, with one attempt more."""
-    failed(e)
+    stored_message(e)
     e.give_up(e.take()[0])
     (dead,) = e.take(DLQ, group="R")
     assert e.change(dead.handle, 1_000, topic=DLQ, group="R").ok
@@ -401,7 +403,7 @@ def test_a_dead_letter_that_fails_comes_again(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_group_without_retry_queues_has_no_dead_letters(e: Entrance) -> None:
+def test_a_message_forwarded_by_a_group_without_retry_queues_is_lost(e: ProtocolClient) -> None:
     """A message that a group without retry queues forwards to the dead letter queue is lost.
 
     The request succeeds nevertheless. Redelivery after a changed invisible duration still works.
@@ -417,9 +419,8 @@ def test_a_group_without_retry_queues_has_no_dead_letters(e: Entrance) -> None:
 
 
 @through(*ALL)
-def test_each_time_that_a_message_is_given_up_is_a_dead_letter(e: Entrance) -> None:
-    """A message that is forwarded to the dead letter queue twice is stored there twice."""
-    failed(e)
+def test_a_message_forwarded_to_the_dlq_twice_is_stored_there_twice(e: ProtocolClient) -> None:
+    stored_message(e)
     (message,) = e.take()
     for _ in range(2):
         assert e.give_up(message).ok
@@ -427,8 +428,7 @@ def test_each_time_that_a_message_is_given_up_is_a_dead_letter(e: Entrance) -> N
 
 
 @through(*ALL)
-def test_a_message_whose_time_was_changed_is_given_up(e: Entrance) -> None:
-    """A message can be forwarded to the dead letter queue with the handle of a changed invisible duration."""
+def test_a_message_can_be_forwarded_to_the_dlq_with_a_changed_handle(e: ProtocolClient) -> None:
     e.filled(3)
     *_, last = e.take()
     changed = e.change(last.handle, 30_000)
@@ -438,7 +438,9 @@ def test_a_message_whose_time_was_changed_is_given_up(e: Entrance) -> None:
 
 @through("grpc")
 @pytest.mark.parametrize(("after_ms", "again"), [(11_000, []), (15_000, [b"0"])])
-def test_what_is_expired_is_given_up_all_the_same(e: GrpcEntrance, after_ms: int, again: list[bytes]) -> None:
+def test_a_message_can_be_forwarded_to_the_dlq_with_an_expired_handle(
+    e: GrpcProtocolClient, after_ms: int, again: list[bytes]
+) -> None:
     """A message can be forwarded to the dead letter queue with an expired handle.
 
     If its revive queue was processed by then, the message is also redelivered.
@@ -461,7 +463,9 @@ def test_what_is_expired_is_given_up_all_the_same(e: GrpcEntrance, after_ms: int
         (RetryPolicy(next_ms=[]), []),
     ],
 )
-def test_a_consumer_is_told_how_long_to_wait(e: GrpcEntrance, policy: RetryPolicy, told: list[float]) -> None:
+def test_a_grpc_consumers_settings_contain_the_retry_intervals_of_its_group(
+    e: GrpcProtocolClient, policy: RetryPolicy, told: list[float]
+) -> None:
     """A gRPC consumer's settings contain the retry intervals of its group, or of the delay levels by default."""
     e.topic()
     e.group(retry_policy=policy, retry_max_times=4)
@@ -471,8 +475,7 @@ def test_a_consumer_is_told_how_long_to_wait(e: GrpcEntrance, policy: RetryPolic
 
 
 @through("grpc")
-def test_a_consumer_is_told_to_wait_longer_and_longer(e: GrpcEntrance) -> None:
-    """A gRPC consumer's settings contain the exponential retry policy of its group."""
+def test_a_grpc_consumers_settings_contain_the_exponential_retry_policy(e: GrpcProtocolClient) -> None:
     e.topic()
     e.group(retry_policy=RetryPolicy("EXPONENTIAL", None, 2_000, 60_000, 3))
     backoff = e.settings().backoff_policy
@@ -482,8 +485,7 @@ def test_a_consumer_is_told_to_wait_longer_and_longer(e: GrpcEntrance) -> None:
 
 
 @through(*ALL)
-def test_other_groups_hear_nothing_of_a_failure(e: Entrance) -> None:
-    """Retries and dead letters of a group are not delivered to other groups."""
+def test_retries_and_dead_letters_are_not_delivered_to_other_groups(e: ProtocolClient) -> None:
     e.filled(2)
     first, second = e.take()
     assert e.bodies(group="H", invisible_ms=600_000) == [b"0", b"1"]

@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from entrance import START_MS, Answer, BrokerEntrance, Entrance, Sent, Waiting
-from entrances import ALL, BROKER, through
 from grpc_texts import PROXY_EXCEPTION
-from rocketmq_testkit.emulator.record import decode
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import ALL, BROKER, through
+from protocol_values import Answer, Sent, Waiting
+from rocketmq_testkit.emulator.message.stored_record import decode
+from virtual_brokers import START_MS
 
 HALF, OPS, GIVEN_UP = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"
 UNKNOWN, COMMIT, ROLLBACK = 0, 8, 12
@@ -15,26 +17,26 @@ QUICK = {"transaction_check_interval": 3_000, "transaction_time_out": 1_000}
 
 
 @pytest.fixture
-def t(e: Entrance) -> Entrance:
-    """Return an entrance with a topic for half messages."""
+def t(e: ProtocolClient) -> ProtocolClient:
+    """Return a protocol client with a topic for half messages."""
     e.topic(kind="TRANSACTION")
     return e
 
 
-def half(t: Entrance, body: bytes = b"0", **more: object) -> Sent:
+def half(t: ProtocolClient, body: bytes = b"0", **more: object) -> Sent:
     """Send a half message."""
     sent = t.put(body, half=True, **more)
     assert sent.ok, sent
     return sent
 
 
-def done(answer: Answer | None) -> None:
+def assert_ended(response: Answer | None) -> None:
     """Check that the end of a transaction succeeded."""
-    assert answer is not None
-    assert answer.ok, answer
+    assert response is not None
+    assert response.ok, response
 
 
-def come(t: Entrance) -> list[bytes]:
+def delivered_bodies(t: ProtocolClient) -> list[bytes]:
     """Return the bodies of the messages that were delivered."""
     return [each.body for each in t.records("T")]
 
@@ -43,18 +45,18 @@ def come(t: Entrance) -> list[bytes]:
 
 
 @through(*ALL)
-def test_a_half_message_is_hidden_until_its_commit(t: Entrance) -> None:
+def test_a_half_message_is_hidden_until_its_commit(t: ProtocolClient) -> None:
     """A half message is invisible until its commit, and then is delivered like any other message."""
     sent = half(t, tag="A", keys="k", color="red")
     t.advance(5_000)
     assert t.bodies() == []
-    done(t.end(sent, COMMIT))
+    assert_ended(t.end(sent, COMMIT))
     (message,) = t.take()
     assert (message.body, message.tag, message.keys, message.attempt) == (b"0", "A", ("k",), 0)
 
 
 @through(*ALL)
-def test_where_a_half_message_lies(t: Entrance) -> None:
+def test_a_half_message_is_stored_in_the_half_topic_with_its_real_topic(t: ProtocolClient) -> None:
     """A half message is stored in the half topic as a normal message with its real topic and queue.
 
     The send returns the offset in the half topic.
@@ -66,15 +68,15 @@ def test_where_a_half_message_lies(t: Entrance) -> None:
     assert record.sys_flag & 0xC == 0
     known = {"REAL_TOPIC": "T", "REAL_QID": "0", "__transactionId__": sent.id, "TRAN_MSG": "true", "PGROUP": "T"}
     assert record.property_map().items() >= (known | {"TAGS": "A"}).items()
-    assert come(t) == []
+    assert delivered_bodies(t) == []
 
 
 @through(*ALL)
-def test_what_a_commit_stores(t: Entrance) -> None:
+def test_a_commit_stores_a_copy_that_refers_to_the_half_message(t: ProtocolClient) -> None:
     """A commit stores a copy with the transaction type COMMIT and the commit log offset of the half message."""
     sent = half(t, color="red")
     t.advance(2_000)
-    done(t.end(sent, COMMIT))
+    assert_ended(t.end(sent, COMMIT))
     (record,), (first,) = t.records("T"), t.records(HALF)
     assert record.sys_flag & 0xC == COMMIT
     assert record.prepared_transaction_offset == first.physical_offset
@@ -83,22 +85,21 @@ def test_what_a_commit_stores(t: Entrance) -> None:
 
 
 @through(*ALL)
-def test_a_rolled_back_message_is_never_seen(t: Entrance) -> None:
-    """A rolled back message is neither delivered nor checked."""
+def test_a_rolled_back_message_is_neither_delivered_nor_checked(t: ProtocolClient) -> None:
     t.produce("p")
-    done(t.end(half(t), ROLLBACK))
+    assert_ended(t.end(half(t), ROLLBACK))
     t.advance(50_000)
     assert t.bodies() == []
     assert t.asked("p") == []
 
 
 @through(*ALL)
-def test_ends_are_written_down_together(t: Entrance) -> None:
+def test_ends_of_transactions_are_written_together_to_the_op_topic(t: ProtocolClient) -> None:
     """Ends of transactions are written together to the op topic every 3 s, as offsets of half messages."""
     sent = [half(t, b"%d" % number) for number in range(4)]
     t.advance(100)
     for each, how in zip(sent, (COMMIT, ROLLBACK, COMMIT), strict=False):
-        done(t.end(each, how))
+        assert_ended(t.end(each, how))
     assert t.records(OPS) == []
     t.advance(3_000)
     (op,) = t.records(OPS)
@@ -106,7 +107,7 @@ def test_ends_are_written_down_together(t: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_a_broker_stores_at_each_commit(t: Entrance) -> None:
+def test_the_broker_stores_a_message_for_each_commit(t: ProtocolClient) -> None:
     """The broker stores a message for each commit, even after a commit or rollback.
 
     A rollback after a commit succeeds without effect.
@@ -114,27 +115,26 @@ def test_a_broker_stores_at_each_commit(t: Entrance) -> None:
     for first in (COMMIT, ROLLBACK):
         sent = half(t, b"%d" % first)
         for how in (first, COMMIT, ROLLBACK):
-            done(t.end(sent, how))
-    assert come(t) == [b"8", b"8", b"12"]
+            assert_ended(t.end(sent, how))
+    assert delivered_bodies(t) == [b"8", b"8", b"12"]
 
 
 @through("grpc")
 @pytest.mark.parametrize("first", [COMMIT, ROLLBACK, UNKNOWN])
 @pytest.mark.parametrize("again", [COMMIT, ROLLBACK])
-def test_a_proxy_ends_once(t: Entrance, first: int, again: int) -> None:
+def test_the_proxy_ends_a_transaction_once(t: ProtocolClient, first: int, again: int) -> None:
     """The proxy ends a transaction once, even if the first end left it unknown."""
     sent = half(t)
-    done(t.end(sent, first))
+    assert_ended(t.end(sent, first))
     before = t.state()
     assert t.says(t.end(sent, again), NOT_FOUND, NOT_FOUND)
     assert t.state() == before
-    assert come(t) == ([b"0"] if first == COMMIT else [])
+    assert delivered_bodies(t) == ([b"0"] if first == COMMIT else [])
 
 
 @through(*BROKER)
 @pytest.mark.parametrize("checked", [False, True])
-def test_an_unknown_end_gets_no_answer(t: Entrance, checked: bool) -> None:
-    """An end with UNKNOWN gets no response and has no effect."""
+def test_an_end_with_unknown_gets_no_response_and_has_no_effect(t: ProtocolClient, checked: bool) -> None:
     sent = half(t)
     before = t.state()
     assert t.end(sent, UNKNOWN, checked=checked) is None
@@ -142,103 +142,101 @@ def test_an_unknown_end_gets_no_answer(t: Entrance, checked: bool) -> None:
 
 
 @through("grpc")
-def test_a_proxy_forgets_after_half_a_minute(t: Entrance) -> None:
+def test_the_proxy_forgets_a_transaction_after_30_s(t: ProtocolClient) -> None:
     """The proxy forgets a transaction after 30 s, but the broker still checks it."""
     early, late = half(t, b"early"), half(t, b"late")
     t.produce("p")
     t.advance(29_999)
-    done(t.end(early, COMMIT))
+    assert_ended(t.end(early, COMMIT))
     t.advance(1)
     assert t.says(t.end(late, COMMIT), NOT_FOUND, NOT_FOUND)
     t.advance(1_000)
     assert [each.body for each in t.asked("p")] == [b"late"]
 
 
-def see_late(t: Entrance, immune_s: int, left_ms: int, how: int) -> None:
+def check_late_ends(t: ProtocolClient, immune_s: int, left_ms: int, how: int) -> None:
     """Check that an end succeeds until the immunity time is over, and later only after a check."""
     early, late, asked = (half(t, b"%d" % number, immune_s=immune_s) for number in range(3))
     t.advance(left_ms)
-    done(t.end(early, ROLLBACK))
+    assert_ended(t.end(early, ROLLBACK))
     t.advance(1)
     before = t.state()
-    answer = t.end(late, how)
+    response = t.end(late, how)
     if t.proxied:
-        done(answer)  # The proxy does not wait for the broker's response.
+        assert_ended(response)  # The proxy does not wait for the broker's response.
     else:
-        assert t.says(answer, (604, ""), NOT_FOUND)
+        assert t.says(response, (604, ""), NOT_FOUND)
     assert t.state() == before
-    assert come(t) == []
-    done(t.end(asked, how, checked=True))
-    assert come(t) == ([b"2"] if how == COMMIT else [])
+    assert delivered_bodies(t) == []
+    assert_ended(t.end(asked, how, checked=True))
+    assert delivered_bodies(t) == ([b"2"] if how == COMMIT else [])
 
 
 @through(*ALL)
 @pytest.mark.parametrize(("immune_s", "left_ms"), [(1, 6_000), (6, 6_000), (10, 10_000)])
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_an_end_after_the_immunity_is_refused(t: Entrance, immune_s: int, left_ms: int, how: int) -> None:
+def test_an_end_after_the_immunity_time_is_rejected(t: ProtocolClient, immune_s: int, left_ms: int, how: int) -> None:
     """The broker rejects an end after the immunity time, at least 6 s, unless it follows a check.
 
     The proxy returns success.
     """
-    see_late(t, immune_s, left_ms, how)
+    check_late_ends(t, immune_s, left_ms, how)
 
 
 @through(*BROKER)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_immunity_may_last_an_hour(t: Entrance, how: int) -> None:
+def test_an_immunity_time_of_an_hour_is_accepted(t: ProtocolClient, how: int) -> None:
     """An immunity time of an hour is accepted; the proxy would have forgotten the transaction."""
-    see_late(t, 3_600, 3_600_000, how)
+    check_late_ends(t, 3_600, 3_600_000, how)
 
 
 @through(*ALL)
-def test_an_end_without_immunity_is_never_late(t: Entrance) -> None:
+def test_an_end_without_immunity_is_never_late(t: ProtocolClient) -> None:
     """An end of a message without immunity time is never too late for the broker."""
     sent = half(t)
     t.advance(29_999 if t.proxied else 3_600_000)
-    done(t.end(sent, COMMIT))
-    assert come(t) == [b"0"]
+    assert_ended(t.end(sent, COMMIT))
+    assert delivered_bodies(t) == [b"0"]
 
 
 @through(*BROKER)
-def test_names_of_an_end_do_not_matter(t: Entrance) -> None:
+def test_the_broker_ignores_the_transaction_id_of_an_end(t: ProtocolClient) -> None:
     """The broker ends a transaction by its offsets and ignores its transaction id."""
-    done(t.end(replace(half(t), id="another"), COMMIT))
-    assert come(t) == [b"0"]
+    assert_ended(t.end(replace(half(t), id="another"), COMMIT))
+    assert delivered_bodies(t) == [b"0"]
 
 
 @through(*ALL)
-def test_ordered_messages_can_be_half(t: Entrance) -> None:
-    """A committed ordered message keeps its message group."""
-    done(t.end(half(t, message_group="g"), COMMIT))
+def test_a_committed_ordered_message_keeps_its_message_group(t: ProtocolClient) -> None:
+    assert_ended(t.end(half(t, message_group="g"), COMMIT))
     assert [each.property_map()["__SHARDINGKEY"] for each in t.records("T")] == ["g"]
 
 
-def see_woken(t: Entrance, waiting: Waiting) -> None:
+def check_commit_wakes(t: ProtocolClient, waiting: Waiting) -> None:
     """Check that a commit completes a waiting request and the half message does not."""
     sent = half(t)
     t.advance(1_000)
-    assert waiting.answer is None
-    done(t.end(sent, COMMIT))
-    assert waiting.answer is not None
-    assert waiting.answer.bodies == [b"0"]
+    assert waiting.response is None
+    assert_ended(t.end(sent, COMMIT))
+    assert waiting.response is not None
+    assert waiting.response.bodies == [b"0"]
 
 
 @through(*ALL)
-def test_a_commit_wakes_a_pop(t: Entrance) -> None:
+def test_a_commit_wakes_a_waiting_pop(t: ProtocolClient) -> None:
     """A commit wakes a waiting pop; the half message does not."""
-    see_woken(t, t.pop(poll_ms=15_000))
+    check_commit_wakes(t, t.pop(poll_ms=15_000))
 
 
 @through(*BROKER)
-def test_a_commit_wakes_a_pull(t: BrokerEntrance) -> None:
+def test_a_commit_wakes_a_held_pull(t: BrokerProtocolClient) -> None:
     """A commit wakes a held pull; the half message does not."""
     t.beat("puller")
-    see_woken(t, t.pull(0, suspend_ms=15_000))
+    check_commit_wakes(t, t.pull(0, suspend_ms=15_000))
 
 
 @through(*ALL, reject_transaction_message=True)
-def test_transactions_may_be_off(t: Entrance) -> None:
-    """With rejectTransactionMessage half messages are rejected."""
+def test_with_reject_transaction_message_half_messages_are_rejected(t: ProtocolClient) -> None:
     before = t.state()
     text = "the broker[127.0.0.1] sending transaction message is forbidden"
     assert t.says(t.put(half=True), (16, text), (50001, PROXY_EXCEPTION + text))
@@ -246,8 +244,7 @@ def test_transactions_may_be_off(t: Entrance) -> None:
 
 
 @through(*BROKER)
-def test_batches_are_not_half(t: BrokerEntrance) -> None:
-    """A batch of half messages is rejected as a whole."""
+def test_a_batch_of_half_messages_is_rejected_as_a_whole(t: BrokerProtocolClient) -> None:
     before = t.state()
     refused = t.batch((b"a", {}), (b"b", {}), half=True)
     assert refused.code == 13
@@ -260,7 +257,9 @@ def test_batches_are_not_half(t: BrokerEntrance) -> None:
 
 @through(*ALL)
 @pytest.mark.parametrize(("sent_ms", "asked_ms"), [(0, 30_000), (23_999, 30_000), (24_001, 60_000), (29_999, 60_000)])
-def test_the_first_check(t: Entrance, sent_ms: int, asked_ms: int) -> None:
+def test_a_half_message_is_first_checked_in_a_round_after_it_is_6_s_old(
+    t: ProtocolClient, sent_ms: int, asked_ms: int
+) -> None:
     """A half message is first checked in the first round, one every 30 s, in which it is at least 6 s old."""
     t.advance(sent_ms)
     half(t)
@@ -273,20 +272,20 @@ def test_the_first_check(t: Entrance, sent_ms: int, asked_ms: int) -> None:
 
 @through(*ALL, **QUICK)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_a_producer_ends_what_it_is_asked_about(t: Entrance, how: int) -> None:
+def test_a_producer_ends_a_checked_transaction_by_the_offsets_of_the_check(t: ProtocolClient, how: int) -> None:
     """A producer ends a checked transaction by the new offsets of the check, and is not checked again."""
     t.produce("p")
     half(t)
     t.advance(3_000)
     (question,) = t.asked("p")
-    done(t.end(question.sent, how, checked=True))
+    assert_ended(t.end(question.sent, how, checked=True))
     t.advance(45_000)
     assert t.asked("p") == []
-    assert come(t) == ([b"0"] if how == COMMIT else [])
+    assert delivered_bodies(t) == ([b"0"] if how == COMMIT else [])
 
 
 @through(*ALL, **QUICK)
-def test_what_a_producer_is_shown(t: Entrance) -> None:
+def test_a_check_shows_the_message_and_stores_it_again_with_its_check_count(t: ProtocolClient) -> None:
     """A check shows the message as sent; it is stored again at the end of the half topic with its number of checks."""
     t.produce("p")
     sent = half(t, b"0", color="red")
@@ -300,7 +299,7 @@ def test_what_a_producer_is_shown(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK)
-def test_a_producer_is_asked_fifteen_times(t: Entrance) -> None:
+def test_a_half_message_is_discarded_after_fifteen_checks(t: ProtocolClient) -> None:
     """A half message is checked in fifteen rounds, then moves undelivered to the topic of discarded transactions."""
     t.produce("p")
     half(t)
@@ -319,7 +318,7 @@ def test_a_producer_is_asked_fifteen_times(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK, transaction_check_max=2)
-def test_checks_count_though_nobody_can_be_asked(t: Entrance) -> None:
+def test_rounds_without_a_producer_count_as_checks(t: ProtocolClient) -> None:
     """Rounds without a producer count as checks, so that such a half message is discarded as early as another."""
     half(t)
     t.advance(8_999)
@@ -329,7 +328,7 @@ def test_checks_count_though_nobody_can_be_asked(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK, file_reserved_time=1, transaction_check_max=10_000)
-def test_a_message_that_is_too_old_is_given_up(t: Entrance) -> None:
+def test_a_half_message_older_than_the_retention_time_is_discarded(t: ProtocolClient) -> None:
     """A half message older than the store's retention time is discarded, however few checks it had."""
     half(t)
     t.advance(3_600_000)
@@ -342,7 +341,7 @@ def test_a_message_that_is_too_old_is_given_up(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK)
-def test_another_producer_is_asked_when_the_first_is_gone(t: Entrance) -> None:
+def test_another_producer_is_checked_after_the_first_has_left(t: ProtocolClient) -> None:
     """If a producer has left, another producer of its group is checked, even one that joined later."""
     t.produce("first")
     half(t)
@@ -356,12 +355,12 @@ def test_another_producer_is_asked_when_the_first_is_gone(t: Entrance) -> None:
     t.advance(3_000)
     assert [each.times for each in t.asked("third")] == [3]
     assert t.asked("first") == t.asked("second") == []
-    done(t.end(question.sent, COMMIT, checked=True))
-    assert come(t) == [b"0"]
+    assert_ended(t.end(question.sent, COMMIT, checked=True))
+    assert delivered_bodies(t) == [b"0"]
 
 
 @through(*ALL, **QUICK)
-def test_a_producer_that_restarts_is_asked_again(t: Entrance) -> None:
+def test_a_restarted_producer_is_checked_in_the_next_round(t: ProtocolClient) -> None:
     """A producer that restarts under its old name is checked again in the next round; missed rounds count as checks."""
     t.produce("p")
     half(t)
@@ -374,12 +373,12 @@ def test_a_producer_that_restarts_is_asked_again(t: Entrance) -> None:
     t.advance(2_000)
     (question,) = t.asked("p")
     assert question.times == 3
-    done(t.end(question.sent, COMMIT, checked=True))
-    assert come(t) == [b"0"]
+    assert_ended(t.end(question.sent, COMMIT, checked=True))
+    assert delivered_bodies(t) == [b"0"]
 
 
 @through(*ALL, **QUICK)
-def test_one_producer_of_the_group_is_asked(t: Entrance) -> None:
+def test_one_producer_of_the_group_is_checked_for_each_half_message(t: ProtocolClient) -> None:
     """One producer of the group is checked for each half message, and none of other groups."""
     t.topic("U", kind="TRANSACTION")
     for client in ("a", "b", "c"):
@@ -395,7 +394,9 @@ def test_one_producer_of_the_group_is_asked(t: Entrance) -> None:
 
 @through(*ALL, **QUICK)
 @pytest.mark.parametrize(("immune_s", "asked_ms"), [(8, 9_000), (10, 12_000)])
-def test_a_message_may_ask_to_be_left_alone(t: Entrance, immune_s: int, asked_ms: int) -> None:
+def test_a_half_message_is_not_checked_before_its_immunity_time_is_over(
+    t: ProtocolClient, immune_s: int, asked_ms: int
+) -> None:
     """A half message with an immunity time is first checked when that time is over; earlier rounds count as checks."""
     t.produce("p")
     half(t, b"patient", immune_s=immune_s)
@@ -412,7 +413,7 @@ def test_a_message_may_ask_to_be_left_alone(t: Entrance, immune_s: int, asked_ms
 
 
 @through(*ALL, transaction_check_interval=1_000)
-def test_a_message_may_ask_to_be_asked_about_early(t: Entrance) -> None:
+def test_an_immunity_time_below_6_s_brings_an_earlier_check(t: ProtocolClient) -> None:
     """A half message with an immunity time below 6 s is checked that much earlier."""
     t.produce("p")
     half(t, b"hasty", immune_s=1)
@@ -424,7 +425,7 @@ def test_a_message_may_ask_to_be_asked_about_early(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK)
-def test_half_messages_are_never_visible(t: Entrance) -> None:
+def test_half_messages_are_never_visible(t: ProtocolClient) -> None:
     """Half messages are never delivered, neither before nor after checks nor when they are discarded."""
     t.produce("p")
     for number in range(3):
@@ -437,49 +438,49 @@ def test_half_messages_are_never_visible(t: Entrance) -> None:
 
 
 @through(*ALL, **QUICK)
-def test_a_commit_in_time_is_found_by_the_round(t: Entrance) -> None:
+def test_a_round_checks_only_half_messages_that_were_not_ended(t: ProtocolClient) -> None:
     """A round checks only half messages that were not ended before it, a second after reading all op messages."""
     t.produce("p")
     for number in range(40):
         sent = half(t, b"%d" % number)
         if number != 20:
-            done(t.end(sent, COMMIT if number % 2 else ROLLBACK))
+            assert_ended(t.end(sent, COMMIT if number % 2 else ROLLBACK))
     t.advance(4_000)
     assert [each.body for each in t.asked("p")] == [b"20"]
-    assert come(t) == [b"%d" % number for number in range(1, 40, 2)]
+    assert delivered_bodies(t) == [b"%d" % number for number in range(1, 40, 2)]
 
 
 @through(*ALL, **QUICK, transaction_check_max=1)
-def test_what_was_given_up_can_still_be_committed(t: Entrance) -> None:
+def test_a_discarded_half_message_can_still_be_committed(t: ProtocolClient) -> None:
     """A discarded half message can still be committed by its offsets."""
     sent = half(t)
     t.advance(6_000)
     (given_up,) = t.records(GIVEN_UP)
-    done(t.end(sent, COMMIT, checked=True))
-    assert come(t) == [given_up.body]
+    assert_ended(t.end(sent, COMMIT, checked=True))
+    assert delivered_bodies(t) == [given_up.body]
 
 
 @through(*ALL, **QUICK)
-def test_a_commit_by_the_first_place_leaves_the_copy(t: Entrance) -> None:
+def test_a_commit_by_the_first_offsets_does_not_end_the_checked_copy(t: ProtocolClient) -> None:
     """A commit by the first offsets does not end the copy that a check has stored.
 
     The copy is checked, and its commit delivers the message again.
     """
     sent = half(t)
     t.advance(3_000)
-    done(t.end(sent, COMMIT))
+    assert_ended(t.end(sent, COMMIT))
     t.produce("p")
     t.advance(4_000)
     (question,) = t.asked("p")
     assert question.times == 2
-    done(t.end(question.sent, COMMIT, checked=True))
-    assert come(t) == [b"0", b"0"]
+    assert_ended(t.end(question.sent, COMMIT, checked=True))
+    assert delivered_bodies(t) == [b"0", b"0"]
     t.advance(30_000)
     assert t.asked("p") == []
 
 
 @through("grpc", **QUICK)
-def test_a_proxy_ends_what_was_checked_last(t: Entrance) -> None:
+def test_the_proxy_ends_the_copy_of_the_last_check_first(t: ProtocolClient) -> None:
     """The proxy ends the copy of the last check first, then earlier ones down to the send.
 
     Each commit stores a message.
@@ -489,8 +490,8 @@ def test_a_proxy_ends_what_was_checked_last(t: Entrance) -> None:
     t.advance(3_000)
     assert len(t.asked("p")) == 1
     for copies in (1, 2):
-        done(t.end(sent, COMMIT))
-        assert come(t) == [b"0"] * copies
+        assert_ended(t.end(sent, COMMIT))
+        assert delivered_bodies(t) == [b"0"] * copies
     assert t.says(t.end(sent, COMMIT), NOT_FOUND, NOT_FOUND)
     first, again = t.records(HALF)
     assert [each.prepared_transaction_offset for each in t.records("T")] == [
@@ -501,7 +502,7 @@ def test_a_proxy_ends_what_was_checked_last(t: Entrance) -> None:
 
 @through(*BROKER)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_a_late_end_is_first_of_all_late(t: Entrance, how: int) -> None:
+def test_a_late_end_is_rejected_as_late_before_most_other_checks(t: ProtocolClient, how: int) -> None:
     """A late end is rejected as late before other checks, except that of the commit log offset."""
     sent = half(t, immune_s=1)
     t.advance(6_001)
@@ -512,17 +513,16 @@ def test_a_late_end_is_first_of_all_late(t: Entrance, how: int) -> None:
 
 
 @through(*BROKER)
-def test_what_was_committed_passes_for_a_half_message(t: Entrance) -> None:
-    """A commit that names the offsets of the committed message stores the message again."""
+def test_a_commit_by_the_offsets_of_a_committed_message_stores_it_again(t: ProtocolClient) -> None:
     sent = half(t)
-    done(t.end(sent, COMMIT))
+    assert_ended(t.end(sent, COMMIT))
     (record,) = t.records("T")
-    done(t.end(replace(sent, offset=record.queue_offset, place=record.physical_offset), COMMIT))
-    assert come(t) == [b"0", b"0"]
+    assert_ended(t.end(replace(sent, offset=record.queue_offset, place=record.physical_offset), COMMIT))
+    assert delivered_bodies(t) == [b"0", b"0"]
 
 
 @through(*BROKER)
-def test_a_half_message_in_the_log_is_no_half_message(t: Entrance) -> None:
+def test_a_record_in_the_half_topic_has_no_transaction_type(t: ProtocolClient) -> None:
     """A record in the half topic has no transaction type, so that readers of that topic receive normal messages."""
     half(t)
     stored = t.broker.store.record(HALF, 0, 0)

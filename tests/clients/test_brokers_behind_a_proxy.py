@@ -9,7 +9,7 @@ from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Driv
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 SDKS = ("java-grpc", "java-grpc-5.0", "go-grpc", "python", "node", "rust")
 RENEWERS = tuple(sdk for sdk in SDKS if sdk != "rust")
@@ -62,7 +62,7 @@ def fill(emulator: Emulator, count: int) -> set[bytes]:
 
 
 @pytest.mark.parametrize("sdk", SDKS)
-def test_what_is_taken_from_all_brokers_is_acknowledged_there(sdk: str) -> None:
+def test_acknowledged_messages_of_two_brokers_are_not_redelivered(sdk: str) -> None:
     """A simple consumer receives the messages of both brokers, and none that it acknowledges is redelivered."""
     with brokers(sdk) as (emulator, driver):
         bodies = fill(emulator, 4)
@@ -76,7 +76,7 @@ def test_what_is_taken_from_all_brokers_is_acknowledged_there(sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", RENEWERS)
-def test_what_is_hidden_again_is_hidden_at_its_broker(sdk: str) -> None:
+def test_a_changed_invisible_duration_applies_at_the_broker_of_the_message(sdk: str) -> None:
     """A changed invisible duration applies at the broker of each message, which redelivers it as a second attempt."""
     with brokers(sdk) as (emulator, driver):
         bodies = fill(emulator, 1)
@@ -92,7 +92,7 @@ def test_what_is_hidden_again_is_hidden_at_its_broker(sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", SDKS)
-def test_a_message_waits_for_its_broker(sdk: str) -> None:
+def test_a_message_of_a_stopped_broker_is_redelivered_after_its_restart(sdk: str) -> None:
     """While its broker is stopped, a message cannot be acknowledged; it is redelivered after the restart.
 
     Messages of other brokers can be acknowledged meanwhile.
@@ -134,7 +134,7 @@ def test_a_message_group_has_one_queue_of_one_broker(sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", SDKS)
-def test_a_transaction_ends_at_its_broker(sdk: str) -> None:
+def test_a_transaction_ends_at_the_broker_of_its_half_message(sdk: str) -> None:
     """A transaction is committed or rolled back at the broker of its half message."""
     with brokers(sdk, "TRANSACTION") as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop", check="UNKNOWN")
@@ -148,7 +148,7 @@ def test_a_transaction_ends_at_its_broker(sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", RECALLERS)
-def test_a_timed_message_is_taken_back_at_its_broker(sdk: str) -> None:
+def test_a_recall_reaches_the_broker_of_the_timed_message(sdk: str) -> None:
     """A recall reaches the broker that the handle of the send names.
 
     Other timed messages are delivered by both brokers.
@@ -168,7 +168,7 @@ def test_a_timed_message_is_taken_back_at_its_broker(sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", SDKS)
-def test_an_order_topic_is_fixed_to_its_brokers(sdk: str) -> None:
+def test_an_order_topic_uses_only_brokers_and_queues_of_its_configuration(sdk: str) -> None:
     """The proxy sends messages of an order topic only to the brokers and queues of its order configuration."""
     with Emulator(brokers=2, topics=["orders:NORMAL:4"], config={"orderMessageEnable": True}) as emulator:
         with RemotingClient(emulator.namesrv) as admin:

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, start
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.request_pools import Form
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.overload.request_pools import RefusalForm
 from rocketmq_testkit.fixtures import Emulator
 from sdks import JAVA_REMOTING
 
@@ -16,7 +16,7 @@ SENDS = 8
 
 
 @contextmanager
-def beside(sdk: str, **keys: object) -> Iterator[tuple[Emulator, Driver]]:
+def two_brokers(sdk: str, **keys: object) -> Iterator[tuple[Emulator, Driver]]:
     """Start two brokers, the second with these keys, and an SDK that sends to a topic with a queue on each."""
     brokers: list[dict[str, object]] = [{"brokerName": "broker-a"}, {"brokerName": "broker-b", **keys}]
     with (
@@ -45,12 +45,12 @@ def refusals(emulator: Emulator, code: ResponseCode) -> int:
 
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
-def test_a_producer_that_minds_latencies_keeps_away_from_a_slow_broker(sdk: str) -> None:
+def test_a_producer_with_latency_fault_tolerance_avoids_a_slow_broker(sdk: str) -> None:
     """A producer with latency fault tolerance avoids a slow broker; another producer sends to both by turns.
 
     It sends the slow broker one message in two seconds (5.3) or in half a minute (4.9).
     """
-    with beside(sdk, requestTimes="send=600") as (emulator, driver):
+    with two_brokers(sdk, requestTimes="send=600") as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="minding", latency_fault=True)
         send(driver)
         assert stored(emulator) == {"broker-a": SENDS - 1, "broker-b": 1}
@@ -62,12 +62,12 @@ def test_a_producer_that_minds_latencies_keeps_away_from_a_slow_broker(sdk: str)
 
 @pytest.mark.parametrize("minds", [True, False])
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
-def test_a_producer_that_minds_failures_asks_a_busy_broker_once(sdk: str, minds: bool) -> None:
+def test_a_producer_with_latency_fault_tolerance_sends_to_a_busy_broker_once(sdk: str, minds: bool) -> None:
     """A producer with latency fault tolerance sends to a busy broker once, another producer repeatedly.
 
     5.3 then retries with the other broker, 4.9 raises the error to its caller.
     """
-    with beside(sdk, requestRefusals="send=TIMEOUT_CLEAN_QUEUE") as (emulator, driver):
+    with two_brokers(sdk, requestRefusals="send=TIMEOUT_CLEAN_QUEUE") as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop", latency_fault=minds)
         told: list[int | None] = []
         for number in range(SENDS):
@@ -81,10 +81,10 @@ def test_a_producer_that_minds_failures_asks_a_busy_broker_once(sdk: str, minds:
         assert {message.broker for message in emulator.messages("orders")} == {"broker-a"}
 
 
-@pytest.mark.parametrize("form", Form)
-def test_each_form_of_being_busy_sends_clients_to_another_broker(form: Form) -> None:
+@pytest.mark.parametrize("form", RefusalForm)
+def test_each_form_of_a_busy_response_makes_clients_use_another_broker(form: RefusalForm) -> None:
     """Each form of a busy response makes the client send to another broker, because all have the same code."""
-    with beside("java-remoting", requestRefusals=f"send={form.name}") as (emulator, driver):
+    with two_brokers("java-remoting", requestRefusals=f"send={form.name}") as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop")
         send(driver)
         assert stored(emulator) == {"broker-a": SENDS}
@@ -106,18 +106,18 @@ def send_twice_at_most(driver: Driver, numbers: Iterable[int]) -> None:
             send(driver, [number])
 
 
-def test_new_clients_leave_a_broker_that_tells_them_to() -> None:
+def test_new_clients_leave_a_broker_that_responds_go_away() -> None:
     """New clients reconnect once to a broker that responds GO_AWAY, and then use the other broker."""
-    with beside("java-remoting", goAwayEnable=True) as (emulator, driver):
+    with two_brokers("java-remoting", goAwayEnable=True) as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop")
         send_twice_at_most(driver, range(SENDS))
         assert stored(emulator) == {"broker-a": SENDS}
         assert refusals(emulator, ResponseCode.GO_AWAY) >= 2
 
 
-def test_a_broker_that_is_about_to_stop_is_left_in_time() -> None:
+def test_new_clients_leave_a_broker_during_its_graceful_shutdown() -> None:
     """New clients leave a broker during its graceful shutdown, and no message is lost."""
-    with beside("java-remoting", enableShutdownGracefully=True, shutdownWaitTimeSeconds=30) as (emulator, driver):
+    with two_brokers("java-remoting", enableShutdownGracefully=True, shutdownWaitTimeSeconds=30) as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop")
         send(driver)
         assert set(stored(emulator)) == {"broker-a", "broker-b"}
@@ -129,9 +129,9 @@ def test_a_broker_that_is_about_to_stop_is_left_in_time() -> None:
         assert [member.running for member in emulator.broker_states] == [True, False]
 
 
-def test_old_clients_are_served_to_the_end() -> None:
+def test_old_clients_are_served_by_a_broker_with_go_away_enable() -> None:
     """Old clients are served by a broker during its graceful shutdown as long as they know its address."""
-    with beside("java-remoting-4.9", goAwayEnable=True) as (emulator, driver):
+    with two_brokers("java-remoting-4.9", goAwayEnable=True) as (emulator, driver):
         driver.call("producer", as_="p", topics=["orders"], group="shop")
         send(driver)
         assert stored(emulator) == {"broker-a": SENDS // 2, "broker-b": SENDS // 2}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, Fields, body, start
-from rocketmq_testkit.emulator import operations as ops
+from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.fixtures import Emulator
 from sdks import JAVA_REMOTING, PUSH
 
@@ -65,7 +65,7 @@ def _about(text: bytes) -> Callable[[Fields], bool]:
 
 
 @pytest.mark.parametrize("sdk", PUSH)
-def test_a_listener_does_what_its_script_says(world: World, sdk: str) -> None:
+def test_a_listener_returns_the_outcomes_of_its_script(world: World, sdk: str) -> None:
     """A listener executes its script: the first attempt of each listed body has that outcome, the next one succeeds."""
     driver = world.driver(sdk)
     topic = group = f"script-{sdk.replace('.', '-')}"
@@ -100,7 +100,7 @@ def test_a_listener_does_what_its_script_says(world: World, sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", PUSH)
-def test_an_outcome_that_an_sdk_lacks_is_refused(world: World, sdk: str) -> None:
+def test_a_script_with_an_outcome_that_the_consumer_lacks_is_refused(world: World, sdk: str) -> None:
     """A script with an outcome that the kind of consumer lacks is rejected, and no consumer is created."""
     driver = world.driver(sdk)
     lacking = {"throw", "suspend"} - driver.outcomes or {"suspend"}  # only orderly consumers have it
@@ -112,7 +112,7 @@ def test_an_outcome_that_an_sdk_lacks_is_refused(world: World, sdk: str) -> None
 
 
 @pytest.mark.parametrize("sdk", TRANSACTIONAL)
-def test_checks_are_answered_by_body_and_in_turn(world: World, sdk: str) -> None:
+def test_transaction_checks_are_answered_by_body_and_number(world: World, sdk: str) -> None:
     """A list answers the n-th transaction check with its n-th item, a map by the body; every check is reported."""
     driver, emulator = world.driver(sdk), world.emulator
     topic = f"checks-{sdk.replace('.', '-')}"
@@ -158,7 +158,7 @@ def _until_it_waits(emulator: Emulator, topic: str, queue: int, offset: int) -> 
         pulls = [
             (entry.event, entry.subject.queue_offset)
             for entry in emulator.journal
-            if isinstance(entry.subject, ops.PullMessage)
+            if isinstance(entry.subject, PullMessage)
             and (entry.subject.topic, entry.subject.queue_id) == (topic, queue)
         ]
         answered = [number for number, pull in enumerate(pulls) if pull == ("answered", offset - 1)]
@@ -171,7 +171,7 @@ def _until_it_waits(emulator: Emulator, topic: str, queue: int, offset: int) -> 
 
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
-def test_lite_pull_is_steered(world: World, sdk: str) -> None:
+def test_a_lite_pull_consumer_assigns_pauses_resumes_and_seeks(world: World, sdk: str) -> None:
     """A lite pull consumer can assign, pause and resume queues, and seek and query by offset, end and time."""
     driver = world.driver(sdk)
     topic = group = f"lite-{sdk.replace('.', '-')}"
@@ -209,7 +209,7 @@ def test_lite_pull_is_steered(world: World, sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
-def test_the_java_client_administers(world: World, sdk: str) -> None:
+def test_the_java_admin_creates_a_topic_and_finds_a_message(world: World, sdk: str) -> None:
     """The admin of the Java SDK creates a topic, shows its queues, and finds a message by offset id, id and key."""
     driver = world.driver(sdk)
     topic = f"admin-{sdk.replace('.', '-')}"
@@ -228,7 +228,7 @@ def test_the_java_client_administers(world: World, sdk: str) -> None:
     driver.call("close", on="admin")
 
 
-def test_the_go_client_administers(world: World) -> None:
+def test_the_go_admin_creates_lists_and_deletes_a_topic(world: World) -> None:
     """The admin of the Go SDK creates, lists, shows and deletes a topic, and lists groups."""
     driver, emulator = world.driver("go-remoting"), world.emulator
     emulator.group("admin-go-group")
@@ -246,8 +246,7 @@ def test_the_go_client_administers(world: World) -> None:
 
 
 @pytest.mark.parametrize("sdk", [*JAVA_REMOTING, "go-remoting"])
-def test_a_push_consumer_pauses(world: World, sdk: str) -> None:
-    """A paused push consumer pulls no further messages until it is resumed."""
+def test_a_paused_push_consumer_pulls_nothing_until_it_is_resumed(world: World, sdk: str) -> None:
     driver = world.driver(sdk)
     topic = group = f"pause-{sdk.replace('.', '-')}"
     world.emulator.topic(topic, queues=1)

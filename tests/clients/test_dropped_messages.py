@@ -12,7 +12,7 @@ FILLER = b"x" * 30_000
 COUNT = 60
 
 
-def until_given(driver: Driver, consumer: str, expected: set[bytes]) -> list[bytes]:
+def until_received(driver: Driver, consumer: str, expected: set[bytes]) -> list[bytes]:
     """Wait until a push consumer has received all of these; return the first words of all received bodies."""
 
     def given() -> list[bytes]:
@@ -24,7 +24,7 @@ def until_given(driver: Driver, consumer: str, expected: set[bytes]) -> list[byt
 
 
 @pytest.mark.parametrize("sdk", PUSH)
-def test_a_consumer_goes_on_at_the_first_that_is_kept(sdk: str) -> None:
+def test_a_consumer_whose_messages_were_deleted_continues_with_the_first_kept_one(sdk: str) -> None:
     """A consumer whose next messages were deleted continues with the first remaining message.
 
     Consumers of the remoting protocol receive the new offset; gRPC consumers notice nothing.
@@ -37,7 +37,7 @@ def test_a_consumer_goes_on_at_the_first_that_is_kept(sdk: str) -> None:
         with start(sdk, addresses) as driver:
             driver.call("push", as_="c", group="billing", **subscription)
             topic.send(b"first")
-            until_given(driver, "c", {b"first"})
+            until_received(driver, "c", {b"first"})
             driver.call("close", on="c", timeout=SECONDS)
         for number in range(COUNT):
             topic.send(b"%d " % number + FILLER)
@@ -45,4 +45,4 @@ def test_a_consumer_goes_on_at_the_first_that_is_kept(sdk: str) -> None:
         assert 0 < len(kept) < COUNT
         with start(sdk, addresses) as driver:
             driver.call("push", as_="d", group="billing", **subscription)
-            assert sorted(set(until_given(driver, "d", set(kept)))) == sorted(kept)
+            assert sorted(set(until_received(driver, "d", set(kept)))) == sorted(kept)

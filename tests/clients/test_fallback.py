@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
-from rocketmq_testkit.emulator.names import retry_topic
-from rocketmq_testkit.emulator.operations import SendMessage, SendMessageBack
+from rocketmq_testkit.emulator.message.names import retry_topic
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
-from rocketmq_testkit.remoting.frame import FrameSplitter, decode, encode, join
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
+from rocketmq_testkit.remoting.wire.frame import FrameSplitter, decode, encode, join
 from sdks import JAVA_REMOTING
 
 RELAYED = "127.0.0.2"
@@ -91,9 +91,9 @@ class Relay:
                     self.kept_back += 1
                     if self._silent:
                         continue
-                    answer = RemotingCommand(SYSTEM_ERROR, opaque=request.opaque, flag=RESPONSE, remark="refused")
-                    answer.serialize_type = kind
-                    to_client.write(encode(answer))
+                    response = RemotingCommand(SYSTEM_ERROR, opaque=request.opaque, flag=RESPONSE, remark="refused")
+                    response.serialize_type = kind
+                    to_client.write(encode(response))
                 else:
                     to_broker.write(join(header, content, kind))
         to_broker.close()
@@ -120,13 +120,13 @@ def _failing_once(sdk: str, refused: Refused, *, silent: bool = False) -> Iterat
         yield emulator, driver, relay
 
 
-def _given(driver: Driver) -> list[Fields]:
+def _received(driver: Driver) -> list[Fields]:
     return [event for event in driver.events("c") if event["ev"] == "msg"]
 
 
-def _until_given(driver: Driver, count: int) -> list[Fields]:
-    driver.wait_until(lambda _: len(_given(driver)) >= count, SECONDS)
-    return _given(driver)
+def _until_received(driver: Driver, count: int) -> list[Fields]:
+    driver.wait_until(lambda _: len(_received(driver)) >= count, SECONDS)
+    return _received(driver)
 
 
 def _until(look: Callable[[], bool]) -> None:
@@ -144,25 +144,25 @@ def _sent_to_retry_topic(emulator: Emulator) -> list[SendMessage]:
 
 def _committed(emulator: Emulator) -> int:
     """Return the committed offset of the group, -1 if there is none."""
-    return emulator.run_in_loop(lambda host: host.engine.brokers[0].offsets.query(GROUP, TOPIC, 0))
+    return emulator.run_on_loop(lambda host: host.engine.brokers[0].offsets.query(GROUP, TOPIC, 0))
 
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
-def test_what_cannot_be_sent_back_is_sent_to_the_retry_topic(sdk: str) -> None:
+def test_java_sends_a_message_that_cannot_be_sent_back_to_the_retry_topic(sdk: str) -> None:
     """Java's SDK sends a message that cannot be sent back to the retry topic, from which it is redelivered after 10 s.
 
     Source: DefaultMQPushConsumerImpl.sendMessageBack (5.3.3).
     """
     with _failing_once(sdk, _sent_back) as (emulator, driver, _relay):
-        [first] = _until_given(driver, 1)
+        [first] = _until_received(driver, 1)
         _until(lambda: bool(_sent_to_retry_topic(emulator)))
         [message] = _sent_to_retry_topic(emulator)
         assert (message.reconsume_times, message.max_reconsume_times) == (1, 16)
         # The SDK also sets the id of the first message, but then overwrites it with that message's properties.
         shown = {name: message.properties.get(name) for name in ("DELAY", "RETRY_TOPIC", "ORIGIN_MESSAGE_ID")}
         assert shown == {"DELAY": "3", "RETRY_TOPIC": TOPIC, "ORIGIN_MESSAGE_ID": None}
-        emulator.clock.advance_until(lambda: len(_given(driver)) == 2, limit="1m", wait="60s")
-        again = _given(driver)[1]
+        emulator.clock.advance_until(lambda: len(_received(driver)) == 2, limit="1m", wait="60s")
+        again = _received(driver)[1]
         assert again["msg"]["id"] == first["msg"]["id"]
         assert (body(again["msg"]), again["msg"]["topic"], again["msg"]["attempt"], again["ok"]) == (
             b"bad",
@@ -175,13 +175,13 @@ def test_what_cannot_be_sent_back_is_sent_to_the_retry_topic(sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
-def test_what_the_broker_does_not_take_is_tried_again_in_the_client(sdk: str) -> None:
+def test_java_passes_a_message_that_cannot_be_resent_to_its_listener_again(sdk: str) -> None:
     """A client that can neither send back nor resend a failed message passes it to its listener again after 5 s.
 
     Source: ConsumeMessageConcurrentlyService.submitConsumeRequestLater (5.3.3).
     """
     with _failing_once(sdk, _sent_back_or_again) as (emulator, driver, _relay):
-        first, again = _until_given(driver, 2)
+        first, again = _until_received(driver, 2)
         assert (body(again["msg"]), again["msg"]["attempt"], again["ok"]) == (b"bad", 2, True)
         assert again["msg"]["offset"] == first["msg"]["offset"]
         assert again["t"] - first["t"] >= LOCAL_RETRY_MS
@@ -189,7 +189,7 @@ def test_what_the_broker_does_not_take_is_tried_again_in_the_client(sdk: str) ->
 
 
 @pytest.mark.parametrize(("sdk", "silent"), [("go-remoting", False), ("cpp", False), ("cpp", True)])
-def test_what_is_not_looked_at_is_gone(sdk: str, silent: bool) -> None:
+def test_an_sdk_that_ignores_a_rejected_send_back_loses_the_message(sdk: str, silent: bool) -> None:
     """An SDK that ignores an error response to a send-back loses the failed message.
 
     Source: pushConsumer.sendMessageBack (client-go 2.1.2), ConsumeMessageConcurrentlyService.ConsumeRequest (client-cpp
@@ -198,22 +198,22 @@ def test_what_is_not_looked_at_is_gone(sdk: str, silent: bool) -> None:
     with _failing_once(sdk, _sent_back, silent=silent) as (emulator, driver, relay):
         _until(lambda: relay.kept_back > 0)
         driver.call("send", on="p", topic=TOPIC, body=b"next")
-        _until_given(driver, 2)
+        _until_received(driver, 2)
         driver.call("close", on="c", timeout=SECONDS)  # closing commits the offset
         _until(lambda: _committed(emulator) == 2)
-        assert [(body(each["msg"]), each["ok"]) for each in _given(driver)] == [(b"bad", False), (b"next", True)]
+        assert [(body(each["msg"]), each["ok"]) for each in _received(driver)] == [(b"bad", False), (b"next", True)]
         assert relay.kept_back == 1
         assert _sent_to_retry_topic(emulator) == []
         assert emulator.messages(retry_topic(GROUP)) == []
 
 
-def test_go_tries_again_what_gets_no_answer() -> None:
+def test_go_passes_a_message_to_its_listener_again_if_a_send_back_times_out() -> None:
     """Go's SDK times out after 3 s without a response and passes the message to its listener again 5 s later.
 
     Source: pushConsumer.consumeMessageConcurrently (client-go 2.1.2).
     """
     with _failing_once("go-remoting", _sent_back, silent=True) as (emulator, driver, relay):
-        first, again = _until_given(driver, 2)
+        first, again = _until_received(driver, 2)
         assert (body(again["msg"]), again["msg"]["attempt"], again["ok"]) == (b"bad", 2, True)
         assert again["msg"]["offset"] == first["msg"]["offset"]
         assert again["t"] - first["t"] >= ANSWER_MS + LOCAL_RETRY_MS

@@ -43,7 +43,7 @@ def consumer(emulator: Emulator, configuration: Any) -> Iterator[Any]:
     made.shutdown()
 
 
-def test_consumer_is_a_member_of_its_group(emulator: Emulator, consumer: Any) -> None:
+def test_a_consumer_is_listed_in_its_group_until_it_expires(emulator: Emulator, consumer: Any) -> None:
     """A consumer is listed with language, version and address until it expires, then in neither list."""
     [member] = emulator.groups["warehouse"].members
     assert member.id == consumer.client_id
@@ -98,7 +98,7 @@ def test_failed_messages_are_listed_as_retries_and_as_dead_letters(emulator: Emu
     assert [message.body for message in emulator.dlq("warehouse")] == [b"two teas"]
 
 
-def test_half_messages_wait_until_they_are_decided_or_given_up(emulator: Emulator, configuration: Any) -> None:
+def test_half_messages_are_committed_or_discarded_after_the_last_check(emulator: Emulator, configuration: Any) -> None:
     """A committed half message is delivered; one that stays unknown is discarded after the last check."""
     producer = Producer(configuration, ("payments",), checker=Undecided())
     producer.startup()
@@ -124,7 +124,7 @@ def test_half_messages_wait_until_they_are_decided_or_given_up(emulator: Emulato
         producer.shutdown()
 
 
-def test_deleted_topic_and_group_are_gone(emulator: Emulator, consumer: Any) -> None:
+def test_deleted_topic_and_group_are_not_listed_any_more(emulator: Emulator, consumer: Any) -> None:
     """A deleted topic disappears from brokers and name server; a deleted group loses its offsets.
 
     A group appears again with its consumer's next heartbeat.

@@ -4,12 +4,12 @@ import os
 import signal
 
 import pytest
-from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import ConsumerListResult, GetConsumerListByGroup
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.operations.clients import ConsumerListResult, GetConsumerListByGroup
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.host import Host
+from rocketmq_testkit.fixtures.host.host import Host
+from wait_budget import SECONDS, until
 
 ORDERS: Fields = {"group": "billing", "sub": {"orders": {"expr": "*", "type": "TAG"}}}
 PUSHED: Fields = {**ORDERS, "mode": "concurrent", "from": "first"}
@@ -35,17 +35,17 @@ def until_members(emulator: Emulator, count: int) -> None:
 
     def listed(host: Host) -> int:
         try:
-            found = host.engine.ask(host.engine.brokers[0], GetConsumerListByGroup("billing"))
+            found = host.engine.execute(host.engine.brokers[0], GetConsumerListByGroup("billing"))
         except EngineError:
             return 0
         assert isinstance(found, ConsumerListResult)
         return len(found.client_ids)
 
-    until(lambda: emulator.run_in_loop(listed) == count, f"there are {count} members")
+    until(lambda: emulator.run_on_loop(listed) == count, f"there are {count} members")
 
 
 @pytest.mark.parametrize("sdk", ["java-remoting", "java-remoting-4.9", "go-remoting", "cpp"])
-def test_another_takes_the_queues_of_a_consumer_that_was_killed(sdk: str) -> None:
+def test_the_queues_of_a_killed_consumer_are_assigned_to_another(sdk: str) -> None:
     """When a consumer is killed, the broker detects the closed connection and notifies the group, which rebalances."""
     with Emulator(topics=["orders:NORMAL:2"]) as emulator:
         emulator.group("billing")
@@ -67,7 +67,7 @@ def test_another_takes_the_queues_of_a_consumer_that_was_killed(sdk: str) -> Non
 
 
 @pytest.mark.parametrize(("sdk", "mode"), [("java-remoting", "orderly"), ("go-remoting", "concurrent")])
-def test_another_takes_the_queues_of_a_consumer_that_hangs(sdk: str, mode: str) -> None:
+def test_the_queues_of_an_expired_hanging_consumer_are_assigned_to_another(sdk: str, mode: str) -> None:
     """A consumer in a suspended process keeps its connection.
 
     Expired, it loses queues and locks without 130 s of waiting.
@@ -102,7 +102,7 @@ def test_another_takes_the_queues_of_a_consumer_that_hangs(sdk: str, mode: str) 
 
 
 @pytest.mark.parametrize("sdk", ["java-grpc", "java-grpc-5.0", "go-grpc", "python", "node", "rust"])
-def test_what_a_consumer_was_given_that_was_killed_comes_to_another(sdk: str) -> None:
+def test_messages_of_a_killed_consumer_are_redelivered_to_another(sdk: str) -> None:
     """Messages received by a killed consumer are redelivered to another one when their invisible duration ends."""
     with Emulator(time="frozen", topics=["orders:NORMAL:1"]) as emulator:
         emulator.group("billing")

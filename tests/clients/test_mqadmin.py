@@ -4,12 +4,12 @@ import re
 from functools import partial
 from typing import Protocol
 
+from rocketmq_testkit.conformance.clients.remoting_consumption import commit_request, pull_request
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Driver, body
-from rocketmq_testkit.conformance.settings import KEEPING
+from rocketmq_testkit.conformance.helpers.settings import ACL_STORED_ONLY
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
 
 
 class Server(Protocol):
@@ -26,7 +26,7 @@ def cells(text: str) -> list[list[str]]:
     return [re.split(r"\s{2,}|\t", line.strip().lstrip("#")) for line in text.splitlines() if line.strip()]
 
 
-def test_a_topic_from_its_creation_to_its_progress(server: Server) -> None:
+def test_mqadmin_creates_a_topic_and_shows_its_route_status_and_progress(server: Server) -> None:
     """updateTopic, topicList, topicRoute, topicStatus and consumerProgress show a topic and its consumption."""
     namesrv, emulator = server.emulator.namesrv, server.emulator
     created = mqadmin(namesrv, "updateTopic", "-c", "DefaultCluster", "-t", "adm", "-r", "2", "-w", "2")
@@ -66,7 +66,7 @@ def _is(number: int, event: object) -> bool:
     return isinstance(event, dict) and event.get("ev") == "msg" and body(event["msg"]) == f"{number}".encode()
 
 
-def test_the_cluster(server: Server) -> None:
+def test_mqadmin_shows_the_cluster_and_changes_the_broker_configuration(server: Server) -> None:
     """clusterList, brokerStatus and getBrokerConfig show the broker, and updateBrokerConfig changes it."""
     namesrv, broker = server.emulator.namesrv, server.emulator.broker
     listed = cells(mqadmin(namesrv, "clusterList"))
@@ -79,7 +79,7 @@ def test_the_cluster(server: Server) -> None:
     assert re.search(r"popPollingSize\s*=\s*77", mqadmin(namesrv, "getBrokerConfig", "-b", broker))
 
 
-def test_the_rates_of_a_broker() -> None:
+def test_mqadmin_shows_the_rates_of_the_last_ten_seconds() -> None:
     """brokerStatus and clusterList show the rates of the last ten seconds in messages per second."""
     with Emulator(time="frozen") as emulator:
         emulator.clock.advance("11s")
@@ -94,7 +94,7 @@ def test_the_rates_of_a_broker() -> None:
         assert row[5].split("(")[0] == "4.00"
 
 
-def test_a_group(server: Server) -> None:
+def test_mqadmin_creates_shows_and_deletes_a_group(server: Server) -> None:
     """updateSubGroup creates a group, getConsumerConfig shows it, deleteSubGroup deletes it."""
     namesrv = server.emulator.namesrv
     made = mqadmin(namesrv, "updateSubGroup", "-c", "DefaultCluster", "-g", "adm-made", "-r", "3")
@@ -105,7 +105,7 @@ def test_a_group(server: Server) -> None:
     assert "adm-made" not in server.emulator.groups
 
 
-def test_a_group_that_pops(server: Server) -> None:
+def test_mqadmin_switches_a_group_to_pop_and_shows_its_progress(server: Server) -> None:
     """setConsumeMode switches a group to pop; consumerProgress counts messages not yet popped, but none in flight."""
     namesrv, broker = server.emulator.namesrv, server.emulator.broker
     server.emulator.topic("adm-pop", queues=1)
@@ -128,7 +128,7 @@ def test_a_group_that_pops(server: Server) -> None:
         assert re.search(r"^%RETRY%adm-pop-group\s+\*$", connection, re.MULTILINE)
 
 
-def test_the_progress_of_a_group_without_clients(server: Server) -> None:
+def test_consumer_progress_of_a_group_without_clients_fails(server: Server) -> None:
     """consumerProgress of a group without any remoting client fails because its retry topic has no route."""
     server.emulator.configure({"retryTopicOnRouteQuery": False})  # the profile fast would create the retry topic
     try:
@@ -138,8 +138,7 @@ def test_the_progress_of_a_group_without_clients(server: Server) -> None:
     assert "CODE: 17  DESC: No topic route info in name server for the topic: %RETRY%adm-nobody" in printed
 
 
-def test_half_messages(server: Server) -> None:
-    """topicStatus counts half messages and op messages."""
+def test_topic_status_counts_half_messages_and_op_messages(server: Server) -> None:
     namesrv, emulator = server.emulator.namesrv, server.emulator
     emulator.topic("adm-tx", type="TRANSACTION", queues=1)
 
@@ -159,7 +158,7 @@ def test_half_messages(server: Server) -> None:
         assert count("RMQ_SYS_TRANS_OP_HALF_TOPIC") == before[1] + 1
 
 
-def test_what_was_counted_of_topics_and_groups() -> None:
+def test_mqadmin_shows_rates_sums_and_remaining_messages_of_groups() -> None:
     """statsAll shows rates and sums by topic and group, brokerConsumeStats the remaining messages of each group."""
     with Emulator(time="frozen") as emulator:
         topic = emulator.topic("adm-counted", queues=1)
@@ -167,11 +166,9 @@ def test_what_was_counted_of_topics_and_groups() -> None:
         for number in range(30):
             topic.send(f"{number}".encode())
         with RemotingClient(emulator.broker) as connection:
-            place = {"consumerGroup": "adm-counting", "topic": "adm-counted", "queueId": 0}
-            pull = {**place, "queueOffset": 0, "maxMsgNums": 12, "sysFlag": 4, "commitOffset": 0, "subVersion": 0}
-            pull |= {"suspendTimeoutMillis": 0, "subscription": "*", "expressionType": "TAG"}
-            assert connection.request(RequestCode.PULL_MESSAGE, pull).code == 0
-            assert connection.request(RequestCode.UPDATE_CONSUMER_OFFSET, {**place, "commitOffset": 12}).code == 0
+            pull = pull_request("adm-counted", "adm-counting", max_messages=12)
+            assert connection.request(*pull).code == 0
+            assert connection.request(*commit_request("adm-counted", "adm-counting", 12)).code == 0
         emulator.clock.advance("10s")
         stats = cells(mqadmin(emulator.namesrv, "statsAll", "-t", "adm-counted"))
         # Columns: topic, group, accumulation, messages per second in and out, messages of the day in and out.
@@ -185,7 +182,7 @@ def test_what_was_counted_of_topics_and_groups() -> None:
         assert "Diff Total: 18" in left
 
 
-def test_limits_and_tables_of_a_broker(server: Server) -> None:
+def test_mqadmin_sets_cold_data_flow_control_and_cleans_unused_topics(server: Server) -> None:
     """Commands set, show and remove cold data flow control, set the read-ahead mode, and clean unused topics."""
     namesrv, broker = server.emulator.namesrv, server.emulator.broker
     of = ("-b", broker)
@@ -200,7 +197,7 @@ def test_limits_and_tables_of_a_broker(server: Server) -> None:
     assert "success" in mqadmin(namesrv, "cleanUnusedTopic", *of)
 
 
-def test_users_are_kept_nowhere(server: Server) -> None:
+def test_create_user_and_create_acl_fail_without_a_metadata_provider(server: Server) -> None:
     """Without a metadata provider, createUser and createAcl fail with upstream's texts."""
     namesrv, broker = server.emulator.namesrv, server.emulator.broker
     error = "An system error occurred, please try again later."
@@ -210,9 +207,9 @@ def test_users_are_kept_nowhere(server: Server) -> None:
     assert "The resource is null." in mqadmin(namesrv, "createAcl", "-b", broker, *rights[:3], "adm", *rights[4:])
 
 
-def test_users_and_rights_are_kept() -> None:
+def test_mqadmin_creates_changes_copies_and_deletes_users_and_acls() -> None:
     """Commands create, change, show, list, copy and delete users and ACLs."""
-    with Emulator(config=KEEPING) as emulator, Emulator(config=KEEPING) as other:
+    with Emulator(config=ACL_STORED_ONLY) as emulator, Emulator(config=ACL_STORED_ONLY) as other:
         namesrv, of = emulator.namesrv, ("-b", emulator.broker)
 
         def rows(command: str, *words: str) -> list[list[str]]:

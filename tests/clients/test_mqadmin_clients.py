@@ -43,7 +43,7 @@ def client_of(namesrv: str, group: str) -> str:
     return str(client)
 
 
-def test_a_live_consumer_tells_how_it_is_doing(server: Server) -> None:
+def test_consumer_status_prints_subscription_queues_and_stack_of_a_consumer(server: Server) -> None:
     """consumerStatus prints a consumer's subscription, queues and stack, and judges the rebalance of its group."""
     namesrv = server.emulator.namesrv
     with server.start("java-remoting") as driver:
@@ -58,7 +58,7 @@ def test_a_live_consumer_tells_how_it_is_doing(server: Server) -> None:
         assert "Rebalance OK" in printed
 
 
-def test_a_live_consumer_consumes_once_more(server: Server) -> None:
+def test_query_msg_by_id_lets_a_consumer_consume_a_message_again(server: Server) -> None:
     """queryMsgById lets a consumer consume an already consumed message again, and prints the result."""
     namesrv, emulator = server.emulator.namesrv, server.emulator
     with server.start("java-remoting") as driver:
@@ -71,8 +71,7 @@ def test_a_live_consumer_consumes_once_more(server: Server) -> None:
         driver.wait_for_event(partial(_is, "again"), timeout=30)
 
 
-def test_connected_producers(server: Server) -> None:
-    """producerConnection prints the producers of a group."""
+def test_producer_connection_prints_the_producers_of_a_group(server: Server) -> None:
     emulator = server.emulator
     emulator.topic("adm-pc")
     with server.start("java-remoting") as driver:
@@ -89,7 +88,7 @@ def resetting(request: pytest.FixtureRequest) -> Iterator[Emulator]:
         yield emulator
 
 
-def test_a_live_consumer_is_reset(resetting: Emulator) -> None:
+def test_reset_offset_by_time_lets_a_running_consumer_consume_again(resetting: Emulator) -> None:
     """resetOffsetByTime lets a running consumer consume everything again."""
     namesrv = resetting.namesrv
     with start("java-remoting", Addresses(namesrv=namesrv, endpoint=resetting.endpoint)) as driver:
@@ -100,7 +99,7 @@ def test_a_live_consumer_is_reset(resetting: Emulator) -> None:
             driver.wait_for_event(partial(_is, text), timeout=60)
 
 
-def test_values_of_the_name_server(server: Server) -> None:
+def test_mqadmin_sets_and_deletes_kv_config_and_order_configuration(server: Server) -> None:
     """updateKvConfig and deleteKvConfig set and delete a value, updateOrderConf the order configuration of a topic."""
     namesrv = server.emulator.namesrv
     place = ("-s", "adm-namespace", "-k", "adm-key")
@@ -112,8 +111,7 @@ def test_values_of_the_name_server(server: Server) -> None:
     assert "CODE: 22" in mqadmin(namesrv, "updateOrderConf", "-t", "adm-order", "-m", "get")
 
 
-def test_offsets_are_given_to_another_group(server: Server) -> None:
-    """cloneGroupOffset copies the offsets of a group to another group."""
+def test_clone_group_offset_copies_offsets_to_another_group(server: Server) -> None:
     namesrv, emulator = server.emulator.namesrv, server.emulator
     with server.start("java-remoting") as driver:
         consume(driver, emulator, "adm-clone", "one", "two")
@@ -121,12 +119,11 @@ def test_offsets_are_given_to_another_group(server: Server) -> None:
     emulator.group("adm-clone-copy")
     words = ("-s", "adm-clone", "-d", "adm-clone-copy", "-t", "adm-clone")
     assert "clone group offset success" in mqadmin(namesrv, "cloneGroupOffset", *words)
-    offsets = emulator.run_in_loop(lambda host: dict(host.engine.brokers[0].offsets.committed))
+    offsets = emulator.run_on_loop(lambda host: dict(host.engine.brokers[0].offsets.committed))
     assert offsets["adm-clone-copy", "adm-clone"] == {0: 2}
 
 
-def test_messages_of_an_administrator(server: Server) -> None:
-    """sendMessage stores a message, and consumeMessage prints it."""
+def test_send_message_stores_a_message_and_consume_message_prints_it(server: Server) -> None:
     namesrv, emulator = server.emulator.namesrv, server.emulator
     emulator.topic("adm-msg", queues=1)
     assert "SEND_OK" in mqadmin(namesrv, "sendMessage", "-t", "adm-msg", "-p", "of-an-administrator", "-c", "A")

@@ -5,7 +5,7 @@ from pathlib import Path
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, body, start
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.remoting.lenient_json import loads
+from rocketmq_testkit.remoting.wire.lenient_json import loads
 
 SECONDS = 60.0
 
@@ -19,7 +19,7 @@ def _map(namesrv: str, *command: str) -> None:
     assert len(files) == 2, printed
 
 
-def _led(emulator: Emulator) -> dict[str, dict[str, int]]:
+def _leading_queues(emulator: Emulator) -> dict[str, dict[str, int]]:
     """Return the logical queues that each broker leads now, with their physical ids, as mqadmin prints them."""
     printed = mqadmin(emulator.namesrv, "topicRoute", "-t", "orders")
     route = loads(printed[printed.index("{") :])
@@ -39,7 +39,7 @@ def _send(driver: Driver, numbers: range) -> list[tuple[int, int]]:
     return [(each["queue"], each["offset"]) for each in sent]
 
 
-def _given(driver: Driver, count: int) -> list[int]:
+def _received(driver: Driver, count: int) -> list[int]:
     """Wait until the consumer has received `count` messages; return their numbers."""
 
     def messages() -> list[int]:
@@ -49,21 +49,21 @@ def _given(driver: Driver, count: int) -> list[int]:
     return sorted(messages())
 
 
-def test_a_static_topic_moves_to_another_broker() -> None:
+def test_a_remapped_static_topic_keeps_its_queues_and_messages() -> None:
     """A remapped static topic keeps its queue ids, offsets rise, and consumers receive the messages of both brokers."""
     with Emulator(brokers=2) as emulator:
         namesrv = emulator.namesrv
         _map(namesrv, "updateStaticTopic", "-t", "orders", "-qn", "2", "-b", "broker-a")
-        assert _led(emulator) == {"broker-a": {"0": 0, "1": 1}, "broker-b": {}}
+        assert _leading_queues(emulator) == {"broker-a": {"0": 0, "1": 1}, "broker-b": {}}
         with _started(emulator) as driver:
             before = _send(driver, range(8))
         _map(namesrv, "remappingStaticTopic", "-t", "orders", "-b", "broker-b")
-        assert set(_led(emulator)["broker-b"]) == {"0", "1"}
-        assert _led(emulator)["broker-a"] == {}
+        assert set(_leading_queues(emulator)["broker-b"]) == {"0", "1"}
+        assert _leading_queues(emulator)["broker-a"] == {}
         with _started(emulator) as driver:
             after = _send(driver, range(8, 16))
             subscription = {"orders": {"expr": "*", "type": "TAG"}}
             driver.call("push", as_="c", group="billing", sub=subscription, mode="concurrent", from_="first")
-            assert _given(driver, 16) == list(range(16))
+            assert _received(driver, 16) == list(range(16))
         assert {queue for queue, _ in before} == {queue for queue, _ in after} == {0, 1}
         assert max(offset for _, offset in before) < min(offset for _, offset in after)

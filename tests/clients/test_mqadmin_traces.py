@@ -20,8 +20,7 @@ class Server(Protocol):
     def start(self, sdk: str) -> Driver: ...
 
 
-def test_a_message_is_followed_by_its_id(server: Server) -> None:
-    """queryMsgTraceById prints the producer and the consumer of a message."""
+def test_query_msg_trace_by_id_prints_producer_and_consumer(server: Server) -> None:
     emulator = server.emulator
     emulator.topic("traced")
     with server.start("java-remoting-4.9") as driver:
@@ -31,12 +30,12 @@ def test_a_message_is_followed_by_its_id(server: Server) -> None:
         driver.call("push", as_="c", from_="first", **consumer)
         sent = driver.call("send", on="p", topic="traced", body=b"hello")
         driver.wait_for_event(lambda event: event["ev"] == "msg", timeout=SECONDS)
-        found = _until_told(emulator, sent["id"])
+        found = _until_traced(emulator, sent["id"])
     told = [line.split()[:2] for line in found.splitlines() if line.startswith(("Pub", "Sub"))]
     assert told == [["Pub", "traced-producer"], ["Sub", "traced-group"]]
 
 
-def _until_told(emulator: Emulator, message_id: str) -> str:
+def _until_traced(emulator: Emulator, message_id: str) -> str:
     """Return mqadmin's output once the clients have sent their traces, which they do periodically."""
     end = time.monotonic() + SECONDS
     while True:

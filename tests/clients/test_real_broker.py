@@ -10,23 +10,23 @@ from pathlib import Path
 
 import pytest
 from interrupted_run import COMMAND, Moment, interrupted
-from rocketmq_testkit.conformance.case import all_cases
 from rocketmq_testkit.conformance.command import main
-from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.context.remoting import RemotingContext
+from rocketmq_testkit.conformance.deployment.target import Deployment, TargetError
+from rocketmq_testkit.conformance.discovery import all_cases
+from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.runner.run import carry_out
-from rocketmq_testkit.conformance.targets.apache_target import ApachePlace, ApacheTarget
+from rocketmq_testkit.conformance.targets.apache_target import ApacheDeployment, ApacheTarget
 from rocketmq_testkit.conformance.targets.choose import target as choose
-from rocketmq_testkit.conformance.targets.target import Place, TargetError
-from rocketmq_testkit.conformance.truth import Truth
-from rocketmq_testkit.conformance.worlds.remoting import Remoting
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-FEW = "limits.names_of_topics_have_few_characters or pop.a_popped_message_is_hidden"
+FEW = "limits.a_topic_name_with_an_illegal_character_is_refused or pop.a_popped_message_is_hidden"
 QUICK = "errors. or tag. or sql_logic or sql_numbers or sql_texts or sql_grammar"
 """Sixty quick cases that share a broker."""
-ALONE = "pop_crash.records_that_have_left_the_memory_are_kept"
+ALONE = "pop_crash.kv_records_that_left_the_cache_survive_a_crash"
 """A case that has its own broker for more than a minute."""
-RETRYING = "retry.a_message_is_failed_twice"
+RETRYING = "retry.a_message_failed_twice_is_delivered_a_third_time"
 """A scenario that keeps its SDK busy for forty seconds."""
 NAMESRV, PROXY = "org.apache.rocketmq.namesrv.NamesrvStartup", "org.apache.rocketmq.proxy.ProxyStartup"
 DRIVER = "testkit.driver.remoting.Main"
@@ -38,9 +38,9 @@ def real() -> Iterator[ApacheTarget]:
         yield target
 
 
-def at_address(place: Place) -> str:
+def at_address(deployment: Deployment) -> str:
     """Return the target of a running broker by its addresses."""
-    return f"namesrv={place.access.namesrv},endpoint={place.access.endpoint}"
+    return f"namesrv={deployment.access.namesrv},endpoint={deployment.access.endpoint}"
 
 
 def is_alive(pid: int) -> bool:
@@ -48,16 +48,16 @@ def is_alive(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
 
 
-def keys_of(t: Remoting) -> dict[str, str]:
+def keys_of(t: RemotingContext) -> dict[str, str]:
     """Return the configuration of a broker."""
-    lines = t.ask(RequestCode.GET_BROKER_CONFIG).body.decode().splitlines()
+    lines = t.request(RequestCode.GET_BROKER_CONFIG).body.decode().splitlines()
     return dict(line.partition("=")[::2] for line in lines)
 
 
-def test_the_real_broker_does_what_is_recorded(real: ApacheTarget) -> None:
+def test_a_real_broker_has_the_recorded_outcomes(real: ApacheTarget) -> None:
     """A real broker at an address has the recorded outcomes of a few cases."""
-    with real.lend({}) as place:
-        words = ["run", "--target", at_address(place), "-k", FEW]
+    with real.lend({}) as deployment:
+        words = ["run", "--target", at_address(deployment), "-k", FEW]
         done = subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 same" in done.stdout
@@ -65,27 +65,27 @@ def test_the_real_broker_does_what_is_recorded(real: ApacheTarget) -> None:
 
 def test_a_restarted_broker_keeps_its_messages(real: ApacheTarget) -> None:
     """A restarted broker has the same addresses and messages, and another broker is not affected."""
-    with real.lend({}) as other, real.lend({"popPollingSize": "7"}) as place:
-        assert isinstance(other, ApachePlace)
-        assert isinstance(place, ApachePlace)
+    with real.lend({}) as other, real.lend({"popPollingSize": "7"}) as deployment:
+        assert isinstance(other, ApacheDeployment)
+        assert isinstance(deployment, ApacheDeployment)
         beside = other.broker.pids
-        assert not {*beside} & {*place.broker.pids}
-        with Remoting(place, f"before{time.time_ns():x}") as t:
+        assert not {*beside} & {*deployment.broker.pids}
+        with RemotingContext(deployment, f"before{time.time_ns():x}") as t:
             topic = t.topic(queues=1)
             t.sent(topic, 3)
-        place.restart()
-        with Remoting(place, f"after{time.time_ns():x}") as t:
+        deployment.restart()
+        with RemotingContext(deployment, f"after{time.time_ns():x}") as t:
             assert [each.body for each in t.pull(topic, t.group()).messages] == [b"m0", b"m1", b"m2"]
-        assert all(map(is_alive, [*beside, *place.broker.pids]))
+        assert all(map(is_alive, [*beside, *deployment.broker.pids]))
         assert other.broker.pids == beside
 
 
-def test_a_broker_at_an_address_that_is_killed_ends_the_run(real: ApacheTarget) -> None:
+def test_a_killed_broker_at_an_address_ends_the_run(real: ApacheTarget) -> None:
     """A killed broker ends the run: earlier outcomes are kept, no other case starts, and the reason is reported."""
     cases = [each for each in all_cases() if each.noun == "errors"]
-    with real.lend({"popPollingSize": "7"}) as place:
-        assert isinstance(place, ApachePlace)
-        pid = place.broker.pids[1]
+    with real.lend({"popPollingSize": "7"}) as deployment:
+        assert isinstance(deployment, ApacheDeployment)
+        pid = deployment.broker.pids[1]
         seen: list[Outcome] = []
 
         def kill(outcome: Outcome) -> None:
@@ -94,18 +94,18 @@ def test_a_broker_at_an_address_that_is_killed_ends_the_run(real: ApacheTarget) 
                 os.kill(pid, signal.SIGKILL)
                 os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
 
-        run = carry_out(cases, [choose(at_address(place))], Truth(), jobs=1, each=kill)
+        run = carry_out(cases, [choose(at_address(deployment))], RecordedOutcomes(), jobs=1, each=kill)
     assert [each.verdict for each in run.outcomes] == [Verdict.SAME] * 3
-    assert run.problem.startswith(f"TargetError: endpoint={place.access.endpoint} cannot be reached")
+    assert run.problem.startswith(f"TargetError: endpoint={deployment.access.endpoint} cannot be reached")
 
 
-def test_a_broker_has_the_keys_of_its_target_and_is_gone_afterwards() -> None:
+def test_a_broker_has_the_keys_of_its_target_and_is_removed_afterwards() -> None:
     """A broker has the keys of its target and listens on loopback; its processes and home are removed afterwards."""
     with choose("apache:5.3.3,popPollingSize=9") as target:
-        with target.lend({}) as place, Remoting(place, f"keys{time.time_ns():x}") as t:
-            assert isinstance(place, ApachePlace)
+        with target.lend({}) as deployment, RemotingContext(deployment, f"keys{time.time_ns():x}") as t:
+            assert isinstance(deployment, ApacheDeployment)
             keys = keys_of(t)
-        broker = place.broker
+        broker = deployment.broker
         pids, home = broker.pids, broker.home
         assert (keys["popPollingSize"], keys["recallMessageEnable"]) == ("9", "true")
         assert keys["storePathRootDir"] == str(home / "store")
@@ -120,7 +120,7 @@ def test_a_broker_has_the_keys_of_its_target_and_is_gone_afterwards() -> None:
     assert not home.exists()
 
 
-def test_a_broker_that_does_not_start_says_why(real: ApacheTarget) -> None:
+def test_a_broker_that_does_not_start_raises_target_error_with_its_log(real: ApacheTarget) -> None:
     """A broker that does not start raises an error with the end of its log."""
     settings = {"messageDelayLevel": "nonsense", "storePathRootDir": "/proc/nowhere"}
     with (
@@ -132,7 +132,7 @@ def test_a_broker_that_does_not_start_says_why(real: ApacheTarget) -> None:
 
 
 @pytest.mark.parametrize("levels", ["1x", "1s  5s", "9223372036854775808s"])
-def test_a_broker_does_not_start_with_levels_that_cannot_be_read(real: ApacheTarget, levels: str) -> None:
+def test_a_broker_does_not_start_with_unparsable_delay_levels(real: ApacheTarget, levels: str) -> None:
     """Like the emulator, a real broker does not start with unparsable delay levels.
 
     These have an unknown unit, a double blank, or a number above 64 bits.
@@ -147,7 +147,9 @@ def test_a_broker_does_not_start_with_levels_that_cannot_be_read(real: ApacheTar
 @pytest.mark.parametrize(
     "signals", [[signal.SIGINT], [signal.SIGTERM, signal.SIGTERM]], ids=["Ctrl-C", "SIGTERM twice"]
 )
-def test_a_run_that_is_interrupted_early_leaves_no_broker_behind(tmp_path: Path, signals: list[signal.Signals]) -> None:
+def test_a_run_interrupted_while_its_broker_starts_leaves_no_process_or_folder(
+    tmp_path: Path, signals: list[signal.Signals]
+) -> None:
     """A run that is interrupted while its broker starts leaves neither processes nor folders.
 
     A build server may send SIGTERM twice.
@@ -159,7 +161,7 @@ def test_a_run_that_is_interrupted_early_leaves_no_broker_behind(tmp_path: Path,
     assert (left.processes, left.folders) == ([], [])
 
 
-def test_a_run_that_is_interrupted_in_its_midst_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_run_interrupted_in_its_midst_leaves_nothing_and_keeps_its_outcomes(tmp_path: Path) -> None:
     """A run that is interrupted with two brokers and an SDK at work leaves nothing behind and keeps its outcomes.
 
     None of the outcomes is an error caused by the interruption.
@@ -173,7 +175,7 @@ def test_a_run_that_is_interrupted_in_its_midst_leaves_nothing_behind(tmp_path: 
     words = ["--target", "apache:5.3.3", "--jobs", "3", "--sdk", "java-remoting", "-k", selected]
     left = interrupted(tmp_path, words, in_its_midst)
     assert left.code == 1
-    assert "interrupted; what is shown was found before" in left.printed
+    assert "interrupted; the outcomes up to then are shown" in left.printed
     found = re.search(r"^(\d+) outcomes in", left.printed, re.MULTILINE)
     assert found is not None, left.printed
     assert int(found[1]) >= 50
@@ -181,7 +183,7 @@ def test_a_run_that_is_interrupted_in_its_midst_leaves_nothing_behind(tmp_path: 
     assert (left.processes, left.folders) == ([], [])
 
 
-def test_jars_are_fetched_by_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_build_apache_downloads_the_jars_of_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     """`build --apache` downloads the jars of the lock file into the cache."""
     assert main(["build", "--sdk", "python", "--apache", "5.3.3"]) == 0
     [_, line] = capsys.readouterr().out.splitlines()

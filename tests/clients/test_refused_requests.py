@@ -3,8 +3,8 @@
 import subprocess
 import sys
 
-from rocketmq_testkit.emulator.journal import Entry
-from rocketmq_testkit.emulator.raw_request import RawRequest, Rejection
+from rocketmq_testkit.emulator.gate.journal import JournalEntry
+from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
 from rocketmq_testkit.fixtures import Emulator
 
 _SEND = """
@@ -32,14 +32,14 @@ def _run(emulator: Emulator) -> str:
 
 
 def _refused(emulator: Emulator) -> list[tuple[str, str]]:
-    def one(entry: Entry) -> tuple[str, str]:
+    def one(entry: JournalEntry) -> tuple[str, str]:
         assert isinstance(entry.outcome, Rejection)
         return entry.label, entry.outcome.name
 
     return [one(entry) for entry in emulator.journal.entries(lambda entry: entry.event == "refused")]
 
 
-def test_a_python_producer_that_signs_with_a_wrong_key() -> None:
+def test_a_route_query_with_a_wrong_key_is_journaled_as_unauthorized() -> None:
     """The route query of a producer with a wrong key is journaled as UNAUTHORIZED, with the user but no secret."""
     keys = {"authenticationEnabled": True, "authenticationMetadataProvider": _PROVIDER}
     with Emulator(topics=["orders"], config=keys) as emulator:
@@ -52,8 +52,7 @@ def test_a_python_producer_that_signs_with_a_wrong_key() -> None:
         assert not [secret for secret in ("right secret", "wrong secret") if secret in repr(list(emulator.journal))]
 
 
-def test_a_python_producer_under_flow_control() -> None:
-    """Sends of a producer under flow control are journaled as TOO_MANY_REQUESTS."""
+def test_sends_under_flow_control_are_journaled_as_too_many_requests() -> None:
     with Emulator(topics=["orders"], config={"grpcRequestRefusals": "producer"}) as emulator:
         assert _run(emulator).strip()
         assert ("SendMessage", "TOO_MANY_REQUESTS") in _refused(emulator)

@@ -1,11 +1,11 @@
 """Real gRPC SDKs that receive new settings while they run, and consumers that apply them."""
 
 import pytest
-from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
 from rocketmq_testkit.fixtures import Emulator
 from sdks import GRPC_PUSH
+from wait_budget import SECONDS, until
 
 AGAIN = {
     "settingsPushAgainMillis": " ".join(str(500 * number) for number in range(1, 6 * int(SECONDS))),
@@ -36,7 +36,7 @@ def attempts_of(driver: Driver, content: bytes) -> int:
 
 
 @pytest.mark.parametrize("sdk", TAKING)
-def test_a_consumer_in_order_gives_up_after_as_many_attempts_as_its_group_has_now(sdk: str) -> None:
+def test_a_running_orderly_consumer_applies_the_changed_retries_of_its_group(sdk: str) -> None:
     """A running consumer applies a lower number of retries after an administrator has changed its group."""
     with (
         Emulator(topics=["orders:FIFO:1"], config=AGAIN) as emulator,

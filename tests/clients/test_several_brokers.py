@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 import pytest
-from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
 from rocketmq_testkit.fixtures import Emulator
 from sdks import ALL, JAVA_REMOTING
+from wait_budget import SECONDS, until
 
 ORDERS: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
 
@@ -28,14 +28,14 @@ def holders(emulator: Emulator, numbers: range) -> set[str]:
     return {found[number] for number in numbers}
 
 
-def given(driver: Driver, consumer: str) -> set[bytes]:
+def received(driver: Driver, consumer: str) -> set[bytes]:
     """Return the bodies that a push consumer received."""
     return {body(event["msg"]) for event in driver.events(consumer) if event["ev"] == "msg"}
 
 
-def until_given(driver: Driver, expected: set[bytes]) -> None:
+def until_received(driver: Driver, expected: set[bytes]) -> None:
     """Wait until a push consumer has received all of these bodies."""
-    driver.wait_until(lambda _: expected <= given(driver, "c"), SECONDS)
+    driver.wait_until(lambda _: expected <= received(driver, "c"), SECONDS)
 
 
 def until_held(driver: Driver, consumer: str, count: int) -> None:
@@ -48,7 +48,7 @@ def until_held(driver: Driver, consumer: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("sdk", ALL)
-def test_sends_go_to_other_brokers_while_one_is_down(sdk: str) -> None:
+def test_sends_go_to_other_brokers_while_one_is_stopped(sdk: str) -> None:
     """No send fails while a broker is stopped.
 
     Remoting SDKs retry with another broker, and the proxy avoids the stopped one at once.
@@ -63,7 +63,7 @@ def test_sends_go_to_other_brokers_while_one_is_down(sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
-def test_queues_of_all_brokers_are_spread_and_handed_over(sdk: str) -> None:
+def test_two_consumers_share_the_queues_of_all_brokers_until_one_leaves(sdk: str) -> None:
     """Two consumers hold half of the queues of all brokers each; after one has left, the other holds all.
 
     It also receives the messages of the queues that it took over.
@@ -79,7 +79,7 @@ def test_queues_of_all_brokers_are_spread_and_handed_over(sdk: str) -> None:
         topic = emulator.topic("orders")
         for broker in emulator.brokers:
             topic.send(broker.encode(), broker=broker)
-        until_given(driver, {broker.encode() for broker in emulator.brokers})
+        until_received(driver, {broker.encode() for broker in emulator.brokers})
 
 
 def test_mqadmin_administers_several_brokers() -> None:

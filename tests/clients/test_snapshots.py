@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.host import Host
+from rocketmq_testkit.fixtures.host.host import Host
 from sdks import PUSH
+from wait_budget import SECONDS, until
 
 ORDERS: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
 
@@ -23,16 +23,16 @@ def until_committed(emulator: Emulator, count: int) -> None:
         offsets = host.engine.brokers[0].offsets
         return sum(max(offsets.query("billing", "orders", queue), 0) for queue in range(2))
 
-    until(lambda: emulator.run_in_loop(of_group) == count, "the client has committed")
+    until(lambda: emulator.run_on_loop(of_group) == count, "the client has committed")
 
 
-def given(driver: Driver) -> list[bytes]:
+def received(driver: Driver) -> list[bytes]:
     """Return the bodies that the consumer received, sorted."""
     return sorted(body(event["msg"]) for event in driver.events("c") if event["ev"] == "msg")
 
 
 @pytest.mark.parametrize("sdk", PUSH)
-def test_a_consumer_goes_on_where_its_group_was(sdk: str, tmp_path: Path) -> None:
+def test_a_consumer_continues_at_the_offset_of_the_snapshot(sdk: str, tmp_path: Path) -> None:
     """A consumer of the restored emulator receives the messages that were not consumed before, and new ones."""
     with Emulator(topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:
         emulator.group("billing")
@@ -40,7 +40,7 @@ def test_a_consumer_goes_on_where_its_group_was(sdk: str, tmp_path: Path) -> Non
         driver.call("push", as_="c", group="billing", **ORDERS)
         for number in range(4):
             driver.call("send", timeout=SECONDS, on="p", topic="orders", body=b"%d" % number)
-        driver.wait_until(lambda _: len(given(driver)) == 4, SECONDS)
+        driver.wait_until(lambda _: len(received(driver)) == 4, SECONDS)
         until_committed(emulator, 4)
         # The offset may be committed before the last acknowledgement, and messages that a leaving client has not
         # acknowledged are redelivered. A jump waits for these acknowledgements.
@@ -53,6 +53,6 @@ def test_a_consumer_goes_on_where_its_group_was(sdk: str, tmp_path: Path) -> Non
         driver.call("producer", as_="p", topics=["orders"], group="shop")
         driver.call("send", timeout=SECONDS, on="p", topic="orders", body=b"7")
         driver.call("push", as_="c", group="billing", **ORDERS)
-        driver.wait_until(lambda _: len(given(driver)) == 4, SECONDS)
-        assert given(driver) == [b"4", b"5", b"6", b"7"]
+        driver.wait_until(lambda _: len(received(driver)) == 4, SECONDS)
+        assert received(driver) == [b"4", b"5", b"6", b"7"]
         assert [message.body for message in emulator.dlq("billing")] == []

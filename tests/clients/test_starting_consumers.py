@@ -40,7 +40,7 @@ def started(sdk: str, profile: Literal["faithful", "fast"]) -> Iterator[Started]
 
 
 @pytest.mark.parametrize(("sdk", "profile"), [*((sdk, "fast") for sdk in SDKS), ("java-remoting", "faithful")])
-def test_four_jumps_behind_a_start_find_the_message_consumed(sdk: str, profile: Literal["faithful", "fast"]) -> None:
+def test_a_message_is_consumed_within_four_jumps_after_a_start(sdk: str, profile: Literal["faithful", "fast"]) -> None:
     """A message is consumed within four jumps after a start: the first waits for the consumer's queue and response."""
     with started(sdk, profile) as now:
         now.push()
@@ -51,7 +51,7 @@ def test_four_jumps_behind_a_start_find_the_message_consumed(sdk: str, profile: 
 
 
 @pytest.mark.parametrize("sdk", SDKS)
-def test_a_message_that_fails_at_once_dies(sdk: str) -> None:
+def test_a_message_that_always_fails_becomes_a_dead_letter(sdk: str) -> None:
     """With the profile `fast`, a message that always fails is delivered seventeen times and becomes a dead letter.
 
     The consumer reads its retry topic from its start.
@@ -67,7 +67,7 @@ def test_a_message_that_fails_at_once_dies(sdk: str) -> None:
         ]
 
 
-def test_a_retry_topic_that_is_found_late_is_waited_for() -> None:
+def test_a_jump_waits_until_the_sdk_finds_its_retry_topic() -> None:
     """With the profile `faithful`, a jump waits until the SDK finds its retry topic, or names the topic.
 
     The SDK finds it by its own clock.

@@ -44,7 +44,7 @@ def either(request: pytest.FixtureRequest) -> Iterator[Server]:
         yield OfProfile(emulator)
 
 
-def test_node_starts_with_several_topics(either: Server) -> None:
+def test_100_node_producers_of_three_topics_start_in_a_row(either: Server) -> None:
     """100 Node producers with three topics each start in a row; with the real proxy about a third of them hang."""
     topics = [f"node-start-{n}" for n in range(3)]
     for topic in topics:
@@ -55,8 +55,7 @@ def test_node_starts_with_several_topics(either: Server) -> None:
             driver.call("close", on=f"p{number}")
 
 
-def test_node_consumers_start_with_several_topics(either: Server) -> None:
-    """100 Node simple consumers of three topics each start in a row."""
+def test_100_node_consumers_of_three_topics_start_in_a_row(either: Server) -> None:
     topics = [f"node-consumer-{n}" for n in range(3)]
     for topic in topics:
         either.create_topic(topic)
@@ -68,7 +67,7 @@ def test_node_consumers_start_with_several_topics(either: Server) -> None:
             driver.call("close", on=f"c{number}")
 
 
-def test_python_receives_at_once(either: Server) -> None:
+def test_100_python_consumers_receive_before_their_settings_arrive(either: Server) -> None:
     """100 Python consumers in a row may receive before the server has seen their settings."""
     either.create_topic("python-start")
     either.create_group("python-start")
@@ -86,8 +85,7 @@ def test_python_receives_at_once(either: Server) -> None:
 
 
 @pytest.mark.parametrize("sdk", ["java-grpc", "go-grpc", "rust"])
-def test_others_start_again_and_again(server: Server, sdk: str) -> None:
-    """Ten producers of other SDKs start and send in a row."""
+def test_ten_producers_of_other_sdks_start_and_send_in_a_row(server: Server, sdk: str) -> None:
     server.create_topic(f"{sdk}-start")
     with server.start(sdk) as driver:
         for number in range(10):

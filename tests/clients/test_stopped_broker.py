@@ -6,12 +6,12 @@ import threading
 from pathlib import Path
 
 import pytest
+from rocketmq_testkit.conformance.deployment.target import TargetError
 from rocketmq_testkit.conformance.targets import apache
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
-from rocketmq_testkit.conformance.targets.target import TargetError
 
 
-def test_one_that_was_stopped_before_its_start() -> None:
+def test_a_broker_stopped_before_its_start_does_not_start() -> None:
     """A broker that was stopped before its start does not start: a queued start may follow the end of the run."""
     broker = ApacheBroker()
     broker.stop()
@@ -21,7 +21,7 @@ def test_one_that_was_stopped_before_its_start() -> None:
     assert broker.home == Path()
 
 
-def test_one_that_is_stopped_while_it_starts() -> None:
+def test_a_broker_stopped_during_its_start_leaves_no_process_and_home() -> None:
     """A broker that is stopped during its start ends it with an error and leaves neither processes nor its home."""
     broker = ApacheBroker()
     errors: list[TargetError] = []
@@ -42,7 +42,7 @@ def test_one_that_is_stopped_while_it_starts() -> None:
     assert not broker.home.exists()
 
 
-def test_one_that_does_not_stop_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_does_not_stop_gracefully_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that does not stop gracefully is killed and raises an error, because its files may differ then."""
     monkeypatch.setattr(apache, "STOP_SECONDS", 0.5)
     broker = ApacheBroker()
@@ -50,7 +50,7 @@ def test_one_that_does_not_stop_in_order(monkeypatch: pytest.MonkeyPatch) -> Non
     try:
         for pid in broker.pids:
             os.kill(pid, signal.SIGSTOP)
-        with pytest.raises(TargetError, match=r"Apache RocketMQ 5\.3\.3 did not stop in order within 0\.5 s"):
+        with pytest.raises(TargetError, match=r"Apache RocketMQ 5\.3\.3 did not shut down gracefully within 0\.5 s"):
             broker.halt()
         assert not broker.alive
     finally:

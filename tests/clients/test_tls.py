@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from patience import SECONDS, until
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, body, start
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.host import Host
+from rocketmq_testkit.fixtures.host.host import Host
+from wait_budget import SECONDS, until
 
 TRUSTING = ("java-grpc", "go-grpc", "java-remoting", "java-remoting-4.9")
 """SDKs that accept any certificate."""
@@ -42,7 +42,7 @@ def secure(server: Server, sdk: str, host: str = "127.0.0.1") -> Driver:
     )
 
 
-def somebody_waits(emulator: Emulator, topic: str) -> None:
+def until_a_request_waits(emulator: Emulator, topic: str) -> None:
     """Wait until a pull, pop or notification of a topic waits; a proxy sends a notification before it pops."""
 
     def waiting(host: Host) -> bool:
@@ -53,7 +53,7 @@ def somebody_waits(emulator: Emulator, topic: str) -> None:
             for entry in host.direct.journal
         )
 
-    until(lambda: emulator.run_in_loop(waiting), f"somebody waits for {topic}")
+    until(lambda: emulator.run_on_loop(waiting), f"somebody waits for {topic}")
 
 
 def acknowledged(emulator: Emulator, group: str) -> int:
@@ -64,7 +64,7 @@ def acknowledged(emulator: Emulator, group: str) -> int:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 @pytest.mark.parametrize("sdk", [*TRUSTING, *VERIFYING])
-def test_a_message_goes_through_tls(server: Server, sdk: str, host: str) -> None:
+def test_an_sdk_with_tls_sends_a_message(server: Server, sdk: str, host: str) -> None:
     """An SDK with TLS enabled sends through the same port as others, by address and by name."""
     topic = f"tls-{sdk.replace('.', '-')}-{host.replace('.', '-')}"
     server.create_topic(topic)
@@ -75,7 +75,7 @@ def test_a_message_goes_through_tls(server: Server, sdk: str, host: str) -> None
 
 
 @pytest.mark.parametrize("sdk", RECEIVING)
-def test_a_receive_waits_through_tls(server: Server, sdk: str) -> None:
+def test_a_waiting_receive_over_tls_gets_the_message_on_arrival(server: Server, sdk: str) -> None:
     """A waiting receive over TLS gets the message on arrival, and its acknowledgement succeeds."""
     name = f"tls-receive-{sdk}"
     server.create_topic(name)
@@ -84,7 +84,7 @@ def test_a_receive_waits_through_tls(server: Server, sdk: str) -> None:
     with secure(server, sdk) as driver:
         driver.call("simple", as_="c", group=name, sub={name: {"expr": "*", "type": "TAG"}}, await_ms=20_000)
         received = driver.post("receive", on="c", max=1, invisible_ms=30_000, bg=True)
-        somebody_waits(emulator, name)
+        until_a_request_waits(emulator, name)
         emulator.topic(name).send(b"secret")
         (message,) = driver.result(received, timeout=SECONDS)["messages"]
         assert body(message) == b"secret"
@@ -93,7 +93,7 @@ def test_a_receive_waits_through_tls(server: Server, sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", PUSHED)
-def test_messages_are_pushed_through_tls(server: Server, sdk: str) -> None:
+def test_a_waiting_push_consumer_over_tls_gets_the_message_on_arrival(server: Server, sdk: str) -> None:
     """A waiting push consumer over TLS gets the message on arrival and consumes it."""
     name = f"tls-push-{sdk.replace('.', '-')}"
     server.create_topic(name)
@@ -102,7 +102,7 @@ def test_messages_are_pushed_through_tls(server: Server, sdk: str) -> None:
     emulator.topic(name, queues=1)
     with secure(server, sdk) as driver:
         driver.call("push", as_="c", group=name, sub={name: {"expr": "*", "type": "TAG"}}, from_="first")
-        somebody_waits(emulator, name)
+        until_a_request_waits(emulator, name)
         emulator.topic(name).send(b"secret")
         event = driver.wait_for_event(lambda event: event["ev"] == "msg", SECONDS)
         assert (body(event["msg"]), event["ok"]) == (b"secret", True)
@@ -112,7 +112,7 @@ def test_messages_are_pushed_through_tls(server: Server, sdk: str) -> None:
                 return host.direct.broker(None).offsets.query(name, name, 0) == 1
 
             # The listener returns after its event, and the SDK commits periodically.
-            until(lambda: emulator.run_in_loop(committed), "it is committed")
+            until(lambda: emulator.run_on_loop(committed), "it is committed")
         driver.call("close", on="c", timeout=SECONDS)
     if not sdk.startswith("java-remoting"):
         assert acknowledged(emulator, name) == 1

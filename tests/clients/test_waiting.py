@@ -13,14 +13,15 @@ from typing import Any
 
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, Fields, body, start
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.names import TRANS_CHECK_MAX_TIME_TOPIC, retry_topic
-from rocketmq_testkit.emulator.operations import PopMessage, PullMessage, SendMessage
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message.names import TRANS_CHECK_MAX_TIME_TOPIC, retry_topic
+from rocketmq_testkit.emulator.operations.consume import PopMessage, PullMessage
+from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 REMOTING = ("java-remoting", "go-remoting")
 GRPC = ("java-grpc", "go-grpc", "python", "node", "rust")
@@ -86,7 +87,7 @@ class Client:
         Go's SDK registers its group a second after its start, or only after thirty.
         """
         group = f"{topic}-producer" if self.remoting else topic
-        return self.emulator.run_in_loop(lambda host: group in host.engine.brokers[0].clients.producers)
+        return self.emulator.run_on_loop(lambda host: group in host.engine.brokers[0].clients.producers)
 
     def send(self, topic: str, text: str, **fields: Any) -> Fields:
         return self.driver.call("send", on=self.producer(topic), topic=topic, body=text.encode(), **fields)
@@ -171,7 +172,7 @@ def _retry_until_dead(client: Client, text: str = "bad") -> tuple[int, float, ti
 
 
 @through(*SDKS)
-def test_a_message_is_retried_sixteen_times_and_dies(client: Client) -> None:
+def test_a_failing_message_becomes_a_dead_letter_after_sixteen_retries(client: Client) -> None:
     """A message that always fails is delivered seventeen times and becomes a dead letter.
 
     With remoting SDKs that takes 4 h 45 min 40 s of the broker's time.
@@ -183,7 +184,7 @@ def test_a_message_is_retried_sixteen_times_and_dies(client: Client) -> None:
 
 
 @through(*REMOTING, "java-remoting-4.9", "cpp")
-def test_a_delay_level_of_two_hours(client: Client) -> None:
+def test_delay_level_18_delivers_after_two_hours(client: Client) -> None:
     """A message of delay level 18 is delivered after two hours of the emulator's time, and not before."""
     topic, group = client.topic("DELAY"), client.group()
     consumer = client.push(topic, group)
@@ -197,7 +198,7 @@ def test_a_delay_level_of_two_hours(client: Client) -> None:
 
 
 @through(*SDKS, *OLDER)
-def test_a_timer_of_twenty_three_hours(client: Client) -> None:
+def test_a_timer_message_of_23_hours_is_delivered_then(client: Client) -> None:
     """A message with a delivery time in 23 hours is delivered then, and is listed as scheduled until then."""
     topic = client.topic("DELAY")
     before = client.emulator.clock.now
@@ -210,7 +211,7 @@ def test_a_timer_of_twenty_three_hours(client: Client) -> None:
 
 
 @through(*SDKS, *OLDER)
-def test_a_timer_of_forty_days_is_refused(client: Client) -> None:
+def test_a_timer_message_of_forty_days_is_refused(client: Client) -> None:
     """A send with a delivery time in forty days fails, and nothing is stored."""
     topic = client.topic("DELAY")
     with pytest.raises(DriverError) as refused:
@@ -228,7 +229,7 @@ def test_a_timer_of_forty_days_is_refused(client: Client) -> None:
 
 
 @through(*RECALLING)
-def test_a_recalled_message_never_comes(client: Client) -> None:
+def test_a_recalled_message_is_not_delivered(client: Client) -> None:
     """Of two messages with one delivery time, the recalled one is not delivered."""
     topic = client.topic("DELAY")
     at = client.clock_ms + 2 * HOUR_MS
@@ -260,7 +261,7 @@ def _checks(client: Client, topic: str, count: int) -> list[str]:
 
 
 @through(*SDKS)
-def test_a_committed_transaction_and_one_rolled_back(client: Client) -> None:
+def test_a_committed_transaction_is_delivered_and_a_rolled_back_one_is_not(client: Client) -> None:
     """A committed transaction is delivered, a rolled back one is not, and neither is checked."""
     committed = _transaction(client, "COMMIT", "UNKNOWN")
     dropped = _transaction(client, "ROLLBACK", "UNKNOWN")
@@ -271,7 +272,7 @@ def test_a_committed_transaction_and_one_rolled_back(client: Client) -> None:
 
 
 @through(*SDKS)
-def test_a_transaction_that_is_decided_by_the_first_check(client: Client) -> None:
+def test_the_first_check_commits_a_transaction_that_was_left_unknown(client: Client) -> None:
     """A transaction that the producer left unknown is checked, and the answer commits it once.
 
     A slow producer of Java gRPC is checked again, because producers that leave a transaction unknown do not respond at
@@ -284,7 +285,7 @@ def test_a_transaction_that_is_decided_by_the_first_check(client: Client) -> Non
 
 
 @through(*SDKS)
-def test_a_transaction_that_is_decided_by_the_fifteenth_check(client: Client) -> None:
+def test_the_fifteenth_check_commits_a_transaction(client: Client) -> None:
     """A transaction that stays unknown for fourteen checks is committed by the fifteenth, which is the last."""
     topic = _transaction(client, "UNKNOWN", [*["UNKNOWN"] * 14, "COMMIT"])
     client.emulator.clock.advance_until(lambda: client.emulator.messages(topic), limit="1h", wait=WAIT)
@@ -292,12 +293,12 @@ def test_a_transaction_that_is_decided_by_the_fifteenth_check(client: Client) ->
 
 
 @through(*SDKS)
-def test_a_transaction_that_nobody_decides(client: Client) -> None:
+def test_an_unknown_transaction_is_discarded_after_fifteen_checks(client: Client) -> None:
     """A transaction that stays unknown is discarded after fifteen checks and is never delivered."""
     topic = _transaction(client, "UNKNOWN", "UNKNOWN")
 
     def put_aside() -> list[str]:
-        if TRANS_CHECK_MAX_TIME_TOPIC not in client.emulator.run_in_loop(lambda host: host.direct.topics(system=True)):
+        if TRANS_CHECK_MAX_TIME_TOPIC not in client.emulator.run_on_loop(lambda host: host.direct.topics(system=True)):
             return []
         found = client.emulator.messages(TRANS_CHECK_MAX_TIME_TOPIC)
         return [message.message_id for message in found if message.properties["REAL_TOPIC"] == topic]
@@ -310,7 +311,7 @@ def test_a_transaction_that_nobody_decides(client: Client) -> None:
 
 @pytest.mark.alone
 @through(*SDKS)
-def test_sixteen_retries_are_quick(client: Client, tell_figure: Callable[[str], None]) -> None:
+def test_sixteen_retries_take_less_than_two_seconds(client: Client, tell_figure: Callable[[str], None]) -> None:
     """Sixteen retries take less than a second with Java's push consumer, and less than two with others.
 
     The best of three counts, because a JVM is slow at first.
@@ -360,7 +361,7 @@ def _pop(client: Client, topic: str, **script: object) -> str:
 
 
 @through("java-remoting")
-def test_a_popping_consumer_fails_a_message_three_times(client: Client) -> None:
+def test_a_popping_consumer_retries_a_message_after_10_s_30_s_and_a_minute(client: Client) -> None:
     """A popping consumer retries a message after 10 s, 30 s and a minute of the broker's time, and the clock jumps."""
     topic = client.topic()
     consumer = _pop(client, topic, fail={"bad": 3})
@@ -373,7 +374,7 @@ def test_a_popping_consumer_fails_a_message_three_times(client: Client) -> None:
 
 
 @pytest.mark.parametrize("sdk", PUSHING)
-def test_no_sdk_hangs_while_the_time_stands_still(sdk: str) -> None:
+def test_with_a_frozen_clock_long_polls_of_push_consumers_end_and_start_again(sdk: str) -> None:
     """With a frozen clock, long polls of push consumers end and start again, and a message sent then is received."""
     with Emulator(time="frozen", topics=["still:NORMAL:1"]) as emulator:
         addresses = Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)
@@ -400,7 +401,7 @@ def test_no_sdk_hangs_while_the_time_stands_still(sdk: str) -> None:
 
 
 @contextlib.contextmanager
-def _still(sdk: str, *topics: str) -> Iterator[Client]:
+def _with_frozen_clock(sdk: str, *topics: str) -> Iterator[Client]:
     """Start a client of an emulator with a frozen clock, and check at the end that the clock has not moved."""
     with Emulator(time="frozen", topics=topics) as emulator:
         before = emulator.clock.now
@@ -410,9 +411,9 @@ def _still(sdk: str, *topics: str) -> Iterator[Client]:
 
 
 @pytest.mark.parametrize("sdk", [*GRPC, "java-grpc-5.0"])
-def test_a_receive_ends_while_the_time_stands_still(sdk: str) -> None:
+def test_with_a_frozen_clock_a_receive_ends_at_the_timeout_of_the_client(sdk: str) -> None:
     """With a frozen clock, a receive without messages ends at the client's timeout; the next one gets the message."""
-    with _still(sdk, "still:NORMAL:1") as client:
+    with _with_frozen_clock(sdk, "still:NORMAL:1") as client:
         driver, consumer = client.driver, client.simple("still", client.group())
         nothing = driver.call("receive", on=consumer, max=1, invisible_ms=30_000, timeout=SECONDS)
         client.send("still", "awake")
@@ -421,9 +422,9 @@ def test_a_receive_ends_while_the_time_stands_still(sdk: str) -> None:
         driver.call("ack", on=consumer, h=[each["h"] for each in found["messages"]], timeout=SECONDS)
 
 
-def test_a_popping_consumer_does_not_hang_while_the_time_stands_still() -> None:
+def test_with_a_frozen_clock_pops_of_a_push_consumer_end_and_start_again() -> None:
     """With a frozen clock, pops of Java's push consumer end and start again, and a message sent then is received."""
-    with _still("java-remoting", "still:NORMAL:1") as client:
+    with _with_frozen_clock("java-remoting", "still:NORMAL:1") as client:
         consumer = _pop(client, "still")
 
         def empty_pops() -> int:
@@ -435,9 +436,9 @@ def test_a_popping_consumer_does_not_hang_while_the_time_stands_still() -> None:
         client.until(lambda: client.received(consumer) == [b"awake"])
 
 
-def test_a_poll_ends_while_the_time_stands_still() -> None:
+def test_with_a_frozen_clock_a_lite_poll_ends_by_the_time_of_the_client() -> None:
     """With a frozen clock, a lite consumer's poll ends by the client's time; a later one gets the message."""
-    with _still("java-remoting", "still:NORMAL:1") as client:
+    with _with_frozen_clock("java-remoting", "still:NORMAL:1") as client:
         driver, group = client.driver, client.group()
         made: Fields = {"sub": {"still": {"expr": "*", "type": "TAG"}}, "from": "first"}
         driver.call("lite", as_="lite", group=group, **made)
@@ -455,9 +456,8 @@ def test_a_poll_ends_while_the_time_stands_still() -> None:
 
 
 @pytest.mark.parametrize("sdk", [*REMOTING, "java-remoting-4.9"])
-def test_a_request_is_answered_while_the_time_stands_still(sdk: str) -> None:
-    """With a frozen clock, a consumer's reply reaches the requesting producer."""
-    with _still(sdk, "still:NORMAL:1") as client:
+def test_with_a_frozen_clock_a_reply_reaches_the_requesting_producer(sdk: str) -> None:
+    with _with_frozen_clock(sdk, "still:NORMAL:1") as client:
         client.push("still", client.group(), answer="pong")
         client.send("still", "plain")
         client.until(lambda: client.is_known("still"))
@@ -467,9 +467,9 @@ def test_a_request_is_answered_while_the_time_stands_still(sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", [*SDKS, "java-remoting-4.9", "java-grpc-5.0"])
-def test_a_transaction_ends_while_the_time_stands_still(sdk: str) -> None:
+def test_with_a_frozen_clock_a_committed_transaction_is_delivered_at_once(sdk: str) -> None:
     """With a frozen clock, a committed transaction is delivered at once, and a rolled back one is not."""
-    with _still(sdk, "still:TRANSACTION:1") as client:
+    with _with_frozen_clock(sdk, "still:TRANSACTION:1") as client:
         producer = client.producer("still", "UNKNOWN")
         for outcome in ("ROLLBACK", "COMMIT"):
             client.driver.call("send_tx", on=producer, topic="still", body=outcome.encode(), outcome=outcome)
@@ -479,12 +479,12 @@ def test_a_transaction_ends_while_the_time_stands_still(sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", [*REMOTING, "java-remoting-4.9", "java-grpc", "java-grpc-5.0", "go-grpc", "python"])
-def test_an_orderly_listener_fails_while_the_time_stands_still(sdk: str) -> None:
+def test_with_a_frozen_clock_an_orderly_consumer_retries_a_message_locally(sdk: str) -> None:
     """With a frozen clock, an orderly consumer retries a failed message locally before the next one.
 
     Go's gRPC SDK continues with the next one meanwhile. Node's never retries a failed message of an ordered group.
     """
-    with _still(sdk, "still:FIFO:1") as client:
+    with _with_frozen_clock(sdk, "still:FIFO:1") as client:
         client.emulator.group("in-order", orderly=not client.remoting)
         for text in ("one", "two"):
             client.send("still", text, group="g")

@@ -32,14 +32,14 @@ class Story:
         headers = {"content-type": "application/json"}
         request = urllib.request.Request(f"{self.control}/v1/{path}", json.dumps(body).encode(), headers)
         try:
-            with urllib.request.urlopen(request, timeout=600) as answer:
-                return json.load(answer)
+            with urllib.request.urlopen(request, timeout=600) as response:
+                return json.load(response)
         except HTTPError as refused:
             raise AssertionError(refused.read().decode()) from None
 
     def get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"{self.control}/v1/{path}", timeout=60) as answer:
-            return json.load(answer)
+        with urllib.request.urlopen(f"{self.control}/v1/{path}", timeout=60) as response:
+            return json.load(response)
 
     def texts(self, topic: str) -> list[str]:
         return [message["text"] for message in self.get(f"messages/{topic}")["messages"]]
@@ -66,7 +66,7 @@ def story(request: pytest.FixtureRequest, profile: Profile) -> Iterator[Story]:
         yield Story(emulator, stack.enter_context(start(request.param, addresses)))
 
 
-def test_from_the_first_failure_to_the_dead_letter_queue(story: Story) -> None:
+def test_a_failing_message_becomes_a_dead_letter_after_17_deliveries(story: Story) -> None:
     """A message that always fails is delivered seventeen times and becomes a dead letter."""
     story.post("topics", name="orders", queues=1)
     subscribed = {"orders": {"expr": "*", "type": "TAG"}}
@@ -81,14 +81,14 @@ def test_from_the_first_failure_to_the_dead_letter_queue(story: Story) -> None:
     assert len(story.driver.messages("booking")) == ATTEMPTS
 
 
-def test_a_reminder_comes_the_next_day_and_not_before(story: Story) -> None:
+def test_a_message_due_in_23_hours_is_delivered_after_24_and_not_after_22(story: Story) -> None:
     """A message with a delivery time 23 hours ahead is not delivered after 22 hours, but after 24."""
     story.post("topics", name="reminders", type="DELAY", queues=1)
     tomorrow_ms = story.get("clock")["now_ms"] + 23 * HOUR_MS
     body = {"topic": "reminders", "body": b"pay the baker", "deliver_at": tomorrow_ms}
     story.driver.call("send", on=story.producer("reminders"), **body)
 
-    [waiting] = [each for each in story.get("clock/scheduled")["scheduled"] if each["matters"]]
+    [waiting] = [each for each in story.get("clock/scheduled")["scheduled"] if each["visible"]]
     assert waiting["kind"] == "timer"
     assert waiting["owner"].endswith("of reminders")
     story.post("clock/advance", by="22h", wait=WAIT)
@@ -97,7 +97,7 @@ def test_a_reminder_comes_the_next_day_and_not_before(story: Story) -> None:
     assert story.texts("reminders") == ["pay the baker"]
 
 
-def test_a_payment_that_was_left_open_is_asked_about(story: Story) -> None:
+def test_an_undecided_transaction_is_checked_and_committed(story: Story) -> None:
     """The broker checks an undecided transaction, and the producer's answer commits it."""
     story.post("topics", name="payments", type="TRANSACTION", queues=1)
     producer = story.producer("payments", check="COMMIT")
@@ -109,7 +109,7 @@ def test_a_payment_that_was_left_open_is_asked_about(story: Story) -> None:
     assert story.texts("payments") == ["one tea"]
 
 
-def test_a_message_of_a_delay_level(story: Story) -> None:
+def test_advance_to_next_delivers_a_message_of_a_delay_level(story: Story) -> None:
     """`advance_to_next` lists fired timers, an exceeded limit names scheduled ones, and a jump can skip the waiting."""
     story.post("topics", name="orders", queues=1)
     story.post("messages/orders", text="ask again", properties={"DELAY": "18"})

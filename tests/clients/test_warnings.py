@@ -29,7 +29,7 @@ def _produce(address: str, topic: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
-def test_a_python_producer_at_the_name_servers_port() -> None:
+def test_the_warning_of_a_grpc_sdk_at_the_remoting_port_names_the_endpoint() -> None:
     """The Python SDK fails at the remoting port, and the warning names the endpoint."""
     with Emulator(topics=["orders"]) as emulator:
         assert "failed" in _produce(emulator.namesrv, "orders")
@@ -40,7 +40,7 @@ def test_a_python_producer_at_the_name_servers_port() -> None:
         assert f"gRPC clients connect to {emulator.endpoint}" in text or "handshake" in text
 
 
-def test_a_python_producer_of_a_missing_topic() -> None:
+def test_the_warning_of_an_sdk_with_a_missing_topic_names_the_nearest_topic() -> None:
     """The Python SDK fails for a missing topic; the warning names the nearest topic, also in errors of the clock."""
     with Emulator(time="frozen", topics=["orders"]) as emulator:
         assert "failed" in _produce(emulator.endpoint, "order")

@@ -7,19 +7,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
-from rocketmq_testkit.conformance.case import Case, all_cases
-from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.case import Case
+from rocketmq_testkit.conformance.context.remoting import RemotingContext
+from rocketmq_testkit.conformance.deployment.target import COMMON_SETTINGS, Capability, TargetError
+from rocketmq_testkit.conformance.discovery import all_cases
+from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.runner.run import Run, carry_out
 from rocketmq_testkit.conformance.scenario import scenario, scenarios_of
-from rocketmq_testkit.conformance.stage import Stage
+from rocketmq_testkit.conformance.sdk.scenario_context import ScenarioContext
 from rocketmq_testkit.conformance.targets.choose import target as choose
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
-from rocketmq_testkit.conformance.targets.target import COMMON_SETTINGS, Capability, TargetError
-from rocketmq_testkit.conformance.truth import Truth
-from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def addresses(emulator: Emulator, *more: str) -> str:
 
 def run(cases: list[Case], text: str, *, jobs: int = 1, each: Callable[[Outcome], None] = lambda _: None) -> Run:
     """Run cases with a target and compare them with the project's records."""
-    return carry_out(cases, [choose(text)], Truth(), jobs=jobs, each=each)
+    return carry_out(cases, [choose(text)], RecordedOutcomes(), jobs=jobs, each=each)
 
 
 def cases(*nouns: str) -> list[Case]:
@@ -44,7 +45,7 @@ def cases(*nouns: str) -> list[Case]:
     return [each for each in all_cases() if each.noun in nouns and not each.mark.settings and not each.mark.alone]
 
 
-def test_a_broker_that_dies_ends_the_run(served: Emulator) -> None:
+def test_a_broker_that_stops_ends_the_run(served: Emulator) -> None:
     """A broker that stops ends the run: earlier outcomes are kept, and no other case starts.
 
     The current case has no outcome.
@@ -62,7 +63,7 @@ def test_a_broker_that_dies_ends_the_run(served: Emulator) -> None:
     assert not found.good
 
 
-def test_a_broker_that_starts_is_waited_for() -> None:
+def test_a_target_waits_for_a_broker_that_is_not_up_yet() -> None:
     """A target whose broker is not up yet waits for it, and the run then uses that broker."""
     with Emulator(profile="faithful", config=dict(COMMON_SETTINGS)) as gone:
         namesrv, endpoint = gone.namesrv, gone.endpoint
@@ -77,7 +78,7 @@ def test_a_broker_that_starts_is_waited_for() -> None:
         target.check()
 
 
-def test_keys_that_differ_from_the_recorded_ones_are_found(served: Emulator) -> None:
+def test_keys_that_differ_from_the_recorded_ones_are_likely_causes(served: Emulator) -> None:
     """Configuration keys that differ from the recorded broker's are listed as likely causes.
 
     Names, ports and threads are not compared.
@@ -88,7 +89,7 @@ def test_keys_that_differ_from_the_recorded_ones_are_found(served: Emulator) -> 
     assert choose("namesrv=127.0.0.1:1,endpoint=127.0.0.1:1").likely_causes() == []
 
 
-def test_cases_that_share_a_broker_do_not_see_each_other(served: Emulator) -> None:
+def test_cases_that_share_a_broker_have_the_same_outcomes_as_with_their_own(served: Emulator) -> None:
     """Many cases of both protocols at once on one broker have the same outcomes as with a broker each.
 
     All names are unique.
@@ -107,7 +108,7 @@ Without jumps the clock would not advance.
 """
 
 
-def test_with_its_control_port_time_jumps(served: Emulator) -> None:
+def test_with_a_control_port_waiting_cases_advance_the_clock(served: Emulator) -> None:
     """With a control port, cases that wait for minutes take no time.
 
     A deliberate difference of the emulator in this process is accepted for this emulator as well.
@@ -121,11 +122,11 @@ def test_with_its_control_port_time_jumps(served: Emulator) -> None:
     assert jumped_ms > JUMPS_MS
 
 
-def test_with_its_control_port_it_can_be_crashed_and_restarted(served: Emulator) -> None:
+def test_with_a_control_port_a_broker_can_crash_and_restart(served: Emulator) -> None:
     """With a control port, a broker can crash and restart: clients are disconnected, messages and keys are kept."""
     with choose(addresses(served, f"control={served.control}")) as target:
         assert target.capabilities >= {Capability.VIRTUAL_TIME, Capability.RESTART, Capability.CRASH}
-        with target.lend({}, alone=True) as place, Remoting(place, "t1") as t:
+        with target.lend({}, alone=True) as place, RemotingContext(place, "t1") as t:
             topic = t.topic(queues=1)
             for stop in (t.crash, t.restart):
                 t.sent(topic)
@@ -135,39 +136,39 @@ def test_with_its_control_port_it_can_be_crashed_and_restarted(served: Emulator)
                     with pytest.raises(ConnectionError):
                         before.request(RequestCode.GET_BROKER_CONFIG)
             assert [each.body for each in t.messages_of(topic, t.group())] == [b"m0", b"m0"]
-        with pytest.raises(TargetError, match="cannot be configured"), target.lend({"k": "v"}):
+        with pytest.raises(TargetError, match="cannot configure this emulator"), target.lend({"k": "v"}):
             pass
 
 
 @pytest.mark.parametrize("controlled", [False, True])
-def test_it_can_be_away_for_a_while(served: Emulator, controlled: bool) -> None:
+def test_an_emulator_stopped_for_a_while_keeps_its_messages(served: Emulator, controlled: bool) -> None:
     """An emulator can be stopped for a while, also by its control port, and keeps its messages."""
     target = choose(addresses(served, f"control={served.control}")) if controlled else EmulatorTarget()
-    with target, target.lend({}, alone=True) as place, Remoting(place, "t2") as t:
+    with target, target.lend({}, alone=True) as place, RemotingContext(place, "t2") as t:
         topic = t.topic(queues=1)
         t.sent(topic)
-        with t.away(), pytest.raises(ConnectionRefusedError), RemotingClient(t.broker_address):
+        with t.stopped(), pytest.raises(ConnectionRefusedError), RemotingClient(t.broker_address):
             pass
         t.sent(topic)
         assert [each.body for each in t.messages_of(topic, t.group())] == [b"m0", b"m0"]
 
 
-def test_with_its_control_port_a_scenario_may_stop_it(served: Emulator) -> None:
+def test_with_a_control_port_a_scenario_restarts_the_shared_broker(served: Emulator) -> None:
     """With a control port, a scenario that restarts its broker uses the shared one.
 
     A scenario with configuration keys of its own is not applicable.
     """
 
     @scenario("BrokerController.shutdown", verbs={"send"}, capabilities={Capability.RESTART}, alone=True)
-    def stops(s: Stage) -> None:
+    def stops(s: ScenarioContext) -> None:
         """A broker keeps stored messages."""
         topic = s.topic()
         s.producer(topic).send(topic)
         s.world.restart()
-        s.see("kept", len(s.stored(topic)))
+        s.note("kept", len(s.stored(topic)))
 
     @scenario("BrokerConfig", settings={"brokerPermission": "4"})
-    def configured(s: Stage) -> None:
+    def configured(s: ScenarioContext) -> None:
         """A broker rejects every message."""
 
     module = types.ModuleType("sample")
@@ -177,7 +178,7 @@ def test_with_its_control_port_a_scenario_may_stop_it(served: Emulator) -> None:
     found = carry_out(
         [],
         [choose(addresses(served, f"control={served.control}"))],
-        Truth(),
+        RecordedOutcomes(),
         jobs=2,
         each=lambda _: None,
         scenarios=scenarios_of(module),
@@ -188,7 +189,7 @@ def test_with_its_control_port_a_scenario_may_stop_it(served: Emulator) -> None:
     assert (other.verdict, other.reason) == (Verdict.NOT_APPLICABLE, "needs configure")
 
 
-def test_a_control_port_that_is_none_is_said_so(served: Emulator) -> None:
+def test_an_unreachable_or_invalid_control_port_is_reported_before_any_case(served: Emulator) -> None:
     """A control port that cannot be reached, or is none, is reported in one sentence before any case runs."""
     for url, problem in ((f"http://{served.namesrv}", "is no control port"), ("http://127.0.0.1:1", "refused")):
         with pytest.raises(TargetError, match=problem), choose(addresses(served, f"control={url}")):

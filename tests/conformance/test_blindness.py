@@ -8,10 +8,10 @@ import pytest
 from rocketmq_testkit.conformance import cases, scenarios
 
 SUITE = "rocketmq_testkit.conformance."
-FORBIDDEN = ("targets.", "runner.", "report.", "truth.", "outcome.", "explained.", "rocketmq_testkit.fixtures")
+FORBIDDEN = ("deployment.", "targets.", "runner.", "report.", "outcomes.", "rocketmq_testkit.fixtures")
 """Parts of the suite that distinguish targets or read records, and the emulator itself."""
 OF_A_PLACE = {"access", "now_ms", "restart"}
-"""Attributes of a place that cases may use: addresses, its time, and restarts by a scenario."""
+"""Attributes of a deployment that cases may use: addresses, its time, and restarts by a scenario."""
 
 
 def imported(node: ast.AST) -> Iterator[str]:
@@ -26,21 +26,21 @@ def knowledge(text: str) -> Iterator[str]:
     """Yield the forbidden knowledge of a module."""
     for node in ast.walk(ast.parse(text)):
         for name in imported(node):
-            if name.startswith(FORBIDDEN) and name != "targets.target.Capability":
+            if name.startswith(FORBIDDEN) and name != "deployment.target.Capability":
                 yield f"it imports {name}"
         if isinstance(node, ast.Attribute):
-            of_a_place = isinstance(node.value, ast.Attribute) and node.value.attr == "place"
-            if (of_a_place and node.attr not in OF_A_PLACE) or node.attr in ("capabilities", "jumps", "emulated"):
+            of_a_deployment = isinstance(node.value, ast.Attribute) and node.value.attr == "deployment"
+            if (of_a_deployment and node.attr not in OF_A_PLACE) or node.attr in ("capabilities", "jumps", "emulated"):
                 yield f"line {node.lineno} asks for {node.attr}"
 
 
 @pytest.mark.parametrize("folder", [cases, scenarios], ids=["cases", "scenarios"])
-def test_no_module_knows_the_target(folder: object) -> None:
-    """No case or scenario imports a target, or uses more of a place than its addresses and its time."""
+def test_no_case_or_scenario_imports_a_target(folder: object) -> None:
+    """No case or scenario imports a target, or uses more of a deployment than its addresses and its time."""
     [path, *_] = getattr(folder, "__path__")  # noqa: B009 a package, for which mypy has no type
-    files = sorted(Path(path).glob("*.py"))
+    files = sorted(Path(path).rglob("*.py"))
     assert len(files) > 10
-    found = {each.name: list(knowledge(each.read_text())) for each in files}
+    found = {each.relative_to(path).as_posix(): list(knowledge(each.read_text())) for each in files}
     assert {name: known for name, known in found.items() if known} == {}
 
 
@@ -48,14 +48,13 @@ def test_no_module_knows_the_target(folder: object) -> None:
     "line",
     [
         "from ..targets.emulator import EmulatorTarget",
-        "from ..targets.target import Capability, Place",
-        "from ..truth import Truth",
+        "from ..deployment.target import Capability, Place",
+        "from ..outcomes.truth import Truth",
         "from rocketmq_testkit.fixtures import Emulator",
         "import rocketmq_testkit.conformance.runner.run",
-        "if t.place.jumps: pass",
-        "t.place.pass_ms(1)",
+        "if t.deployment.has_virtual_time: pass",
+        "t.deployment.pass_ms(1)",
     ],
 )
-def test_knowledge_is_found(line: str) -> None:
-    """The check finds each kind of forbidden knowledge."""
+def test_the_check_finds_each_kind_of_forbidden_import_and_attribute(line: str) -> None:
     assert list(knowledge(line)) != []

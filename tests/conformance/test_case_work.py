@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from rocketmq_testkit.conformance.case import Case, remoting_case
-from rocketmq_testkit.conformance.outcome import Verdict
-from rocketmq_testkit.conformance.runner.case_work import PIECE_MAX, own_works
+from rocketmq_testkit.conformance.context.remoting import RemotingContext
+from rocketmq_testkit.conformance.deployment.target import Deployment
+from rocketmq_testkit.conformance.outcomes.outcome import Verdict
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
+from rocketmq_testkit.conformance.runner.case_work import PIECE_MAX, works_with_own_deployment
 from rocketmq_testkit.conformance.runner.run import carry_out
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
-from rocketmq_testkit.conformance.targets.target import Place
-from rocketmq_testkit.conformance.truth import Truth
-from rocketmq_testkit.conformance.worlds.remoting import Remoting
 
 KEYS = {"autoCreateTopicEnable": "false"}
 
@@ -22,19 +22,21 @@ class Costly(EmulatorTarget):
 
     name = "costly"
     emulated = False
-    own_at_once = 1
+    own_deployments_max = 1
 
     def __init__(self) -> None:
         self.started: list[dict[str, str]] = []
         self.in_use = 0
 
     @contextmanager
-    def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
+    def lend(
+        self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False
+    ) -> Iterator[Deployment]:
         """Lend a new emulator and record it."""
         self.started.append(dict(settings))
-        with super().lend(settings, alone=alone, encrypted=encrypted) as place:
+        with super().lend(settings, alone=alone, encrypted=encrypted) as deployment:
             self.in_use += 1
-            yield place
+            yield deployment
             self.in_use -= 1
 
 
@@ -47,11 +49,11 @@ class Lines:
     def case(self, name: str, *, fails: int = 0, tidy: bool = True, settings: Mapping[str, str] | None = None) -> Case:
         """Return a case whose first `fails` runs fail."""
 
-        def run(t: Remoting) -> None:
+        def run(t: RemotingContext) -> None:
             """A broker is available."""
             runs = self.seen.setdefault(name, [])
-            runs.append(t.place.access.namesrv)
-            t.see("code", t.send(t.topic()).code)
+            runs.append(t.deployment.access.namesrv)
+            t.note("code", t.send(t.topic()).code)
             if len(runs) <= fails:
                 raise ValueError("too slow")
 
@@ -67,14 +69,16 @@ def lines() -> Lines:
 def run(cases: Sequence[Case], target: Costly, folder: Path, attempts: int = 2) -> list[Verdict]:
     return [
         each.verdict
-        for each in carry_out(cases, [target], Truth(folder), jobs=2, each=lambda _: None, attempts=attempts).outcomes
+        for each in carry_out(
+            cases, [target], RecordedOutcomes(folder), jobs=2, each=lambda _: None, attempts=attempts
+        ).outcomes
     ]
 
 
 def test_tidy_cases_with_the_same_settings_have_one_broker(lines: Lines, tmp_path: Path) -> None:
     target = Costly()
     names = ("one", "with_a_key", "alone", "two", "with_it_too")
-    Truth(tmp_path).put("5.3.3", "own", {name: [("code", 0)] for name in names}, "2026-11-23")
+    RecordedOutcomes(tmp_path).store("5.3.3", "own", {name: [("code", 0)] for name in names}, "2026-11-23")
     cases = [
         lines.case("one"),
         lines.case("with_a_key", settings=KEYS),
@@ -93,9 +97,9 @@ def test_tidy_cases_with_the_same_settings_have_one_broker(lines: Lines, tmp_pat
     assert target.in_use == 0
 
 
-def test_who_failed_and_who_comes_after_gets_a_new_broker(lines: Lines, tmp_path: Path) -> None:
+def test_a_failed_case_and_the_next_case_get_new_brokers(lines: Lines, tmp_path: Path) -> None:
     target = Costly()
-    Truth(tmp_path).put("5.3.3", "own", {name: [("code", 0)] for name in ("a", "b", "c")}, "2026-11-23")
+    RecordedOutcomes(tmp_path).store("5.3.3", "own", {name: [("code", 0)] for name in ("a", "b", "c")}, "2026-11-23")
 
     verdicts = run([lines.case("a"), lines.case("b", fails=1), lines.case("c")], target, tmp_path)
 
@@ -105,9 +109,9 @@ def test_who_failed_and_who_comes_after_gets_a_new_broker(lines: Lines, tmp_path
     assert len({a, b2, c}) == len(target.started) == 3
 
 
-def test_so_many_have_a_broker_after_each_other_and_no_more(lines: Lines, tmp_path: Path) -> None:
+def test_at_most_piece_max_cases_share_a_costly_broker(lines: Lines, tmp_path: Path) -> None:
     cases = [lines.case(f"case{number}") for number in range(PIECE_MAX + 1)]
-    truth = Truth(tmp_path)
+    records = RecordedOutcomes(tmp_path)
 
-    assert len(own_works(cases, Costly(), truth, 1)) == 2
-    assert len(own_works(cases, EmulatorTarget(), truth, 1)) == len(cases)
+    assert len(works_with_own_deployment(cases, Costly(), records, 1)) == 2
+    assert len(works_with_own_deployment(cases, EmulatorTarget(), records, 1)) == len(cases)

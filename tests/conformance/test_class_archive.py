@@ -6,11 +6,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from rocketmq_testkit.conformance.drivers import class_archive
 from rocketmq_testkit.conformance.drivers.build import build
 from rocketmq_testkit.conformance.drivers.mqadmin import MQADMIN
-from rocketmq_testkit.conformance.drivers.recipe import BuildError, Launch, Recipe
 from rocketmq_testkit.conformance.drivers.registry import RECIPES, recipe
+from rocketmq_testkit.conformance.drivers.toolchains import class_archive
+from rocketmq_testkit.conformance.drivers.toolchains.recipe import BuildError, Launch, Recipe
 
 JAVA = [each for each in (*RECIPES, MQADMIN) if each.language == "java"]
 HELLO = b'{"i": 0, "do": "hello"}\n{"i": 1, "do": "exit"}\n'
@@ -30,15 +30,14 @@ def printed(built: Path, of: Recipe, home: Path, *jvm: str) -> str:
 
 
 @pytest.mark.parametrize("of", JAVA, ids=lambda each: each.name)
-def test_the_main_class_comes_from_the_archive(of: Recipe, tmp_path: Path) -> None:
-    """Most classes of the driver and of its SDK come from the archive."""
+def test_most_classes_of_the_driver_and_sdk_come_from_the_archive(of: Recipe, tmp_path: Path) -> None:
     said = printed(build(of), of, tmp_path, "-Xlog:class+load")
     loaded = [line for line in said.splitlines() if " testkit.driver." in line or " org.apache.rocketmq." in line]
     shared = [line for line in loaded if "shared objects file" in line]
     assert len(shared) > len(loaded) / 2 > 2, said[-2000:]
 
 
-def test_a_build_that_was_moved_starts_without_its_archive_and_says_nothing(tmp_path: Path) -> None:
+def test_a_moved_build_starts_without_its_archive_and_without_warning(tmp_path: Path) -> None:
     """A moved build starts without its archive and prints no warning, because its output belongs to the protocol."""
     of = recipe("java-remoting")
     moved = tmp_path / "moved"
@@ -49,7 +48,7 @@ def test_a_build_that_was_moved_starts_without_its_archive_and_says_nothing(tmp_
 
 
 def test_a_build_without_an_archive_needs_no_switches(tmp_path: Path) -> None:
-    """A build without archive, such as one whose archive failed, needs no switches."""
+    """A build without archive, such as one whose process was killed before the archive was made, needs no switches."""
     assert class_archive.switches(tmp_path) == []
 
 
@@ -60,7 +59,7 @@ def test_a_build_without_an_archive_needs_no_switches(tmp_path: Path) -> None:
         ("""read line; echo '{"i": 0, "ok": false, "err": "no topic"}'""", "first run failed: .*no topic"),
     ],
 )
-def test_a_first_run_that_fails_says_why(program: str, why: str) -> None:
+def test_a_failed_first_run_raises_build_error_with_its_reason(program: str, why: str) -> None:
     """A failed first run raises an error with its reason, because an incomplete archive would go unnoticed."""
     with pytest.raises(BuildError, match=why):
         class_archive.converse(["sh", "-c", program], [{"do": "send"}], os.environ)

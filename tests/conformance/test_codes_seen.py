@@ -10,21 +10,22 @@ from typing import Any
 
 import pytest
 from possible_codes import possible_codes
-from rocketmq_testkit.conformance.case import Case, Protocol, all_cases
-from rocketmq_testkit.conformance.explained import UNPROVOKED
+from rocketmq_testkit.conformance.case import Case, Protocol
+from rocketmq_testkit.conformance.clients.grpc_response import Received
+from rocketmq_testkit.conformance.context.grpc import GrpcContext
+from rocketmq_testkit.conformance.context.remoting import RemotingContext
+from rocketmq_testkit.conformance.discovery import all_cases
+from rocketmq_testkit.conformance.outcomes.known_differences import UNTESTED_RESPONSES
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
-from rocketmq_testkit.conformance.worlds.grpc import Grpc
-from rocketmq_testkit.conformance.worlds.grpc_answer import Received
-from rocketmq_testkit.conformance.worlds.remoting import Remoting
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.journal import Entry
-from rocketmq_testkit.emulator.operations import Operation
+from rocketmq_testkit.emulator.gate.journal import JournalEntry
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto.service_pb2 import TelemetryCommand
+from rocketmq_testkit.grpc_v2.rules.status import code_name
 from rocketmq_testkit.grpc_v2.services import RPCS
-from rocketmq_testkit.grpc_v2.status import code_name
-from rocketmq_testkit.remoting.coverage import served_codes
+from rocketmq_testkit.remoting.request_code_page import served_codes
 
 JOBS = 3
 Pairs = set[tuple[str, str]]
@@ -43,7 +44,7 @@ def answered() -> Pairs:
 
     def run(case: Case, token: str) -> Pairs:
         with EmulatorTarget() as target, target.lend(case.mark.settings, alone=case.mark.alone) as place:
-            with Remoting(place, token) as world:
+            with RemotingContext(place, token) as world:
                 case.run(world)
             outcomes = [entry for entry in place.emulator.journal if _has_outcome(entry)]  # type: ignore[attr-defined]  # what an EmulatorTarget lends
             return {(type(entry.subject).__name__, _name(entry.outcome)) for entry in outcomes}
@@ -51,7 +52,7 @@ def answered() -> Pairs:
     return of_cases(Protocol.REMOTING, run)
 
 
-def _has_outcome(entry: Entry) -> bool:
+def _has_outcome(entry: JournalEntry) -> bool:
     return entry.event in ("answered", "refused") and isinstance(entry.subject, Operation)
 
 
@@ -60,7 +61,7 @@ def _name(outcome: Any) -> str:
     return ResponseCode(code or ResponseCode.SUCCESS).name
 
 
-class Listening(Grpc):
+class Listening(GrpcContext):
     """A client that records the status of each RPC."""
 
     def __init__(self, *words: Any) -> None:
@@ -72,19 +73,19 @@ class Listening(Grpc):
         collect = super().start_call(rpc, request, **more)
 
         def heard() -> Any:
-            answer = collect()
-            status = getattr(answer, "status", None)
+            response = collect()
+            status = getattr(response, "status", None)
             if isinstance(status, pb.Status):
                 self.heard.add((rpc, code_name(status.code)))
-            return answer
+            return response
 
         return heard
 
-    def see(self, label: str, value: Any, code: int | str | None = None) -> Any:
+    def note(self, label: str, value: Any, code: int | str | None = None) -> Any:
         """Also record the status of telemetry commands, which a case notes as it reads them."""
         if isinstance(value, TelemetryCommand):
             self.heard.add(("Telemetry", code_name(value.status.code)))
-        return super().see(label, value, code)
+        return super().note(label, value, code)
 
     def start_receiving(self, request: Any, **more: Any) -> Callable[[], Received]:
         """Also record the status of a receive stream."""
@@ -115,32 +116,31 @@ def heard() -> Pairs:
     return of_cases(Protocol.GRPC, run)
 
 
-def test_every_served_request_code_is_asked_for(answered: Pairs) -> None:
-    """Every served request code is sent by some case."""
+def test_every_served_request_code_is_sent_by_some_case(answered: Pairs) -> None:
     served = {each.operation.__name__ for each in served_codes().values()}
     assert served - {operation for operation, _ in answered} == set()
 
 
-def test_every_response_code_is_provoked(answered: Pairs) -> None:
+def test_every_response_code_is_provoked_by_some_case_or_listed(answered: Pairs) -> None:
     """Every response code of the engine is provoked by some case, or listed with the reason why none can."""
     possible = {
         (operation.__name__, code.name)
         for operation, codes in possible_codes().items()
         for code in codes - {ResponseCode.SUCCESS}
     }
-    listed = {pair for pair in UNPROVOKED if pair in possible}
+    listed = {pair for pair in UNTESTED_RESPONSES if pair in possible}
     assert sorted(possible - answered) == sorted(listed)
 
 
-def test_every_status_is_provoked(heard: Pairs) -> None:
+def test_every_status_of_an_rpc_is_provoked_by_some_case_or_listed(heard: Pairs) -> None:
     """Every status of an RPC is provoked by some case, or listed with the reason why none can."""
     possible = {(rpc.name, code_name(code)) for rpc in RPCS for code in rpc.codes}
-    listed = {pair for pair in UNPROVOKED if pair in possible}
+    listed = {pair for pair in UNTESTED_RESPONSES if pair in possible}
     assert sorted(possible - heard) == sorted(listed)
 
 
-def test_what_is_listed_is_possible() -> None:
+def test_the_list_of_unprovoked_codes_holds_only_possible_codes() -> None:
     """The list of unprovoked codes holds only codes that the engine or an RPC can return."""
     engine = {(operation.__name__, code.name) for operation, codes in possible_codes().items() for code in codes}
     proxy = {(rpc.name, code_name(code)) for rpc in RPCS for code in rpc.codes}
-    assert UNPROVOKED.keys() - engine - proxy == set()
+    assert UNTESTED_RESPONSES.keys() - engine - proxy == set()

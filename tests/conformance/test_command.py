@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from rocketmq_testkit.conformance import command
-from rocketmq_testkit.conformance.case import all_cases
 from rocketmq_testkit.conformance.command import main
-from rocketmq_testkit.conformance.truth import Truth
+from rocketmq_testkit.conformance.discovery import all_cases
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.fixtures import Emulator
 
 SENT = "(send.a_message_is_stored and not grpc)"
@@ -26,8 +26,9 @@ def test_list_shows_every_case(capsys: pytest.CaptureFixture[str]) -> None:
     assert any(line.startswith(cases[0].id) and cases[0].sentence in line for line in lines)
 
 
-def test_run_writes_its_findings_in_every_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The page, the JUnit file and the JSON file of a run hold the same outcomes."""
+def test_page_junit_and_json_of_a_run_hold_the_same_outcomes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["run", "-k", f"{SENT} or pop.a_popped_message_is_hidden", "--jobs", "2"]
     files = ["--json", str(tmp_path / "r.json"), "--junit", str(tmp_path / "r.xml"), "--report", str(tmp_path / "page")]
     assert main([*words, *files]) == 0
@@ -41,7 +42,7 @@ def test_run_writes_its_findings_in_every_form(tmp_path: Path, capsys: pytest.Ca
     assert "http" not in page.replace("http://www.w3.org", "")
 
 
-def test_report_joins_runs(tmp_path: Path) -> None:
+def test_report_joins_the_findings_of_several_runs(tmp_path: Path) -> None:
     """`report` joins the findings of several runs; the last one of a case counts."""
     first, second = tmp_path / "1.json", tmp_path / "2.json"
     main(["run", "-k", SENT, "--json", str(first)])
@@ -51,7 +52,7 @@ def test_report_joins_runs(tmp_path: Path) -> None:
         verdict="differs",
         expected=False,
         seen=[["sent", {"code": 29, "remark": "<b>"}]],
-        truth={"version": "5.3.3", "date": "2026-01-31", "seen": [["sent", {"code": 0}]]},
+        recorded={"version": "5.3.3", "date": "2026-01-31", "seen": [["sent", {"code": 0}]]},
     )
     first.write_text(json.dumps(content))
     assert (
@@ -67,11 +68,11 @@ def test_report_joins_runs(tmp_path: Path) -> None:
     assert '- sent: {"code": 0}' in (failure.text or "")
 
 
-def test_exit_codes_say_whether_all_was_as_expected(
+def test_exit_code_is_1_for_unrecorded_and_differing_outcomes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The exit code is 1 for unrecorded and differing outcomes, and 0 after `--record`, which lists the changes."""
-    monkeypatch.setattr(command, "Truth", lambda: Truth(tmp_path))
+    monkeypatch.setattr(command, "RecordedOutcomes", lambda: RecordedOutcomes(tmp_path))
     words = ["run", "-k", SENT]
     assert main(words) == 1
     assert "1 unrecorded" in capsys.readouterr().out
@@ -82,40 +83,46 @@ def test_exit_codes_say_whether_all_was_as_expected(
         assert main([*words, *real, "--record"]) == 0
         assert "0 records changed" in capsys.readouterr().out
     assert main(words) == 0
-    Truth(tmp_path).put("5.3.3", "send", {"a_message_is_stored": [("sent", {"code": 29})]}, "2026-01-31")
+    RecordedOutcomes(tmp_path).store("5.3.3", "send", {"a_message_is_stored": [("sent", {"code": 29})]}, "2026-01-31")
     assert main(words) == 1
     assert '- sent: {"code": 29}' in capsys.readouterr().out
 
 
-def test_the_task_runner_records_what_can_be_recorded() -> None:
+def test_make_conformance_real_has_a_valid_command_line() -> None:
     """The command line of `make conformance-real` is valid, and all its targets can be recorded."""
     makefile = (Path(__file__).parents[2] / "Makefile").read_text()
     [line] = re.findall(r"^conformance-real:.*\n\t\S*rocketmq-conformance (.*)", makefile, re.MULTILINE)
     [real] = re.findall(r"^REAL := (.*)", makefile, re.MULTILINE)
     options = command.parser().parse_args(line.replace("$(REAL)", real).split())
     assert options.record
-    assert [each.truth for each in command.targets_of(options)] == ["5.3.3", "5.5.0"]
+    assert [each.recorded_version for each in command.targets_of(options)] == ["5.3.3", "5.5.0"]
 
 
 @pytest.mark.parametrize(("words", "protocols"), [([], {"remoting", "grpc"}), (["--protocol", "grpc"], {"grpc"})])
-def test_cases_of_one_protocol(words: list[str], protocols: set[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """`--protocol` selects the cases of one protocol."""
+def test_option_protocol_selects_the_cases_of_one_protocol(
+    words: list[str], protocols: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["list", *words]) == 0
     assert {line.split()[1] for line in capsys.readouterr().out.splitlines()} == protocols | {"SDKs"}
 
 
-def test_scenarios_run_with_the_sdks_of_a_protocol(tmp_path: Path) -> None:
-    """`--protocol` deselects SDKs of other protocols."""
+def test_option_protocol_deselects_sdks_of_other_protocols(tmp_path: Path) -> None:
     file = tmp_path / "r.json"
-    words = ["-k", "scenarios.topics.a_send_to_an_unknown_topic", "--sdk", "python,cpp", "--protocol", "grpc"]
+    words = [
+        "-k",
+        "scenarios.topics.a_send_creates_an_unknown_topic_over_remoting_and_fails_over_grpc",
+        "--sdk",
+        "python,cpp",
+        "--protocol",
+        "grpc",
+    ]
     assert main(["run", *words, "--json", str(file)]) == 0
     assert [each["id"] for each in json.loads(file.read_text())["outcomes"]] == [
-        "topics.a_send_to_an_unknown_topic@python"
+        "topics.a_send_creates_an_unknown_topic_over_remoting_and_fails_over_grpc@python"
     ]
 
 
-def test_drivers_are_built_by_name(capsys: pytest.CaptureFixture[str]) -> None:
-    """`build` prints a line for each requested SDK with the folder of its driver."""
+def test_build_prints_the_folder_of_each_requested_driver(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "--sdk", "python,go-remoting"]) == 0
     built = dict(line.split(": ") for line in capsys.readouterr().out.splitlines())
     assert list(built) == ["python", "go-remoting"]
@@ -157,8 +164,11 @@ def test_drivers_are_built_by_name(capsys: pytest.CaptureFixture[str]) -> None:
             ["run", "-k", SENT, "--record", "--target", "emulator", "--target", "namesrv=a:1,endpoint=b:2"],
             "add version",
         ),
-        (["run", "-k", SENT, "--record", "--target", "namesrv=a:1,endpoint=b:2,control=http://c:3"], "only what real"),
-        (["run", "-k", SENT, "--record"], "only what real brokers do is recorded"),
+        (
+            ["run", "-k", SENT, "--record", "--target", "namesrv=a:1,endpoint=b:2,control=http://c:3"],
+            "only real brokers",
+        ),
+        (["run", "-k", SENT, "--record"], "only real brokers can be recorded"),
         (["run", "--sdk", "cobol"], "--sdk=cobol: there is no such SDK"),
         (["run", "-k", "scenarios.topics"], "scenarios need --sdk"),
         (
@@ -168,10 +178,9 @@ def test_drivers_are_built_by_name(capsys: pytest.CaptureFixture[str]) -> None:
         (["build", "--sdk", "cobol"], "--sdk=cobol: there is no such SDK"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_line(
+def test_an_impossible_command_line_exits_with_2_and_one_sentence(
     words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An impossible command line exits with code 2 and one sentence, without traceback."""
     assert main(words) == 2
     said = capsys.readouterr().err
     assert problem in said
@@ -179,21 +188,22 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert said.count("\n") == 1
 
 
-def test_without_the_extra_its_name_is_said() -> None:
-    """Without the extra `conformance`, the command exits with one sentence that names the extra."""
-    program = "import sys; sys.modules['grpc'] = None; from rocketmq_testkit.conformance.command import main; "
+@pytest.mark.parametrize(("package", "module"), [("grpcio", "grpc"), ("Jinja2", "jinja2"), ("rich", "rich")])
+def test_without_the_extra_conformance_the_command_names_it(package: str, module: str) -> None:
+    """Without a package of the extra `conformance`, the command exits with one sentence that names the extra."""
+    program = f"import sys; sys.modules[{module!r}] = None; from rocketmq_testkit.conformance.command import main; "
     done = subprocess.run(
         [sys.executable, "-c", program + "sys.exit(main(['list']))"], capture_output=True, text=True, check=False
     )
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "rocketmq-conformance: grpcio is not installed; it comes with the extra `conformance`: "
+        f"rocketmq-conformance: {package} is not installed; it comes with the extra `conformance`: "
         "pip install '/path/to/rocketmq-testkit[conformance]'\n"
     )
 
 
-def test_a_place_that_cannot_be_written_is_found_before_the_run(
+def test_an_unwritable_path_is_reported_before_any_case_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The first option with an unwritable path is reported before any case runs, and no empty file remains."""
@@ -205,16 +215,23 @@ def test_a_place_that_cannot_be_written_is_found_before_the_run(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_deviations_of_ones_own_broker_are_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recorded_deviations_of_a_broker_are_accepted_by_option_expected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """`--record-expected` records deviations of a broker with a reason; `--expected` then accepts exactly these."""
     file = tmp_path / "expected.json"
     with Emulator(profile="faithful", config={"autoCreateTopicEnable": "false"}) as emulator:
         target = ["--target", f"namesrv={emulator.namesrv},endpoint={emulator.endpoint},version=5.3.3"]
-        words = ["run", "-k", f"auto_create.a_client_may_ask_for_no_queues or {SENT}", *target]
+        words = [
+            "run",
+            "-k",
+            f"auto_create.a_send_requesting_no_queues_is_refused_but_creates_the_topic or {SENT}",
+            *target,
+        ]
         assert main(words) == 1
         assert "autoCreateTopicEnable=false (recorded with true): the likely cause" in capsys.readouterr().out
         assert main([*words, "--record-expected", str(file)]) == 0
-        assert "1 deviations; say in each `reason` why it is one" in capsys.readouterr().out
+        assert "1 deviations; state the cause of each in its `reason`" in capsys.readouterr().out
         content = json.loads(file.read_text())
         [entry] = content.values()
         entry["reason"] = "topics are made by hand here"
@@ -232,7 +249,7 @@ def test_deviations_of_ones_own_broker_are_expected(tmp_path: Path, capsys: pyte
 @pytest.mark.parametrize(
     "words", [["run", "--jobs", "0"], ["run", "--jobs", "many"], ["run", "--protocol", "amqp"], []]
 )
-def test_bad_options(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit code 2 and one line, without the usage."""
+def test_invalid_options_exit_with_2_and_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Invalid options return exit code 2 and print one line, without the usage."""
     assert main(words) == 2
     assert capsys.readouterr().err.count("\n") == 1

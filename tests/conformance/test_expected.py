@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from rocketmq_testkit.conformance.expected import Expected, ExpectedError
-from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.outcomes.expected import Expected, ExpectedError
+from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
 
 SEEN = [("sent", {"code": 17})]
 ENTRY = {"reason": "ours", "seen": [["sent", {"code": 17}]]}
@@ -21,7 +21,12 @@ def outcome(verdict: Verdict, notes: list[tuple[str, object]] | None = None, rea
     [
         (ENTRY, outcome(Verdict.DIFFERS), Verdict.DELIBERATE, "ours"),
         (ENTRY, outcome(Verdict.DIFFERS, [("sent", {"code": 1})]), Verdict.DIFFERS, ""),
-        (ENTRY, outcome(Verdict.SAME), Verdict.STALE, "listed as a deviation in , but there is none: take it out"),
+        (
+            ENTRY,
+            outcome(Verdict.SAME),
+            Verdict.STALE,
+            "listed as a deviation in , but the outcome is as recorded: remove it",
+        ),
         (ENTRY, outcome(Verdict.ERROR, [], "TypeError: x"), Verdict.ERROR, "TypeError: x"),
         (ENTRY, outcome(Verdict.NOT_APPLICABLE, [], "needs crash"), Verdict.NOT_APPLICABLE, "needs crash"),
         (
@@ -33,7 +38,9 @@ def outcome(verdict: Verdict, notes: list[tuple[str, object]] | None = None, rea
         ({"reason": "no timer", "error": True}, outcome(Verdict.DIFFERS), Verdict.DIFFERS, ""),
     ],
 )
-def test_an_entry_expects_one_deviation(entry: dict[str, object], before: Outcome, after: Verdict, reason: str) -> None:
+def test_an_entry_accepts_exactly_one_deviation_of_its_case(
+    entry: dict[str, object], before: Outcome, after: Verdict, reason: str
+) -> None:
     """An entry accepts exactly one deviation of its id; another deviation, or none, is not accepted."""
     judged = Expected({"send.x": entry}).judge(before)
 
@@ -41,7 +48,7 @@ def test_an_entry_expects_one_deviation(entry: dict[str, object], before: Outcom
     assert Expected({"send.y": entry}).judge(before) == before
 
 
-def test_recording_keeps_reasons_and_what_was_not_run() -> None:
+def test_recording_keeps_reasons_and_entries_of_cases_that_did_not_run() -> None:
     """Recording keeps reasons and entries of cases that did not run, and removes an entry whose case is as recorded."""
     known = Expected({"send.x": ENTRY, "send.y": ENTRY, "send.z": ENTRY})
     fixed = Outcome("send.z", "mine", Verdict.SAME, 0.1, SEEN)
@@ -64,7 +71,7 @@ def test_recording_keeps_reasons_and_what_was_not_run() -> None:
         (json.dumps({"a.b": {"reason": ""}}), "a.b has neither a list `seen`"),
     ],
 )
-def test_a_file_of_another_form_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_an_expected_file_of_another_form_is_refused(tmp_path: Path, text: str, said: str) -> None:
     """A file of another form is rejected by an error with its name."""
     file = tmp_path / "expected.json"
     file.write_text(text)

@@ -5,7 +5,7 @@ from pathlib import Path
 from interrupted_run import Moment, interrupted
 
 
-def test_an_interrupted_run_leaves_no_driver_behind(tmp_path: Path) -> None:
+def test_an_interrupted_run_leaves_no_driver_process_or_folder(tmp_path: Path) -> None:
     """An interrupted run leaves neither processes nor folders, and reports no errors for aborted scenarios."""
 
     def at_work(moment: Moment) -> bool:

@@ -8,7 +8,9 @@ from rocketmq_testkit.conformance.command import main
 
 
 @pytest.mark.parametrize("mistake", mistakes("conformance", "$ rocketmq-conformance "), ids=str)
-def test_wrong_command_line_is_answered_by_its_sentence(mistake: Mistake, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_command_line_exits_with_2_and_the_text_of_the_transcript(
+    mistake: Mistake, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A mistake exits with code 2 and its sentence on standard error, before a case runs."""
     assert main(shlex.split(mistake.typed)) == 2
     assert capsys.readouterr().err == f"rocketmq-conformance: {mistake.sentence}\n"

@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import pytest
 from rocketmq_testkit.conformance.command import main
+from rocketmq_testkit.conformance.deployment.target import COMMON_SETTINGS
 from rocketmq_testkit.conformance.outputs import shown
-from rocketmq_testkit.conformance.targets.target import COMMON_SETTINGS
 from rocketmq_testkit.fixtures import Emulator
 
 VOID = frozenset({"meta", "input", "br", "col"})
@@ -23,6 +23,7 @@ class Page(HTMLParser):
         self.tables: list[list[list[str]]] = []
         self.ids: list[str] = []
         self.links: set[str] = set()
+        self.files: set[str] = set()
         self.columns: list[int] = []
         """Number of columns of each table that declares its columns."""
         self._open: list[str] = []
@@ -32,7 +33,8 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.ids += [value for name, value in attrs if name == "id" and value]
-        self.links |= {value.removeprefix("#") for name, value in attrs if name == "href" and value}
+        self.links |= {value.removeprefix("#") for name, value in attrs if name == "href" and value and value[0] == "#"}
+        self.files |= {value for name, value in attrs if name == "href" and value and value[0] != "#"}
         if tag == "colgroup":
             self.columns.append(0)
         elif tag == "col":
@@ -71,14 +73,19 @@ def other() -> Iterator[str]:
 def page(other: str, tmp_path_factory: pytest.TempPathFactory) -> Page:
     """The page of one case and one scenario that differ with one of two targets."""
     folder = tmp_path_factory.mktemp("page")
-    words = ("-k", "auto_create.a_send_creates_its_topic or scenarios.topics.a_send_to_an_unknown_topic")
+    words = (
+        "-k",
+        "auto_create.a_send_creates_its_topic or "
+        "scenarios.topics.a_send_creates_an_unknown_topic_over_remoting_and_fails_over_grpc",
+    )
     targets = ("--target", "emulator", "--target", other)
     assert main(["run", *words, "--sdk", "go-remoting", *targets, "--report", str(folder)]) == 1
-    return Page((folder / "index.html").read_text())
+    found = Page((folder / "index.html").read_text())
+    assert found.files == {each.name for each in folder.iterdir()} - {"index.html"}
+    return found
 
 
-def test_targets_stand_side_by_side(page: Page, other: str) -> None:
-    """Each target has a column with every outcome and its duration."""
+def test_each_target_has_a_column_with_every_outcome_and_its_duration(page: Page, other: str) -> None:
     assert [row[:5] for row in page.table("target")] == [
         ["target", "compared with", "as expected", "differs", "same"],
         ["emulator", "5.3.3", "100.0 %", "", "2 100.0 %"],
@@ -94,14 +101,14 @@ def test_targets_stand_side_by_side(page: Page, other: str) -> None:
     assert cases[0] == ["case", "emulator", other]
     scenarios = page.table("scenario")
     assert scenarios[:2] == [["scenario", "go-remoting"], ["emulator", other]]
-    for row, name in ((cases[1], "a send creates its topic"), (scenarios[2], "a send to an unknown topic")):
+    for row, name in ((cases[1], "a send creates its topic"), (scenarios[2], "a send creates an unknown topic")):
         assert row[0].startswith(name)
         assert re.fullmatch(r"same \d+\.\d\d s", row[1])
         assert re.fullmatch(r"differs \d+\.\d\d s", row[2])
     assert (len(cases), len(scenarios)) == (2, 3)
 
 
-def test_a_page_says_what_made_it(page: Page, other: str) -> None:
+def test_a_page_shows_product_version_command_date_and_duration(page: Page, other: str) -> None:
     """A page shows product, version, the command for a repetition, the date and the duration."""
     facts = dict(page.table("product"))
 
@@ -112,7 +119,12 @@ def test_a_page_says_what_made_it(page: Page, other: str) -> None:
     assert re.fullmatch(r"\d+\.\d s|\d+ min \d+ s", facts["duration"])
 
 
-def test_columns_have_one_width(page: Page) -> None:
+def test_a_report_page_links_to_the_lists_of_behaviors(page: Page) -> None:
+    """The folder of a report has the full lists, and the page of the report links to each."""
+    assert {"behavior.md", "differences-5.5.0.md"} <= page.files
+
+
+def test_columns_of_outcomes_have_the_same_width(page: Page) -> None:
     """Each table of outcomes declares its columns, so that neither texts nor hidden rows change their width."""
     css = files("rocketmq_testkit.conformance.report").joinpath("page.css").read_text()
 
@@ -121,7 +133,7 @@ def test_columns_have_one_width(page: Page) -> None:
     assert page.columns == [len(page.table("case")[1]), len(page.table("scenario")[2])]
 
 
-def test_a_page_does_not_show_secrets() -> None:
+def test_a_page_masks_secrets_in_the_command() -> None:
     """A page masks secrets in the command and shows the rest as typed."""
     target = "namesrv=h:1,endpoint=h:2,access_key=me,secret_key=very secret,token=x,control_token=y"
 
@@ -131,7 +143,7 @@ def test_a_page_does_not_show_secrets() -> None:
     )
 
 
-def test_both_sides_of_a_difference_are_shown(page: Page) -> None:
+def test_a_difference_shows_the_record_next_to_the_seen_notes(page: Page) -> None:
     """A difference shows the record with version and date next to the seen notes, note by note."""
     sides = [each for each in page.tables if each[0][1] == "seen"]
     [case, scenario] = sides

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rocketmq_testkit.conformance.placeholders import Placeholders
+from rocketmq_testkit.conformance.context.placeholders import Placeholders
 
 
 @pytest.fixture
@@ -44,18 +44,18 @@ def placeholders() -> Placeholders:
         ("offset 5800941 of 12", "offset 5800941 of 12"),
     ],
 )
-def test_texts(placeholders: Placeholders, text: str, shown: str) -> None:
+def test_names_addresses_times_and_ids_in_texts_are_replaced(placeholders: Placeholders, text: str, shown: str) -> None:
     """Known names are replaced exactly, longest first; other values are recognized by their form."""
     assert placeholders.normal(text) == shown
 
 
-def test_values_of_any_shape(placeholders: Placeholders) -> None:
+def test_lists_and_keys_are_searched_and_times_are_replaced(placeholders: Placeholders) -> None:
     """Lists and keys are searched; numbers that are times are replaced, other numbers stay."""
     value = {"topic-ab12-1": [1795256004000, 4194304, True, None, 0.5], "n": -1}
     assert placeholders.normal(value) == {"{topic 1}": ["{time}", 4194304, True, None, 0.5], "n": -1}
 
 
-def test_what_is_no_json_is_refused(placeholders: Placeholders) -> None:
+def test_a_value_that_is_no_json_is_refused(placeholders: Placeholders) -> None:
     """A value that is not JSON is rejected: a case has to choose the parts of an object."""
     with pytest.raises(TypeError, match="bytes is no JSON value"):
         placeholders.normal(b"x")
@@ -68,7 +68,7 @@ def test_what_is_no_json_is_refused(placeholders: Placeholders) -> None:
         lambda each: st.lists(each) | st.dictionaries(st.text(), each),
     )
 )
-def test_normal_values_stay_normal(value: object) -> None:
+def test_replacing_twice_equals_replacing_once(value: object) -> None:
     """Replacing twice equals replacing once for any value, so that records can be compared with new notes."""
     placeholders = Placeholders()
     once = placeholders.normal(value)

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+from rocketmq_testkit.conformance.deployment.target import Capability, TargetError
 from rocketmq_testkit.conformance.runner.plan import SelectionError, matcher
 from rocketmq_testkit.conformance.targets.address import AddressTarget
 from rocketmq_testkit.conformance.targets.apache_target import ApacheTarget
 from rocketmq_testkit.conformance.targets.choose import target
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
-from rocketmq_testkit.conformance.targets.target import Capability, TargetError
 
 
 @pytest.mark.parametrize(
@@ -23,33 +23,33 @@ from rocketmq_testkit.conformance.targets.target import Capability, TargetError
         ("nothing", set()),
     ],
 )
-def test_expressions(expression: str, matching: set[str]) -> None:
+def test_words_of_an_expression_match_parts_of_case_ids(expression: str, matching: set[str]) -> None:
     """Words of an expression match parts of ids; `or` binds weakest, `not` strongest."""
     wanted = matcher(expression)
     assert {id_ for id_ in ("send.one", "send.batch", "pop.one") if wanted(id_)} == matching
 
 
 @pytest.mark.parametrize("expression", ["and", "send and", "not", "(send", "send)", "send batch", "()"])
-def test_broken_expressions_are_refused(expression: str) -> None:
+def test_a_malformed_expression_is_refused(expression: str) -> None:
     """A malformed expression is rejected by an error that shows the option."""
     with pytest.raises(SelectionError, match="-k"):
         matcher(expression)
 
 
-def test_targets_by_name() -> None:
+def test_each_form_of_a_target_has_its_kind_version_and_capabilities() -> None:
     """The three forms of a target give its kind, version and capabilities."""
     assert isinstance(target("emulator"), EmulatorTarget)
     real = target("apache:5.5.0,enablePopLog=true,popPollingSize=7")
     assert isinstance(real, ApacheTarget)
-    assert (real.name, real.truth) == ("apache:5.5.0,enablePopLog=true,popPollingSize=7", "5.5.0")
+    assert (real.name, real.recorded_version) == ("apache:5.5.0,enablePopLog=true,popPollingSize=7", "5.5.0")
     assert target("apache:5.5.0").name == "apache:5.5.0"
     own = target("namesrv=10.0.0.1:9876,endpoint=mq.example:8081")
     assert isinstance(own, AddressTarget)
-    assert (own.truth, own.capabilities) == ("5.3.3", frozenset({Capability.ADMIN}))
+    assert (own.recorded_version, own.capabilities) == ("5.3.3", frozenset({Capability.ADMIN}))
     assert target("namesrv=a:1,endpoint=b:2,read_only,version=5.5.0").capabilities == frozenset()
 
 
-def test_credentials_and_tls(tmp_path: Path) -> None:
+def test_a_target_may_have_credentials_and_a_trusted_authority(tmp_path: Path) -> None:
     """A target may have credentials for signatures and a trusted authority."""
     ca = tmp_path / "ca.pem"
     ca.write_text("")
@@ -84,13 +84,15 @@ def test_credentials_and_tls(tmp_path: Path) -> None:
         ("namesrv=a:1,endpoint=b:2,ca=/nowhere.pem", "there is no file /nowhere.pem"),
     ],
 )
-def test_bad_targets(text: str, problem: str) -> None:
+def test_an_invalid_target_is_refused_with_the_valid_form(text: str, problem: str) -> None:
     """An invalid target is rejected by a sentence with the valid form."""
     with pytest.raises(TargetError, match=problem):
         target(text)
 
 
-def test_an_address_cannot_be_configured() -> None:
-    """A target given by its addresses cannot be configured."""
-    with pytest.raises(TargetError, match="as it is"), target("namesrv=a:1,endpoint=b:2").lend({"k": "v"}):
+def test_a_target_given_by_addresses_cannot_be_configured() -> None:
+    with (
+        pytest.raises(TargetError, match="cannot configure this broker"),
+        target("namesrv=a:1,endpoint=b:2").lend({"k": "v"}),
+    ):
         pass

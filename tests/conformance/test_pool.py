@@ -4,8 +4,8 @@ import threading
 from collections.abc import Iterable
 
 import pytest
-from rocketmq_testkit.conformance.outcome import Outcome, Verdict
-from rocketmq_testkit.conformance.runner.pool import LONG_SECONDS, Line, Pool, Work
+from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.runner.pool import LONG_SECONDS, Pool, Work, WorkQueue
 
 SECONDS_MAX = 20.0
 
@@ -16,11 +16,11 @@ def done(name: str) -> list[Outcome]:
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 8])
-def test_a_line_has_so_many_at_once(jobs: int) -> None:
+def test_a_line_with_a_limit_of_one_runs_its_works_one_by_one(jobs: int) -> None:
     """A line with a limit of one runs its works one by one, while other threads work on the next line."""
     lock = threading.Lock()
     at_it = most = 0
-    beside = threading.Semaphore(0)
+    second_broker = threading.Semaphore(0)
 
     def slow() -> Iterable[Outcome]:
         nonlocal at_it, most
@@ -28,34 +28,33 @@ def test_a_line_has_so_many_at_once(jobs: int) -> None:
             at_it += 1
             most = max(most, at_it)
         if jobs > 1:
-            assert beside.acquire(timeout=SECONDS_MAX)  # waits for a work of the other line
+            assert second_broker.acquire(timeout=SECONDS_MAX)  # waits for a work of the other line
         with lock:
             at_it -= 1
         return done("slow")
 
     def quick() -> Iterable[Outcome]:
-        beside.release()
+        second_broker.release()
         return done("quick")
 
     found: list[str] = []
     pool = Pool(jobs, lambda outcome: found.append(outcome.id))
     slows: list[Work] = [slow] * 5
-    pool.run([Line(slows, at_once=1), Line([quick] * 5)], [])
+    pool.run([WorkQueue(slows, at_once=1), WorkQueue([quick] * 5)], [])
     assert pool.problem is None
     assert most == 1
     assert sorted(found) == ["quick"] * 5 + ["slow"] * 5
 
 
-def test_lines_come_in_their_order() -> None:
-    """One thread executes all of the first line first."""
+def test_one_thread_executes_all_works_of_the_first_line_first() -> None:
     found: list[str] = []
     pool = Pool(1, lambda outcome: found.append(outcome.id))
-    pool.run([Line([lambda: done("a"), lambda: done("b")], at_once=3), Line([lambda: done("c")])], [])
+    pool.run([WorkQueue([lambda: done("a"), lambda: done("b")], at_once=3), WorkQueue([lambda: done("c")])], [])
     assert found == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(("seconds", "most_beside"), [(LONG_SECONDS, 4), (LONG_SECONDS / 2, 2)])
-def test_who_waits_long_makes_room(seconds: float, most_beside: int) -> None:
+def test_while_jobs_wait_long_others_start_in_their_place(seconds: float, most_beside: int) -> None:
     """While jobs wait for a long time, as many others start in their place; during short waits none do."""
     lock = threading.Lock()
     at_it = most = 0
@@ -72,13 +71,12 @@ def test_who_waits_long_makes_room(seconds: float, most_beside: int) -> None:
 
     found: list[str] = []
     pool = Pool(2, lambda outcome: found.append(outcome.id))
-    pool.run([Line([waits] * 6)], [])
+    pool.run([WorkQueue([waits] * 6)], [])
     assert most == most_beside
     assert found == ["waited"] * 6
 
 
-def test_one_job_is_one_at_a_time() -> None:
-    """With one job, no work starts while it waits."""
+def test_with_one_job_no_work_starts_while_it_waits() -> None:
     order: list[str] = []
 
     def waits() -> Iterable[Outcome]:
@@ -88,11 +86,11 @@ def test_one_job_is_one_at_a_time() -> None:
         return done("waited")
 
     pool = Pool(1, lambda _: None)
-    pool.run([Line([waits] * 2)], [])
+    pool.run([WorkQueue([waits] * 2)], [])
     assert order == ["begun", "done"] * 2
 
 
-def test_a_bug_ends_the_run() -> None:
+def test_an_exception_of_a_work_ends_the_run() -> None:
     """An exception of a work is the pool's problem, and no further work starts."""
 
     def broken() -> Iterable[Outcome]:
@@ -100,6 +98,6 @@ def test_a_bug_ends_the_run() -> None:
 
     found: list[str] = []
     pool = Pool(1, lambda outcome: found.append(outcome.id))
-    pool.run([Line([broken]), Line([lambda: done("later")])], [])
+    pool.run([WorkQueue([broken]), WorkQueue([lambda: done("later")])], [])
     assert str(pool.problem) == "broken"
     assert found == []

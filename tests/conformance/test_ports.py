@@ -3,9 +3,9 @@
 import socket
 
 import pytest
+from rocketmq_testkit.conformance.deployment.target import TargetError
 from rocketmq_testkit.conformance.targets import ports
 from rocketmq_testkit.conformance.targets.ports import SIZE, Ports
-from rocketmq_testkit.conformance.targets.target import TargetError
 
 TWO_BLOCKS = 2 * SIZE + 1
 
@@ -20,11 +20,11 @@ def first(monkeypatch: pytest.MonkeyPatch) -> int:
     return held.namesrv
 
 
-def test_ports_are_held_while_nobody_listens(first: int) -> None:
+def test_reserved_ports_stay_reserved_while_no_broker_listens(first: int) -> None:
     """Reserved ports stay reserved while no broker listens, as between stop and restart; released ones are reusable."""
     held = [Ports(), Ports()]
     assert {each.namesrv for each in held} == {first, first + SIZE}
-    with pytest.raises(TargetError, match=f"no 11 ports in a row are free between {first} and {first + TWO_BLOCKS}"):
+    with pytest.raises(TargetError, match=f"no 11 consecutive ports are free between {first} and {first + TWO_BLOCKS}"):
         Ports()
     held[0].release()
     again = Ports()
@@ -33,7 +33,7 @@ def test_ports_are_held_while_nobody_listens(first: int) -> None:
     held[1].release()
 
 
-def test_what_somebody_else_listens_on_is_left_alone(first: int) -> None:
+def test_a_block_with_a_port_of_another_program_is_skipped(first: int) -> None:
     """A block with a port that another program uses is skipped, even if it is the last port."""
     with socket.create_server(("127.0.0.1", first + SIZE - 1)):
         found = Ports()
@@ -41,11 +41,11 @@ def test_what_somebody_else_listens_on_is_left_alone(first: int) -> None:
     found.release()
 
 
-def test_each_has_a_port_of_its_own() -> None:
+def test_all_ports_of_a_block_are_distinct() -> None:
     """All ports of a block are distinct. A broker listens on two ports in addition to its configured one."""
     held = Ports()
     wanted = [held.namesrv, held.grpc, held.remoting]
-    wanted += [port + more for port in (held.broker, held.beside) for more in (-2, 0, 1)]
+    wanted += [port + more for port in (held.broker, held.second_broker) for more in (-2, 0, 1)]
     held.release()
     assert len(set(wanted)) == len(wanted)
     assert set(wanted) <= set(range(held.namesrv, held.namesrv + SIZE))

@@ -8,67 +8,68 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from rocketmq_testkit.conformance import explained
-from rocketmq_testkit.conformance.case import Case, CaseError, all_cases, cases_of, grpc_case, remoting_case
-from rocketmq_testkit.conformance.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.case import Case, CaseError, cases_of, grpc_case, remoting_case
+from rocketmq_testkit.conformance.context.grpc import GrpcContext
+from rocketmq_testkit.conformance.context.remoting import RemotingContext
+from rocketmq_testkit.conformance.deployment.target import Capability, Deployment, TargetError
+from rocketmq_testkit.conformance.discovery import all_cases
+from rocketmq_testkit.conformance.outcomes import known_differences
+from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.runner.attempts import first_expected
 from rocketmq_testkit.conformance.runner.run import Run, carry_out, record
 from rocketmq_testkit.conformance.runner.work import run_case
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
-from rocketmq_testkit.conformance.targets.target import Capability, Place, TargetError
-from rocketmq_testkit.conformance.truth import Truth
-from rocketmq_testkit.conformance.worlds.grpc import Grpc
-from rocketmq_testkit.conformance.worlds.remoting import Remoting
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 
 @remoting_case("SendMessageProcessor")
-def stored(t: Remoting) -> None:
+def stored(t: RemotingContext) -> None:
     """A message is stored."""
-    t.see("sent", t.send(t.topic()), 0)
+    t.note("sent", t.send(t.topic()), 0)
 
 
 @remoting_case("SendMessageProcessor")
-def contradicted(t: Remoting) -> None:
+def contradicted(t: RemotingContext) -> None:
     """A case expects a rejection, wrongly."""
-    t.see("sent", t.send(t.topic()), 29)
+    t.note("sent", t.send(t.topic()), 29)
 
 
 @remoting_case("SendMessageProcessor")
-def broken(t: Remoting) -> None:
+def broken(t: RemotingContext) -> None:
     """A case fails before its end."""
-    t.see("sent", t.send(t.topic()), 0)
-    t.see("missing", t.send(t.topic())["nothing"])
+    t.note("sent", t.send(t.topic()), 0)
+    t.note("missing", t.send(t.topic())["nothing"])
 
 
 @remoting_case("SendMessageProcessor", needs={Capability.SEVERAL_BROKERS})
-def demanding(t: Remoting) -> None:
+def demanding(t: RemotingContext) -> None:
     """A case needs several brokers."""
-    t.see("never", 1)
+    t.note("never", 1)
 
 
 @remoting_case("BrokerConfig", settings={"autoCreateTopicEnable": "false"})
-def configured(t: Remoting) -> None:
+def configured(t: RemotingContext) -> None:
     """A broker with a key of its own does not create topics."""
-    t.see("sent", t.send(t.new()), 17)
+    t.note("sent", t.send(t.new()), 17)
 
 
 @remoting_case("PullMessageProcessor")
-def waiting(t: Remoting) -> None:
+def waiting(t: RemotingContext) -> None:
     """A held pull returns at its deadline, without real waiting."""
     topic, group = t.topic(), t.group()
     pending = t.start_pull(topic, group, suspend_ms=60_000)
     watch = t.stopwatch()
     t.wait(70)
-    t.see("pulled", pending(), 19)
-    t.see("after", watch.between(70, 71))
+    t.note("pulled", pending(), 19)
+    t.note("after", watch.between(70, 71))
 
 
 @grpc_case("RouteActivity")
-def routed(t: Grpc) -> None:
+def routed(t: GrpcContext) -> None:
     """A route is returned."""
-    t.see("route", t.call("QueryRoute", sv.QueryRouteRequest(topic=pb.Resource(name=t.topic()))), 20000)
+    t.note("route", t.call("QueryRoute", sv.QueryRouteRequest(topic=pb.Resource(name=t.topic()))), 20000)
 
 
 class OneBroker(EmulatorTarget):
@@ -85,98 +86,100 @@ def case(function: Callable[..., None]) -> Case:
     return found
 
 
-def outcome(function: Callable[..., None], truth: Truth) -> Outcome:
+def outcome(function: Callable[..., None], records: RecordedOutcomes) -> Outcome:
     with EmulatorTarget() as target:
-        return run_case(case(function), target, truth, "t1")
+        return run_case(case(function), target, records, "t1")
 
 
 @pytest.fixture
-def truth(tmp_path: Path) -> Truth:
-    return Truth(tmp_path)
+def records(tmp_path: Path) -> RecordedOutcomes:
+    return RecordedOutcomes(tmp_path)
 
 
-def recorded(truth: Truth, function: Callable[..., None]) -> None:
+def recorded(records: RecordedOutcomes, function: Callable[..., None]) -> None:
     """Record the emulator's current outcome."""
-    truth.put("5.3.3", "own", {function.__name__: outcome(function, truth).notes}, "2026-01-31")
+    records.store("5.3.3", "own", {function.__name__: outcome(function, records).notes}, "2026-01-31")
 
 
 @pytest.mark.parametrize("function", [stored, configured, waiting, routed])
-def test_what_is_as_recorded_is_the_same(truth: Truth, function: Callable[..., None]) -> None:
+def test_a_case_with_the_recorded_notes_is_same(records: RecordedOutcomes, function: Callable[..., None]) -> None:
     """A run with other names and times leaves the recorded notes and has the verdict SAME."""
-    assert outcome(function, truth).verdict is Verdict.UNRECORDED
-    recorded(truth, function)
-    assert outcome(function, truth).verdict is Verdict.SAME
+    assert outcome(function, records).verdict is Verdict.UNRECORDED
+    recorded(records, function)
+    assert outcome(function, records).verdict is Verdict.SAME
 
 
-def test_what_is_otherwise_differs(truth: Truth) -> None:
+def test_a_case_with_other_notes_than_recorded_differs(records: RecordedOutcomes) -> None:
     """A run with other notes than recorded has the verdict DIFFERS with both sides."""
-    truth.put("5.3.3", "own", {"stored": [("sent", {"code": 29})]}, "2026-01-31")
-    found = outcome(stored, truth)
+    records.store("5.3.3", "own", {"stored": [("sent", {"code": 29})]}, "2026-01-31")
+    found = outcome(stored, records)
     assert found.verdict is Verdict.DIFFERS
     assert not found.expected
-    assert found.truth is not None
-    assert found.truth.notes == [("sent", {"code": 29})]
+    assert found.record is not None
+    assert found.record.notes == [("sent", {"code": 29})]
     assert found.notes[0][1]["code"] == 0
 
 
-def test_a_stated_code_is_held_against_what_comes(truth: Truth) -> None:
+def test_a_case_whose_stated_code_does_not_match_differs(records: RecordedOutcomes) -> None:
     """A case whose stated code does not match differs, even if the record has the same outcome."""
-    recorded(truth, contradicted)
-    found = outcome(contradicted, truth)
+    recorded(records, contradicted)
+    found = outcome(contradicted, records)
     assert found.verdict is Verdict.DIFFERS
     assert "code 29 is stated, 0 came" in found.reason
 
 
-def test_an_error_says_where(truth: Truth) -> None:
+def test_a_case_that_fails_keeps_its_notes_and_names_the_failure(records: RecordedOutcomes) -> None:
     """A case that fails keeps its earlier notes and names the place of the failure."""
-    found = outcome(broken, truth)
+    found = outcome(broken, records)
     assert found.verdict is Verdict.ERROR
     assert "the answer has no nothing" in found.reason
     assert [label for label, _ in found.notes] == ["sent"]
 
 
-def test_another_version_may_leave_nothing_to_go_on_with(truth: Truth) -> None:
+def test_with_another_version_the_failure_of_a_case_is_a_note(records: RecordedOutcomes) -> None:
     """With another version, the point of failure of a case is a note and can be recorded."""
 
     class OtherVersion(EmulatorTarget):
-        truth = "5.5.0"
+        recorded_version = "5.5.0"
 
     with OtherVersion() as target:
-        found = run_case(case(broken), target, truth, "t1")
+        found = run_case(case(broken), target, records, "t1")
     assert found.verdict is Verdict.UNRECORDED
     label, value = found.notes[-1]
     assert label == "given up"
     assert "the answer has no nothing" in value
 
 
-def test_what_the_target_cannot_do_is_not_applicable(truth: Truth) -> None:
+def test_a_case_that_needs_more_than_the_target_offers_is_not_applicable(records: RecordedOutcomes) -> None:
     """A case that needs more than the target offers is not applicable and does not run."""
     with OneBroker() as target:
-        found = run_case(case(demanding), target, truth, "t1")
+        found = run_case(case(demanding), target, records, "t1")
     assert found.verdict is Verdict.NOT_APPLICABLE
     assert found.reason == "needs several-brokers"
     assert found.notes == []
 
 
 @pytest.mark.parametrize(("table", "verdict"), [("DELIBERATE", Verdict.DELIBERATE), ("GAPS", Verdict.GAP)])
-def test_explained_differences(truth: Truth, monkeypatch: pytest.MonkeyPatch, table: str, verdict: Verdict) -> None:
+def test_a_listed_difference_is_expected_and_stale_without_a_difference(
+    records: RecordedOutcomes, monkeypatch: pytest.MonkeyPatch, table: str, verdict: Verdict
+) -> None:
     """A listed difference is expected with its reason; a listed case without difference fails."""
-    monkeypatch.setattr(explained, table, {"own.stored": "because"})
-    truth.put("5.3.3", "own", {"stored": [("sent", {"code": 29})]}, "2026-01-31")
-    found = outcome(stored, truth)
+    monkeypatch.setattr(known_differences, table, {"own.stored": "because"})
+    records.store("5.3.3", "own", {"stored": [("sent", {"code": 29})]}, "2026-01-31")
+    found = outcome(stored, records)
     assert (found.verdict, found.reason, found.expected) == (verdict, "because", True)
-    monkeypatch.setattr(explained, table, {})
-    recorded(truth, stored)
-    monkeypatch.setattr(explained, table, {"own.stored": "because"})
-    stale = outcome(stored, truth)
+    monkeypatch.setattr(known_differences, table, {})
+    recorded(records, stored)
+    monkeypatch.setattr(known_differences, table, {"own.stored": "because"})
+    stale = outcome(stored, records)
     assert stale.verdict is Verdict.STALE
     assert not stale.expected
 
 
-def test_explanations_are_of_things_that_exist() -> None:
+def test_every_listed_difference_names_an_existing_case_or_scenario() -> None:
     """Every listed difference names an existing case or scenario and has a sentence."""
     ids = {each.id for each in all_cases()}
-    for table in (explained.DELIBERATE, explained.GAPS):
+    for table in (known_differences.DELIBERATE, known_differences.GAPS):
         for name, reason in table.items():
             assert name in ids or "scenarios." in name or "@" in name, name
             assert len(reason) > 20, name
@@ -184,43 +187,42 @@ def test_explanations_are_of_things_that_exist() -> None:
 
 def test_every_case_is_recorded() -> None:
     """Every case has a record of the reference version, and every record has a case."""
-    truth = Truth()
+    records = RecordedOutcomes()
     cases = {each.id for each in all_cases()}
-    records = {
-        f"{noun}.{name}" for noun in truth.nouns("5.3.3") for name in truth.names("5.3.3", noun) if "@" not in name
+    recorded = {
+        f"{noun}.{name}" for noun in records.nouns("5.3.3") for name in records.names("5.3.3", noun) if "@" not in name
     }
-    assert cases == records
+    assert cases == recorded
 
 
 def test_a_case_without_a_sentence_is_refused() -> None:
     """A case without a sentence is rejected by an error with its name."""
 
     @remoting_case("X")
-    def silent(t: Remoting) -> None:
-        t.see("x", 1)
+    def silent(t: RemotingContext) -> None:
+        t.note("x", 1)
 
     with pytest.raises(CaseError, match=r"own\.silent has no sentence"):
         case(silent)
 
 
-def test_many_cases_at_once(truth: Truth) -> None:
+def test_concurrent_cases_do_not_affect_each_other(records: RecordedOutcomes) -> None:
     """Concurrent cases do not affect each other, and outcomes come in the order of the cases."""
     cases = [case(stored), case(waiting), case(configured), case(routed)]
-    run = carry_out(cases, [EmulatorTarget()], truth, jobs=4, each=lambda _: None)
+    run = carry_out(cases, [EmulatorTarget()], records, jobs=4, each=lambda _: None)
     assert [each.id for each in run.outcomes] == [each.id for each in cases]
     assert {each.verdict for each in run.outcomes} == {Verdict.UNRECORDED}
     assert not run.good
-    changed = record(run, [EmulatorTarget()], truth)
+    changed = record(run, [EmulatorTarget()], records)
     assert sorted(changed["emulator"]) == ["own.configured", "own.routed", "own.stored", "own.waiting"]
-    assert carry_out(cases, [EmulatorTarget()], truth, jobs=4, each=lambda _: None).good
+    assert carry_out(cases, [EmulatorTarget()], records, jobs=4, each=lambda _: None).good
 
 
-def test_what_cannot_be_carried_out_is_not_recorded(truth: Truth) -> None:
-    """Errors and contradictions are not recorded."""
-    recorded(truth, contradicted)
+def test_errors_and_contradictions_are_not_recorded(records: RecordedOutcomes) -> None:
+    recorded(records, contradicted)
     cases = [case(broken), case(contradicted), case(demanding)]
-    run = carry_out(cases, [OneBroker()], truth, jobs=1, each=lambda _: None)
-    assert record(run, [OneBroker()], truth)["emulator"] == []
+    run = carry_out(cases, [OneBroker()], records, jobs=1, each=lambda _: None)
+    assert record(run, [OneBroker()], records)["emulator"] == []
 
 
 class MortalTarget(EmulatorTarget):
@@ -231,7 +233,9 @@ class MortalTarget(EmulatorTarget):
         self.stopped = False
 
     @contextmanager
-    def lend(self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False) -> Iterator[Place]:
+    def lend(
+        self, settings: Mapping[str, str], *, alone: bool = False, encrypted: bool = False
+    ) -> Iterator[Deployment]:
         self.lives -= 1
         with super().lend(settings, alone=alone, encrypted=encrypted) as place:
             yield place
@@ -244,10 +248,10 @@ class MortalTarget(EmulatorTarget):
         self.stopped = True
 
 
-def test_a_target_that_dies_ends_the_run(truth: Truth) -> None:
+def test_a_target_that_fails_ends_the_run(records: RecordedOutcomes) -> None:
     """A target that fails ends the run: outcomes are kept, the reason is reported, the target is stopped."""
     target = MortalTarget(2)
-    run = carry_out([case(stored)] * 5, [target], truth, jobs=1, each=lambda _: None)
+    run = carry_out([case(stored)] * 5, [target], records, jobs=1, each=lambda _: None)
     assert len(run.outcomes) == 2
     assert "it died; the end of its log" in run.problem
     assert not run.good
@@ -263,7 +267,7 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_an_interrupted_run_keeps_what_it_has(truth: Truth) -> None:
+def test_an_interrupted_run_keeps_its_outcomes_and_stops_its_targets(records: RecordedOutcomes) -> None:
     """Ctrl-C ends the run, keeps its outcomes and stops its targets."""
     many = 10_000  # takes longer than the delivery of a signal to the main thread
     target = MortalTarget(many)
@@ -274,22 +278,22 @@ def test_an_interrupted_run_keeps_what_it_has(truth: Truth) -> None:
         if len(seen) == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
-    run = carry_out([case(stored)] * many, [target], truth, jobs=1, each=interrupt)
+    run = carry_out([case(stored)] * many, [target], records, jobs=1, each=interrupt)
     assert run.interrupted
     assert not run.good
     assert 2 <= len(run.outcomes) < many
     assert target.stopped
 
 
-def test_a_second_attempt_is_told(truth: Truth) -> None:
+def test_an_outcome_expected_at_a_later_attempt_is_reported_as_repeated(records: RecordedOutcomes) -> None:
     """An outcome that is expected only at a later attempt counts and is reported as repeated."""
-    recorded(truth, stored)
-    good = outcome(stored, truth)
-    bad = outcome(contradicted, truth)
+    recorded(records, stored)
+    good = outcome(stored, records)
+    bad = outcome(contradicted, records)
     found = first_expected(iter([bad, bad, good]).__next__, 3)
     assert (found.verdict, found.reason) == (Verdict.SAME, "at attempt 3")
-    assert len(found.earlier) == 2
-    assert all(each.startswith("differs: ") for each in found.earlier)
+    assert len(found.earlier_attempts) == 2
+    assert all(each.startswith("differs: ") for each in found.earlier_attempts)
     for limit, many in ((None, False), (1, False), (0, True)):
         run = Run(["emulator"], [found, good], repeated_max=limit)
         assert (run.too_many_repeated, run.good) == (many, not many)
@@ -304,16 +308,18 @@ class Real(EmulatorTarget):
 
 
 @pytest.mark.parametrize(("target", "attempts"), [(EmulatorTarget, 1), (Real, 3)])
-def test_a_case_has_attempts_with_real_brokers(truth: Truth, target: type[EmulatorTarget], attempts: int) -> None:
+def test_a_differing_case_is_repeated_only_with_real_brokers(
+    records: RecordedOutcomes, target: type[EmulatorTarget], attempts: int
+) -> None:
     """A case that differs is repeated with real brokers, but not with the emulator."""
     runs = []
 
     @remoting_case("SendMessageProcessor")
-    def counted(t: Remoting) -> None:
+    def counted(t: RemotingContext) -> None:
         """A case contradicts its stated code."""
         runs.append(t)
-        t.see("sent", t.send(t.topic()), 29)
+        t.note("sent", t.send(t.topic()), 29)
 
-    run = carry_out([case(counted)], [target()], truth, jobs=1, each=lambda _: None, attempts=3)
+    run = carry_out([case(counted)], [target()], records, jobs=1, each=lambda _: None, attempts=3)
     assert [found.verdict for found in run.outcomes] == [Verdict.DIFFERS]
     assert len(runs) == attempts

@@ -7,40 +7,41 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from rocketmq_testkit.conformance import explained
-from rocketmq_testkit.conformance.actors import Style, comparison, order
 from rocketmq_testkit.conformance.case import CaseError
+from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION, Capability
+from rocketmq_testkit.conformance.discovery import all_scenarios
 from rocketmq_testkit.conformance.drivers import registry
-from rocketmq_testkit.conformance.outcome import Outcome, Verdict
-from rocketmq_testkit.conformance.runner.crews import Crews
+from rocketmq_testkit.conformance.outcomes import known_differences
+from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
+from rocketmq_testkit.conformance.runner.active_drivers import ActiveDrivers
 from rocketmq_testkit.conformance.runner.scenario_work import PIECE_MAX, scenario_works
-from rocketmq_testkit.conformance.scenario import Scenario, all_scenarios, scenario, scenarios_of, truth_of
-from rocketmq_testkit.conformance.stage import Stage, stable
+from rocketmq_testkit.conformance.scenario import Scenario, record_key, scenario, scenarios_of
+from rocketmq_testkit.conformance.sdk.scenario_context import ScenarioContext, stable
+from rocketmq_testkit.conformance.sdk.sdk_clients import Style, comparison, order
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
-from rocketmq_testkit.conformance.targets.target import REFERENCE_VERSION, Capability
-from rocketmq_testkit.conformance.truth import Truth
 
 
 @scenario("SendMessageProcessor", verbs={"send"})
-def sends(s: Stage) -> None:
+def sends(s: ScenarioContext) -> None:
     """A message is sent."""
-    s.see("offset", s.producer(topic := s.topic()).send(topic).get("offset"))
+    s.note("offset", s.producer(topic := s.topic()).send(topic).get("offset"))
 
 
 @scenario("SendMessageProcessor", verbs={"send"})
-def stumbles(s: Stage) -> None:
+def stumbles(s: ScenarioContext) -> None:
     """A scenario fails before its end."""
-    s.see("before", 1)
+    s.note("before", 1)
     s.require(False, "it stands on nothing")
 
 
 @scenario("BrokerConfig", verbs={"send"}, settings={"autoCreateTopicEnable": "false"})
-def configured(s: Stage) -> None:
+def configured(s: ScenarioContext) -> None:
     """A broker without automatic topics rejects a remoting send."""
     s.refusal("sent", lambda: s.producer().send(s.world.new()), text=False)
 
 
-def a_scenario(function: Callable[[Stage], None]) -> Scenario:
+def a_scenario(function: Callable[[ScenarioContext], None]) -> Scenario:
     module = types.ModuleType("sample")
     function.__module__ = "sample"
     setattr(module, function.__name__, function)
@@ -48,62 +49,64 @@ def a_scenario(function: Callable[[Stage], None]) -> Scenario:
     return found
 
 
-def outcomes(truth: Truth, sdk: str, *functions: Callable[[Stage], None]) -> list[Outcome]:
+def outcomes(records: RecordedOutcomes, sdk: str, *functions: Callable[[ScenarioContext], None]) -> list[Outcome]:
     with EmulatorTarget() as target:
-        works = scenario_works([a_scenario(each) for each in functions], [sdk], target, truth, Crews())
+        works = scenario_works([a_scenario(each) for each in functions], [sdk], target, records, ActiveDrivers())
         return [outcome for work in (*works.own, *works.common) for outcome in work()]
 
 
-def test_there_are_scenarios_with_ids_of_their_own() -> None:
-    """Scenarios have unique ids and exclude only existing SDKs."""
+def test_scenarios_have_unique_ids_and_exclude_only_existing_sdks() -> None:
     scenarios = all_scenarios()
     assert len(scenarios) >= 25
     assert len({each.id for each in scenarios}) == len(scenarios)
     assert {sdk for each in scenarios for sdk in each.mark.without} <= set(registry.names())
 
 
-def test_records_are_of_scenarios_that_there_are() -> None:
+def test_every_record_belongs_to_an_existing_scenario_and_sdk() -> None:
     """Every record and every explained difference belongs to an existing scenario and SDK."""
-    truth, folder = Truth(), Path(explained.__file__).parent / "recorded" / REFERENCE_VERSION / "scenarios"
+    records, folder = (
+        RecordedOutcomes(),
+        Path(known_differences.__file__).parents[1] / "recorded" / REFERENCE_VERSION / "scenarios",
+    )
     known = {each.id_with(sdk) for each in all_scenarios() for sdk in registry.names()}
     recorded = {
         f"{file.stem}.{name}"
         for file in folder.glob("*.json")
-        for name in truth.names(REFERENCE_VERSION, f"scenarios/{file.stem}")
+        for name in records.names(REFERENCE_VERSION, f"scenarios/{file.stem}")
     }
     assert recorded
     assert recorded <= known
-    assert {name for name in (*explained.DELIBERATE, *explained.GAPS) if "@" in name} <= known
+    assert {name for name in (*known_differences.DELIBERATE, *known_differences.GAPS) if "@" in name} <= known
 
 
 def test_every_scenario_is_recorded_with_some_sdk() -> None:
     """Every scenario is recorded with at least one SDK and a real broker."""
-    truth = Truth()
+    records = RecordedOutcomes()
     silent = [
         each.id
         for each in all_scenarios()
-        if not any(truth.of(REFERENCE_VERSION, *truth_of(each.id_with(sdk))) for sdk in registry.names())
+        if not any(records.record_of(REFERENCE_VERSION, *record_key(each.id_with(sdk))) for sdk in registry.names())
     ]
     assert silent == []
 
 
-def test_a_scenario_needs_a_sentence() -> None:
+def test_a_scenario_without_a_sentence_is_refused() -> None:
     """A scenario whose docstring is not a sentence is rejected."""
 
     @scenario("Somewhere")
-    def silent(s: Stage) -> None:
+    def silent(s: ScenarioContext) -> None:
         """no sentence"""
 
     with pytest.raises(CaseError, match="has no sentence"):
         a_scenario(silent)
 
 
-def test_obstacles_are_named() -> None:
+def test_missing_features_of_an_sdk_are_reported_by_name() -> None:
     """A missing feature of an SDK is reported by its name in the driver protocol."""
     hello = {"protocol": "grpc", "verbs": ["send", "push"], "modes": ["orderly"]}
 
     @scenario("Somewhere", verbs={"send", "recall"}, modes={"pop"}, outcomes={"throw"}, without={"rust": "it is busy"})
-    def demanding(s: Stage) -> None:
+    def demanding(s: ScenarioContext) -> None:
         """It needs many features."""
 
     found = a_scenario(demanding)
@@ -111,87 +114,89 @@ def test_obstacles_are_named() -> None:
     assert found.obstacle("rust", hello) == "it is busy"
 
     @scenario("Somewhere", protocol="remoting")
-    def of_remoting(s: Stage) -> None:
+    def of_remoting(s: ScenarioContext) -> None:
         """It is for one protocol."""
 
     assert "remoting" in a_scenario(of_remoting).obstacle("java-grpc", hello)
 
 
-def test_verdicts_of_an_sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_are_compared_with_the_record_of_scenario_and_sdk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Notes are compared with the record of scenario and SDK. A scenario that fails is an error, or the listed gap."""
-    truth = Truth(tmp_path)
-    [first, broken] = outcomes(truth, "python", sends, stumbles)
+    records = RecordedOutcomes(tmp_path)
+    [first, broken] = outcomes(records, "python", sends, stumbles)
     assert (first.id, first.verdict) == ("sample.sends@python", Verdict.UNRECORDED)
     assert (broken.verdict, broken.notes) == (Verdict.ERROR, [("before", 1)])
     assert "it stands on nothing" in broken.reason
-    truth.put(REFERENCE_VERSION, "scenarios/sample", {"sends@python": first.notes}, "2020-01-01")
-    monkeypatch.setattr(explained, "GAPS", {"sample.stumbles": "it has no legs"})
-    assert [each.verdict for each in outcomes(truth, "python", sends, stumbles)] == [Verdict.SAME, Verdict.GAP]
+    records.store(REFERENCE_VERSION, "scenarios/sample", {"sends@python": first.notes}, "2020-01-01")
+    monkeypatch.setattr(known_differences, "GAPS", {"sample.stumbles": "it has no legs"})
+    assert [each.verdict for each in outcomes(records, "python", sends, stumbles)] == [Verdict.SAME, Verdict.GAP]
 
 
-def test_settings_get_a_place_of_their_own(tmp_path: Path) -> None:
-    """A scenario with keys of broker.conf runs with an emulator that has these keys."""
-    [found] = outcomes(Truth(tmp_path), "cpp", configured)
+def test_a_scenario_with_settings_runs_with_an_emulator_that_has_them(tmp_path: Path) -> None:
+    [found] = outcomes(RecordedOutcomes(tmp_path), "cpp", configured)
     assert found.notes[0][1]["kind"] == "ProducerSendSyncFailed"
 
 
 @pytest.mark.parametrize("style", ["concurrent", "broadcast"])
-def test_an_sdk_that_begins_at_the_end_misses_nothing(tmp_path: Path, style: Style) -> None:
+def test_an_sdk_whose_consumers_start_at_the_end_misses_no_message(tmp_path: Path, style: Style) -> None:
     """An SDK whose consumers start at the end of a queue misses no message.
 
     A message primes its consumers first, which the scenario can see only in the offset.
     """
 
     @scenario("DefaultMQPushConsumerImpl", modes={style})
-    def begins(s: Stage) -> None:
+    def begins(s: ScenarioContext) -> None:
         """A message is received."""
         topic, group = s.pair(style)
         consumer = s.consumer(group, topic, style)
         s.producer(topic).send(topic, "hello")
         [message] = s.wait_for(1, consumer)
-        s.see("bodies", consumer.bodies)
-        s.see("primed", message["offset"] > 0)
+        s.note("bodies", consumer.bodies)
+        s.note("primed", message["offset"] > 0)
 
-    [found] = outcomes(Truth(tmp_path), "cpp", begins)
+    [found] = outcomes(RecordedOutcomes(tmp_path), "cpp", begins)
     assert found.notes == [("bodies", ["hello"]), ("primed", True)], found.reason
 
 
-def test_what_was_recorded_cannot_become_inapplicable(tmp_path: Path) -> None:
+def test_a_recorded_scenario_fails_if_the_driver_loses_a_verb(tmp_path: Path) -> None:
     """A scenario with a record fails if the driver loses a verb that it needs."""
-    truth = Truth(tmp_path)
+    records = RecordedOutcomes(tmp_path)
 
     @scenario("Somewhere", verbs={"fly"})
-    def flies(s: Stage) -> None:
+    def flies(s: ScenarioContext) -> None:
         """It flies."""
 
-    assert [each.verdict for each in outcomes(truth, "python", flies)] == [Verdict.NOT_APPLICABLE]
-    truth.put(REFERENCE_VERSION, "scenarios/sample", {"flies@python": [("high", 1)]}, "2020-01-01")
-    [found] = outcomes(truth, "python", flies)
+    assert [each.verdict for each in outcomes(records, "python", flies)] == [Verdict.NOT_APPLICABLE]
+    records.store(REFERENCE_VERSION, "scenarios/sample", {"flies@python": [("high", 1)]}, "2020-01-01")
+    [found] = outcomes(records, "python", flies)
     assert (found.verdict, "no verb fly" in found.reason) == (Verdict.ERROR, True)
 
 
-def test_a_target_may_lack_a_capability(tmp_path: Path) -> None:
-    """A scenario that needs more than the target offers is not applicable."""
+def test_a_scenario_that_needs_more_than_the_target_offers_is_not_applicable(tmp_path: Path) -> None:
 
     @scenario("Somewhere", capabilities={Capability.SEVERAL_BROKERS})
-    def spreads(s: Stage) -> None:
+    def spreads(s: ScenarioContext) -> None:
         """It needs several brokers."""
 
     class OneBroker(EmulatorTarget):
         capabilities = EmulatorTarget.capabilities - {Capability.SEVERAL_BROKERS}
 
-    [work] = scenario_works([a_scenario(spreads)], ["python"], OneBroker(), Truth(tmp_path), Crews()).common
+    [work] = scenario_works(
+        [a_scenario(spreads)], ["python"], OneBroker(), RecordedOutcomes(tmp_path), ActiveDrivers()
+    ).common
     [found] = work()
     assert (found.verdict, found.reason) == (Verdict.NOT_APPLICABLE, "needs several-brokers")
 
 
-def test_pieces_are_whole_and_short(tmp_path: Path) -> None:
+def test_every_scenario_is_in_exactly_one_piece_of_each_sdk(tmp_path: Path) -> None:
     """Every scenario is in exactly one piece of each SDK, and no piece exceeds the maximum.
 
     The longest scenarios start first.
     """
     scenarios = all_scenarios()
-    works = scenario_works(scenarios, ["python", "rust"], EmulatorTarget(), Truth(tmp_path), Crews())
+    works = scenario_works(scenarios, ["python", "rust"], EmulatorTarget(), RecordedOutcomes(tmp_path), ActiveDrivers())
     own, common = [[cast("partial[Any]", work).args for work in line] for line in (works.own, works.common)]
     assert all(sdks == ["python", "rust"] for _, sdks in own)
     assert {len(group) for group, _ in own} == {1}
@@ -203,7 +208,7 @@ def test_pieces_are_whole_and_short(tmp_path: Path) -> None:
         assert sorted(names) == sorted(each.id for each in scenarios)
 
 
-def test_comparison_names_what_went_wrong() -> None:
+def test_a_comparison_names_lost_repeated_unknown_and_changed_messages() -> None:
     """A comparison names lost, repeated, unknown and changed messages only."""
 
     def came(body: str, tag: str = "t") -> dict[str, object]:
@@ -228,13 +233,12 @@ def test_comparison_names_what_went_wrong() -> None:
     assert seen["changed"] == ["property p", "tag"]
 
 
-def test_order_within_groups() -> None:
-    """Order is kept if numbers rise within each message group."""
+def test_order_is_kept_if_numbers_rise_within_each_message_group() -> None:
     assert order([("a", 1), ("b", 1), ("a", 2)]) == "kept"
     assert order([("a", 2), ("b", 1), ("a", 1)]) == {"a": [2, 1], "b": [1]}
 
 
-def test_texts_of_errors_are_made_stable() -> None:
+def test_durations_ids_and_client_names_in_error_texts_are_replaced() -> None:
     """Durations, ids and client names in error texts are replaced because they differ between runs."""
     assert stable("waited 12 ms for 0a1b2c3d-0a1b-2c3d-4e5f-000000000001") == "waited {n} ms for {uuid}"
     assert stable("client host@123@1@abc is gone") == "client {client} is gone"

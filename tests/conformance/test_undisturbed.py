@@ -5,10 +5,10 @@ import signal
 import threading
 
 import pytest
-from rocketmq_testkit.conformance.undisturbed import undisturbed
+from rocketmq_testkit.conformance.deployment.uninterruptible import run_uninterrupted
 
 
-def test_a_signal_has_its_effect_afterwards() -> None:
+def test_a_signal_during_the_work_interrupts_after_it_is_complete() -> None:
     """A signal during the work, even twice, interrupts the program only after the work is complete."""
     done: list[str] = []
 
@@ -20,24 +20,23 @@ def test_a_signal_has_its_effect_afterwards() -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
-            undisturbed(work)
+            run_uninterrupted(work)
     finally:
         signal.signal(signal.SIGINT, before)
     assert done == ["first", "second"]
 
 
-def test_what_goes_wrong_is_raised() -> None:
-    """An error of the work is raised to the caller."""
+def test_an_error_of_the_work_is_raised_to_the_caller() -> None:
 
     def work() -> None:
         raise OSError("the folder is gone")
 
     with pytest.raises(OSError, match="the folder is gone"):
-        undisturbed(work)
+        run_uninterrupted(work)
 
 
-def test_it_is_over_when_it_returns() -> None:
+def test_the_work_is_complete_when_the_call_returns() -> None:
     """The work is complete when the call returns, although another thread executes it."""
     threads: list[str] = []
-    undisturbed(lambda: threads.append(threading.current_thread().name))
+    run_uninterrupted(lambda: threads.append(threading.current_thread().name))
     assert threads == ["clean-up"]

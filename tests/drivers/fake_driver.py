@@ -31,8 +31,8 @@ def main() -> None:
             case "hold":
                 held.append(number)
             case "release":
-                for one in [number, *reversed(held)]:
-                    say(i=one, ok=True, ms=0.1, number=one)
+                for each in [number, *reversed(held)]:
+                    say(i=each, ok=True, ms=0.1)
             case "event":
                 for n in range(command["count"]):
                     say(ev="msg", of=command["of"], t=n, ok=True, msg={"body": "aGk=", "n": n})

@@ -12,14 +12,18 @@ from pathlib import Path
 import pytest
 from rocketmq_testkit.conformance.drivers import build as building
 from rocketmq_testkit.conformance.drivers import registry
-from rocketmq_testkit.conformance.drivers.java_build import copy_jars, lock_of
-from rocketmq_testkit.conformance.drivers.recipe import BuildError, Recipe, Tool, Workshop
+from rocketmq_testkit.conformance.drivers.toolchains.java_build import copy_jars, lock_of
+from rocketmq_testkit.conformance.drivers.toolchains.recipe import BuildError, BuildFolders, Recipe, Tool
 
 TOY = Path(__file__).parent / "toy_build.py"
 
 
-def _fail(workshop: Workshop) -> None:
-    workshop.run("sh", "-c", "echo half > result; echo the compiler is unhappy >&2; exit 4")
+def _fail(folders: BuildFolders) -> None:
+    folders.run("sh", "-c", "echo half > result; echo the compiler is unhappy >&2; exit 4")
+
+
+def _fail_in_place(built: Path) -> None:
+    BuildFolders(built, built).run("sh", "-c", "echo half > archive; echo there is no archive >&2; exit 5")
 
 
 @pytest.fixture(autouse=True)
@@ -48,25 +52,25 @@ def _toy(folder: Path) -> Recipe:
 
 def test_a_build_is_made_once(recipe: Recipe, tmp_path: Path, cache: Path) -> None:
     """A second build reuses the first one, and no temporary file remains."""
-    place = building.build(recipe)
-    assert building.build(recipe) == place
-    assert (place / "result").read_text() == "whole\n"
+    built = building.build(recipe)
+    assert building.build(recipe) == built
+    assert (built / "result").read_text() == "whole\n"
     assert (tmp_path / "log").read_text() == "built\n"
-    assert sorted(path.name for path in cache.iterdir()) == [place.name, place.name + ".lock"]
+    assert sorted(path.name for path in cache.iterdir()) == [built.name, built.name + ".lock"]
 
 
-def test_a_build_says_that_it_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_build_reports_its_start_progress_and_end(capsys: pytest.CaptureFixture[str]) -> None:
     """A build reports its start, its progress and its end on standard error."""
     with building.announced("toy", every_seconds=0.001):
-        said = ""
-        while "still building" not in said:
-            said += capsys.readouterr().err
+        printed = ""
+        while "still building" not in printed:
+            printed += capsys.readouterr().err
 
-    assert said.startswith("toy: building; once for each version of its sources\ntoy: still building, 0 s\n")
+    assert printed.startswith("toy: building; the build is kept until its sources change\ntoy: still building, 0 s\n")
     assert re.fullmatch(r"(toy: still building, \d+ s\n)*toy: built in \d+ s\n", capsys.readouterr().err)
 
 
-def test_what_is_built_already_says_nothing(recipe: Recipe, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cached_build_prints_nothing(recipe: Recipe, capsys: pytest.CaptureFixture[str]) -> None:
     """A build that is already in the cache prints nothing."""
     building.build(recipe)
     assert capsys.readouterr().err.startswith(f"{recipe.name}: building;")
@@ -78,36 +82,36 @@ def test_two_processes_share_one_build(recipe: Recipe, tmp_path: Path) -> None:
     """Concurrent builds of one recipe produce one folder, made by one of the processes."""
     words = [sys.executable, str(TOY), str(recipe.folder)]
     builds = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    places = {build.communicate(timeout=60)[0].strip() for build in builds}
-    assert places == {str(building.place(recipe))}
+    folders = {build.communicate(timeout=60)[0].strip() for build in builds}
+    assert folders == {str(building.build_folder(recipe))}
     assert (tmp_path / "log").read_text() == "built\n"
 
 
-def test_everything_that_a_build_depends_on_changes_its_place(recipe: Recipe, tmp_path: Path) -> None:
-    """A change of name, version, salt, a source file, a further file or a shared folder leads to another build."""
+def test_a_change_of_any_input_changes_the_build_folder(recipe: Recipe, tmp_path: Path) -> None:
+    """A change of name, version, other inputs, a source file, a further file or a shared folder changes the folder."""
     shared = tmp_path / "shared"
     shared.mkdir()
     (shared / "common.txt").write_text("common")
-    places = [
-        building.place(changed)
+    folders = [
+        building.build_folder(changed)
         for changed in (
             recipe,
             replace(recipe, name="toy2"),
             replace(recipe, version="1.1"),
-            replace(recipe, salt=("3.11",)),
+            replace(recipe, other_inputs=("3.11",)),
             replace(recipe, shared=(shared,)),
         )
     ]
     (recipe.folder / "main.txt").write_text("two")
-    places.append(building.place(recipe))
+    folders.append(building.build_folder(recipe))
     (recipe.folder / "more.txt").write_text("")
-    places.append(building.place(recipe))
+    folders.append(building.build_folder(recipe))
     (shared / "common.txt").write_text("changed")
-    places.append(building.place(replace(recipe, shared=(shared,))))
-    assert len(set(places)) == len(places)
+    folders.append(building.build_folder(replace(recipe, shared=(shared,))))
+    assert len(set(folders)) == len(folders)
 
 
-def test_what_a_tool_leaves_in_the_source_changes_nothing(recipe: Recipe) -> None:
+def test_caches_and_build_output_in_the_source_keep_the_fingerprint(recipe: Recipe) -> None:
     """Compiled caches and build output in the source folder do not change the fingerprint."""
     before = building.fingerprint(recipe)
     for name in ("__pycache__", "target", "node_modules"):
@@ -126,11 +130,22 @@ def test_a_failed_build_leaves_nothing_and_shows_the_output(recipe: Recipe, cach
         BuildError, match=r"the toy driver cannot be built\. sh -c .*exit code 4(.|\n)*compiler is unhappy"
     ):
         building.build(failing)
-    assert [path.name for path in cache.iterdir()] == [building.place(recipe).name + ".lock"]
+    assert [path.name for path in cache.iterdir()] == [building.build_folder(recipe).name + ".lock"]
     assert building.build(recipe).is_dir()
 
 
-def test_a_missing_tool_is_named_with_the_way_to_get_it(recipe: Recipe, cache: Path) -> None:
+def test_a_build_whose_last_step_fails_is_removed_from_the_cache(recipe: Recipe, cache: Path) -> None:
+    """A build that cannot be finished in its final folder raises an error and is removed; the next attempt succeeds."""
+    failing = replace(recipe, finish_in_place=_fail_in_place)
+    with pytest.raises(
+        BuildError, match=r"the toy driver cannot be built\. sh -c .*exit code 5(.|\n)*there is no archive"
+    ):
+        building.build(failing)
+    assert [path.name for path in cache.iterdir()] == [building.build_folder(recipe).name + ".lock"]
+    assert sorted(path.name for path in building.build(recipe).iterdir()) == ["result"]
+
+
+def test_a_missing_tool_is_reported_with_the_way_to_install_it(recipe: Recipe, cache: Path) -> None:
     """A missing tool is reported with the way to install it before any command runs."""
     lacking = replace(recipe, tools=(*recipe.tools, Tool("no-such-compiler", "install it from the moon")))
     with pytest.raises(BuildError, match=r"toy driver .*no-such-compiler is not installed: install it from the moon"):
@@ -140,9 +155,9 @@ def test_a_missing_tool_is_named_with_the_way_to_get_it(recipe: Recipe, cache: P
 
 def test_a_finished_build_needs_no_tools(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """A finished build needs no tools."""
-    place = building.build(recipe)
+    built = building.build(recipe)
     monkeypatch.setenv("PATH", "")
-    assert building.build(recipe) == place
+    assert building.build(recipe) == built
 
 
 def test_without_the_variable_the_cache_is_below_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -162,8 +177,8 @@ def test_the_command_reports_each_driver(capsys: pytest.CaptureFixture[str], mon
     assert "--sdk=cobol: there is no such SDK; there are java-grpc, " in capsys.readouterr().err
 
 
-def test_the_registry_is_in_order() -> None:
-    """Every recipe is found by its name and has source and a pinned version."""
+def test_every_recipe_has_its_name_its_source_and_a_pinned_version() -> None:
+    """Every recipe of the registry has the name by which it is found, a source folder and a pinned version."""
     for name in registry.names():
         recipe = registry.recipe(name)
         assert recipe.name == name
@@ -171,7 +186,7 @@ def test_the_registry_is_in_order() -> None:
         assert recipe.version.removeprefix("v")[0].isdigit()
 
 
-def test_jars_that_are_not_those_of_the_lock_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jars_that_differ_from_the_lock_file_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Changed, missing and additional jars are rejected by name; jars as in the lock file pass."""
     source, target, tools = (tmp_path / name for name in ("source", "target", "tools"))
     for folder in (source, target / "lib", tools):
@@ -182,11 +197,11 @@ def test_jars_that_are_not_those_of_the_lock_are_refused(tmp_path: Path, monkeyp
     (tools / "mvn").write_text("#!/bin/sh\n")
     (tools / "mvn").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
-    workshop = Workshop(source=source, target=target)
+    folders = BuildFolders(source=source, target=target)
     lock = lock_of(target / "lib")
     (source / "jars-1.0.json").write_text(json.dumps(lock))
-    copy_jars(workshop, "1.0")
+    copy_jars(folders, "1.0")
     del lock["more.jar"]
     (source / "jars-1.0.json").write_text(json.dumps({**lock, "changed.jar": "0" * 64, "gone.jar": "0" * 64}))
     with pytest.raises(BuildError, match=r"changed\.jar, gone\.jar, more\.jar"):
-        copy_jars(workshop, "1.0")
+        copy_jars(folders, "1.0")

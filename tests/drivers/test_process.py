@@ -19,21 +19,23 @@ def driver() -> Iterator[Driver]:
 
 
 def test_a_command_is_answered_with_its_own_reply(driver: Driver) -> None:
-    """Replies are matched with commands by number, in any order."""
+    """A reply belongs to the command whose number it repeats in `i`, in whatever order the replies arrive.
+
+    The driver's `hello` is command 1. The fake driver answers `release` first, then the held commands, the last first.
+    """
     first, second = driver.post("hold"), driver.post("hold")
     third = driver.call("release")
-    assert [driver.result(future)["i"] for future in (first, second)] == [first.result()["number"], third["i"] - 1]
-    assert driver.result(first)["number"] < driver.result(second)["number"] < third["number"]
+    assert [driver.result(first)["i"], driver.result(second)["i"], third["i"]] == [2, 3, 4]
 
 
-def test_hello_tells_what_a_driver_can_do(driver: Driver) -> None:
+def test_capabilities_of_a_driver_are_those_of_its_hello(driver: Driver) -> None:
     """Verbs, modes and outcomes of a driver are those of its reply to `hello`."""
     assert driver.verbs == {"hello", "exit"}
     assert driver.modes == {"pop"}
     assert driver.outcomes == {"throw"}
 
 
-def test_keywords_and_bytes_are_sent_as_the_protocol_wants_them(driver: Driver) -> None:
+def test_keywords_and_bytes_are_encoded_for_the_protocol(driver: Driver) -> None:
     """Of a command's keywords a trailing underscore is removed, bytes become base64, None and text stay unchanged."""
     reply = driver.call("echo", as_="p", body=b"\x00\xff", messages=[{"body": b"hi", "tag": None}], text="grün")
     command = {name: value for name, value in reply["command"].items() if name != "i"}
@@ -46,9 +48,9 @@ def test_keywords_and_bytes_are_sent_as_the_protocol_wants_them(driver: Driver) 
     }
 
 
-def test_a_refusal_is_an_error_with_its_parts(driver: Driver) -> None:
-    """A refused command raises DriverError with kind, code and text; the driver continues."""
-    with pytest.raises(DriverError, match="fake answered refuse with BadRequestException") as caught:
+def test_a_rejected_command_raises_an_error_with_kind_code_and_text(driver: Driver) -> None:
+    """A rejected command raises DriverError with kind, code and text; the driver continues."""
+    with pytest.raises(DriverError, match="fake answered 'refuse' with BadRequestException") as caught:
         driver.call("refuse")
     assert (caught.value.kind, caught.value.code, caught.value.err) == ("BadRequestException", 40011, "too small")
     assert driver.call("echo")["ok"]
@@ -57,14 +59,14 @@ def test_a_refusal_is_an_error_with_its_parts(driver: Driver) -> None:
 def test_a_missing_reply_is_reported_with_the_output(driver: Driver) -> None:
     """A missing reply raises DriverFailure with the output of the process."""
     driver.call("mutter")
-    with pytest.raises(DriverFailure, match=r"did not answer hold within 0\.2 s(.|\n)*on stdout: this is not JSON"):
+    with pytest.raises(DriverFailure, match=r"did not answer 'hold' within 0\.2 s(.|\n)*on stdout: this is not JSON"):
         driver.call("hold", timeout=0.2)
 
 
-def test_death_is_reported_with_exit_code_and_last_words(driver: Driver) -> None:
+def test_death_is_reported_with_exit_code_and_last_output(driver: Driver) -> None:
     """The death of a process fails all pending and later calls at once, with exit code and last output."""
     held = driver.post("hold")
-    with pytest.raises(DriverFailure, match=r"ended before it answered die \(exit code 7\)(.|\n)*the last words"):
+    with pytest.raises(DriverFailure, match=r"exited before it answered 'die' \(exit code 7\)(.|\n)*the last words"):
         driver.call("die")
     with pytest.raises(DriverFailure, match="exit code 7"):
         driver.result(held)
@@ -74,15 +76,15 @@ def test_death_is_reported_with_exit_code_and_last_words(driver: Driver) -> None
         driver.wait_for_event(lambda event: True)
 
 
-def test_events_are_kept_in_order_and_by_object(driver: Driver) -> None:
-    """Events are kept in order of arrival; `messages` returns those of one push consumer."""
+def test_events_are_kept_in_order_of_arrival_for_each_object(driver: Driver) -> None:
+    """`events` returns all events in order of arrival, and `messages` the messages of one push consumer."""
     driver.call("event", of="a", count=2)
     driver.call("event", of="b", count=1)
     assert [(event["of"], event["t"]) for event in driver.events()] == [("a", 0), ("a", 1), ("b", 0)]
     assert [message["n"] for message in driver.messages("a")] == [0, 1]
 
 
-def test_waiting_finds_past_and_coming_events(driver: Driver) -> None:
+def test_waiting_finds_earlier_and_later_events(driver: Driver) -> None:
     """wait_for_event accepts an earlier event as well as a later one."""
     driver.call("event", of="a", count=3)
     assert driver.wait_for_event(lambda event: event["t"] == 1)["msg"]["n"] == 1
@@ -92,14 +94,14 @@ def test_waiting_finds_past_and_coming_events(driver: Driver) -> None:
     later.join()
 
 
-def test_an_event_that_never_comes_is_an_error(driver: Driver) -> None:
+def test_waiting_for_a_missing_event_fails_after_the_timeout(driver: Driver) -> None:
     """wait_for_event raises DriverFailure with the number of events after the timeout."""
     driver.call("event", of="a", count=3)
-    with pytest.raises(DriverFailure, match=r"did not bring the awaited event within 0\.1 s \(3 events\)"):
+    with pytest.raises(DriverFailure, match=r"did not send the expected event within 0\.1 s \(3 events\)"):
         driver.wait_for_event(lambda event: event["of"] == "b", timeout=0.1)
 
 
-def test_every_process_has_a_home_that_goes_with_it() -> None:
+def test_every_process_has_its_own_home_which_is_removed_at_its_end() -> None:
     """Every process has a home of its own, which is removed with it."""
     with Driver("one", FAKE) as one, Driver("two", FAKE) as two:
         homes = {Path(driver.call("echo")["home"]) for driver in (one, two)}
@@ -109,7 +111,7 @@ def test_every_process_has_a_home_that_goes_with_it() -> None:
     assert not any(home.exists() for home in homes)
 
 
-def test_a_home_that_was_given_stays(tmp_path: Path) -> None:
+def test_a_home_of_the_caller_is_kept(tmp_path: Path) -> None:
     """A home given by the caller is used and kept."""
     with Driver("fake", FAKE, home=tmp_path) as driver:
         assert driver.call("echo")["home"] == str(tmp_path)
@@ -128,7 +130,7 @@ def test_a_process_that_does_not_exit_is_killed() -> None:
         driver.call("echo")
 
 
-def test_a_process_that_fails_at_start_tells_why() -> None:
+def test_a_failed_start_is_reported_with_exit_code_and_output() -> None:
     """A process that fails at start raises DriverFailure with its exit code and output."""
     with (
         Driver("broken", [*FAKE, "--broken"]) as driver,
@@ -137,7 +139,7 @@ def test_a_process_that_fails_at_start_tells_why() -> None:
         assert driver.hello
 
 
-def test_a_program_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_executable_is_reported_by_name(tmp_path: Path) -> None:
     """A missing executable raises DriverFailure with its name."""
     with pytest.raises(DriverFailure, match=r"the ghost driver cannot be started: .*/ghost: No such file"):
         Driver("ghost", [str(tmp_path / "ghost")])

@@ -15,7 +15,7 @@ from rocketmq_testkit.conformance import drivers
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.build import build
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, start
-from rocketmq_testkit.conformance.drivers.recipe import Launch
+from rocketmq_testkit.conformance.drivers.toolchains.recipe import Launch
 
 NOWHERE = Addresses(namesrv="127.0.0.1:1", endpoint="127.0.0.1:1")
 JAVA = [name for name in registry.names() if registry.recipe(name).language == "java"]
@@ -69,14 +69,14 @@ def _answers(name: str, home: Path, lines: Sequence[bytes], count: int) -> tuple
         assert process.stdout is not None
         process.stdin.write(b"".join(line + b"\n" for line in lines))
         process.stdin.flush()
-        answers = [json.loads(process.stdout.readline()) for _ in range(count)]
+        responses = [json.loads(process.stdout.readline()) for _ in range(count)]
         # The process may have ended already.
         with contextlib.suppress(BrokenPipeError):
             process.stdin.close()
-        answers += [json.loads(line) for line in process.stdout]
+        responses += [json.loads(line) for line in process.stdout]
         code = process.wait()
         limit.cancel()
-    return answers, code
+    return responses, code
 
 
 def test_hello_tells_what_the_recipe_promises(driver: Driver) -> None:
@@ -155,18 +155,23 @@ def test_lines_that_are_no_commands_are_refused(name: str, tmp_path: Path) -> No
     The end of input exits with 0.
     """
     lines = (b'{"i": 1, "do": "hel', b"[1, 2]", b'{"i": 3}', b'{"i": 4, "do": "hello"}')
-    answers, code = _answers(name, tmp_path, lines, 4)
-    assert [(answer["i"], answer["ok"]) for answer in answers] == [(None, False), (None, False), (3, False), (4, True)]
-    assert [answer["kind"] for answer in answers[:2]] == ["BadCommand", "BadCommand"]
-    assert answers[2]["kind"] in {"BadCommand", "UnknownVerb"}
+    responses, code = _answers(name, tmp_path, lines, 4)
+    assert [(response["i"], response["ok"]) for response in responses] == [
+        (None, False),
+        (None, False),
+        (3, False),
+        (4, True),
+    ]
+    assert [response["kind"] for response in responses[:2]] == ["BadCommand", "BadCommand"]
+    assert responses[2]["kind"] in {"BadCommand", "UnknownVerb"}
     assert code == 0
 
 
 @pytest.mark.parametrize("name", registry.names())
 def test_exit_is_answered_and_ends_the_process(name: str, tmp_path: Path) -> None:
     """`exit` has a reply, and no later line is read."""
-    answers, code = _answers(name, tmp_path, [b'{"i": 1, "do": "exit"}', b'{"i": 2, "do": "hello"}'], 1)
-    assert [(answer["i"], answer["ok"]) for answer in answers] == [(1, True)]
+    responses, code = _answers(name, tmp_path, [b'{"i": 1, "do": "exit"}', b'{"i": 2, "do": "hello"}'], 1)
+    assert [(response["i"], response["ok"]) for response in responses] == [(1, True)]
     assert code == 0
 
 
@@ -175,5 +180,5 @@ def test_text_of_every_plane_survives_the_java_reader(name: str, tmp_path: Path)
     """Raw UTF-8 and escapes, including surrogate pairs, are returned unchanged."""
     verb = 'a "b" \\ \n grün ☕ 😀'
     lines = [json.dumps({"i": 1, "do": verb}, ensure_ascii=ascii_only).encode() for ascii_only in (True, False)]
-    answers, _ = _answers(name, tmp_path, lines, 2)
-    assert [answer["err"] for answer in answers] == [f"this driver has no verb {verb}"] * 2
+    responses, _ = _answers(name, tmp_path, lines, 2)
+    assert [response["err"] for response in responses] == [f"this driver has no verb {verb}"] * 2

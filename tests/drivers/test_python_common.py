@@ -61,8 +61,8 @@ def _script(**fields: Any) -> Script:
 def test_a_script_fails_the_first_attempts() -> None:
     """The first n attempts of a named message fail; other messages never fail."""
     script = _script(fail={"a": 2})
-    answers = [script.act({"id": "1", "attempt": n}, b"a") for n in (1, 2, 3)]
-    assert answers == ["fail", "fail", "success"]
+    responses = [script.act({"id": "1", "attempt": n}, b"a") for n in (1, 2, 3)]
+    assert responses == ["fail", "fail", "success"]
     assert script.act({"id": "2", "attempt": 1}, b"b") == "success"
     assert script.calls == 4
 
@@ -107,14 +107,14 @@ def _base64(text: str) -> str:
 )
 def test_answers_to_checks(check: Any, wanted: list[str]) -> None:
     """One state answers all checks, a list answers them one by one and repeats its end, a map goes by the body."""
-    answers = Answers(check)
-    assert [answers.next(_base64("a")) for _ in range(3)] == list(zip(wanted, (1, 2, 3), strict=True))
+    responses = Answers(check)
+    assert [responses.next(_base64("a")) for _ in range(3)] == list(zip(wanted, (1, 2, 3), strict=True))
 
 
 def test_checks_of_two_bodies_are_counted_apart() -> None:
     """Checks of two bodies are counted separately."""
-    answers = Answers(["UNKNOWN", "COMMIT"])
-    assert [answers.next(_base64(text))[0] for text in "abab"] == ["UNKNOWN", "UNKNOWN", "COMMIT", "COMMIT"]
+    responses = Answers(["UNKNOWN", "COMMIT"])
+    assert [responses.next(_base64(text))[0] for text in "abab"] == ["UNKNOWN", "UNKNOWN", "COMMIT", "COMMIT"]
 
 
 @pytest.mark.parametrize("check", ["PERHAPS", [], ["COMMIT", "PERHAPS"], {"a": "PERHAPS"}, 7])

@@ -11,14 +11,14 @@ from contextlib import contextmanager, suppress
 
 import grpc
 import pytest
+from rocketmq_testkit.conformance.clients.grpc_signature import authorization
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.process import Addresses, start
-from rocketmq_testkit.conformance.worlds.authorization import authorization
-from rocketmq_testkit.fixtures.certificates import Authority
-from rocketmq_testkit.remoting import frame
+from rocketmq_testkit.fixtures.network.certificates import Authority
 from rocketmq_testkit.remoting.client import Credentials, signature
-from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
 
 KEYS = Credentials("own-key", "own-secret")
 SECONDS = 20.0
@@ -43,7 +43,7 @@ class Listener(socketserver.ThreadingTCPServer):
         """The address of the listener."""
         return f"127.0.0.1:{self.server_address[1]}"
 
-    def answer(self, asked: RemotingCommand) -> RemotingCommand:
+    def response(self, asked: RemotingCommand) -> RemotingCommand:
         """Return a route to this listener, or success."""
         if asked.code in SENDS:
             self.sends.put(asked)
@@ -67,7 +67,7 @@ class _Connection(socketserver.BaseRequestHandler):
                 for serialize_type, header, body in splitter.feed(data):
                     asked = frame.decode(serialize_type, header, body)
                     if not asked.is_response:
-                        self.request.sendall(frame.encode(listener.answer(asked)))
+                        self.request.sendall(frame.encode(listener.response(asked)))
 
 
 @contextmanager

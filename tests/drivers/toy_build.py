@@ -4,12 +4,12 @@ import sys
 from pathlib import Path
 
 from rocketmq_testkit.conformance.drivers.build import build
-from rocketmq_testkit.conformance.drivers.recipe import Launch, Recipe, Tool, Workshop
+from rocketmq_testkit.conformance.drivers.toolchains.recipe import BuildFolders, Launch, Recipe, Tool
 
 
-def make(workshop: Workshop) -> None:
+def make(folders: BuildFolders) -> None:
     """Log the build, so that builds can be counted, and take long enough for concurrent builds."""
-    workshop.run("sh", "-c", f"echo built >> {workshop.source.parent / 'log'}; sleep 0.3; echo whole > result")
+    folders.run("sh", "-c", f"echo built >> {folders.source.parent / 'log'}; sleep 0.3; echo whole > result")
 
 
 def words(launch: Launch) -> list[str]:

@@ -6,7 +6,7 @@ Handles are valid, invalid, old or forged.
 import pytest
 from grpc_texts import EXPIRED, PROXY_EXCEPTION, short_handle
 from grpc_world import START_MS, Client, GrpcWorld, a_change, a_forward, a_message, a_receive, a_send, an_ack
-from rocketmq_testkit.grpc_v2.receipt import ReceiptHandle
+from rocketmq_testkit.grpc_v2.convert.receipt_handle import ReceiptHandle
 
 NOT_A_NUMBER = (
     'For input string: "{}". NumberFormatException.'
@@ -50,10 +50,10 @@ def changed(handle: str, **fields: object) -> str:
 
 def acked(client: Client, *handles: str, **names: str) -> list[tuple[int, str]]:
     """Return the overall status, then the status of each entry."""
-    answer = client.ask("AckMessage", an_ack(*handles, **names))
-    assert [entry.receipt_handle for entry in answer.entries] == list(handles)
-    assert [entry.message_id for entry in answer.entries] == [f"id-{handle}" for handle in handles]
-    return [(s.code, s.message) for s in (answer.status, *(entry.status for entry in answer.entries))]
+    response = client.ask("AckMessage", an_ack(*handles, **names))
+    assert [entry.receipt_handle for entry in response.entries] == list(handles)
+    assert [entry.message_id for entry in response.entries] == [f"id-{handle}" for handle in handles]
+    return [(s.code, s.message) for s in (response.status, *(entry.status for entry in response.entries))]
 
 
 OK = (20000, "OK")
@@ -62,14 +62,14 @@ OK = (20000, "OK")
 class TestAck:
     """AckMessage."""
 
-    def test_acknowledged_messages_do_not_come_back(self, world: GrpcWorld, client: Client) -> None:
+    def test_acknowledged_messages_are_not_redelivered(self, world: GrpcWorld, client: Client) -> None:
         """Acknowledged messages are not redelivered; unacknowledged ones of the same batch are."""
         handles = taken(client, 10)
         assert acked(client, *handles[:8]) == [OK] * 9
         world.advance(14_000)
         assert sorted(client.receive(a_receive()).bodies) == [b"8", b"9"]
 
-    def test_what_fits_nothing_is_fine(self, world: GrpcWorld, client: Client) -> None:
+    def test_a_repeated_or_forged_acknowledgement_returns_ok(self, world: GrpcWorld, client: Client) -> None:
         """A repeated acknowledgement or a forged handle returns OK, also from other clients and for unknown brokers."""
         (handle,) = taken(client)
         forged = [
@@ -88,29 +88,29 @@ class TestAck:
         assert acked(client, handle, group="unknown") == [OK, OK]
 
     @pytest.mark.parametrize("text", GARBAGE)
-    def test_garbage_is_refused(self, client: Client, text: str) -> None:
+    def test_an_ack_with_an_invalid_handle_returns_upstreams_exception_text(self, client: Client, text: str) -> None:
         """An invalid handle returns upstream's exception text in its entry, and the code's name as overall status."""
         assert acked(client, text) == [(50001, "INTERNAL_SERVER_ERROR"), (50001, GARBAGE[text])]
 
     @pytest.mark.parametrize(
         "fields", [{"queue_id": 99}, {"offset": 10}, {"offset": -1}, {"topic_type": "1"}, {"topic_type": "2"}]
     )
-    def test_a_place_that_does_not_exist_is_refused(self, client: Client, fields: dict[str, object]) -> None:
-        """An acknowledgement of an unknown queue, offset or retry topic is rejected."""
+    def test_an_ack_of_an_unknown_queue_offset_or_retry_topic_is_rejected(
+        self, client: Client, fields: dict[str, object]
+    ) -> None:
         (handle,) = taken(client)
         expected = [(50001, "INTERNAL_SERVER_ERROR"), (50001, "ack failed: status is abnormal")]
         fields = {"offset": 11} if fields == {"offset": 10} else fields
         assert acked(client, changed(handle, **fields)) == expected
 
-    def test_another_topic_is_refused(self, world: GrpcWorld, client: Client) -> None:
-        """An acknowledgement for another or an unknown topic is rejected."""
+    def test_an_ack_for_another_or_unknown_topic_is_rejected(self, world: GrpcWorld, client: Client) -> None:
         (handle,) = taken(client)
         world.topic("U")
         for topic in ("U", "nowhere"):
             code, text = acked(client, changed(handle, offset=5), topic=topic)[1]
             assert (code, text) == (50001, "ack failed: status is abnormal")
 
-    def test_an_expired_handle_is_refused(self, world: GrpcWorld, client: Client) -> None:
+    def test_an_ack_with_an_expired_handle_is_rejected(self, world: GrpcWorld, client: Client) -> None:
         """A handle is rejected from the millisecond at which its invisible duration ends."""
         (handle,) = taken(client)
         world.advance(9_999)
@@ -119,17 +119,16 @@ class TestAck:
         assert acked(client, handle) == [(40013, "INVALID_RECEIPT_HANDLE"), (40013, EXPIRED)]
         assert acked(client, changed(handle, invisible_ms=0))[1] == (40013, EXPIRED)
 
-    def test_different_outcomes_are_multiple_results(self, client: Client) -> None:
+    def test_an_ack_with_different_outcomes_returns_multiple_results(self, client: Client) -> None:
         """Entries with different outcomes return MULTIPLE_RESULTS, and each entry has its own status."""
         (handle,) = taken(client)
         assert [code for code, _ in acked(client, handle, "garbage")] == [30000, 20000, 50001]
         assert acked(client, handle, "garbage")[0] == (30000, "MULTIPLE_RESULTS")
 
-    def test_no_entries_are_refused(self, client: Client) -> None:
-        """A request without entries is rejected."""
+    def test_an_ack_without_entries_is_rejected(self, client: Client) -> None:
         assert acked(client) == [(50001, "ack message result is empty")]
 
-    def test_order_is_kept_by_what_is_acknowledged(self, world: GrpcWorld, client: Client) -> None:
+    def test_in_an_ordered_group_a_stale_handle_acknowledges_nothing(self, world: GrpcWorld, client: Client) -> None:
         """In an ordered group a stale handle does nothing, and an offset outside the batch is rejected."""
         world.group("GF", consume_message_orderly=True)
         fifo = world.consumer("fifo", "GF")
@@ -163,19 +162,21 @@ class TestChange:
     @pytest.mark.parametrize(
         ("asked_ms", "field"), [(1, "1"), (5_000, "5000"), (43_200_000, "43200000"), (0, "0"), (None, "0")]
     )
-    def test_the_new_handle(self, world: GrpcWorld, client: Client, asked_ms: int | None, field: str) -> None:
+    def test_a_changed_handle_starts_at_its_own_offset_and_the_time_of_the_change(
+        self, world: GrpcWorld, client: Client, asked_ms: int | None, field: str
+    ) -> None:
         """The new handle has nine fields.
 
         It starts at the message's own offset and at the time of the change. Its queue and broker stay the same.
         """
         *_, handle = taken(client, 3)
         world.advance(1_000)
-        answer = client.ask("ChangeInvisibleDuration", a_change(handle, asked_ms))
-        assert (answer.status.code, answer.status.message) == OK
-        old, new = handle.split(" "), answer.receipt_handle.split(" ")
+        response = client.ask("ChangeInvisibleDuration", a_change(handle, asked_ms))
+        assert (response.status.code, response.status.message) == OK
+        old, new = handle.split(" "), response.receipt_handle.split(" ")
         assert new == [old[7], str(START_MS + 1_000), field, *old[3:]]
 
-    def test_the_new_handle_is_the_one_that_counts(self, world: GrpcWorld, client: Client) -> None:
+    def test_only_the_changed_handle_is_valid_for_the_new_duration(self, world: GrpcWorld, client: Client) -> None:
         """The new handle is valid for the new duration, and its acknowledgement ends the redelivery."""
         client.ask("AckMessage", an_ack(*taken(client, 9)))
         (handle,) = taken(client)
@@ -188,7 +189,7 @@ class TestChange:
         world.advance(20_000)
         assert received.status.code == 40401
 
-    def test_a_message_comes_back_when_the_new_time_is_over(self, world: GrpcWorld, client: Client) -> None:
+    def test_a_message_is_redelivered_when_its_changed_duration_ends(self, world: GrpcWorld, client: Client) -> None:
         """A message is redelivered when the new duration ends, earlier than with the old one."""
         client.ask("AckMessage", an_ack(*taken(client, 9)))
         (handle,) = taken(client)
@@ -201,49 +202,52 @@ class TestChange:
         [(-1_000, "the invisibleTime is too small. min is 0"),
          (43_200_001, "the invisibleTime is too large. max is 43200000")],
     )  # fmt: skip
-    def test_a_duration_out_of_range_is_refused(self, client: Client, asked_ms: int, text: str) -> None:
+    def test_a_change_to_a_duration_out_of_range_is_rejected(self, client: Client, asked_ms: int, text: str) -> None:
         """A duration below 0 or above 12 h is rejected without a new handle."""
         (handle,) = taken(client)
-        answer = client.ask("ChangeInvisibleDuration", a_change(handle, asked_ms))
-        assert (answer.status.code, answer.status.message, answer.receipt_handle) == (40011, text, "")
+        response = client.ask("ChangeInvisibleDuration", a_change(handle, asked_ms))
+        assert (response.status.code, response.status.message, response.receipt_handle) == (40011, text, "")
 
     @pytest.mark.parametrize("text", GARBAGE)
-    def test_garbage_is_refused(self, client: Client, text: str) -> None:
+    def test_a_change_with_an_invalid_handle_returns_upstreams_exception_text(self, client: Client, text: str) -> None:
         """An invalid handle returns upstream's exception text and no new handle."""
-        answer = client.ask("ChangeInvisibleDuration", a_change(text, 1_000))
-        assert (answer.status.code, answer.status.message, answer.receipt_handle) == (50001, GARBAGE[text], "")
+        response = client.ask("ChangeInvisibleDuration", a_change(text, 1_000))
+        assert (response.status.code, response.status.message, response.receipt_handle) == (50001, GARBAGE[text], "")
 
-    def test_an_expired_handle_is_refused(self, world: GrpcWorld, client: Client) -> None:
+    def test_a_change_with_an_expired_handle_is_rejected(self, world: GrpcWorld, client: Client) -> None:
         """An expired handle is rejected. A handle with a duration of 0 expires at once."""
         (handle,) = taken(client)
         none = client.ask("ChangeInvisibleDuration", a_change(handle, 0)).receipt_handle
         world.advance(10_000)
         for text in (handle, none):
-            answer = client.ask("ChangeInvisibleDuration", a_change(text, 1_000))
-            assert (answer.status.code, answer.status.message, answer.receipt_handle) == (40013, EXPIRED, "")
+            response = client.ask("ChangeInvisibleDuration", a_change(text, 1_000))
+            assert (response.status.code, response.status.message, response.receipt_handle) == (40013, EXPIRED, "")
 
     @pytest.mark.parametrize("fields", [{"queue_id": 99}, {"offset": 10}, {"topic_type": "1"}])
-    def test_a_place_that_does_not_exist_is_refused(self, client: Client, fields: dict[str, object]) -> None:
-        """A change for an unknown queue, offset or retry topic is rejected."""
+    def test_a_change_for_an_unknown_queue_offset_or_retry_topic_is_rejected(
+        self, client: Client, fields: dict[str, object]
+    ) -> None:
         (handle,) = taken(client)
-        answer = client.ask("ChangeInvisibleDuration", a_change(changed(handle, **fields), 1_000))
-        assert (answer.status.code, answer.status.message, answer.receipt_handle) == (
+        response = client.ask("ChangeInvisibleDuration", a_change(changed(handle, **fields), 1_000))
+        assert (response.status.code, response.status.message, response.receipt_handle) == (
             50001, "changeInvisibleDuration failed: status is abnormal", "",
         )  # fmt: skip
 
-    def test_clients_without_a_stream_may_change_too(self, world: GrpcWorld, client: Client) -> None:
+    def test_a_client_without_a_stream_can_change_a_duration(self, world: GrpcWorld, client: Client) -> None:
         """A client without a telemetry stream can change a duration. Upstream fails here."""
         (handle,) = taken(client)
         assert world.client("early").ask("ChangeInvisibleDuration", a_change(handle, 1_000)).status.code == 20000
 
-    def test_in_order_the_time_of_the_pop_stays(self, world: GrpcWorld, client: Client) -> None:
+    def test_in_an_ordered_group_a_changed_handle_keeps_the_time_of_the_pop(
+        self, world: GrpcWorld, client: Client
+    ) -> None:
         """In an ordered group the new handle keeps the time of the pop, and the duration counts from it."""
         world.group("GF", consume_message_orderly=True)
         fifo = world.consumer("fifo", "GF")
         (handle,) = taken(fifo, group="GF")
         world.advance(5_000)
-        answer = fifo.ask("ChangeInvisibleDuration", a_change(handle, 1_000, group="GF"))
-        assert answer.receipt_handle.split(" ")[1:4] == [str(START_MS), "6000", "999"]
+        response = fifo.ask("ChangeInvisibleDuration", a_change(handle, 1_000, group="GF"))
+        assert response.receipt_handle.split(" ")[1:4] == [str(START_MS), "6000", "999"]
 
 
 class TestForward:
@@ -257,7 +261,7 @@ class TestForward:
         """Return the messages in the dead letter queue."""
         return client.receive(a_receive("%DLQ%G", "reader")).bodies
 
-    def test_a_message_goes_to_the_dead_letter_queue_once(self, world: GrpcWorld, client: Client) -> None:
+    def test_a_forwarded_message_is_moved_to_the_dlq_and_acknowledged(self, world: GrpcWorld, client: Client) -> None:
         """A forwarded message is moved to the dead letter queue and acknowledged.
 
         The status text is the broker's code.
@@ -270,37 +274,38 @@ class TestForward:
         world.advance(20_000)
         assert received.status.code == 40401
 
-    def test_a_changed_handle_means_the_same_message(self, world: GrpcWorld, client: Client) -> None:
+    def test_a_changed_handle_forwards_its_own_message(self, world: GrpcWorld, client: Client) -> None:
         """A changed handle forwards its own message. Upstream forwards the first message of its log here."""
         *_, handle = taken(client, 5)
         changed_handle = client.ask("ChangeInvisibleDuration", a_change(handle, 5_000)).receipt_handle
         assert self.forward(client, changed_handle) == (20000, "0")
         assert self.dead(client) == [b"4"]
 
-    def test_an_expired_handle_and_unknown_brokers_are_fine(self, world: GrpcWorld, client: Client) -> None:
+    def test_a_forward_with_an_expired_handle_or_unknown_broker_succeeds(
+        self, world: GrpcWorld, client: Client
+    ) -> None:
         """An expired handle and an unknown broker are accepted: only the physical offset matters."""
         (handle,) = taken(client)
         world.advance(10_001)
         assert self.forward(client, changed(handle, broker_name="nobody")) == (20000, "0")
 
-    def test_a_handle_without_a_place_is_refused(self, client: Client) -> None:
+    def test_a_forward_without_a_physical_offset_is_rejected(self, client: Client) -> None:
         """A handle of eight fields, without a physical offset, is rejected."""
         (handle,) = taken(client)
         expected = (40013, PROXY_EXCEPTION + "commit log offset is empty")
         assert self.forward(client, handle.rpartition(" ")[0]) == expected
 
     @pytest.mark.parametrize("text", GARBAGE)
-    def test_garbage_is_refused(self, client: Client, text: str) -> None:
-        """An invalid handle returns upstream's exception text."""
+    def test_a_forward_with_an_invalid_handle_returns_upstreams_exception_text(self, client: Client, text: str) -> None:
         assert self.forward(client, text) == (50001, GARBAGE[text])
 
-    def test_a_place_without_a_message_is_refused(self, client: Client) -> None:
+    def test_a_forward_of_an_offset_without_a_message_is_rejected(self, client: Client) -> None:
         """A physical offset without a message is rejected with the broker's remark, without a prefix."""
         (handle,) = taken(client)
         code, text = self.forward(client, changed(handle, commit_log_offset=1 << 40))
         assert (code, text) == (50001, f"look message by offset failed, {1 << 40}")
 
-    def test_a_place_inside_a_message_is_an_exception_of_the_broker(self, client: Client) -> None:
+    def test_a_forward_of_an_offset_inside_a_message_is_a_broker_exception(self, client: Client) -> None:
         """A physical offset inside a message returns an exception of the broker.
 
         The broker reads the number there as a size, and the magic code of a record is negative.
@@ -311,8 +316,7 @@ class TestForward:
         assert text.startswith("newLimit < 0: (-626843481 < 0). IllegalArgumentException. java.base/java.nio.Buffer.")
 
 
-def test_handles_survive_a_trip() -> None:
-    """A handle that is parsed and encoded is unchanged."""
+def test_a_parsed_receipt_handle_is_encoded_unchanged() -> None:
     text = "5 1700000000000 10000 3 2 broker-a 1 6 1241088515"
     handle = ReceiptHandle.parse(text)
     assert handle == (5, 1_700_000_000_000, 10_000, 3, "2", "broker-a", 1, 6, 1_241_088_515)

@@ -3,14 +3,11 @@
 import pytest
 from grpc_texts import PROXY_EXCEPTION
 from grpc_world import START_MS, Client, GrpcWorld, Received, a_change, a_forward, a_receive, an_ack, subscribing
-from rocketmq_testkit.emulator.operations import (
-    ChangeInvisibleTime,
-    DeleteTopic,
-    GroupConfig,
-    RetryPolicy,
-)
+from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleTime
+from rocketmq_testkit.emulator.operations.groups import GroupConfig, RetryPolicy
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.renewal import retry_delay_ms
+from rocketmq_testkit.grpc_v2.proxy.auto_renewal import retry_delay_ms
 
 MINUTE, HOUR = 60_000, 3_600_000
 REVIVED = 5_000
@@ -34,7 +31,7 @@ def taken(world: GrpcWorld, count: int = 1, client: Client | None = None) -> Rec
     return received
 
 
-def come_back(world: GrpcWorld) -> list[bytes]:
+def visible_messages(world: GrpcWorld) -> list[bytes]:
     """Return the messages that another client receives now."""
     world.config.end_polls_on_cancel = True
     received = world.consumer("other").receive(a_receive())
@@ -58,10 +55,10 @@ def renewals(world: GrpcWorld) -> list[tuple[int, int]]:
     ]
 
 
-class TestAsUpstreamRuns:
+class TestWithoutRenewal:
     """By default no message is renewed."""
 
-    def test_the_message_comes_back_after_60_s(self, world: GrpcWorld) -> None:
+    def test_without_renewal_a_message_is_redelivered_after_60_s(self, world: GrpcWorld) -> None:
         """A message is redelivered after 60 s, although its client is alive.
 
         Requests with its handle are then rejected.
@@ -80,10 +77,10 @@ class TestAsUpstreamRuns:
         change = consumer.ask("ChangeInvisibleDuration", a_change(handle, 10_000)).status
         assert [(status.code, status.message) for status in (ack, change)] == [expired, expired]
         world.advance(REVIVED)
-        assert come_back(world) == [b"0"]
+        assert visible_messages(world) == [b"0"]
         assert renewals(world) == []
 
-    def test_it_is_given_back_when_the_client_leaves(self, world: GrpcWorld) -> None:
+    def test_a_terminated_clients_message_is_visible_after_invisible_time_when_clear(self, world: GrpcWorld) -> None:
         """After its client leaves, a message becomes visible after invisibleTimeMillisWhenClear and a revive."""
         world.config.invisible_time_millis_when_clear = 20_000
         world.topic()
@@ -91,12 +88,12 @@ class TestAsUpstreamRuns:
         taken(world, client=consumer)
         leave(consumer)
         world.advance(19_999)
-        assert come_back(world) == []
+        assert visible_messages(world) == []
         world.advance(REVIVED)
-        assert come_back(world) == [b"0"]
+        assert visible_messages(world) == [b"0"]
 
     @pytest.mark.parametrize("cancelled", [False, True])
-    def test_who_has_left_loses_what_came_back(self, world: GrpcWorld, cancelled: bool) -> None:
+    def test_a_pending_receive_of_a_terminated_client_fails_at_its_end(self, world: GrpcWorld, cancelled: bool) -> None:
         """A pending receive of a client that left gets the message at its end and fails.
 
         The message is then redelivered only after its invisible duration.
@@ -115,11 +112,11 @@ class TestAsUpstreamRuns:
             assert waiting.status.code == 50001
             assert waiting.messages == []
         world.advance(MINUTE - 1)
-        assert come_back(world) == []
+        assert visible_messages(world) == []
         world.advance(REVIVED)
-        assert come_back(world) == [b"0"]
+        assert visible_messages(world) == [b"0"]
 
-    def test_who_has_come_back_meanwhile_is_given_it(self, world: GrpcWorld) -> None:
+    def test_a_pending_receive_of_a_client_that_returned_gets_the_message(self, world: GrpcWorld) -> None:
         """A pending receive of a client that left and returned gets the message.
 
         It becomes visible when the client leaves again.
@@ -135,9 +132,9 @@ class TestAsUpstreamRuns:
         assert waiting.bodies == [b"0"]
         leave(again)
         world.advance(REVIVED)
-        assert come_back(world) == [b"0"]
+        assert visible_messages(world) == [b"0"]
 
-    def test_the_proxy_may_know_nothing_of_it(self, world: GrpcWorld) -> None:
+    def test_without_proxy_auto_renew_the_requests_invisible_duration_is_used(self, world: GrpcWorld) -> None:
         """Without enableProxyAutoRenew, the invisible duration of the request is used and validated."""
         world.config.enable_proxy_auto_renew = False
         world.topic()
@@ -150,13 +147,13 @@ class TestAsUpstreamRuns:
         assert handle.split(" ")[2] == "30000"
         leave(consumer)
         world.advance(29_999)
-        assert come_back(world) == []
+        assert visible_messages(world) == []
 
 
-class TestRenewed:
+class TestRenewal:
     """Renewals with renewScheduleEnable."""
 
-    def test_each_time_for_longer(self, renewing: GrpcWorld) -> None:
+    def test_a_message_is_renewed_for_longer_each_time_until_it_is_3_hours_old(self, renewing: GrpcWorld) -> None:
         """A message is renewed 10 s before its end for 1, 3, 5, 10, 30 and then 60 minutes, until it is 3 hours old."""
         taken(renewing)
         renewing.advance(3 * HOUR)
@@ -171,39 +168,38 @@ class TestRenewed:
             (6_530 * second, HOUR),
             (10_120 * second, HOUR),
         ]
-        assert come_back(renewing) == []
+        assert visible_messages(renewing) == []
 
-    def test_no_longer_than_allowed(self, renewing: GrpcWorld) -> None:
-        """The first renewal after 3 hours uses the delay of the group's retry policy."""
+    def test_the_first_renewal_after_3_hours_uses_the_groups_retry_delay(self, renewing: GrpcWorld) -> None:
         renewing.group(retry_policy=RetryPolicy(next_ms=[1_000, 2_000, 33_000]))
         consumer = renewing.consumer()
         taken(renewing, client=consumer)
         renewing.advance(13_710_000)
         assert renewals(renewing)[-1] == (13_710_000, 33_000)
         renewing.advance(32_999)
-        assert come_back(renewing) == []
+        assert visible_messages(renewing) == []
         renewing.advance(REVIVED)
-        assert come_back(renewing) == [b"0"]
+        assert visible_messages(renewing) == [b"0"]
         renewing.advance(HOUR)
         assert len(renewals(renewing)) == 9
         leave(consumer)
 
-    def test_the_first_handle_acknowledges(self, renewing: GrpcWorld) -> None:
+    def test_the_first_handle_acknowledges_a_renewed_message(self, renewing: GrpcWorld) -> None:
         """The client's first handle acknowledges a message after renewals, and the response has the client's handle."""
         consumer = renewing.consumer()
         (message,) = taken(renewing, client=consumer).messages
         renewing.advance(2 * HOUR)
-        answer = consumer.ask("AckMessage", an_ack(message))
-        assert (answer.status.code, answer.entries[0].receipt_handle) == (
+        response = consumer.ask("AckMessage", an_ack(message))
+        assert (response.status.code, response.entries[0].receipt_handle) == (
             20000,
             message.system_properties.receipt_handle,
         )
         seen = len(renewals(renewing))
         renewing.advance(12 * HOUR)
-        assert come_back(renewing) == []
+        assert visible_messages(renewing) == []
         assert len(renewals(renewing)) == seen
 
-    def test_a_message_is_known_by_its_id(self, renewing: GrpcWorld) -> None:
+    def test_a_message_acknowledged_under_another_id_continues_to_be_renewed(self, renewing: GrpcWorld) -> None:
         """A message acknowledged under another message id continues to be renewed, as in upstream.
 
         It becomes visible when its client leaves.
@@ -215,10 +211,9 @@ class TestRenewed:
         assert renewals(renewing) == [(50_000, MINUTE)]
         leave(consumer)
         renewing.advance(REVIVED)
-        assert come_back(renewing) == [b"0"]
+        assert visible_messages(renewing) == [b"0"]
 
-    def test_some_of_a_batch(self, renewing: GrpcWorld) -> None:
-        """The messages of a batch are renewed separately."""
+    def test_the_messages_of_a_batch_are_renewed_separately(self, renewing: GrpcWorld) -> None:
         consumer = renewing.consumer()
         messages = taken(renewing, 3, consumer).messages
         renewing.advance(55_000)
@@ -228,9 +223,9 @@ class TestRenewed:
         assert len(renewals(renewing)) == 5
         leave(consumer)
         renewing.advance(REVIVED)
-        assert sorted(come_back(renewing)) == [b"0", b"2"]
+        assert sorted(visible_messages(renewing)) == [b"0", b"2"]
 
-    def test_a_change_by_the_client_ends_it(self, renewing: GrpcWorld) -> None:
+    def test_a_message_whose_duration_the_client_changed_is_not_renewed(self, renewing: GrpcWorld) -> None:
         """After the client changes the invisible duration, the message is not renewed.
 
         The new duration and the new handle apply.
@@ -243,23 +238,23 @@ class TestRenewed:
         assert changed.receipt_handle.split(" ")[2] == "20000"
         seen = len(renewals(renewing))
         renewing.advance(19_999)
-        assert come_back(renewing) == []
+        assert visible_messages(renewing) == []
         renewing.advance(REVIVED)
-        assert come_back(renewing) == [b"0"]
+        assert visible_messages(renewing) == [b"0"]
         assert len(renewals(renewing)) == seen
 
-    def test_a_message_given_up_ends_it(self, renewing: GrpcWorld) -> None:
+    def test_a_message_forwarded_to_the_dlq_is_not_renewed(self, renewing: GrpcWorld) -> None:
         """A message forwarded to the dead letter queue is not renewed and is only there."""
         consumer = renewing.consumer()
         (message,) = taken(renewing, client=consumer).messages
         renewing.advance(5 * MINUTE)
         assert consumer.ask("ForwardMessageToDeadLetterQueue", a_forward(message)).status.code == 20000
         renewing.advance(12 * HOUR)
-        assert come_back(renewing) == []
+        assert visible_messages(renewing) == []
         dead = renewing.consumer("reader", "readers").receive(a_receive("%DLQ%G", "readers"))
         assert dead.bodies == [b"0"]
 
-    def test_a_client_that_leaves_ends_it(self, renewing: GrpcWorld) -> None:
+    def test_messages_of_a_terminated_client_are_not_renewed(self, renewing: GrpcWorld) -> None:
         """After the client leaves, its messages are not renewed and become visible soon.
 
         It does not matter how long the last renewal was.
@@ -269,12 +264,12 @@ class TestRenewed:
         renewing.advance(HOUR)
         leave(consumer)
         renewing.advance(REVIVED)
-        assert come_back(renewing) == [b"0"]
+        assert visible_messages(renewing) == [b"0"]
         seen = len(renewals(renewing))
         renewing.advance(12 * HOUR)
         assert len(renewals(renewing)) == seen
 
-    def test_a_client_that_is_silent_for_long_ends_it(self, renewing: GrpcWorld) -> None:
+    def test_messages_of_an_expired_client_become_visible(self, renewing: GrpcWorld) -> None:
         """A silent client expires 130 s after its stream closed, and its messages become visible."""
         client = renewing.client("c")
         stream = client.settle(subscribing())
@@ -282,9 +277,9 @@ class TestRenewed:
         renewing.advance(10 * MINUTE)
         stream.half_close()
         renewing.advance(140_000)
-        assert come_back(renewing) == [b"0"]
+        assert visible_messages(renewing) == [b"0"]
 
-    def test_a_message_that_came_again_is_renewed_again(self, renewing: GrpcWorld) -> None:
+    def test_a_redelivered_message_is_renewed_from_the_shortest_renewal(self, renewing: GrpcWorld) -> None:
         """A message redelivered from its retry topic is renewed again, starting with the shortest renewal."""
         consumer = renewing.consumer()
         taken(renewing, client=consumer)
@@ -298,7 +293,7 @@ class TestRenewed:
         ack = renewing.client("other").ask("AckMessage", an_ack(*again.messages))
         assert ack.status.code == 20000
 
-    def test_order_waits_for_a_renewed_message(self, renewing: GrpcWorld) -> None:
+    def test_in_an_ordered_group_a_renewed_message_blocks_its_queue(self, renewing: GrpcWorld) -> None:
         """In an ordered group a renewed message blocks its queue until it is acknowledged."""
         renewing.group(consume_message_orderly=True)
         consumer = renewing.consumer()
@@ -306,11 +301,11 @@ class TestRenewed:
         renewing.store(b"1")
         (message,) = consumer.receive(a_receive(auto_renew=True, batch=1)).messages
         renewing.advance(HOUR)
-        assert come_back(renewing) == []
+        assert visible_messages(renewing) == []
         assert consumer.ask("AckMessage", an_ack(message)).status.code == 20000
-        assert come_back(renewing) == [b"1"]
+        assert visible_messages(renewing) == [b"1"]
 
-    def test_a_broker_that_refuses_ends_it(self, renewing: GrpcWorld) -> None:
+    def test_a_message_whose_renewal_the_broker_rejects_is_not_renewed_again(self, renewing: GrpcWorld) -> None:
         """A message whose renewal the broker rejects is not renewed again: here the topic was deleted."""
         taken(renewing)
         renewing.ask(DeleteTopic("T"))
@@ -321,7 +316,7 @@ class TestRenewed:
         ("fails_ms", "asked_ms"),
         [(53_000, [50_000, 52_000, 54_000, 104_000]), (57_000, [50_000, 52_000, 54_000])],
     )
-    def test_a_failure_that_may_pass_is_tried_again(
+    def test_a_failed_renewal_is_retried_until_max_renew_retry_times(
         self, renewing: GrpcWorld, fails_ms: int, asked_ms: list[int]
     ) -> None:
         """A failed renewal is retried every renewSchedulePeriodMillis, until maxRenewRetryTimes failed in a row."""
@@ -334,9 +329,9 @@ class TestRenewed:
         config.pop_consumer_kv_service_enable = False
         renewing.advance(120_000 - fails_ms)
         assert [at_ms for at_ms, _ in renewals(renewing)] == asked_ms
-        assert come_back(renewing) == ([] if len(asked_ms) == 4 else [b"0"])
+        assert visible_messages(renewing) == ([] if len(asked_ms) == 4 else [b"0"])
 
-    def test_what_differs_from_upstreams_defaults_counts(self, renewing: GrpcWorld) -> None:
+    def test_configuration_keys_change_the_times_of_renewals(self, renewing: GrpcWorld) -> None:
         """renewAheadTimeMillis and defaultInvisibleTimeMills change the times of renewals."""
         renewing.config.renew_ahead_time_millis = 1_000
         renewing.config.default_invisible_time_mills = 15_000
@@ -344,15 +339,15 @@ class TestRenewed:
         renewing.advance(80_000)
         assert renewals(renewing) == [(14_000, MINUTE), (73_000, 3 * MINUTE)]
 
-    def test_a_proxy_that_dies_renews_nothing(self, renewing: GrpcWorld) -> None:
+    def test_after_a_crash_of_the_proxy_no_message_is_renewed(self, renewing: GrpcWorld) -> None:
         """After a crash of the proxy no message is renewed. It is redelivered when its invisible duration ends."""
         taken(renewing)
-        renewing.service.forget_clients()
+        renewing.service.clients.discard()
         renewing.advance(60_000 + REVIVED)
         assert renewals(renewing) == []
-        assert come_back(renewing) == [b"0"]
+        assert visible_messages(renewing) == [b"0"]
 
-    def test_handles_that_nobody_acknowledges_do_not_pile_up(self, world: GrpcWorld) -> None:
+    def test_handles_of_unacknowledged_messages_are_bounded(self, world: GrpcWorld) -> None:
         """Handles of unacknowledged messages are bounded: above a thousand, expired ones are dropped."""
         world.topic()
         consumer = world.consumer()
@@ -360,9 +355,9 @@ class TestRenewed:
             taken(world, 32, consumer)
         world.advance(61_000)
         taken(world, 32, consumer)
-        session = world.service.sessions.find("consumer-1")
+        session = world.service.clients.sessions.find("consumer-1")
         assert session is not None
-        assert len(session.renewable) == 32
+        assert len(world.service.clients.renewals.messages_of(session)) == 32
 
 
 @pytest.mark.parametrize(
@@ -378,15 +373,15 @@ class TestRenewed:
         (RetryPolicy("EXPONENTIAL"), -1, 5_000),
     ],
 )
-def test_when_a_message_comes_again_by_the_policy_of_its_group(policy: RetryPolicy, times: int, delay_ms: int) -> None:
+def test_the_retry_delay_is_taken_from_the_policy_of_the_group(policy: RetryPolicy, times: int, delay_ms: int) -> None:
     """The third delay is used for the first retry, and the last one for all further retries."""
     assert retry_delay_ms(GroupConfig("G", retry_policy=policy), times) == delay_ms
 
 
-def test_a_client_without_settings_is_given_messages_for_their_time(renewing: GrpcWorld) -> None:
+def test_a_message_of_a_client_without_settings_is_not_renewed(renewing: GrpcWorld) -> None:
     """A message received by a client without settings is not renewed and is redelivered."""
     renewing.store(b"m")
     received = renewing.client("no-settings").receive(a_receive(auto_renew=True, invisible_ms=None))
     assert received.bodies == [b"m"]
     renewing.advance(MINUTE + REVIVED)
-    assert come_back(renewing) == [b"m"]
+    assert visible_messages(renewing) == [b"m"]

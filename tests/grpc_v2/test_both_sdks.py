@@ -51,8 +51,7 @@ OURS = facts(definition_pb2.DESCRIPTOR, service_pb2.DESCRIPTOR)
 THEIRS = facts(their_definition.DESCRIPTOR, their_service.DESCRIPTOR)
 
 
-def test_everything_of_the_official_messages_is_declared_with_the_same_numbers_and_types() -> None:
-    """Everything in the SDK's messages is declared here with the same numbers and types."""
+def test_the_sdks_messages_are_declared_with_the_same_numbers_and_types() -> None:
     assert len(THEIRS) > 300
     assert set() == THEIRS - OURS
 
@@ -67,8 +66,7 @@ def test_only_newer_declarations_are_not_in_the_sdk() -> None:
     }
 
 
-def test_bytes_of_the_sdk_are_read_and_written_back() -> None:
-    """A request of the SDK's classes is unchanged after decoding and encoding with the emulator's classes."""
+def test_a_request_of_the_sdk_is_unchanged_after_decoding_and_encoding() -> None:
     theirs = their_service.SendMessageRequest()
     message = theirs.messages.add(body=b"\x00\xff", user_properties={"k": "v"})
     message.topic.name = "T"
@@ -89,6 +87,6 @@ def test_unknown_enum_values_and_fields_are_kept() -> None:
 
 
 @pytest.mark.parametrize("rpcs", [16])
-def test_admin_is_declared_but_for_nobody_served(rpcs: int) -> None:
+def test_the_admin_service_is_declared_completely(rpcs: int) -> None:
     """The Admin service of the newest protocol files is declared completely, although it is not served."""
     assert len(admin_pb2.DESCRIPTOR.services_by_name["Admin"].methods) == rpcs

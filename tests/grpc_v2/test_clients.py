@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 from grpc_texts import GROUP_BLANK, group_characters, unknown_language
-from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, an_ack, publishing, subscribing
+from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, an_ack, subscribing
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
@@ -30,7 +31,7 @@ def leave(client: Client, group: str | None = "G", **options: Any) -> tuple[int,
 OK = (20000, "OK")
 
 
-def test_a_client_without_settings_is_not_recognised(world: GrpcWorld) -> None:
+def test_a_heartbeat_or_termination_without_settings_is_rejected(world: GrpcWorld) -> None:
     """A client without settings is rejected. A termination validates the language first, a heartbeat does not."""
     assert beat(world.client(), x_mq_language="KLINGON") == UNKNOWN
     assert leave(world.client()) == UNKNOWN
@@ -39,7 +40,9 @@ def test_a_client_without_settings_is_not_recognised(world: GrpcWorld) -> None:
 
 @pytest.mark.parametrize("client_type", [pb.PRODUCER, pb.PUSH_CONSUMER, 99])
 @pytest.mark.parametrize("group", [None, "a b", "G"])
-def test_a_producer_beats_with_any_type_and_group(world: GrpcWorld, client_type: int, group: str | None) -> None:
+def test_a_producers_heartbeat_succeeds_with_any_client_type_and_group(
+    world: GrpcWorld, client_type: int, group: str | None
+) -> None:
     """A producer's heartbeat succeeds with any client type and group, because its settings define it."""
     producer = world.producer("p", "T")
     assert beat(producer, group, client_type=client_type) == OK
@@ -56,7 +59,7 @@ def test_a_heartbeat_keeps_the_client_registered(world: GrpcWorld) -> None:
     assert [member.client_id for member in clients.producer_members("T")] == ["p"]
 
 
-def test_a_heartbeat_of_another_group_registers_that_one_too(world: GrpcWorld) -> None:
+def test_a_heartbeat_for_another_group_registers_the_client_there(world: GrpcWorld) -> None:
     """A heartbeat for another group registers the client there with the subscriptions of its settings."""
     consumer = world.consumer("c")
     assert beat(consumer, "other") == OK
@@ -65,23 +68,25 @@ def test_a_heartbeat_of_another_group_registers_that_one_too(world: GrpcWorld) -
 
 @pytest.mark.parametrize("call", [beat, leave])
 @pytest.mark.parametrize(("group", "text"), [(None, GROUP_BLANK), ("a b", group_characters("a b"))])
-def test_a_consumer_needs_its_group(world: GrpcWorld, call: Any, group: str | None, text: str) -> None:
-    """A heartbeat or termination of a consumer without a valid group is rejected."""
+def test_a_consumers_heartbeat_or_termination_without_a_valid_group_is_rejected(
+    world: GrpcWorld, call: Any, group: str | None, text: str
+) -> None:
     assert call(world.consumer(), group) == (40003, text)
 
 
 @pytest.mark.parametrize("call", [beat, leave])
 @pytest.mark.parametrize("language", ["", "XX"])
 @pytest.mark.parametrize("settings", [publishing("T"), subscribing()])
-def test_a_known_client_needs_its_language(world: GrpcWorld, call: Any, language: str, settings: pb.Settings) -> None:
-    """A heartbeat or termination with an unknown language is rejected."""
+def test_a_heartbeat_or_termination_with_an_unknown_language_is_rejected(
+    world: GrpcWorld, call: Any, language: str, settings: pb.Settings
+) -> None:
     client = world.client()
     client.settle(settings)
     assert call(client, x_mq_language=language) == (50001, unknown_language(language))
 
 
 @pytest.mark.parametrize(("said", "shown"), [("V4_9_7", 407), ("v5_3_0", 473), ("5.2.0", 479), ("", 479)])
-def test_a_version_is_a_name(world: GrpcWorld, said: str, shown: int) -> None:
+def test_a_version_name_becomes_its_number(world: GrpcWorld, said: str, shown: int) -> None:
     """A version name becomes its number. Any other text becomes the proxy's own version."""
     client = world.client("c", **{"x-mq-client-version": said})
     client.settle(subscribing("G", "T"))
@@ -89,7 +94,7 @@ def test_a_version_is_a_name(world: GrpcWorld, said: str, shown: int) -> None:
     assert member.version == shown
 
 
-def test_a_refused_language_changes_nothing(world: GrpcWorld) -> None:
+def test_a_termination_with_an_unknown_language_changes_nothing(world: GrpcWorld) -> None:
     """A termination with an unknown language changes nothing.
 
     A producer without topics needs its language only there.
@@ -101,7 +106,7 @@ def test_a_refused_language_changes_nothing(world: GrpcWorld) -> None:
     assert leave(client) == OK
 
 
-def test_a_client_that_leaves_is_gone(world: GrpcWorld) -> None:
+def test_a_terminated_client_is_removed_from_its_groups(world: GrpcWorld) -> None:
     """A client that terminates is removed from its groups and its session ends, but its stream stays open."""
     for client, settings in ((world.client("p"), publishing("T", "U")), (world.client("c"), subscribing())):
         stream = client.settle(settings)
@@ -112,14 +117,14 @@ def test_a_client_that_leaves_is_gone(world: GrpcWorld) -> None:
     assert world.broker.clients.producers == {}
 
 
-def test_a_refused_termination_has_taken_the_settings_with_it(world: GrpcWorld) -> None:
+def test_a_rejected_termination_ends_the_session_all_the_same(world: GrpcWorld) -> None:
     """A rejected termination ends the session all the same, as in upstream."""
     consumer = world.consumer()
     assert leave(consumer, "a b")[0] == 40003
     assert beat(consumer) == UNKNOWN
 
 
-def test_settings_bring_a_client_back(world: GrpcWorld) -> None:
+def test_settings_register_a_terminated_client_again(world: GrpcWorld) -> None:
     """Settings on the open stream register a terminated client again."""
     client = world.client("c")
     stream = client.settle(subscribing())
@@ -129,7 +134,7 @@ def test_settings_bring_a_client_back(world: GrpcWorld) -> None:
     assert world.broker.clients.consumers["G"].client_ids() == ["c"]
 
 
-def test_messages_taken_with_auto_renew_come_back_at_once(world: GrpcWorld) -> None:
+def test_auto_renewed_messages_become_visible_after_a_termination(world: GrpcWorld) -> None:
     """After a termination, messages received with auto_renew become visible after one second and a revive.
 
     Acknowledged messages do not.
@@ -145,7 +150,7 @@ def test_messages_taken_with_auto_renew_come_back_at_once(world: GrpcWorld) -> N
     assert sorted(world.consumer("d").receive(a_receive()).bodies) == [b"2", b"3"]
 
 
-def test_waiting_polls_of_a_client_that_leaves_run_on(world: GrpcWorld) -> None:
+def test_waiting_polls_of_a_terminated_client_continue(world: GrpcWorld) -> None:
     """Waiting polls of a client that terminates continue, as in upstream, which makes push consumers slow to close."""
     world.topic()
     consumer = world.consumer()
@@ -156,7 +161,7 @@ def test_waiting_polls_of_a_client_that_leaves_run_on(world: GrpcWorld) -> None:
     assert waiting.status.code == 40401
 
 
-def test_waiting_polls_of_a_client_that_leaves_can_be_ended(world: GrpcWorld) -> None:
+def test_with_end_polls_on_client_termination_waiting_polls_end_empty(world: GrpcWorld) -> None:
     """With endPollsOnClientTermination, polls of a terminated client end empty, and messages go to other clients."""
     world.config.end_polls_on_client_termination = True
     world.topic()

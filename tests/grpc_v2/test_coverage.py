@@ -7,9 +7,9 @@ from pathlib import Path
 import grpc_tools
 import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto, FileDescriptorSet
-from rocketmq_testkit.grpc_v2.coverage import page
-from rocketmq_testkit.grpc_v2.method_table import Rpc
 from rocketmq_testkit.grpc_v2.proto import admin_pb2, definition_pb2, service_pb2
+from rocketmq_testkit.grpc_v2.proxy.rpc_table import Rpc
+from rocketmq_testkit.grpc_v2.rpc_page import page
 from rocketmq_testkit.grpc_v2.services import RPCS
 from rocketmq_testkit.grpc_v2.transport import MethodKind
 
@@ -18,18 +18,18 @@ ROOT = Path(__file__).parents[2]
 DOCS, PROTO = ROOT / "docs", ROOT / "grpc_v2" / "proto"
 
 
-def test_the_page_is_made_from_the_table() -> None:
-    """docs/rpcs.md equals the output of `python -m rocketmq_testkit.grpc_v2.coverage`."""
+def test_the_rpc_page_is_current() -> None:
+    """docs/rpcs.md equals the output of `python -m rocketmq_testkit.grpc_v2.rpc_page`."""
     assert (DOCS / "rpcs.md").read_text() == page()
 
 
-def test_everything_that_5_3_3_registers_is_in_the_table() -> None:
+def test_the_table_has_every_rpc_that_5_3_3_registers() -> None:
     """The table has every RPC of the service except SyncLiteSubscription, which is newer and an unknown method here."""
     assert {rpc.name for rpc in RPCS} == {method.name for method in SERVICE.methods} - {"SyncLiteSubscription"}
 
 
 @pytest.mark.parametrize("rpc", RPCS, ids=lambda rpc: rpc.name)
-def test_an_rpc_is_what_the_service_declares(rpc: Rpc) -> None:
+def test_an_rpc_matches_its_declaration_in_the_service(rpc: Rpc) -> None:
     """Each RPC has the messages, kind and path of its declaration, and a description."""
     declared = SERVICE.methods_by_name[rpc.name]
     assert rpc.request.DESCRIPTOR is declared.input_type
@@ -37,10 +37,10 @@ def test_an_rpc_is_what_the_service_declares(rpc: Rpc) -> None:
     kinds = {(False, False): MethodKind.UNARY, (False, True): MethodKind.SERVER_STREAM, (True, True): MethodKind.BIDI}
     assert rpc.kind is kinds[declared.client_streaming, declared.server_streaming]
     assert rpc.path == f"/apache.rocketmq.v2.MessagingService/{rpc.name}"
-    assert rpc.about.endswith(".")
+    assert rpc.summary.endswith(".")
 
 
-def test_the_generated_classes_are_those_of_the_proto_files(tmp_path: Path) -> None:
+def test_the_generated_classes_match_the_proto_files(tmp_path: Path) -> None:
     """The generated classes match the .proto files.
 
     A changed .proto file without `python grpc_v2/proto/generate.py` fails here.

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, publishing, subscribing
+from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, subscribing
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.services import RPCS
 from rocketmq_testkit.grpc_v2.transport import MethodKind
@@ -77,14 +78,14 @@ def a_world() -> tuple[GrpcWorld, Client]:
     return world, world.client("fuzz")
 
 
-def is_unharmed(world: GrpcWorld, stored: dict[tuple[str, int], list[bytes]]) -> None:
+def assert_unharmed(world: GrpcWorld, stored: dict[tuple[str, int], list[bytes]]) -> None:
     """Assert that nothing failed, that stored messages are unchanged, and that other clients are served."""
     world.advance(25_000)
     assert world.log == []
     after = stored_records(world.broker)
     assert {place: after[place][: len(records)] for place, records in stored.items()} == stored
-    answer = world.client("other").ask("SendMessage", a_send(a_message("T", b"after")))
-    assert answer.status.code == 20000
+    response = world.client("other").ask("SendMessage", a_send(a_message("T", b"after")))
+    assert response.status.code == 20000
     bodies = world.client("other").receive(a_receive("T", "after")).bodies
     assert b"after" in bodies
 
@@ -92,7 +93,7 @@ def is_unharmed(world: GrpcWorld, stored: dict[tuple[str, int], list[bytes]]) ->
 @pytest.mark.parametrize("rpc", SERVED, ids=lambda rpc: rpc.name)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_any_request_is_answered(rpc: Any, data: st.DataObject) -> None:
+def test_any_request_ends_with_a_declared_code(rpc: Any, data: st.DataObject) -> None:
     """Calls with fields of the right types and any values end with the codes that the table declares."""
     world, client = a_world()
     stored = stored_records(world.broker)
@@ -114,13 +115,13 @@ def test_any_request_is_answered(rpc: Any, data: st.DataObject) -> None:
             else:
                 world.advance(20_000)
                 assert call.finished
-    is_unharmed(world, stored)
+    assert_unharmed(world, stored)
 
 
 @pytest.mark.parametrize("rpc", SERVED, ids=lambda rpc: rpc.name)
 @settings(max_examples=40, deadline=None)
 @given(cut=st.integers(0, 10_000), flip=st.integers(0, 10_000), value=st.integers(0, 255), data=st.data())
-def test_broken_bytes_are_no_request_or_an_odd_one(
+def test_damaged_bytes_of_a_request_harm_no_other_client(
     rpc: Any, cut: int, flip: int, value: int, data: st.DataObject
 ) -> None:
     """A truncated request, or one with a changed byte, is not decoded or gets a response like any other."""
@@ -138,7 +139,7 @@ def test_broken_bytes_are_no_request_or_an_odd_one(
         client.telemetry(request)
     else:
         client.start(rpc.name, request)
-    is_unharmed(world, stored)
+    assert_unharmed(world, stored)
 
 
 def test_every_served_rpc_is_fuzzed() -> None:

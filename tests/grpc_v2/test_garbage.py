@@ -8,11 +8,11 @@ from garbage import ROUNDS, cyclic_garbage
 from google.protobuf.message import Message
 from grpc_world import GrpcWorld, a_change, a_message, a_receive, a_send, an_ack
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
-from rocketmq_testkit.grpc_v2.method_table import SERVICE
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.proxy.rpc_table import SERVICE
 
-from tests.transport.wire import Peer
+from tests.grpc_v2.transport.wire import Peer
 
 
 class Caller:
@@ -44,9 +44,9 @@ class Caller:
         """The messages of the response of a call that is over by now."""
         self._peer.read()
         self._peer.frames.clear()
-        answer = self._peer.answers.pop(stream_id)
-        assert answer.ended
-        return answer.messages
+        response = self._peer.responses.pop(stream_id)
+        assert response.ended
+        return response.messages
 
     def wait(self) -> None:
         """Receive a message that comes later, and wait for another one in vain."""
@@ -87,7 +87,7 @@ WORK: dict[str, Callable[[Caller], object]] = {
 
 
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
-def test_a_call_leaves_no_garbage(work: Callable[[Caller], object]) -> None:
+def test_a_call_leaves_no_reference_cycles(work: Callable[[Caller], object]) -> None:
     """Of many calls, and of dropping their lines of the journal, the collector finds less than one object each."""
     caller = Caller()
     assert cyclic_garbage(lambda: work(caller)) < ROUNDS

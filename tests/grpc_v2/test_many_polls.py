@@ -12,6 +12,7 @@ from grpc_world import START_MS, GrpcWorld, a_receive
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.proxy.receive_metrics import RECEIVE
 
 CLIENTS = 1_000
 IDLE_SECONDS = 1.0
@@ -22,15 +23,16 @@ APART = [("grpc.use_local_subchannel_pool", 1)]
 
 @pytest.mark.parametrize("threshold", [0, 100_000])
 @pytest.mark.parametrize(("brokers", "clients"), [(1, 10_000), (3, 2_000)])
-def test_what_waits_is_not_looked_at_before_its_deadline(brokers: int, clients: int, threshold: int) -> None:
-    """Thousands of waiting polls cause no work until the first of them ends."""
+def test_thousands_of_waiting_polls_cause_no_work_until_the_first_ends(
+    brokers: int, clients: int, threshold: int
+) -> None:
     names = ("broker-a", "broker-b", "broker-c")[:brokers]
     world = GrpcWorld(*(BrokerConfig(broker_name=name, pop_polling_size=20_000) for name in names))
     world.config.pop_with_notify_threshold = threshold
     world.topic_everywhere(queues=8)
     request = a_receive(poll_ms=20_000, broker="")
     waiting = [world.client(f"client-{number}").receive(request) for number in range(clients)]
-    assert world.service.receive_metrics.pops_in_progress == clients
+    assert world.service.metrics()[RECEIVE].pops_in_progress == clients
     due = [timer.due_ms for timer in world.engine.scheduler.scheduled() if timer.kind in ("pop", "notification")]
     assert due == [START_MS + 20_000] * clients * brokers
     written = world.engine.journal.written
@@ -84,9 +86,9 @@ async def a_crowd(emulator: Emulator) -> tuple[list[list[bytes]], float, int]:
     async with channels(emulator.endpoint, CLIENTS) as opened:
         polls = [asyncio.create_task(received(channel, number)) for number, channel in enumerate(opened)]
         await wait_for_polls(emulator, polls)
-        before = emulator.run_in_loop(lambda _host: time.thread_time())
+        before = emulator.run_on_loop(lambda _host: time.thread_time())
         await asyncio.sleep(IDLE_SECONDS)
-        idle = emulator.run_in_loop(lambda _host: time.thread_time()) - before
+        idle = emulator.run_on_loop(lambda _host: time.thread_time()) - before
         threads = threading.active_count()
         topic = emulator.topic("crowd")
         for number in range(CLIENTS):
@@ -96,7 +98,7 @@ async def a_crowd(emulator: Emulator) -> tuple[list[list[bytes]], float, int]:
 
 @pytest.mark.alone
 @pytest.mark.parametrize("threshold", [0, CLIENTS // 2, CLIENTS])
-def test_a_thousand_clients_wait_at_once(threshold: int) -> None:
+def test_a_thousand_clients_wait_on_one_thread_and_each_gets_a_message(threshold: int) -> None:
     """A thousand clients with a connection each wait in pops, in notifications or in both.
 
     One idle thread serves them, and each gets a message.

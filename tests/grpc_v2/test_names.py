@@ -16,9 +16,9 @@ from grpc_world import (
     a_receive,
     a_send,
     an_ack,
-    publishing,
     subscribing,
 )
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
@@ -63,20 +63,19 @@ def status_of(client: Client, name: str, request: Message, **options: Any) -> tu
 
 @pytest.mark.parametrize("topic", BAD_TOPICS, ids=lambda topic: topic[:20] or "empty")
 @pytest.mark.parametrize("name", BY_TOPIC)
-def test_a_bad_topic_is_refused(world: GrpcWorld, name: str, topic: str) -> None:
+def test_every_rpc_rejects_an_invalid_topic(world: GrpcWorld, name: str, topic: str) -> None:
     """Every RPC with a topic rejects an invalid one with upstream's code and text."""
     assert status_of(world.consumer(), name, BY_TOPIC[name](topic)) == BAD_TOPICS[topic]
 
 
 @pytest.mark.parametrize("topic", ["%RETRY%g", "%DLQ%g", "a|b", "DefaultHeartBeatSyncerTopic", "t" * 127])
-def test_an_unusual_topic_is_not_refused_for_its_name(world: GrpcWorld, topic: str) -> None:
-    """Names of retry topics and dead letter queues, with bars, and with 127 characters are valid."""
+def test_topic_names_with_prefixes_bars_or_127_characters_are_valid(world: GrpcWorld, topic: str) -> None:
     assert status_of(world.client(), "QueryRoute", BY_TOPIC["QueryRoute"](topic))[0] == pb.TOPIC_NOT_FOUND
 
 
 @pytest.mark.parametrize("group", BAD_GROUPS, ids=lambda group: group[:20] or "empty")
 @pytest.mark.parametrize("name", BY_GROUP)
-def test_a_bad_group_is_refused(world: GrpcWorld, name: str, group: str) -> None:
+def test_every_rpc_rejects_an_invalid_group(world: GrpcWorld, name: str, group: str) -> None:
     """Every RPC with a group rejects an invalid one with upstream's code and text."""
     world.topic()
     assert status_of(world.consumer(), name, BY_GROUP[name](group)) == BAD_GROUPS[group]
@@ -97,8 +96,7 @@ def test_a_receive_without_a_client_id_gets_the_status_alone(world: GrpcWorld) -
     assert received.call.status == 0
 
 
-def test_a_stream_without_a_client_id_is_told_and_ended(world: GrpcWorld) -> None:
-    """A telemetry stream without a client id gets one command with the status and ends."""
+def test_a_telemetry_stream_without_a_client_id_gets_its_status_and_ends(world: GrpcWorld) -> None:
     stream = world.client("").settle(publishing("T"))
     assert [(command.status.code, command.WhichOneof("command")) for command in stream.commands] == [(40017, None)]
     assert stream.call.status == 0

@@ -4,8 +4,10 @@ import pytest
 from grpc_texts import PROXY_EXCEPTION
 from grpc_world import START_MS, GrpcWorld, Received, a_receive, an_ack
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.operations import CreateGroup, GroupConfig, PollingInfo, PollingInfoResult
+from rocketmq_testkit.emulator.operations.consume import PollingInfo, PollingInfoResult
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.proxy.receive_metrics import RECEIVE
 
 BROKERS = ("broker-a", "broker-b", "broker-c")
 EMPTY = (40401, "no new message")
@@ -32,7 +34,7 @@ def waiting_pops(world: GrpcWorld) -> list[int]:
     """Return the number of waiting pops on each broker, from POLLING_INFO."""
     found = []
     for broker in world.engine.brokers:
-        info = world.engine.ask(broker, PollingInfo("G", "T", -1))
+        info = world.engine.execute(broker, PollingInfo("G", "T", -1))
         assert isinstance(info, PollingInfoResult)
         found.append(info.polling_num)
     return found
@@ -43,10 +45,10 @@ def world() -> GrpcWorld:
     return three_brokers()
 
 
-class TestABrokerIsNamed:
+class TestReceiveWithBroker:
     """A receive that names a broker, as SDKs do for each assignment or for the queues of a route in rotation."""
 
-    def test_it_alone_is_asked(self, world: GrpcWorld) -> None:
+    def test_only_the_named_broker_is_queried(self, world: GrpcWorld) -> None:
         """Only the named broker is queried.
 
         Messages of other brokers do not wake it, and it ends empty at the deadline.
@@ -62,7 +64,9 @@ class TestABrokerIsNamed:
 
     @pytest.mark.parametrize("queue", [0, 1])
     @pytest.mark.parametrize("broker", range(3))
-    def test_a_message_in_any_of_its_queues_answers_at_once(self, world: GrpcWorld, broker: int, queue: int) -> None:
+    def test_a_message_in_any_queue_of_the_named_broker_ends_the_receive(
+        self, world: GrpcWorld, broker: int, queue: int
+    ) -> None:
         """A message in any queue of the named broker ends the receive at once, whichever queue the request names."""
         received = poll(world, BROKERS[broker], queue_id=0)
         world.advance(4_000)
@@ -70,7 +74,7 @@ class TestABrokerIsNamed:
         assert received.bodies == [b"x"]
         assert received.frames[-1].delivery_timestamp.ToMilliseconds() == START_MS + 4_000
 
-    def test_one_without_readable_queues_is_as_good_as_none(self, world: GrpcWorld) -> None:
+    def test_a_named_broker_without_readable_queues_is_ignored(self, world: GrpcWorld) -> None:
         """A receive that names a broker without readable queues gets messages of the brokers that have the topic."""
         world.broker = world.engine.brokers[1]
         world.topic("only-b")
@@ -78,7 +82,7 @@ class TestABrokerIsNamed:
         world.store(b"x", broker=1, topic="only-b")
         assert received.bodies == [b"x"]
 
-    def test_it_can_stand_for_all(self, world: GrpcWorld) -> None:
+    def test_with_receive_from_all_brokers_the_named_one_is_queried_first(self, world: GrpcWorld) -> None:
         """With receiveFromAllBrokers a receive gets messages of all brokers, and queries the named one first."""
         world.config.receive_from_all_brokers = True
         for broker in range(3):
@@ -93,7 +97,7 @@ class TestABrokerIsNamed:
 
 @pytest.mark.parametrize("threshold", [0, 100])
 @pytest.mark.parametrize("named", ["", "broker-z"])
-class TestNoBrokerIsNamed:
+class TestReceiveWithoutBroker:
     """A receive that names no broker or an unknown one: all brokers can serve it, in waiting pops or notifications."""
 
     @pytest.fixture
@@ -104,7 +108,7 @@ class TestNoBrokerIsNamed:
 
     @pytest.mark.parametrize("queue", [0, 1])
     @pytest.mark.parametrize("broker", range(3))
-    def test_a_message_in_any_queue_of_any_broker_answers_at_once(
+    def test_a_message_in_any_queue_of_any_broker_ends_the_receive(
         self, world: GrpcWorld, named: str, broker: int, queue: int
     ) -> None:
         """A message in any queue of any broker ends the receive at once, and its handle leads back to that broker."""
@@ -121,13 +125,15 @@ class TestNoBrokerIsNamed:
         assert outcome(again) == EMPTY
 
     @pytest.mark.parametrize("broker", range(3))
-    def test_a_message_that_is_there_is_found_without_waiting(self, world: GrpcWorld, named: str, broker: int) -> None:
+    def test_a_stored_message_of_any_broker_is_found_without_waiting(
+        self, world: GrpcWorld, named: str, broker: int
+    ) -> None:
         """A stored message on any broker is found without waiting, regardless of the broker that is queried first."""
         for _ in range(4):
             world.store(b"x", broker)
             assert poll(world, named).bodies == [b"x"]
 
-    def test_nothing_anywhere_is_said_at_the_deadline_and_once(self, world: GrpcWorld, named: str) -> None:
+    def test_a_receive_without_messages_ends_empty_once_at_its_deadline(self, world: GrpcWorld, named: str) -> None:
         """A receive without messages ends empty once, at its deadline, and not when the first broker has nothing."""
         received = poll(world, named)
         world.advance(4_999)
@@ -137,7 +143,7 @@ class TestNoBrokerIsNamed:
         assert received.kinds == ["status", "delivery_timestamp"]
         assert waiting_pops(world) == [0, 0, 0]
 
-    def test_the_first_message_ends_the_wait_everywhere(self, world: GrpcWorld, named: str) -> None:
+    def test_the_first_message_ends_the_wait_on_all_brokers(self, world: GrpcWorld, named: str) -> None:
         """The first message ends the wait on all brokers. Messages stored elsewhere later are for the next receive."""
         received = poll(world, named)
         world.store(b"first", broker=2)
@@ -148,14 +154,14 @@ class TestNoBrokerIsNamed:
         rest = [*poll(world, named).bodies, *poll(world, named).bodies]
         assert sorted(rest) == [b"second", b"third"]
 
-    def test_a_broker_that_refuses_does_not_end_the_wait_for_others(self, world: GrpcWorld, named: str) -> None:
+    def test_a_broker_that_rejects_a_receive_does_not_end_it(self, world: GrpcWorld, named: str) -> None:
         """A broker that rejects the receive does not end it.
 
         Its error is the response only if all brokers reject it.
         """
 
         def switch_off(broker: int) -> None:
-            world.engine.ask(world.engine.brokers[broker], CreateGroup(GroupConfig("G", consume_enable=False)))
+            world.engine.execute(world.engine.brokers[broker], CreateGroup(GroupConfig("G", consume_enable=False)))
 
         switch_off(0)
         switch_off(1)
@@ -168,7 +174,7 @@ class TestNoBrokerIsNamed:
         switch_off(2)
         assert outcome(poll(world, named)) == (50001, PROXY_EXCEPTION + "subscription group no permission, G")
 
-    def test_messages_that_are_sorted_out_do_not_end_the_wait(self, world: GrpcWorld, named: str) -> None:
+    def test_messages_that_the_proxy_filters_out_do_not_end_the_wait(self, world: GrpcWorld, named: str) -> None:
         """Messages that the proxy filters out do not end the wait:
 
         `BB` has the hash code of `Aa` and passes the broker.
@@ -193,7 +199,7 @@ class TestNoBrokerIsNamed:
         world.store(b"x", broker=1, TAGS="wanted")
         assert poll(world, named, expression="wanted").bodies == [b"x"]
 
-    def test_a_message_that_comes_back_ends_the_wait_at_the_deadline_at_the_latest(
+    def test_a_redelivered_message_ends_the_wait_at_the_deadline_at_the_latest(
         self, world: GrpcWorld, named: str
     ) -> None:
         """A redelivered message, which wakes no poll in 5.3.3, is found at the deadline at the latest."""
@@ -205,7 +211,7 @@ class TestNoBrokerIsNamed:
         assert received.bodies == [b"x"]
         assert received.messages[0].system_properties.delivery_attempt == 2
 
-    def test_a_client_that_gives_up_leaves_messages_alone_if_so_configured(self, world: GrpcWorld, named: str) -> None:
+    def test_with_end_polls_on_cancel_a_cancelled_receive_takes_no_message(self, world: GrpcWorld, named: str) -> None:
         """With endPollsOnCancel, a cancelled receive gets no message on any broker."""
         world.config.end_polls_on_cancel = True
         dead = poll(world, named)
@@ -239,7 +245,7 @@ def test_a_batch_comes_from_one_broker(world: GrpcWorld) -> None:
 
 
 @pytest.mark.parametrize("threshold", [0, 100])
-def test_a_broker_without_room_for_another_wait_is_told_of(threshold: int) -> None:
+def test_a_receive_for_which_a_broker_has_no_room_gets_too_many_requests(threshold: int) -> None:
     """A receive for which a broker has no room gets TOO_MANY_REQUESTS at once.
 
     Messages of that broker would not wake it.
@@ -254,7 +260,7 @@ def test_a_broker_without_room_for_another_wait_is_told_of(threshold: int) -> No
     assert waiting.bodies == [b"x"]
 
 
-def test_a_client_that_leaves_can_have_its_polls_ended_everywhere(world: GrpcWorld) -> None:
+def test_with_end_polls_on_client_termination_polls_end_on_all_brokers(world: GrpcWorld) -> None:
     """With endPollsOnClientTermination, the polls of a client that terminates end on all brokers."""
     world.config.end_polls_on_client_termination = True
     received = poll(world, "")
@@ -265,10 +271,10 @@ def test_a_client_that_leaves_can_have_its_polls_ended_everywhere(world: GrpcWor
     assert waiting_pops(world) == [0, 0, 0]
 
 
-def test_groups_that_consume_in_order_are_served_by_all_brokers(world: GrpcWorld) -> None:
+def test_an_ordered_group_is_served_by_all_brokers(world: GrpcWorld) -> None:
     """An ordered group is served by all brokers, and an acknowledgement wakes a waiting poll with the next message."""
     for broker in world.engine.brokers:
-        world.engine.ask(broker, CreateGroup(GroupConfig("G", consume_message_orderly=True)))
+        world.engine.execute(broker, CreateGroup(GroupConfig("G", consume_message_orderly=True)))
     for number in range(2):
         world.store(b"%d" % number, broker=2)
     first = poll(world, batch=1)
@@ -279,9 +285,8 @@ def test_groups_that_consume_in_order_are_served_by_all_brokers(world: GrpcWorld
     assert waiting.bodies == [b"1"]
 
 
-def test_polls_that_die_with_the_proxy_are_not_under_way(world: GrpcWorld) -> None:
-    """After a crash of the proxy its polls are not counted as in flight."""
+def test_polls_of_a_crashed_proxy_are_not_counted_as_in_flight(world: GrpcWorld) -> None:
     poll(world, "")
-    assert world.service.receive_metrics.pops_in_progress == 1
-    world.service.forget_clients()
-    assert world.service.receive_metrics.pops_in_progress == 0
+    assert world.service.metrics()[RECEIVE].pops_in_progress == 1
+    world.service.clients.discard()
+    assert world.service.metrics()[RECEIVE].pops_in_progress == 0

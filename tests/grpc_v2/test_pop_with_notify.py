@@ -5,8 +5,8 @@ from random import Random
 import pytest
 from grpc_world import GrpcWorld, Received, a_receive, an_ack
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
-from rocketmq_testkit.emulator.operations import PollingInfo, PollingInfoResult
-from rocketmq_testkit.grpc_v2.receive_metrics import ReceiveMetrics
+from rocketmq_testkit.emulator.operations.consume import PollingInfo, PollingInfoResult
+from rocketmq_testkit.grpc_v2.proxy.receive_metrics import RECEIVE, ReceiveMetrics
 
 
 def notifying(threshold: int = 100, *brokers: BrokerConfig, **emulation: bool) -> GrpcWorld:
@@ -31,11 +31,11 @@ def polls(world: GrpcWorld, count: int, **options: object) -> list[Received]:
 
 
 def metrics(world: GrpcWorld) -> ReceiveMetrics:
-    return world.service.receive_metrics
+    return world.service.metrics()[RECEIVE]
 
 
 @pytest.mark.parametrize(("threshold", "pops"), [(0, 5), (1, 4), (3, 2), (4, 1), (5, 0), (100, 0)])
-def test_the_threshold_divides_receives_into_two_kinds(threshold: int, pops: int) -> None:
+def test_receives_within_the_threshold_wait_for_notifications_the_others_in_pops(threshold: int, pops: int) -> None:
     """Receives that start to wait with at most `threshold` in flight use a notification, the others a pop."""
     world = notifying(threshold)
     waiting = polls(world, 5)
@@ -59,7 +59,7 @@ def test_receives_that_end_make_room_below_the_threshold() -> None:
     assert metrics(world).pop_with_notify == 4
 
 
-def test_a_receive_that_was_told_in_vain_decides_anew() -> None:
+def test_a_receive_notified_of_another_tag_uses_a_pop_if_above_the_threshold() -> None:
     """A receive that is notified of messages for others chooses again: now it is above the threshold and uses a pop."""
     world = notifying(2)
     (first,) = polls(world, 1, expression="A")
@@ -74,7 +74,7 @@ def test_a_receive_that_was_told_in_vain_decides_anew() -> None:
     assert sorted(body for received in [first, *crowd] for body in received.bodies) == [b"1", b"2", b"3", b"4"]
 
 
-def test_a_message_that_is_there_is_a_hit() -> None:
+def test_a_stored_message_is_found_by_the_first_pop_without_a_notification() -> None:
     """A stored message is found by the first pop without a notification, on either side of the threshold."""
     for threshold in (0, 100):
         world = notifying(threshold)
@@ -84,7 +84,7 @@ def test_a_message_that_is_there_is_a_hit() -> None:
         assert metrics(world) == ReceiveMetrics(1, 0, 1, 0, 0, 0)
 
 
-def test_what_is_refused_is_neither_hit_nor_poll() -> None:
+def test_a_receive_of_an_unknown_topic_is_not_counted() -> None:
     """A receive for an unknown topic is not counted; one without room on the broker is."""
     world = notifying(100, BrokerConfig(pop_polling_size=0))
     polls(world, 1, topic="nowhere")
@@ -105,7 +105,7 @@ def test_a_notification_is_followed_by_a_pop_at_once() -> None:
     assert metrics(world) == ReceiveMetrics(1, 1, 0, 1, 1, 0)
 
 
-def test_a_poll_that_is_told_of_nothing_is_empty_at_its_deadline() -> None:
+def test_a_poll_without_notifications_ends_empty_at_its_deadline() -> None:
     """A poll without messages ends empty once, at its deadline."""
     world = notifying()
     (received,) = polls(world, 1)
@@ -117,8 +117,7 @@ def test_a_poll_that_is_told_of_nothing_is_empty_at_its_deadline() -> None:
     assert received.kinds == ["status", "delivery_timestamp"]
 
 
-def test_being_told_in_vain_does_not_shorten_the_wait() -> None:
-    """Notifications about messages of other tags do not shorten the wait."""
+def test_notifications_about_other_tags_do_not_shorten_the_wait() -> None:
     world = notifying()
     (received,) = polls(world, 1, expression="A")
     for _ in range(4):
@@ -143,7 +142,7 @@ def test_a_message_behind_many_others_is_found_at_once() -> None:
     assert received.bodies == [b"x"]
 
 
-def test_a_batch_of_none_waits_to_its_deadline() -> None:
+def test_a_receive_with_batch_size_0_waits_until_its_deadline() -> None:
     """A receive with batch size 0 waits until its deadline, although notifications report messages."""
     world = notifying()
     world.store(b"x")
@@ -154,7 +153,7 @@ def test_a_batch_of_none_waits_to_its_deadline() -> None:
     assert received.status.code == 40401
 
 
-def test_a_client_that_gives_up_takes_nothing_with_it() -> None:
+def test_a_cancelled_receive_drops_its_notification() -> None:
     """A cancelled receive drops its notification, and the message wakes another receive."""
     world = notifying()
     dead, alive = polls(world, 2)
@@ -166,7 +165,7 @@ def test_a_client_that_gives_up_takes_nothing_with_it() -> None:
 
 
 @pytest.mark.parametrize("wake", [False, True])
-def test_a_message_that_comes_back(wake: bool) -> None:
+def test_a_redelivered_message_wakes_a_poll_only_with_wake_poll_on_redelivery(wake: bool) -> None:
     """A redelivered message is found at the end of the poll, or at once with wakePollOnRedelivery, as with a pop."""
     world = notifying(wake_poll_on_redelivery=wake)
     world.store(b"x")
@@ -180,7 +179,7 @@ def test_a_message_that_comes_back(wake: bool) -> None:
 
 
 @pytest.mark.parametrize("threshold", [0, 1, 100])
-def test_what_one_receive_leaves_is_for_the_next(threshold: int) -> None:
+def test_a_redelivered_message_does_not_keep_a_new_one_from_waiting_receives(threshold: int) -> None:
     """A notified receive may get an older, silently redelivered message. Another receive then gets the new one."""
     world = notifying(threshold, BrokerConfig(pop_from_retry_probability=100))
     world.store(b"left")
@@ -193,7 +192,7 @@ def test_what_one_receive_leaves_is_for_the_next(threshold: int) -> None:
     assert sorted(body for received in waiting for body in received.bodies) == [b"left", b"new"]
 
 
-def test_order_is_kept_by_waiting_in_pops() -> None:
+def test_receives_of_ordered_groups_wait_in_pops() -> None:
     """Ordered groups use pops, because a broker does not wake notifications when a queue is unblocked."""
     world = notifying()
     world.group(consume_message_orderly=True)
@@ -243,8 +242,8 @@ class Load:
                 del self.open[number]
                 self.taken += received.bodies
                 if received.handles:
-                    answer = self.clients[number].ask("AckMessage", an_ack(*received.handles))
-                    assert answer.status.code == 20000
+                    response = self.clients[number].ask("AckMessage", an_ack(*received.handles))
+                    assert response.status.code == 20000
                 else:
                     assert received.status.message == "no new message"
 
@@ -256,7 +255,7 @@ class Load:
 @pytest.mark.parametrize("brokers", [1, 3])
 @pytest.mark.parametrize("threshold", [0, 4, 100])
 @pytest.mark.parametrize("seed", range(3))
-def test_under_load_nothing_is_lost_or_late_or_doubled(seed: int, threshold: int, brokers: int) -> None:
+def test_under_load_no_message_is_lost_late_or_delivered_twice(seed: int, threshold: int, brokers: int) -> None:
     """Under load no message is lost, late or delivered twice, on either side of the threshold and across it."""
     names = ("broker-a", "broker-b", "broker-c")[:brokers]
     world = notifying(threshold, *(BrokerConfig(broker_name=name) for name in names))

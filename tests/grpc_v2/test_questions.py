@@ -3,19 +3,18 @@
 import orjson
 import pytest
 from grpc_world import GrpcWorld, Stream, subscribing
-from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
-    ClientAnswer,
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import (
+    ClientResponse,
     ConsumeMessageDirectly,
     ConsumerStatusResult,
     GetConsumerRunningInfo,
     GetConsumerStatus,
-    Operation,
-    SendMessage,
-    SendResult,
 )
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
@@ -24,20 +23,20 @@ def submit(world: GrpcWorld, operation: Operation) -> DirectCall:
     return world.engine.submit(world.broker, operation, DirectChannel())
 
 
-def given(world: GrpcWorld, message: str, client: str = "c") -> DirectCall:
+def consume_directly(world: GrpcWorld, message: str, client: str = "c") -> DirectCall:
     """Submit a direct consumption of a message by a client of group G."""
     return submit(world, ConsumeMessageDirectly("G", client, message, "T", {}))
 
 
-def asked(stream: Stream) -> list[sv.VerifyMessageCommand]:
+def verify_commands(stream: Stream) -> list[sv.VerifyMessageCommand]:
     """Return the messages sent on a stream for direct consumption."""
     commands = [each for each in stream.commands if each.WhichOneof("command") == "verify_message_command"]
     return [each.verify_message_command for each in commands]
 
 
-def answer(stream: Stream, code: int = pb.OK) -> None:
+def response(stream: Stream, code: int = pb.OK) -> None:
     """Send the client's result for the last message."""
-    result = sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce=asked(stream)[-1].nonce))
+    result = sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce=verify_commands(stream)[-1].nonce))
     result.status.code = code  # type: ignore[assignment]  # an enum's value
     stream.send(result)
 
@@ -60,30 +59,36 @@ def message(world: GrpcWorld) -> str:
         (pb.VERIFY_FIFO_MESSAGE_UNSUPPORTED, None),
     ],
 )
-def test_a_client_consumes_what_it_is_given(world: GrpcWorld, message: str, code: int, result: str | None) -> None:
+def test_the_status_of_a_direct_consumption_becomes_its_result(
+    world: GrpcWorld, message: str, code: int, result: str | None
+) -> None:
     """A client gets the message to consume, and its status becomes the result."""
     stream = world.client("c").settle(subscribing())
-    call = given(world, message)
-    assert [each.message.body for each in asked(stream)] == [b"hello"]
+    call = consume_directly(world, message)
+    assert [each.message.body for each in verify_commands(stream)] == [b"hello"]
     assert call.outcome is None
-    answer(stream, code)
-    assert isinstance(call.outcome, ClientAnswer)
+    response(stream, code)
+    assert isinstance(call.outcome, ClientResponse)
     assert (call.outcome.code, call.outcome.remark) == (0, "")
     assert orjson.loads(call.outcome.body).get("consumeResult") == result
 
 
-def test_the_newest_stream_is_asked(world: GrpcWorld, message: str) -> None:
+def test_a_direct_consumption_is_sent_on_the_clients_newest_stream(world: GrpcWorld, message: str) -> None:
     """The newest stream gets the message, and the client may respond on another stream."""
     client = world.client("c")
     first, second = client.settle(subscribing()), client.settle(subscribing())
-    call = given(world, message)
-    assert (len(asked(first)), len(asked(second))) == (0, 1)
-    first.send(sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce=asked(second)[0].nonce)))
-    assert isinstance(call.outcome, ClientAnswer)
+    call = consume_directly(world, message)
+    assert (len(verify_commands(first)), len(verify_commands(second))) == (0, 1)
+    first.send(
+        sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce=verify_commands(second)[0].nonce))
+    )
+    assert isinstance(call.outcome, ClientResponse)
 
 
 @pytest.mark.parametrize("gone", [False, True])
-def test_no_answer(world: GrpcWorld, message: str, gone: bool) -> None:
+def test_a_direct_consumption_without_a_response_returns_system_busy(
+    world: GrpcWorld, message: str, gone: bool
+) -> None:
     """Without a response, the proxy responds SYSTEM_BUSY at its next scan after five seconds.
 
     A later result is ignored.
@@ -91,19 +96,19 @@ def test_no_answer(world: GrpcWorld, message: str, gone: bool) -> None:
     stream = world.client("c").settle(subscribing())
     if gone:
         stream.call.cancel()
-    call = given(world, message)
+    call = consume_directly(world, message)
     world.advance(5_000)
     assert call.outcome is None
     world.advance(1_000)
-    busy = ClientAnswer(ResponseCode.SYSTEM_BUSY, "call remote timeout", None, b"")
+    busy = ClientResponse(ResponseCode.SYSTEM_BUSY, "call remote timeout", None, b"")
     assert call.outcome == busy
     if not gone:
-        answer(stream)
+        response(stream)
     world.advance(60_000)
     assert call.outcome == busy
 
 
-def test_other_questions_are_asked_of_nobody(world: GrpcWorld) -> None:
+def test_running_info_and_offset_requests_reach_no_grpc_client(world: GrpcWorld) -> None:
     """Requests for running info and for offsets reach no gRPC client and time out."""
     stream = world.client("c").settle(subscribing())
     before = len(stream.commands)
@@ -117,15 +122,14 @@ def test_other_questions_are_asked_of_nobody(world: GrpcWorld) -> None:
     assert all(each.WhichOneof("command") == "settings" for each in stream.commands[before:])
 
 
-def test_a_closed_service_asks_nobody_any_more(world: GrpcWorld, message: str) -> None:
-    """After the service is closed, no timer of a request is left."""
+def test_a_closed_service_leaves_no_timer_of_a_request(world: GrpcWorld, message: str) -> None:
     world.client("c").settle(subscribing())
-    given(world, message)
+    consume_directly(world, message)
     world.service.close()
     assert "question to a grpc client" not in [timer.kind for timer in world.engine.scheduler.scheduled()]
 
 
-def test_a_forgotten_client_brings_its_subscriptions_back(world: GrpcWorld) -> None:
+def test_an_expired_client_registers_its_subscriptions_with_its_next_heartbeat(world: GrpcWorld) -> None:
     """A client dropped after two minutes of silence registers its subscriptions with its next heartbeat."""
     client = world.client("a")
     client.settle(subscribing())
@@ -135,7 +139,7 @@ def test_a_forgotten_client_brings_its_subscriptions_back(world: GrpcWorld) -> N
     assert list(world.broker.clients.consumers["G"].subscriptions) == ["T"]
 
 
-def test_heartbeats_leave_subscriptions_alone(world: GrpcWorld) -> None:
+def test_heartbeats_do_not_change_subscriptions(world: GrpcWorld) -> None:
     """Heartbeats do not change subscriptions.
 
     The last settings of a group's clients apply. A group that only a heartbeat names has no subscriptions.

@@ -4,9 +4,11 @@ from hashlib import md5
 
 import pytest
 from grpc_texts import NO_TOPIC_CONFIG, PROXY_EXCEPTION
-from grpc_world import START_MS, GrpcWorld, Received, a_message, a_receive, a_send, an_ack, publishing
+from grpc_world import START_MS, GrpcWorld, Received, a_message, a_receive, a_send, an_ack
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.operations import QueryConsumerOffset, SendMessage
+from rocketmq_testkit.emulator.operations.offsets import QueryConsumerOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 ID = "0102FC0000000139B80B12FD7F00000001"
@@ -16,11 +18,11 @@ TOO_SHORT = "The deadline time remaining is not enough for polling, please check
 def sent(world: GrpcWorld, *bodies: bytes, topic: str = "T", **system: object) -> None:
     """Send messages to a topic, each with its body as its id."""
     for body in bodies:
-        answer = world.client().ask("SendMessage", a_send(a_message(topic, body, message_id=body.decode(), **system)))
-        assert answer.status.code == 20000, answer.status
+        response = world.client().ask("SendMessage", a_send(a_message(topic, body, message_id=body.decode(), **system)))
+        assert response.status.code == 20000, response.status
 
 
-def test_a_stream_is_status_messages_timestamp(world: GrpcWorld) -> None:
+def test_a_receive_returns_status_messages_and_delivery_timestamp_in_order(world: GrpcWorld) -> None:
     """A receive returns status, messages and delivery timestamp in this order, and the call ends with OK."""
     world.topic()
     sent(world, b"a", b"b")
@@ -31,7 +33,7 @@ def test_a_stream_is_status_messages_timestamp(world: GrpcWorld) -> None:
     assert (received.call.status, received.bodies) == (0, [b"a", b"b"])
 
 
-def test_what_a_message_carries(world: GrpcWorld) -> None:
+def test_a_received_message_has_the_fields_of_producer_and_store(world: GrpcWorld) -> None:
     """A message has everything that the producer set and the store added, and no system properties."""
     world.topic(kind="FIFO")
     message = a_message(
@@ -68,7 +70,7 @@ def test_a_compressed_body_is_delivered_as_it_was_sent(world: GrpcWorld) -> None
     assert got.system_properties.body_digest.checksum == md5(b"zip").hexdigest().upper()
 
 
-def test_a_message_of_a_remoting_producer_is_shown_whole(world: GrpcWorld) -> None:
+def test_a_message_of_a_remoting_producer_has_its_born_host_and_time(world: GrpcWorld) -> None:
     """A message of a remoting producer has the born host and time of its record. Odd property values do no harm."""
     world.topic()
     properties = {"BORN_TIMESTAMP": "9" * 40, "a": "1"}
@@ -105,7 +107,7 @@ def test_a_namespace_is_split_from_the_topic(world: GrpcWorld) -> None:
         (None, 90_000, 20_000),
     ],
 )
-def test_how_long_an_empty_receive_waits(
+def test_an_empty_receive_waits_for_the_requested_time_within_5_to_20_s(
     world: GrpcWorld, poll_ms: int | None, deadline_ms: int, waits_ms: int
 ) -> None:
     """An empty receive waits for the requested time within 5 to 20 s, and ends a little before its deadline."""
@@ -120,8 +122,7 @@ def test_how_long_an_empty_receive_waits(
     assert received.call.status == 0
 
 
-def test_a_message_ends_the_wait(world: GrpcWorld) -> None:
-    """A stored message ends the wait at once."""
+def test_a_stored_message_ends_the_wait_of_a_receive_at_once(world: GrpcWorld) -> None:
     world.topic()
     received = world.consumer().receive(a_receive())
     world.advance(1_000)
@@ -180,25 +181,23 @@ def test_an_invisible_duration_out_of_range_is_refused(world: GrpcWorld, invisib
     ("request_ms", "auto_renew", "field"),
     [(10_000, False, "10000"), (43_200_000, False, "43200000"), (None, True, "60000"), (1, True, "60000")],
 )
-def test_the_invisible_duration_that_a_handle_has(
+def test_a_handle_has_the_requested_invisible_duration_or_60_s_with_auto_renew(
     world: GrpcWorld, request_ms: int | None, auto_renew: bool, field: str
 ) -> None:
-    """A handle has the requested invisible duration, or 60 s with auto_renew."""
     world.topic()
     sent(world, b"a")
     (handle,) = world.consumer().receive(a_receive(invisible_ms=request_ms, auto_renew=auto_renew)).handles
     assert handle.split(" ")[2] == field
 
 
-def test_no_more_than_32_messages_come_at_once(world: GrpcWorld) -> None:
-    """A batch size above 32 is reduced to 32 without an error."""
+def test_a_batch_size_above_32_is_reduced_to_32(world: GrpcWorld) -> None:
     world.topic()
     sent(world, *(str(number).encode() for number in range(40)))
     client = world.consumer()
     assert [len(client.receive(a_receive(batch=size)).bodies) for size in (100, 3)] == [32, 3]
 
 
-def test_a_batch_of_none_waits_and_finds_none(world: GrpcWorld) -> None:
+def test_a_receive_with_batch_size_0_waits_and_returns_no_messages(world: GrpcWorld) -> None:
     """A receive with batch size 0 waits and returns no messages, even if there are some."""
     world.topic()
     sent(world, b"a")
@@ -208,7 +207,7 @@ def test_a_batch_of_none_waits_and_finds_none(world: GrpcWorld) -> None:
     assert received.status.code == 40401
 
 
-def test_a_negative_batch_is_refused(world: GrpcWorld) -> None:
+def test_a_negative_batch_size_is_rejected(world: GrpcWorld) -> None:
     """A negative batch size is rejected with upstream's exception text."""
     world.topic()
     status = world.consumer().receive(a_receive(batch=-1)).status
@@ -218,29 +217,28 @@ def test_a_negative_batch_is_refused(world: GrpcWorld) -> None:
     )
 
 
-def test_an_unknown_topic_is_refused(world: GrpcWorld) -> None:
+def test_a_receive_of_an_unknown_topic_returns_internal_server_error(world: GrpcWorld) -> None:
     """A receive of an unknown topic returns INTERNAL_SERVER_ERROR, not TOPIC_NOT_FOUND."""
     status = world.consumer().receive(a_receive("nowhere")).status
     assert (status.code, status.message) == (50001, NO_TOPIC_CONFIG)
 
 
 @pytest.mark.parametrize("perm", [2, 0])
-def test_a_topic_without_read_permission_gives_nothing(world: GrpcWorld, perm: int) -> None:
+def test_a_receive_of_a_topic_without_read_permission_returns_forbidden(world: GrpcWorld, perm: int) -> None:
     """A receive of a topic without read permission returns FORBIDDEN, as a ProxyException."""
     world.topic(perm=perm)
     status = world.consumer().receive(a_receive()).status
     assert (status.code, status.message) == (40300, PROXY_EXCEPTION + "no readable queue")
 
 
-def test_a_group_that_is_switched_off_gets_nothing(world: GrpcWorld) -> None:
-    """A receive of a group that is disabled returns the broker's remark."""
+def test_a_receive_of_a_disabled_group_returns_the_brokers_remark(world: GrpcWorld) -> None:
     world.topic()
     world.group("GOff", consume_enable=False)
     status = world.consumer().receive(a_receive(group="GOff")).status
     assert (status.code, status.message) == (50001, PROXY_EXCEPTION + "subscription group no permission, GOff")
 
 
-def test_an_unknown_group_is_refused_where_none_are_created() -> None:
+def test_without_auto_creation_an_unknown_group_is_rejected() -> None:
     """Without auto-creation, an unknown group returns INTERNAL_SERVER_ERROR, not CONSUMER_GROUP_NOT_FOUND."""
     world = GrpcWorld(BrokerConfig(auto_create_subscription_group=False))
     world.topic()
@@ -272,7 +270,9 @@ def test_broker_and_queue_of_the_request_are_hints(world: GrpcWorld, broker: str
         ("color = 'red'", pb.SQL, [b"b"]),
     ],
 )
-def test_filters_choose(world: GrpcWorld, expression: str | None, kind: int, bodies: list[bytes]) -> None:
+def test_a_filter_selects_messages_by_tag_or_sql_expression(
+    world: GrpcWorld, expression: str | None, kind: int, bodies: list[bytes]
+) -> None:
     """A filter selects by tag or by SQL92 expression. Other filter types mean tags."""
     world.topic()
     sent(world, b"a", tag="A")
@@ -301,14 +301,16 @@ def test_a_tag_expression_of_blanks_matches_nothing(world: GrpcWorld) -> None:
         ("a between 5 and 1", pb.SQL, 50001, PROXY_EXCEPTION + "parse the consumer's subscription failed"),
     ],
 )
-def test_a_bad_filter_is_refused(world: GrpcWorld, expression: str, kind: int, code: int, text: str) -> None:
+def test_an_invalid_filter_expression_is_rejected(
+    world: GrpcWorld, expression: str, kind: int, code: int, text: str
+) -> None:
     """The proxy rejects an expression that cannot be split, the broker one that does not compile."""
     world.topic()
     status = world.consumer().receive(a_receive(expression=expression, kind=kind)).status
     assert (status.code, status.message) == (code, text)
 
 
-def test_a_message_of_another_tag_with_the_same_hash_is_acknowledged_away(world: GrpcWorld) -> None:
+def test_a_message_of_another_tag_with_the_same_hash_is_not_delivered(world: GrpcWorld) -> None:
     """A message of another tag with the same hash code is acknowledged by the proxy and not delivered.
 
     `BB` has the hash code of `Aa` and passes the broker's filter.
@@ -327,8 +329,7 @@ def test_a_message_of_another_tag_with_the_same_hash_is_acknowledged_away(world:
     assert world.broker.topics.find("%RETRY%G_T") is None
 
 
-def test_too_many_waiting_receives_are_told_so() -> None:
-    """A receive above the limit of waiting receives gets TOO_MANY_REQUESTS at once."""
+def test_a_receive_above_the_limit_of_waiting_ones_gets_too_many_requests() -> None:
     world = GrpcWorld(BrokerConfig(pop_polling_size=1))
     world.topic()
     client = world.consumer()
@@ -353,14 +354,14 @@ def test_a_receive_before_the_settings_keeps_the_order_of_its_group(world: GrpcW
     assert handle.split(" ")[3] == "999"
 
 
-def test_a_producer_may_receive(world: GrpcWorld) -> None:
+def test_a_producer_can_receive_messages(world: GrpcWorld) -> None:
     """A producer can receive messages; its settings only limit the delivery attempts."""
     world.topic()
     sent(world, b"a")
     assert world.producer("p", "T").receive(a_receive()).bodies == [b"a"]
 
 
-def test_a_message_that_comes_back_counts_its_attempts(world: GrpcWorld) -> None:
+def test_a_redelivered_message_counts_its_attempts(world: GrpcWorld) -> None:
     """A redelivered message comes from the retry topic under its own topic's name and counts its attempts."""
     world.topic()
     sent(world, b"a")
@@ -377,7 +378,7 @@ def test_a_message_that_comes_back_counts_its_attempts(world: GrpcWorld) -> None
     assert received.status.code == 40401
 
 
-def test_what_comes_to_a_client_that_gave_up_is_hidden_for_its_time(world: GrpcWorld) -> None:
+def test_a_cancelled_poll_still_takes_the_next_message(world: GrpcWorld) -> None:
     """A cancelled poll still receives the next message, which stays invisible for its duration, as in upstream."""
     world.topic()
     client = world.consumer()
@@ -394,7 +395,7 @@ def test_what_comes_to_a_client_that_gave_up_is_hidden_for_its_time(world: GrpcW
     assert waiting.messages[0].system_properties.delivery_attempt == 2
 
 
-def test_a_client_that_gives_up_may_leave_messages_alone(world: GrpcWorld) -> None:
+def test_with_end_polls_on_cancel_a_cancelled_poll_takes_no_message(world: GrpcWorld) -> None:
     """With endPollsOnCancel, a cancelled poll receives nothing, and the next poll gets the message."""
     world.config.end_polls_on_cancel = True
     world.topic()
@@ -416,7 +417,7 @@ class TestOrder:
         sent(world, b"1", b"2", b"3", message_group="g")
         return world
 
-    def test_one_batch_of_a_queue_is_out_at_a_time(self, world: GrpcWorld) -> None:
+    def test_only_one_batch_of_a_queue_is_in_flight(self, world: GrpcWorld) -> None:
         """Only one batch of a queue is in flight. The remaining messages wait until it is acknowledged."""
         client = world.consumer()
         first = client.receive(a_receive(batch=2))
@@ -426,7 +427,7 @@ class TestOrder:
         assert client.ask("AckMessage", an_ack(*first.handles)).status.code == 20000
         assert waiting.bodies == [b"3"]
 
-    def test_the_same_attempt_gets_the_same_batch(self, world: GrpcWorld) -> None:
+    def test_a_receive_with_the_same_attempt_id_gets_the_same_batch(self, world: GrpcWorld) -> None:
         """A receive with the same attempt id gets the same batch, and another one waits."""
         client = world.consumer()
         first = client.receive(a_receive(batch=2, attempt_id="x"))
@@ -436,8 +437,7 @@ class TestOrder:
         assert again.handles != first.handles
         assert client.receive(a_receive(batch=2, attempt_id="y")).call.sent == []
 
-    def test_attempts_of_a_batch_without_new_messages(self, world: GrpcWorld) -> None:
-        """All messages of a queue have its smallest number of attempts."""
+    def test_all_messages_of_a_batch_have_its_smallest_number_of_attempts(self, world: GrpcWorld) -> None:
         client = world.consumer()
 
         def attempts(batch: int) -> list[int]:
@@ -470,7 +470,7 @@ def test_a_message_that_failed_too_often_goes_to_the_dead_letter_queue(world: Gr
     assert (dead.system_properties.message_type, dead.system_properties.delivery_attempt) == (pb.DELAY, 3)
 
 
-def test_settings_of_a_producer_stand_for_few_attempts(world: GrpcWorld) -> None:
+def test_a_receiving_producer_is_limited_to_its_three_attempts(world: GrpcWorld) -> None:
     """For a client with a producer's settings, the limit is the producer's three attempts, as in upstream."""
     world.topic()
     client = world.client("p")
@@ -483,8 +483,7 @@ def test_settings_of_a_producer_stand_for_few_attempts(world: GrpcWorld) -> None
     assert received.status.message == "no match message"
 
 
-def test_a_receive_moves_the_groups_offset(world: GrpcWorld) -> None:
-    """A receive commits the group's offset, as every pop does."""
+def test_a_receive_commits_the_groups_offset(world: GrpcWorld) -> None:
     world.topic()
     sent(world, b"a", b"b")
     Received(world.consumer().start("ReceiveMessage", a_receive()))

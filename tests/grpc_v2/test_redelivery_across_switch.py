@@ -7,8 +7,9 @@ from random import Random
 import pytest
 from grpc_world import Client, GrpcWorld, Received, a_receive, an_ack
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
-from rocketmq_testkit.emulator.operations import PollingInfo, PollingInfoResult
+from rocketmq_testkit.emulator.operations.consume import PollingInfo, PollingInfoResult
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proxy.receive_metrics import RECEIVE
 
 INVISIBLE_MS = 10_000
 POLL_MS = 5_000
@@ -94,7 +95,7 @@ class Load:
         idle = [number for number in range(CLIENTS) if number not in group.open]
         if idle:
             number = self.chance.choice(idle)
-            under_way = self.world.service.receive_metrics.pops_in_progress
+            under_way = self.world.service.metrics()[RECEIVE].pops_in_progress
             self.sides.add(under_way + 1 > self.world.config.pop_with_notify_threshold)
             request = a_receive(
                 group=group.name,
@@ -140,15 +141,17 @@ class Load:
         if self.chance.random() < self.leaves:
             copy.hidden_until_ms = self.world.now_ms + INVISIBLE_MS
         else:
-            answer = client.ask("AckMessage", an_ack(message, group=group.name))
-            assert answer.status.code == pb.OK
+            response = client.ask("AckMessage", an_ack(message, group=group.name))
+            assert response.status.code == pb.OK
             copy.done = True
 
 
 @pytest.mark.parametrize("wake", [False, True], ids=("as 5.3.3", "woken"))
 @pytest.mark.parametrize(("brokers", "seed"), [(1, 0), (3, 1)])
 @pytest.mark.parametrize("threshold", [0, SWITCH, 100])
-def test_what_is_left_comes_again_to_whom_its_tag_fits(threshold: int, brokers: int, seed: int, wake: bool) -> None:
+def test_unacknowledged_messages_are_redelivered_to_groups_whose_tags_match(
+    threshold: int, brokers: int, seed: int, wake: bool
+) -> None:
     """Unacknowledged messages are redelivered in time, with the right count, and only to matching groups.
 
     This holds on either side of the threshold and across it.
@@ -164,7 +167,7 @@ def test_what_is_left_comes_again_to_whom_its_tag_fits(threshold: int, brokers: 
         assert {body for body, copy in group.copies.items() if copy.done} == wanted
         assert max(copy.attempts for copy in group.copies.values()) > 2
     assert load.sides == ({True, False} if threshold == SWITCH else {threshold == 0})
-    assert bool(load.world.service.receive_metrics.pop_with_notify) == (threshold > 0)
+    assert bool(load.world.service.metrics()[RECEIVE].pop_with_notify) == (threshold > 0)
 
 
 def waiting_pops(world: GrpcWorld) -> int:
@@ -183,7 +186,7 @@ def crowd(world: GrpcWorld, receives: int, poll_ms: int) -> list[Received]:
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 4), (4, 1), (4, 4)])
-def test_a_message_is_given_on_one_side_and_again_on_the_other(before: int, after: int) -> None:
+def test_a_message_is_redelivered_once_across_the_pop_with_notify_threshold(before: int, after: int) -> None:
     """A message delivered on one side of the threshold is redelivered once on the other.
 
     All other receives continue to wait.

@@ -4,33 +4,33 @@ from collections.abc import Callable, Mapping
 
 import pytest
 from google.protobuf.message import Message
-from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, publishing, subscribing
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.journal import Entry
-from rocketmq_testkit.emulator.raw_request import RawRequest, Rejection
-from rocketmq_testkit.grpc_v2.config import ProxyConfig
-from rocketmq_testkit.grpc_v2.method_table import Rpc
-from rocketmq_testkit.grpc_v2.pools import Pool
+from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, subscribing
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
+from rocketmq_testkit.emulator.gate.journal import JournalEntry
+from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.proxy.rpc_table import Rpc
 from rocketmq_testkit.grpc_v2.services import RPCS
 
 _NAMED = [rpc for rpc in RPCS if not rpc.anonymous]
-_IN_POOLS = {rpc: pool for pool in Pool for rpc in pool.rpcs}
+_IN_POOLS = {rpc.name: rpc.pool for rpc in RPCS if rpc.pool is not None}
 
 
-def refused(world: GrpcWorld) -> list[Entry]:
+def refused(world: GrpcWorld) -> list[JournalEntry]:
     """Return the refused requests in the journal."""
     return [entry for entry in world.engine.journal if entry.event == "refused"]
 
 
-def outcome(entry: Entry) -> Rejection:
+def outcome(entry: JournalEntry) -> Rejection:
     """Return the outcome of a refused request."""
     assert isinstance(entry.outcome, Rejection)
     return entry.outcome
 
 
-def fields(entry: Entry) -> Mapping[str, str]:
+def fields(entry: JournalEntry) -> Mapping[str, str]:
     """Return the fields of a refused request."""
     assert isinstance(entry.subject, RawRequest)
     return entry.subject.fields
@@ -47,17 +47,17 @@ def test_a_call_without_client_id_is_journaled(rpc: Rpc) -> None:
 
 
 @pytest.mark.parametrize("rpc", sorted(_IN_POOLS))
-@pytest.mark.parametrize("answers", [True, False])
-def test_flow_control_is_journaled(rpc: str, answers: bool) -> None:
+@pytest.mark.parametrize("responds", [True, False])
+def test_flow_control_is_journaled(rpc: str, responds: bool) -> None:
     """TOO_MANY_REQUESTS is journaled, even if the client gets no response."""
-    config = ProxyConfig(grpc_request_refusals=_IN_POOLS[rpc].title, flow_limit_answer_enable=answers)
+    config = ProxyConfig(grpc_request_refusals=_IN_POOLS[rpc].title, flow_limit_answer_enable=responds)
     world = GrpcWorld(proxy=config)
     request = next(each for each in RPCS if each.name == rpc).request()
     call = world.client().start(rpc, request)
-    assert call.finished is answers
+    assert call.finished is responds
     (entry,) = refused(world)
     assert (entry.label, outcome(entry).name) == (rpc, "TOO_MANY_REQUESTS")
-    assert outcome(entry).code == (pb.TOO_MANY_REQUESTS if answers else None)
+    assert outcome(entry).code == (pb.TOO_MANY_REQUESTS if responds else None)
 
 
 @pytest.mark.parametrize("rpc", [rpc for rpc in RPCS if rpc.name != "Telemetry"], ids=lambda rpc: rpc.name)
@@ -198,14 +198,13 @@ def test_refusals_of_the_proxy_are_journaled(
     assert shown.items() <= fields(entry).items()
 
 
-def test_every_rpc_is_refused_in_one_of_these_tests() -> None:
-    """The table above has every RPC."""
+def test_the_table_of_refusals_has_every_rpc() -> None:
     assert {label for _, label, _, _ in _REFUSED.values()} | {"PullMessage", "UpdateOffset", "QueryOffset"} == {
         rpc.name for rpc in RPCS
     }
 
 
-def test_what_the_engine_refuses_is_journaled_once() -> None:
+def test_a_request_that_the_engine_rejects_is_journaled_once() -> None:
     """A missing topic is journaled once, as the outcome of the operation."""
     world = GrpcWorld()
     world.client().ask("QueryRoute", sv.QueryRouteRequest(topic=_TOPIC))
@@ -214,7 +213,7 @@ def test_what_the_engine_refuses_is_journaled_once() -> None:
     assert isinstance(entry.outcome, EngineError)
 
 
-def test_a_receive_that_finds_nothing_is_no_refusal() -> None:
+def test_a_receive_without_messages_is_not_journaled_as_refused() -> None:
     """A receive that finds nothing is not journaled as refused: its pops have the outcome."""
     world = GrpcWorld()
     world.topic("T")
@@ -235,7 +234,7 @@ def test_heartbeats_of_producers_are_journaled(topics: tuple[str, ...]) -> None:
     assert (entry.event, entry.client, entry.label) == ("answered", "grpc:client-1", "Heartbeat")
 
 
-def test_long_requests_are_shortened() -> None:
+def test_long_requests_are_shortened_in_the_journal() -> None:
     """A journal line has at most 32 fields and 200 characters of each."""
     world = GrpcWorld()
     many = {f"key-{number:04}": "v" * 10_000 for number in range(500)}

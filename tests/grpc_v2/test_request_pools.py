@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 from grpc_world import Client, GrpcWorld, MemoryCall, a_message, a_receive, a_send
 from rocketmq_testkit.emulator.config import BrokerConfig, ConfigError
-from rocketmq_testkit.emulator.operations import UpdateBrokerConfig
-from rocketmq_testkit.grpc_v2.config import ProxyConfig
-from rocketmq_testkit.grpc_v2.pools import Pool
+from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
+from rocketmq_testkit.grpc_v2.config.pools import ProxyPool
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.services import rpcs_of
 
 ONE_PRODUCER: dict[str, Any] = {"grpc_producer_thread_pool_nums": 1, "grpc_producer_thread_queue_capacity": 1}
 
@@ -33,7 +34,7 @@ def status(call: MemoryCall) -> tuple[int, str]:
     return response.status.code, response.status.message
 
 
-def test_nobody_waits_unless_something_keeps_threads() -> None:
+def test_no_request_waits_while_no_thread_is_occupied() -> None:
     """Without occupied threads no request waits, however few threads there are."""
     world = limited(**ONE_PRODUCER)
     client = world.client()
@@ -41,7 +42,7 @@ def test_nobody_waits_unless_something_keeps_threads() -> None:
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_a_request_for_which_there_is_no_room(told: bool) -> None:
+def test_a_request_without_room_in_its_pool_gets_no_response_or_flow_limit(told: bool) -> None:
     """A request without room gets no response in 5.3.3.
 
     Waiting requests are served, and other pools are not affected.
@@ -63,7 +64,7 @@ def test_a_request_for_which_there_is_no_room(told: bool) -> None:
     assert too_many.finished is told
 
 
-def test_a_receive_that_waits_for_messages_keeps_no_thread() -> None:
+def test_a_waiting_receive_occupies_no_thread() -> None:
     """A waiting receive occupies no thread: one thread serves any number of them."""
     world = limited(
         grpc_request_times="consumer=10", grpc_consumer_thread_pool_nums=1, grpc_consumer_thread_queue_capacity=3
@@ -76,8 +77,8 @@ def test_a_receive_that_waits_for_messages_keeps_no_thread() -> None:
     assert sum(each.call.finished for each in receives) == 1
 
 
-@pytest.mark.parametrize("pool", Pool)
-def test_requests_are_refused_on_demand(pool: Pool) -> None:
+@pytest.mark.parametrize("pool", ProxyPool)
+def test_a_pool_in_grpc_request_refusals_rejects_its_requests(pool: ProxyPool) -> None:
     """A pool in grpcRequestRefusals rejects all its requests that have a client id."""
     world = limited(grpc_request_refusals=pool.title, flow_limit_answer_enable=True)
     requests: dict[str, Any] = {
@@ -90,11 +91,11 @@ def test_requests_are_refused_on_demand(pool: Pool) -> None:
     for name, request in requests.items():
         call = world.client().start(name, request)
         refused = call.finished and b"flow limit" in b"".join(call.sent)
-        assert refused is (name in pool.rpcs)
+        assert refused is (name in rpcs_of(pool))
     assert world.client().start("SendMessage", a_send(a_message()), x_mq_client_id="").finished
 
 
-def test_an_end_keeps_its_thread_while_a_slave_is_waited_for() -> None:
+def test_end_transaction_occupies_its_thread_while_it_waits_for_a_slave() -> None:
     """EndTransaction occupies its thread while it waits for a slave.
 
     The next request waits for the thread, and a further one is rejected.
@@ -126,12 +127,16 @@ def test_an_end_keeps_its_thread_while_a_slave_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "keys",
-    [{"grpc_request_refusals": "send"}, {"grpc_request_times": "producer"}, {"grpc_request_times": "send=5"}],
+    ("keys", "error"),
+    [
+        ({"grpc_request_refusals": "send"}, "grpcRequestRefusals=send: send is no pool; pools are route, producer, "),
+        ({"grpc_request_times": "producer"}, "grpcRequestTimes=producer: not POOL=MILLISECONDS; pools are route, "),
+        ({"grpc_request_times": "send=5"}, "grpcRequestTimes=send=5: send is no pool; pools are route, producer, "),
+        ({"grpc_request_times": "producer=-1"}, "grpcRequestTimes=producer=-1: -1 is no time; a time is a whole "),
+    ],
 )
-def test_what_makes_no_sense_is_told(keys: dict[str, str]) -> None:
-    """With what there is."""
-    with pytest.raises(
-        ConfigError, match=r"=send: not a pool; pools are route, producer|=(producer|send=5): not POOL="
-    ):
+def test_an_invalid_pool_or_time_raises_config_error_that_names_the_wrong_part(
+    keys: dict[str, str], error: str
+) -> None:
+    with pytest.raises(ConfigError, match=error):
         limited(**keys)

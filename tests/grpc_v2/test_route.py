@@ -4,11 +4,12 @@ import pytest
 from grpc_texts import no_route
 from grpc_world import GrpcWorld
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.operations import DeleteTopic, DeleteTopicInNamesrv, TopicConfig
-from rocketmq_testkit.grpc_v2.calls import ServerCall
+from rocketmq_testkit.emulator.operations.cluster import DeleteTopicInNamesrv
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic, TopicConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.routes import Routes
+from rocketmq_testkit.grpc_v2.proxy.routes import Routes
+from rocketmq_testkit.grpc_v2.proxy.rpc_call import TransportCall
 from rocketmq_testkit.grpc_v2.services.route import queue_permissions
 
 R, W, RW, NONE = pb.READ, pb.WRITE, pb.READ_WRITE, pb.NONE
@@ -16,29 +17,29 @@ R, W, RW, NONE = pb.READ, pb.WRITE, pb.READ_WRITE, pb.NONE
 
 def route(world: GrpcWorld, topic: str = "T", endpoints: pb.Endpoints | None = None) -> sv.QueryRouteResponse:
     request = sv.QueryRouteRequest(topic=pb.Resource(name=topic), endpoints=endpoints)
-    answer: sv.QueryRouteResponse = world.client().ask("QueryRoute", request)
-    return answer
+    response: sv.QueryRouteResponse = world.client().ask("QueryRoute", request)
+    return response
 
 
 def assignment(world: GrpcWorld, topic: str = "T", group: str = "G") -> sv.QueryAssignmentResponse:
     request = sv.QueryAssignmentRequest(topic=pb.Resource(name=topic), group=pb.Resource(name=group))
-    answer: sv.QueryAssignmentResponse = world.client().ask("QueryAssignment", request)
-    return answer
+    response: sv.QueryAssignmentResponse = world.client().ask("QueryAssignment", request)
+    return response
 
 
 def test_a_route_lists_the_queues(world: GrpcWorld) -> None:
     """A route has each queue with its id, permission, types and broker address, and echoes the namespace."""
     world.topic(queues=4)
     request = sv.QueryRouteRequest(topic=pb.Resource(name="T", resource_namespace="ns"))
-    answer = world.client().ask("QueryRoute", request)
-    assert (answer.status.code, answer.status.message) == (20000, "OK")
-    for queue_id, queue in enumerate(answer.message_queues):
+    response = world.client().ask("QueryRoute", request)
+    assert (response.status.code, response.status.message) == (20000, "OK")
+    for queue_id, queue in enumerate(response.message_queues):
         assert (queue.id, queue.permission, queue.topic) == (queue_id, RW, request.topic)
         assert (queue.broker.name, queue.broker.id) == ("broker-a", 0)
         assert queue.broker.endpoints.scheme == pb.IPv4
         assert [(a.host, a.port) for a in queue.broker.endpoints.addresses] == [("127.0.0.1", 8081)]
         assert list(queue.accept_message_types) == [pb.NORMAL]
-    assert len(answer.message_queues) == 4
+    assert len(response.message_queues) == 4
 
 
 @pytest.mark.parametrize(
@@ -55,13 +56,13 @@ def test_a_route_lists_the_queues(world: GrpcWorld) -> None:
         (6, 0, 2, [W, W]),
     ],
 )
-def test_permissions_of_queues(perm: int, read: int, write: int, expected: list[int]) -> None:
-    """Queues are listed read only, then write only, then both, then none."""
+def test_queues_are_listed_read_only_then_write_only_then_both_then_none(
+    perm: int, read: int, write: int, expected: list[int]
+) -> None:
     assert list(queue_permissions(perm, read, write)) == expected
 
 
-def test_a_route_tells_permissions(world: GrpcWorld) -> None:
-    """Queue ids of a route count over all permissions."""
+def test_queue_ids_of_a_route_count_over_all_permissions(world: GrpcWorld) -> None:
     world.topic(queues=4, write=2)
     assert [(queue.id, queue.permission) for queue in route(world).message_queues] == [(0, R), (1, R), (2, RW), (3, RW)]
 
@@ -71,13 +72,13 @@ def test_a_route_tells_permissions(world: GrpcWorld) -> None:
     [("", [pb.NORMAL]), ("NORMAL", [pb.NORMAL]), ("FIFO", [pb.FIFO]), ("DELAY", [pb.DELAY]),
      ("TRANSACTION", [pb.TRANSACTION]), ("UNSPECIFIED", [0])],
 )  # fmt: skip
-def test_a_route_tells_the_types_that_a_topic_takes(world: GrpcWorld, kind: str, types: list[int]) -> None:
+def test_a_route_has_the_message_type_of_its_topic(world: GrpcWorld, kind: str, types: list[int]) -> None:
     """A route has the message type of its topic's attribute, NORMAL without one."""
     world.topic(kind=kind)
     assert list(route(world).message_queues[0].accept_message_types) == types
 
 
-def test_a_mixed_topic_takes_all_types() -> None:
+def test_a_mixed_topic_accepts_all_message_types() -> None:
     """A MIXED topic accepts all types, if the broker allows such topics."""
     world = GrpcWorld(BrokerConfig(enable_mixed_message_type=True))
     world.topic(kind="MIXED")
@@ -86,7 +87,7 @@ def test_a_mixed_topic_takes_all_types() -> None:
 
 
 @pytest.mark.parametrize("topic", ["nowhere", "a|b", "%RETRY%g", "%DLQ%g"])
-def test_an_unknown_topic_is_not_found(world: GrpcWorld, topic: str) -> None:
+def test_a_route_or_assignment_of_an_unknown_topic_is_not_found(world: GrpcWorld, topic: str) -> None:
     """An unknown topic returns TOPIC_NOT_FOUND in both calls and is not created."""
     for status in (route(world, topic).status, assignment(world, topic).status):
         assert (status.code, status.message) == (40402, no_route(topic))
@@ -99,11 +100,11 @@ def test_routes_are_never_stale(world: GrpcWorld) -> None:
     assert route(world).status.code == 20000
     world.ask(DeleteTopic("T"))
     assert route(world).status.code == 20000
-    world.engine.ask(world.engine.name_server, DeleteTopicInNamesrv("T"))
+    world.engine.execute(world.engine.name_server, DeleteTopicInNamesrv("T"))
     assert route(world).status.code == 40402
 
 
-def test_addresses_need_a_scheme(world: GrpcWorld) -> None:
+def test_an_address_without_a_scheme_is_rejected(world: GrpcWorld) -> None:
     """An address without a scheme returns an exception of the proxy. An unknown scheme and no address are accepted."""
     world.topic()
     endpoints = pb.Endpoints(addresses=[pb.Address(host="h", port=1)])
@@ -128,11 +129,11 @@ def test_the_scheme_of_an_address_follows_from_its_host(host: str, scheme: int) 
     assert route(world).message_queues[0].broker.endpoints.scheme == scheme
 
 
-def test_the_host_is_told_what_the_request_says_was_dialled() -> None:
+def test_the_endpoint_function_gets_the_dialed_address_of_the_request() -> None:
     """The endpoint function gets the call, the broker's name and id, and the first dialed address of the request."""
     asked: list[tuple[object, ...]] = []
 
-    def endpoint(call: ServerCall, *of: object) -> tuple[str, int]:
+    def endpoint(call: TransportCall, *of: object) -> tuple[str, int]:
         asked.append((call.authority, *of))
         return "h", 1
 
@@ -149,8 +150,7 @@ def test_the_host_is_told_what_the_request_says_was_dialled() -> None:
     ]
 
 
-def test_slaves_are_listed_too() -> None:
-    """A route lists slaves with their id and address."""
+def test_a_route_lists_slaves_with_their_id_and_address() -> None:
     world = GrpcWorld(BrokerConfig(), BrokerConfig(broker_id=1))
     world.topic()
     queues = route(world).message_queues
@@ -171,8 +171,7 @@ def test_a_group_is_assigned_any_queue_of_each_broker(world: GrpcWorld, group: s
 
 
 @pytest.mark.parametrize(("read", "write", "count"), [(4, 4, 4), (2, 4, 2), (4, 2, 4)])
-def test_a_group_in_order_is_assigned_each_readable_queue(world: GrpcWorld, read: int, write: int, count: int) -> None:
-    """An ordered group is assigned each readable queue by its id."""
+def test_an_ordered_group_is_assigned_each_readable_queue(world: GrpcWorld, read: int, write: int, count: int) -> None:
     world.topic(queues=read, write=write)
     world.group(consume_message_orderly=True)
     queues = [assigned.message_queue for assigned in assignment(world).assignments]
@@ -192,13 +191,19 @@ def test_a_topic_that_cannot_be_read_is_not_assigned(world: GrpcWorld) -> None:
 def test_the_counters_of_topics_are_bounded(world: GrpcWorld) -> None:
     """10,000 topics have their own counters. The next topic resets all counters."""
     broker = world.engine.brokers[0]
-    routes = Routes([broker], lambda *_: 6, lambda _: None, world.engine.chance.stream("counters"), lambda *_: ("h", 1))
+    routes = Routes(
+        [broker],
+        perm=lambda *_: 6,
+        order_conf=lambda _: None,
+        chance=world.engine.random_streams.stream("counters"),
+        endpoint=lambda *_: ("h", 1),
+    )
     for number in range(10_001):
         broker.topics.table[f"T{number}"] = TopicConfig(f"T{number}", 1 << 30, 1 << 30)
-    first = {number: routes.write_queue(f"T{number}", "")[1] for number in range(10_000)}
-    second = {number: routes.write_queue(f"T{number}", "")[1] for number in range(10_000)}
+    first = {number: routes.choose_queue(f"T{number}", "")[1] for number in range(10_000)}
+    second = {number: routes.choose_queue(f"T{number}", "")[1] for number in range(10_000)}
     assert all(second[number] == (queue + 1) % (1 << 30) for number, queue in first.items())
-    routes.write_queue("T10000", "")
-    assert len(routes._turns) == 1
-    assert routes.write_queue("T0", "")[1] != (second[0] + 1) % (1 << 30)
-    assert len(routes._turns) == 2
+    routes.choose_queue("T10000", "")
+    assert len(routes._round_robin) == 1
+    assert routes.choose_queue("T0", "")[1] != (second[0] + 1) % (1 << 30)
+    assert len(routes._round_robin) == 2

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from google.protobuf.message import Message
 from grpc_texts import PROXY_EXCEPTION, no_route
-from grpc_world import GrpcWorld, a_message, a_receive, a_send, an_ack, publishing, subscribing
+from grpc_world import GrpcWorld, a_message, a_receive, a_send, an_ack, subscribing
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -36,18 +37,17 @@ def an_assignment(group: str = "G") -> sv.QueryAssignmentRequest:
     ],
 )
 @pytest.mark.parametrize("metadata", [{"x_mq_language": ""}, {"x_mq_language": "KLINGON"}, {"x_mq_client_version": ""}])
-def test_language_and_version_mean_nothing_to_most_calls(
+def test_most_calls_ignore_language_version_and_a_missing_deadline(
     world: GrpcWorld, name: str, request_of: Message, metadata: dict[str, str]
 ) -> None:
-    """Most calls ignore language, version and a missing deadline."""
     world.topic()
     world.store(b"x")
-    answer = world.client().ask(name, request_of, deadline_ms=None, **metadata)
-    assert answer.status.code == 20000
+    response = world.client().ask(name, request_of, deadline_ms=None, **metadata)
+    assert response.status.code == 20000
 
 
 @pytest.mark.parametrize("metadata", [{"x_mq_language": ""}, {"x_mq_language": "KLINGON"}, {"x_mq_client_version": ""}])
-def test_language_and_version_mean_nothing_to_a_receive(world: GrpcWorld, metadata: dict[str, str]) -> None:
+def test_a_receive_ignores_language_and_version(world: GrpcWorld, metadata: dict[str, str]) -> None:
     """A receive ignores language and version, if its deadline is long enough."""
     world.topic()
     world.store(b"x")
@@ -62,8 +62,7 @@ def test_settings_need_no_client_version(world: GrpcWorld, settings: pb.Settings
 
 
 @pytest.mark.parametrize("topic", ["%LMQ%x", "%RETRY%x"])
-def test_prefixes_do_not_make_a_topic_known(world: GrpcWorld, topic: str) -> None:
-    """A topic name with a system prefix is unknown like any other."""
+def test_a_topic_with_a_system_prefix_is_unknown_like_any_other(world: GrpcWorld, topic: str) -> None:
     status = world.client().ask("QueryRoute", a_route(topic)).status
     assert (status.code, status.message) == (40402, no_route(topic))
 
@@ -71,8 +70,8 @@ def test_prefixes_do_not_make_a_topic_known(world: GrpcWorld, topic: str) -> Non
 def test_a_dead_letter_queue_has_a_route(world: GrpcWorld) -> None:
     """An existing dead letter queue has a route."""
     world.topic("%DLQ%G")
-    answer = world.client().ask("QueryRoute", a_route("%DLQ%G"))
-    assert (answer.status.code, len(answer.message_queues)) == (20000, 1)
+    response = world.client().ask("QueryRoute", a_route("%DLQ%G"))
+    assert (response.status.code, len(response.message_queues)) == (20000, 1)
 
 
 @pytest.mark.parametrize("scheme", [pb.DOMAIN_NAME, pb.IPv4, pb.IPv6])
@@ -86,15 +85,15 @@ def test_a_route_shows_the_proxys_own_address(world: GrpcWorld, scheme: pb.Addre
     assert [(address.host, address.port) for address in queue.broker.endpoints.addresses] == [("127.0.0.1", 8081)]
 
 
-def test_groups_that_may_not_consume_are_assigned_all_the_same() -> None:
+def test_a_disabled_or_unknown_group_gets_an_assignment_all_the_same() -> None:
     """A disabled group and a group that cannot be created get an assignment all the same."""
     world = GrpcWorld(BrokerConfig(auto_create_subscription_group=False))
     world.topic()
     world.group("GOff", consume_enable=False)
     for group in ("GOff", "Gunk"):
-        answer = world.client().ask("QueryAssignment", an_assignment(group))
-        assert answer.status.code == 20000
-        assert [assigned.message_queue.id for assigned in answer.assignments] == [-1]
+        response = world.client().ask("QueryAssignment", an_assignment(group))
+        assert response.status.code == 20000
+        assert [assigned.message_queue.id for assigned in response.assignments] == [-1]
 
 
 class TestSeveralBrokers:
@@ -109,20 +108,19 @@ class TestSeveralBrokers:
         world.topic_everywhere(queues=2)
         return world
 
-    def test_a_route_lists_the_queues_of_all(self, world: GrpcWorld) -> None:
+    def test_a_route_lists_the_queues_of_all_brokers(self, world: GrpcWorld) -> None:
         """A route lists the queues of all brokers, with ids per broker."""
         queues = world.client().ask("QueryRoute", a_route()).message_queues
         assert [(queue.broker.name, queue.id) for queue in queues] == [
             (name, id_) for name in BROKERS for id_ in (0, 1)
         ]
 
-    def test_a_group_is_assigned_any_queue_of_each(self, world: GrpcWorld) -> None:
+    def test_a_group_is_assigned_any_queue_of_each_broker(self, world: GrpcWorld) -> None:
         """A group is assigned any queue of each broker, so that a push consumer has one poll per broker."""
         assigned = world.client().ask("QueryAssignment", an_assignment()).assignments
         assert [(a.message_queue.broker.name, a.message_queue.id) for a in assigned] == [(name, -1) for name in BROKERS]
 
-    def test_a_group_in_order_is_assigned_every_queue(self, world: GrpcWorld) -> None:
-        """An ordered group is assigned every queue of every broker."""
+    def test_an_ordered_group_is_assigned_every_queue_of_every_broker(self, world: GrpcWorld) -> None:
         for broker in world.engine.brokers:
             world.broker = broker
             world.group(consume_message_orderly=True)
@@ -131,7 +129,7 @@ class TestSeveralBrokers:
         assert [(a.message_queue.broker.name, a.message_queue.id) for a in assigned] == expected
 
     @pytest.mark.parametrize("rpc", ["QueryRoute", "QueryAssignment"])
-    def test_who_receives_for_each_gets_all_messages(self, world: GrpcWorld, rpc: str) -> None:
+    def test_a_client_that_receives_from_all_queues_gets_every_message_once(self, world: GrpcWorld, rpc: str) -> None:
         """A client that receives from all queues or assignments gets every message once. Every poll is then empty."""
         for number in range(12):
             world.store(b"%d" % number, broker=number % 3, queue=number % 2)
@@ -151,7 +149,7 @@ class TestSeveralBrokers:
 
 
 @pytest.mark.parametrize("expression", ["*", "a = 0.0"])
-def test_expressions_that_5_3_3_does_not_compile(world: GrpcWorld, expression: str) -> None:
+def test_expressions_that_do_not_compile_in_5_3_3_are_rejected(world: GrpcWorld, expression: str) -> None:
     """A star and a comparison with a fractional zero do not compile, as in 5.3.3."""
     world.topic()
     status = world.consumer().receive(a_receive(expression=expression, kind=pb.SQL)).status
@@ -159,7 +157,9 @@ def test_expressions_that_5_3_3_does_not_compile(world: GrpcWorld, expression: s
 
 
 @pytest.mark.parametrize(("expression", "bodies"), [("a LIKE 'x%'", []), ("a = 1 foo", [b"one"])])
-def test_expressions_whose_rest_is_not_read(world: GrpcWorld, expression: str, bodies: list[bytes]) -> None:
+def test_text_after_a_complete_sql_expression_is_ignored(
+    world: GrpcWorld, expression: str, bodies: list[bytes]
+) -> None:
     """LIKE is not a keyword and matches nothing. Text after a complete expression is ignored."""
     world.topic()
     world.store(b"one", a="1")
@@ -177,8 +177,7 @@ def test_a_receive_may_be_for_another_group_than_the_settings(world: GrpcWorld) 
 
 
 @pytest.mark.parametrize("invisible_ms", [10_000, 43_200_000])
-def test_the_bounds_of_the_invisible_duration_are_fine(world: GrpcWorld, invisible_ms: int) -> None:
-    """An invisible duration of 10 s and one of 12 h are accepted."""
+def test_an_invisible_duration_of_10_s_or_12_h_is_accepted(world: GrpcWorld, invisible_ms: int) -> None:
     world.topic()
     world.store(b"x")
     assert world.consumer().receive(a_receive(invisible_ms=invisible_ms)).bodies == [b"x"]
@@ -199,7 +198,7 @@ class TestOrder:
     def attempts(received: Any) -> list[tuple[bytes, int]]:
         return [(message.body, message.system_properties.delivery_attempt) for message in received.messages]
 
-    def test_a_batch_that_expires_wakes_who_waits(self, world: GrpcWorld) -> None:
+    def test_an_expired_batch_wakes_a_waiting_receive_of_another_attempt(self, world: GrpcWorld) -> None:
         """A batch that expires after 10 s wakes a waiting receive of another attempt."""
         client = world.consumer()
         client.receive(a_receive(attempt_id="x"))
@@ -209,7 +208,7 @@ class TestOrder:
         world.advance(200)
         assert self.attempts(waiting) == [(b"1", 2), (b"2", 2)]
 
-    def test_a_changed_time_brings_the_acknowledged_ones_again_too(self, world: GrpcWorld) -> None:
+    def test_after_a_changed_duration_the_whole_batch_is_redelivered(self, world: GrpcWorld) -> None:
         """After a changed duration ends, the batch is redelivered completely, with the acknowledged message.
 
         The message before the acknowledged one is still in flight.

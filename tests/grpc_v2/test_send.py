@@ -6,12 +6,12 @@ import pytest
 from grpc_texts import NO_TOPIC_CONFIG, PROXY_EXCEPTION, type_conflict
 from grpc_world import START_MS, GrpcWorld, a_message, a_receive, a_send
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.operations import PullMessage, PullResult
-from rocketmq_testkit.emulator.properties import string_hash
-from rocketmq_testkit.emulator.record import Record, decode
-from rocketmq_testkit.grpc_v2.config import ProxyConfig
+from rocketmq_testkit.emulator.message.properties import string_hash
+from rocketmq_testkit.emulator.message.stored_record import Record, decode
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
-from rocketmq_testkit.grpc_v2.routes import consistent_hash
+from rocketmq_testkit.grpc_v2.proxy.routes import consistent_hash
 
 DAY_MS = 86_400_000
 ID = "0102FC0000000139B80B12FD7F00000001"
@@ -115,8 +115,8 @@ def test_a_message_that_breaks_a_rule_is_refused(world: GrpcWorld, case: str) ->
     """A message that breaks a rule returns upstream's code and text without an entry, and is not stored."""
     world.topic()
     message, code, text = REFUSED[case]
-    answer = send(world, message)
-    assert (answer.status.code, answer.status.message, list(answer.entries)) == (code, text, [])
+    response = send(world, message)
+    assert (response.status.code, response.status.message, list(response.entries)) == (code, text, [])
     assert stored(world) == []
 
 
@@ -125,9 +125,9 @@ def test_a_message_within_the_rules_is_stored(world: GrpcWorld, case: str) -> No
     """A message within the rules is stored, and the response has one entry with the client's id."""
     world.topic()
     message = ACCEPTED[case]
-    answer = send(world, message)
-    assert (answer.status.code, answer.status.message) == (20000, "OK")
-    (entry,) = answer.entries
+    response = send(world, message)
+    assert (response.status.code, response.status.message) == (20000, "OK")
+    (entry,) = response.entries
     assert (entry.status.code, entry.message_id, entry.offset) == (20000, message.system_properties.message_id, 0)
     assert entry.transaction_id == message.system_properties.message_id
     assert entry.recall_handle == ""
@@ -168,7 +168,7 @@ def test_rules_are_checked_in_upstreams_order(world: GrpcWorld) -> None:
     ]  # fmt: skip
 
 
-def test_a_send_of_nothing_is_refused(world: GrpcWorld) -> None:
+def test_a_send_without_a_message_or_system_properties_is_rejected(world: GrpcWorld) -> None:
     """A send without messages, with an empty message, or without system properties is rejected."""
     world.topic()
     assert send(world).status.message == "no message to send"
@@ -205,13 +205,13 @@ def test_a_message_of_another_type_than_its_topic_is_refused(
     assert (status.code, status.message) == (40014, type_conflict(topic_type or "NORMAL", actual))
 
 
-def test_a_group_and_a_timestamp_are_a_delayed_message(world: GrpcWorld) -> None:
+def test_a_message_with_a_group_and_a_timestamp_is_a_delayed_message(world: GrpcWorld) -> None:
     """A message with a group and a timestamp is a delayed message, which a DELAY topic accepts."""
     world.topic(kind="DELAY")
     assert send(world, a_message(message_group="g", deliver_ms=START_MS - 1)).status.code == 20000
 
 
-def test_an_unknown_topic_is_of_no_type_and_is_not_created(world: GrpcWorld) -> None:
+def test_a_send_to_an_unknown_topic_is_rejected_and_does_not_create_it(world: GrpcWorld) -> None:
     """A send to an unknown topic returns type UNSPECIFIED and does not create it.
 
     Retry topics and dead letter queues have no type check.
@@ -225,14 +225,14 @@ def test_an_unknown_topic_is_of_no_type_and_is_not_created(world: GrpcWorld) -> 
 
 
 @pytest.mark.parametrize("perm", [4, 0])
-def test_a_topic_without_write_permission_takes_nothing(world: GrpcWorld, perm: int) -> None:
+def test_a_send_to_a_topic_without_write_permission_returns_forbidden(world: GrpcWorld, perm: int) -> None:
     """A send to a topic without write permission returns FORBIDDEN, as a ProxyException."""
     world.topic(perm=perm)
     status = send(world, a_message()).status
     assert (status.code, status.message) == (40300, PROXY_EXCEPTION + "no writable queue")
 
 
-def test_a_change_of_the_topics_type_is_felt_by_the_next_send(world: GrpcWorld) -> None:
+def test_a_change_of_the_topics_type_applies_to_the_next_send(world: GrpcWorld) -> None:
     """A change of the topic's type applies to the next send, because there is no cache."""
     world.topic()
     assert send(world, a_message(message_group="g")).status.code == 40014
@@ -240,7 +240,7 @@ def test_a_change_of_the_topics_type_is_felt_by_the_next_send(world: GrpcWorld) 
     assert send(world, a_message(message_group="g")).status.code == 20000
 
 
-def test_what_a_record_is_stored_with(world: GrpcWorld) -> None:
+def test_a_stored_record_has_the_system_properties_of_the_request(world: GrpcWorld) -> None:
     """A record has id, tag, keys, producer group, born host and time as properties, and the socket's address."""
     world.topic()
     message = a_message(
@@ -259,8 +259,7 @@ def test_what_a_record_is_stored_with(world: GrpcWorld) -> None:
     assert wanted.items() <= record.property_map().items()
 
 
-def test_without_a_born_host_it_is_the_clients_address(world: GrpcWorld) -> None:
-    """Without a born host, it is the client's address with its port."""
+def test_a_message_without_a_born_host_gets_the_clients_address(world: GrpcWorld) -> None:
     world.topic()
     send(world, a_message())
     assert stored(world)[0].property_map()["__BORNHOST"] == "10.0.0.7:40000"
@@ -288,7 +287,7 @@ def test_a_message_group_always_goes_to_the_same_queue(world: GrpcWorld) -> None
 
 
 @pytest.mark.parametrize("buckets", [1, 2, 3, 8, 1000])
-def test_the_consistent_hash_moves_few_keys(buckets: int) -> None:
+def test_a_key_stays_or_moves_to_the_new_bucket_when_a_bucket_is_added(buckets: int) -> None:
     """A key stays or moves to the new bucket when a bucket is added (the law of jump hashing)."""
     for key in range(-300, 300):
         before, after = consistent_hash(key, buckets), consistent_hash(key, buckets + 1)
@@ -307,20 +306,20 @@ def test_the_consistent_hash_moves_few_keys(buckets: int) -> None:
         ("\N{GRINNING FACE}", [0, 1, 4, 4]),
     ],
 )
-def test_a_message_group_has_the_queue_that_upstream_gives_it(group: str, queues: list[int]) -> None:
+def test_a_message_group_gets_the_same_queue_as_in_upstream(group: str, queues: list[int]) -> None:
     """Values of Hashing.consistentHash(group.hashCode(), n) for n = 1, 4, 8, 16, computed with Guava 32.0.1."""
     assert [consistent_hash(string_hash(group), count) for count in (1, 4, 8, 16)] == queues
 
 
-def test_a_batch_is_stored_under_the_first_messages_id_and_answered_once(world: GrpcWorld) -> None:
+def test_a_batch_is_stored_under_the_first_messages_id_and_returns_one_entry(world: GrpcWorld) -> None:
     """A batch returns one entry with a new id, and every message has the first one's id and properties."""
     world.topic()
     first = a_message(body=b"1", message_id="first", user={"a": "1"})
     second = a_message(body=b"2", message_id="second", user={"b": "2"})
-    answer = send(world, first, second)
-    (entry,) = answer.entries
+    response = send(world, first, second)
+    (entry,) = response.entries
     assert entry.message_id not in ("", "first", "second")
-    assert (entry.transaction_id, entry.offset, answer.status.code) == ("first", 0, 20000)
+    assert (entry.transaction_id, entry.offset, response.status.code) == ("first", 0, 20000)
     records = stored(world)
     assert [record.body for record in records] == [b"1", b"2"]
     assert [record.property_map()["UNIQ_KEY"] for record in records] == ["first", "first"]
@@ -328,7 +327,7 @@ def test_a_batch_is_stored_under_the_first_messages_id_and_answered_once(world: 
     assert records[1].property_map()["b"] == "2"
 
 
-def test_a_batch_is_of_one_topic(world: GrpcWorld) -> None:
+def test_a_batch_with_several_topics_is_rejected(world: GrpcWorld) -> None:
     """A batch with several topics is rejected. The namespace counts, and earlier faults have precedence."""
     world.topic()
     world.topic("U")
@@ -338,7 +337,7 @@ def test_a_batch_is_of_one_topic(world: GrpcWorld) -> None:
         assert send(world, a_message(body=b""), other).status.code == 41302
 
 
-def test_one_bad_message_keeps_the_whole_batch_out(world: GrpcWorld) -> None:
+def test_an_invalid_message_rejects_its_whole_batch(world: GrpcWorld) -> None:
     """An invalid message in a batch rejects the whole batch. Only the first message's type is checked."""
     world.topic()
     assert send(world, a_message(), a_message(tag=" ")).status.code == 40004
@@ -368,7 +367,7 @@ def test_a_batch_that_is_too_large_is_refused(world: GrpcWorld) -> None:
     )
 
 
-def test_a_broker_that_takes_no_half_messages_says_so() -> None:
+def test_a_half_message_is_rejected_if_the_broker_forbids_transactions() -> None:
     """A broker that rejects half messages returns its remark."""
     world = GrpcWorld(BrokerConfig(reject_transaction_message=True))
     world.topic(kind="TRANSACTION")
@@ -377,7 +376,7 @@ def test_a_broker_that_takes_no_half_messages_says_so() -> None:
     assert (status.code, status.message) == (50001, PROXY_EXCEPTION + text)
 
 
-def test_several_brokers_share_the_messages() -> None:
+def test_messages_are_sent_to_the_queues_of_all_masters() -> None:
     """Messages go to the queues of all masters, and a receive gets those of the named broker."""
     world = GrpcWorld(BrokerConfig(), BrokerConfig(broker_name="broker-b"))
     for broker in world.engine.brokers:
@@ -399,5 +398,5 @@ def test_properties_may_be_as_large_as_the_limit(most: int, code: int) -> None:
     world = GrpcWorld(proxy=ProxyConfig(max_user_property_size=most))
     world.topic()
     message = a_message(user={"ab": "cde"}, tag="tag", keys=["k1", "k2", "k"])
-    answer = world.client().ask("SendMessage", a_send(message))
-    assert (answer.entries[0].status.code if answer.entries else answer.status.code) == code
+    response = world.client().ask("SendMessage", a_send(message))
+    assert (response.entries[0].status.code if response.entries else response.status.code) == code

@@ -4,14 +4,9 @@ import pytest
 from grpc_texts import PROXY_EXCEPTION
 from grpc_world import GrpcWorld, a_change, a_message, a_receive, a_send, an_ack, subscribing
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.operations import (
-    CreateGroup,
-    CreateTopic,
-    GroupConfig,
-    PutKvConfig,
-    SetPermOfBroker,
-    TopicConfig,
-)
+from rocketmq_testkit.emulator.operations.cluster import PutKvConfig, SetPermOfBroker
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
@@ -46,11 +41,11 @@ def held(world: GrpcWorld) -> list[int]:
 
 def sent(world: GrpcWorld, count: int) -> list[int]:
     """Send messages and return the codes."""
-    answers = [world.client().ask("SendMessage", a_send(a_message())) for _ in range(count)]
-    return [answer.status.code for answer in answers]
+    responses = [world.client().ask("SendMessage", a_send(a_message())) for _ in range(count)]
+    return [response.status.code for response in responses]
 
 
-def test_sends_go_to_brokers_that_run(world: GrpcWorld) -> None:
+def test_sends_go_only_to_running_brokers(world: GrpcWorld) -> None:
     """Sends go to running brokers. Without any, they fail as if the topic did not exist."""
     world.engine.stop(world.engine.brokers[1])
     assert sent(world, 4) == [pb.OK] * 4
@@ -66,15 +61,15 @@ def test_sends_go_to_brokers_that_run(world: GrpcWorld) -> None:
 def test_sends_avoid_a_broker_whose_write_permission_was_wiped(world: GrpcWorld) -> None:
     """Sends avoid a broker whose write permission was removed on the name server. Receives ignore it."""
     sent(world, 4)
-    world.engine.ask(world.engine.name_server, SetPermOfBroker("broker-a", add=False))
+    world.engine.execute(world.engine.name_server, SetPermOfBroker("broker-a", add=False))
     sent(world, 4)
     assert held(world) == [2, 6]
     assert len(world.client().receive(a_receive(queue_id=-1)).bodies) == 2
-    world.engine.ask(world.engine.name_server, SetPermOfBroker("broker-b", add=False))
+    world.engine.execute(world.engine.name_server, SetPermOfBroker("broker-b", add=False))
     assert sent(world, 1) == [pb.FORBIDDEN]
 
 
-def test_routes_and_assignments_follow(world: GrpcWorld) -> None:
+def test_a_stopped_broker_is_in_neither_routes_nor_assignments(world: GrpcWorld) -> None:
     """A broker that is down is in neither routes nor assignments. A slave alone is in routes only."""
     world = make_world(slaves=1)
     world.engine.stop(world.engine.brokers[1])
@@ -90,7 +85,7 @@ def test_routes_and_assignments_follow(world: GrpcWorld) -> None:
     assert [item.message_queue.broker.name for item in assigned.assignments] == ["broker-a"]
 
 
-def test_a_slave_that_runs_alone_gives_nothing() -> None:
+def test_a_slave_without_its_master_delivers_no_messages() -> None:
     """A slave without its master delivers nothing: a receive that names it is served by others.
 
     It continues there when its master is running again.
@@ -109,8 +104,8 @@ def test_a_slave_that_runs_alone_gives_nothing() -> None:
     assert slave.store.max_offset("T", 0) == 2
     assert set(client.receive(a_receive(broker="broker-b", queue_id=-1)).bodies) == {b"first of 0", b"second of 0"}
     assert client.receive(a_receive(broker="broker-b", queue_id=-1, poll_ms=0)).bodies == []
-    answer = client.ask("AckMessage", an_ack(*before.messages))
-    assert answer.entries[0].status.code == pb.INVALID_RECEIPT_HANDLE
+    response = client.ask("AckMessage", an_ack(*before.messages))
+    assert response.entries[0].status.code == pb.INVALID_RECEIPT_HANDLE
     assert client.ask("ChangeInvisibleDuration", a_change(before.messages[0], 60_000)).status.code == (
         pb.INVALID_RECEIPT_HANDLE
     )
@@ -122,12 +117,12 @@ def test_a_slave_that_runs_alone_gives_nothing() -> None:
     assert world.log == []
 
 
-def test_whom_a_master_would_send_to_its_slave_the_proxy_serves_there() -> None:
+def test_a_group_that_should_read_from_a_slave_pops_from_the_master() -> None:
     """A group that should read from a slave pops from the master, because a pop response never suggests a slave."""
     world = make_world(slaves=1, slave_read_enable=True, access_message_in_memory_max_ratio=0)
     group = GroupConfig("G", broker_id=1, which_broker_when_consume_slowly=1)
     for broker in world.engine.brokers[:2]:
-        world.engine.ask(broker, CreateGroup(group))
+        world.engine.execute(broker, CreateGroup(group))
     world.store(b"m", broker=1)
     world.advance(70_000)
     received = world.client().receive(a_receive(broker="broker-b", queue_id=-1))
@@ -138,7 +133,7 @@ def test_whom_a_master_would_send_to_its_slave_the_proxy_serves_there() -> None:
 
 
 @pytest.mark.parametrize("threshold", [0, 10], ids=("pop", "notification"))
-def test_who_waits_at_a_broker_that_stops_is_told(threshold: int) -> None:
+def test_a_receive_that_waits_on_a_broker_that_stops_gets_an_error(threshold: int) -> None:
     """A receive that waits on a broker that stops gets an error and can be repeated elsewhere.
 
     Receives on other brokers continue to wait.
@@ -158,8 +153,7 @@ def test_who_waits_at_a_broker_that_stops_is_told(threshold: int) -> None:
     assert world.log == []
 
 
-def test_who_waits_at_all_brokers_waits_on_at_the_others() -> None:
-    """A receive that all brokers can serve ends with an error only when the last broker stops."""
+def test_a_receive_from_all_brokers_ends_only_when_the_last_one_stops() -> None:
     world = make_world()
     world.config.receive_from_all_brokers = True
     waiting = world.client().receive(a_receive(broker="", queue_id=-1, poll_ms=10_000))
@@ -169,20 +163,20 @@ def test_who_waits_at_all_brokers_waits_on_at_the_others() -> None:
     assert waiting.status.code == pb.INTERNAL_SERVER_ERROR
 
 
-def test_a_message_stays_with_its_broker(world: GrpcWorld) -> None:
+def test_a_message_can_be_acknowledged_only_on_its_broker(world: GrpcWorld) -> None:
     """A message can be acknowledged only on its broker. If that is down, it is redelivered from there later."""
     world.store(b"m", broker=1)
     received = world.client().receive(a_receive(broker="broker-b", queue_id=-1))
     world.engine.stop(world.engine.brokers[1])
-    answer = world.client().ask("AckMessage", an_ack(*received.messages))
-    assert answer.entries[0].status.code == pb.INVALID_RECEIPT_HANDLE
+    response = world.client().ask("AckMessage", an_ack(*received.messages))
+    assert response.entries[0].status.code == pb.INVALID_RECEIPT_HANDLE
     world.engine.start(world.engine.brokers[1])
     world.advance(20_000)
     assert world.client().receive(a_receive(broker="broker-a", queue_id=-1)).bodies == []
     assert world.client().receive(a_receive(broker="broker-b", queue_id=-1)).bodies == [b"m"]
 
 
-def test_messages_that_are_renewed_survive_a_broker_that_is_down() -> None:
+def test_a_message_on_a_stopped_broker_is_redelivered_after_its_restart() -> None:
     """A message on a broker that is down is not renewed. It is redelivered when the broker is running again."""
     world = make_world()
     client = world.client("consumer")
@@ -200,30 +194,29 @@ def test_messages_that_are_renewed_survive_a_broker_that_is_down() -> None:
     assert world.log == []
 
 
-def test_a_send_that_waits_for_slaves_in_vain() -> None:
+def test_a_send_that_no_slave_confirms_returns_slave_persistence_timeout() -> None:
     """A send that waits for slaves returns SLAVE_PERSISTENCE_TIMEOUT after slaveTimeout, and the message is stored."""
     world = make_world(broker_role="SYNC_MASTER", in_sync_replicas=2)
     call = world.client().start("SendMessage", a_send(a_message()))
     assert not call.finished
     world.advance(3_000)
-    answer = sv.SendMessageResponse.FromString(call.sent[0])
-    assert answer.entries[0].status.code == pb.SLAVE_PERSISTENCE_TIMEOUT
+    response = sv.SendMessageResponse.FromString(call.sent[0])
+    assert response.entries[0].status.code == pb.SLAVE_PERSISTENCE_TIMEOUT
     assert sum(held(world)) == 1
     assert sent(make_world(slaves=1, broker_role="SYNC_MASTER", in_sync_replicas=2), 2) == [pb.OK, pb.OK]
 
 
-def test_a_send_that_waits_is_told_when_its_broker_stops() -> None:
+def test_a_waiting_send_gets_an_error_when_its_broker_stops() -> None:
     """A waiting send gets an error when its broker stops, although the proxy continues."""
     world = make_world(broker_role="SYNC_MASTER", in_sync_replicas=2)
     call = world.client().start("SendMessage", a_send(a_message()))
     for broker in world.engine.brokers:
         world.engine.stop(broker)
-    answer = sv.SendMessageResponse.FromString(call.sent[0])
-    assert answer.status.code == pb.INTERNAL_SERVER_ERROR
+    response = sv.SendMessageResponse.FromString(call.sent[0])
+    assert response.status.code == pb.INTERNAL_SERVER_ERROR
 
 
-def test_every_receipt_goes_back_to_its_broker(world: GrpcWorld) -> None:
-    """An acknowledgement or change of messages of two brokers is applied on both."""
+def test_acks_and_changes_of_two_brokers_messages_are_applied_on_both(world: GrpcWorld) -> None:
     for broker in (0, 1):
         world.store(b"done %d" % broker, broker=broker)
         world.store(b"hidden %d" % broker, broker=broker)
@@ -253,7 +246,7 @@ def test_every_receipt_goes_back_to_its_broker(world: GrpcWorld) -> None:
     assert came() == [b"hidden 0", b"hidden 1"]
 
 
-def test_a_handle_of_a_broker_that_nobody_knows(world: GrpcWorld) -> None:
+def test_a_handle_of_an_unknown_broker_is_invalid_with_several_brokers(world: GrpcWorld) -> None:
     """A handle of an unknown broker is invalid with several brokers. With one broker, any name is accepted."""
     alone = GrpcWorld()
     alone.topic_everywhere(queues=1)
@@ -270,7 +263,7 @@ def test_a_handle_of_a_broker_that_nobody_knows(world: GrpcWorld) -> None:
             assert changed.status.message == entry.status.message
 
 
-def test_an_order_topic_is_fixed_to_its_brokers() -> None:
+def test_sends_to_an_order_topic_go_only_to_its_configured_queues() -> None:
     """Sends to an order topic go only to the brokers and queues of its order configuration.
 
     Permissions do not matter.
@@ -278,8 +271,8 @@ def test_an_order_topic_is_fixed_to_its_brokers() -> None:
     world = make_world()
     world.engine.name_server.config.order_message_enable = True
     names = world.engine.name_server
-    world.engine.ask(names, PutKvConfig("ORDER_TOPIC_CONFIG", "T", "broker-b:1"))
-    world.engine.ask(names, SetPermOfBroker("broker-b", add=False))
+    world.engine.execute(names, PutKvConfig("ORDER_TOPIC_CONFIG", "T", "broker-b:1"))
+    world.engine.execute(names, SetPermOfBroker("broker-b", add=False))
 
     assert sent(world, 4) == [pb.OK] * 4
 
@@ -315,9 +308,9 @@ def test_a_broker_that_is_not_readable_is_left_out_of_assignments(unreadable: in
     """A broker without read permission is omitted from assignments; the brokers after it are assigned."""
     world = make_world()
     broker = world.engine.brokers[unreadable]
-    world.engine.ask(broker, CreateTopic(TopicConfig("T", 2, 2, 2)))
+    world.engine.execute(broker, CreateTopic(TopicConfig("T", 2, 2, 2)))
     request = sv.QueryAssignmentRequest(topic=pb.Resource(name="T"), group=pb.Resource(name="G"), endpoints=ENDPOINTS)
-    answer = world.client().ask("QueryAssignment", request)
-    assert [each.message_queue.broker.name for each in answer.assignments] == [
+    response = world.client().ask("QueryAssignment", request)
+    assert [each.message_queue.broker.name for each in response.assignments] == [
         each.name for each in world.engine.brokers if each is not broker
     ]

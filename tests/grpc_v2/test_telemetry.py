@@ -4,20 +4,21 @@ import re
 from typing import Any
 
 import pytest
-from grpc_world import GrpcWorld, Stream, a_receive, publishing, subscribing
+from grpc_world import GrpcWorld, Stream, a_receive, subscribing
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.operations import RetryPolicy
-from rocketmq_testkit.grpc_v2.config import ProxyConfig
+from rocketmq_testkit.emulator.operations.groups import RetryPolicy
+from rocketmq_testkit.grpc_v2.assembly import create_messaging_service
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.server import messaging_methods
 
 FAILED = "process client telemetryCommand failed. "
 LEVELS_S = [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
 
 
-def answer(stream: Stream) -> pb.Settings:
+def response(stream: Stream) -> pb.Settings:
     """Return the settings of the only response so far."""
     (command,) = stream.commands
     assert (command.status.code, command.status.message) == (20000, "OK")
@@ -26,14 +27,14 @@ def answer(stream: Stream) -> pb.Settings:
 
 
 @pytest.mark.parametrize("topics", [[], ["T"], ["unknown-1", "unknown-2"]])
-def test_a_producer_is_told_its_backoff_and_limits(world: GrpcWorld, topics: list[str]) -> None:
+def test_a_producer_gets_its_backoff_and_limits(world: GrpcWorld, topics: list[str]) -> None:
     """A producer gets its settings with attempts, an exponential backoff, the largest body, and an empty metric."""
     settings = publishing(*topics)
     settings.access_point.scheme = pb.IPv4
     settings.access_point.addresses.add(host="127.0.0.1", port=9)
     settings.user_agent.hostname = "vm"
     settings.publishing.max_body_size = 134_217_728
-    got = answer(world.client().settle(settings))
+    got = response(world.client().settle(settings))
     expected = pb.Settings()
     expected.CopyFrom(settings)
     expected.backoff_policy.max_attempts = 3
@@ -48,12 +49,14 @@ def test_a_producer_is_told_its_backoff_and_limits(world: GrpcWorld, topics: lis
 
 @pytest.mark.parametrize("client_type", [pb.PUSH_CONSUMER, pb.SIMPLE_CONSUMER])
 @pytest.mark.parametrize("known", [True, False])
-def test_a_consumer_is_told_its_backoff_and_polls(world: GrpcWorld, client_type: int, known: bool) -> None:
+def test_a_consumer_gets_its_backoff_batch_size_and_polling_time(
+    world: GrpcWorld, client_type: int, known: bool
+) -> None:
     """A consumer gets 17 attempts, upstream's eighteen delays, batches of 32, and polls of 20 s."""
     if known:
         world.group()
     settings = subscribing(client_type=client_type)
-    got = answer(world.client().settle(settings))
+    got = response(world.client().settle(settings))
     assert got.backoff_policy.max_attempts == 17
     assert [delay.seconds for delay in got.backoff_policy.customized_backoff.next] == LEVELS_S
     subscription = got.subscription
@@ -66,20 +69,20 @@ def test_a_consumer_is_told_its_backoff_and_polls(world: GrpcWorld, client_type:
     assert not got.metric.on
 
 
-def test_a_known_group_overrules_its_client(world: GrpcWorld) -> None:
+def test_the_settings_of_a_known_group_override_those_of_its_client(world: GrpcWorld) -> None:
     """The settings of a known group override those of its client. For an unknown group the client's values stay."""
     settings = subscribing(fifo=True, poll_s=7)
-    got = answer(world.client("before").settle(settings)).subscription
+    got = response(world.client("before").settle(settings)).subscription
     assert (got.fifo, got.long_polling_timeout.seconds, got.receive_batch_size) == (True, 7, 32)
     world.group()
-    got = answer(world.client("after").settle(settings)).subscription
+    got = response(world.client("after").settle(settings)).subscription
     assert (got.fifo, got.long_polling_timeout.seconds, got.receive_batch_size) == (False, 20, 32)
 
 
-def test_a_group_in_order_says_so(world: GrpcWorld) -> None:
+def test_a_client_of_an_ordered_group_gets_fifo_true(world: GrpcWorld) -> None:
     """A client of an ordered group gets fifo=true, even if it sent false."""
     world.group(consume_message_orderly=True)
-    assert answer(world.client().settle(subscribing(fifo=False))).subscription.fifo
+    assert response(world.client().settle(subscribing(fifo=False))).subscription.fifo
 
 
 @pytest.mark.parametrize(
@@ -90,12 +93,12 @@ def test_a_group_in_order_says_so(world: GrpcWorld) -> None:
         ({"retry_max_times": 0}, 1, LEVELS_S),
     ],
 )
-def test_the_retry_policy_of_a_group_is_passed_on(
+def test_a_client_gets_the_retry_policy_of_its_group(
     world: GrpcWorld, fields: dict[str, Any], attempts: int, delays_s: object
 ) -> None:
     """A client gets its group's retry policy, exponential or a list, with one attempt more than retries."""
     world.group(**fields)
-    policy = answer(world.client().settle(subscribing())).backoff_policy
+    policy = response(world.client().settle(subscribing())).backoff_policy
     assert policy.max_attempts == attempts
     if policy.HasField("exponential_backoff"):
         backoff = policy.exponential_backoff
@@ -104,17 +107,17 @@ def test_the_retry_policy_of_a_group_is_passed_on(
         assert [delay.seconds for delay in policy.customized_backoff.next] == delays_s
 
 
-def test_the_configuration_can_shorten_what_consumers_are_told(world: GrpcWorld) -> None:
+def test_configuration_keys_shorten_the_backoff_and_polls_of_consumers(world: GrpcWorld) -> None:
     """Configuration keys shorten the delays and polls that consumers get, also against the group's policy."""
     world.group(retry_policy=RetryPolicy("EXPONENTIAL"))
     world.config.set("pushedLongPollingTimeoutMillis", "2000")
     world.config.set("pushedConsumerBackoff", "1s 2m")
-    got = answer(world.client().settle(subscribing()))
+    got = response(world.client().settle(subscribing()))
     assert got.subscription.long_polling_timeout.seconds == 2
     assert [delay.seconds for delay in got.backoff_policy.customized_backoff.next] == [1, 120]
 
 
-def test_each_settings_command_is_answered(world: GrpcWorld) -> None:
+def test_each_settings_command_gets_a_response(world: GrpcWorld) -> None:
     """Each settings command gets a response, also a repeated one and one on a second stream."""
     client = world.client()
     first = client.settle(publishing("T"))
@@ -126,7 +129,7 @@ def test_each_settings_command_is_answered(world: GrpcWorld) -> None:
     assert second.call.status is None
 
 
-def test_the_first_settings_of_a_stream_are_answered_again(world: GrpcWorld) -> None:
+def test_the_response_to_the_first_settings_of_a_stream_is_repeated(world: GrpcWorld) -> None:
     """The response to the first settings of a stream is repeated, with the values current at that time."""
     stream = world.client().settle(publishing("T"))
     world.advance(99)
@@ -140,7 +143,7 @@ def test_the_first_settings_of_a_stream_are_answered_again(world: GrpcWorld) -> 
     assert [len(command.settings.publishing.topics) for command in stream.commands] == [1, 1, 2, 2, 2]
 
 
-def test_a_stream_that_has_ended_gets_no_more_answers(world: GrpcWorld) -> None:
+def test_a_stream_that_has_ended_gets_no_more_responses(world: GrpcWorld) -> None:
     """A stream that has ended gets no repeated responses, nor does a stream without configured times."""
     stream = world.client().settle(publishing("T"))
     stream.half_close()
@@ -157,12 +160,13 @@ def test_a_stream_that_has_ended_gets_no_more_answers(world: GrpcWorld) -> None:
         ("pushedConsumerBackoff", "1s 5", "pushedConsumerBackoff=1s 5: '5' is not a delay such as 5s or 10m"),
     ],
 )
-def test_lists_in_the_configuration_are_read_at_the_start(name: str, value: str, text: str) -> None:
-    """An invalid list in the configuration raises ConfigError at the start."""
+def test_an_invalid_list_in_the_configuration_raises_config_error_at_the_start(
+    name: str, value: str, text: str
+) -> None:
     config = ProxyConfig()
     config.set(name, value)
     with pytest.raises(ConfigError, match=re.escape(text)):
-        messaging_methods(engine=Engine(), endpoint=lambda *_: ("", 0), config=config, log=print)
+        create_messaging_service(engine=Engine(), endpoint=lambda *_: ("", 0), config=config, log=print)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +179,7 @@ def test_lists_in_the_configuration_are_read_at_the_start(name: str, value: str,
         sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce="9")),
     ],
 )
-def test_other_commands_change_nothing(world: GrpcWorld, command: sv.TelemetryCommand) -> None:
+def test_other_telemetry_commands_are_ignored(world: GrpcWorld, command: sv.TelemetryCommand) -> None:
     """Other commands are ignored, and the stream stays open."""
     stream = world.client().telemetry(command)
     assert (stream.commands, stream.call.status) == ([], None)
@@ -195,13 +199,11 @@ def test_other_commands_change_nothing(world: GrpcWorld, command: sv.TelemetryCo
         (subscribing(expression="||"), 3, FAILED + "expression format is not correct"),
     ],
 )
-def test_settings_that_mean_nothing_end_the_stream(
-    world: GrpcWorld, settings: pb.Settings, status: int, text: str
-) -> None:
+def test_invalid_settings_end_the_stream(world: GrpcWorld, settings: pb.Settings, status: int, text: str) -> None:
     """Invalid settings end the stream with upstream's gRPC status and text, without a session."""
     call = world.client().settle(settings).call
     assert (call.status, call.text, call.sent) == (status, text, [])
-    assert len(world.service.sessions) == 0
+    assert len(world.service.clients.sessions) == 0
 
 
 @pytest.mark.parametrize(
@@ -215,9 +217,11 @@ def test_settings_that_mean_nothing_end_the_stream(
         subscribing(kind=0),
     ],
 )
-def test_settings_that_are_odd_are_taken(world: GrpcWorld, settings: pb.Settings) -> None:
+def test_a_consumers_topics_and_expressions_are_not_validated_in_settings(
+    world: GrpcWorld, settings: pb.Settings
+) -> None:
     """Odd settings are accepted: a producer's type, a consumer's topics and its expressions are not validated."""
-    answer(world.client().settle(settings))
+    response(world.client().settle(settings))
 
 
 @pytest.mark.parametrize("language", ["", "KLINGON", "java"])
@@ -228,21 +232,21 @@ def test_an_unknown_language_ends_the_stream(world: GrpcWorld, language: str, se
     call = client.settle(settings, x_mq_language=language).call
     text = f"{FAILED}No enum constant org.apache.rocketmq.remoting.protocol.LanguageCode.{language}"
     assert (call.status, call.text) == (13, text)
-    answer(client.settle(publishing(), x_mq_language=language))
+    response(client.settle(publishing(), x_mq_language=language))
 
 
 @pytest.mark.parametrize("language", ["JAVA", "HTTP", "GO", "PYTHON", "RUST", "NODE_JS"])
 def test_languages_of_the_sdks_are_known(world: GrpcWorld, language: str) -> None:
     """The languages of the SDKs are valid. Node.js uses HTTP."""
-    answer(world.client().settle(subscribing(), x_mq_language=language))
+    response(world.client().settle(subscribing(), x_mq_language=language))
 
 
-def test_a_half_close_ends_the_stream_well(world: GrpcWorld) -> None:
+def test_a_half_close_ends_the_stream_with_ok(world: GrpcWorld) -> None:
     """A half-close ends the stream with OK, and the session continues."""
     stream = world.client("c").settle(subscribing())
     stream.half_close()
     assert stream.call.status == 0
-    assert world.service.sessions.find("c") is not None
+    assert world.service.clients.sessions.find("c") is not None
 
 
 def test_a_consumer_is_registered_with_its_subscriptions(world: GrpcWorld) -> None:
@@ -262,7 +266,7 @@ def test_a_producer_is_registered_in_the_groups_named_like_its_topics(world: Grp
     assert sorted(world.broker.clients.producers) == ["T", "U"]
 
 
-def test_a_client_that_is_silent_and_gone_is_forgotten(world: GrpcWorld) -> None:
+def test_a_silent_client_without_a_stream_expires_after_130_s(world: GrpcWorld) -> None:
     """A client without a stream expires 130 s after its last heartbeat. With an open stream it does not."""
     quiet, open_one = world.client("quiet"), world.client("open")
     quiet.settle(subscribing()).call.cancel()
@@ -270,7 +274,7 @@ def test_a_client_that_is_silent_and_gone_is_forgotten(world: GrpcWorld) -> None
     world.advance(100_000)
     quiet.ask("Heartbeat", sv.HeartbeatRequest(group=pb.Resource(name="G")))
     world.advance(129_999)
-    sessions = world.service.sessions
+    sessions = world.service.clients.sessions
     assert sessions.find("quiet") is not None
     world.advance(1)
     assert sessions.find("quiet") is None
@@ -280,7 +284,7 @@ def test_a_client_that_is_silent_and_gone_is_forgotten(world: GrpcWorld) -> None
     assert len(sessions) == 0
 
 
-def test_receives_are_no_sign_of_a_client(world: GrpcWorld) -> None:
+def test_receives_do_not_keep_a_session_alive(world: GrpcWorld) -> None:
     """Receives do not keep a session alive: a client without a stream expires like a silent one."""
     world.topic()
     client = world.client()
@@ -288,18 +292,17 @@ def test_receives_are_no_sign_of_a_client(world: GrpcWorld) -> None:
     for _ in range(13):
         client.receive(a_receive())
         world.advance(10_000)
-    assert len(world.service.sessions) == 0
+    assert len(world.service.clients.sessions) == 0
 
 
-def test_a_closed_service_leaves_no_timer_behind(world: GrpcWorld) -> None:
-    """After the service is closed, no timer and no session is left."""
+def test_a_closed_service_leaves_no_timer_and_no_session(world: GrpcWorld) -> None:
     world.client().settle(subscribing()).call.cancel()
     world.service.close()
     assert [timer.kind for timer in world.engine.scheduler.scheduled() if timer.kind == "grpc session"] == []
-    assert len(world.service.sessions) == 0
+    assert len(world.service.clients.sessions) == 0
 
 
-def test_a_poll_of_a_client_survives_its_stream(world: GrpcWorld) -> None:
+def test_a_poll_continues_after_its_clients_stream_closed(world: GrpcWorld) -> None:
     """A poll continues after its client's stream closed, because both may use different connections."""
     world.topic()
     client = world.client()

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 from grpc_texts import PROXY_EXCEPTION, type_conflict
-from grpc_world import START_MS, Client, GrpcWorld, Stream, a_message, a_receive, a_send, publishing
+from grpc_world import START_MS, Client, GrpcWorld, Stream, a_message, a_receive, a_send
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -59,8 +60,7 @@ class TestEndTransaction:
         assert (message.body, message.system_properties.message_type) == (b"half", pb.TRANSACTION)
         assert message.user_properties["__transactionId__"] == "tx-1"
 
-    def test_a_rollback_takes_it_away(self, world: GrpcWorld) -> None:
-        """A rolled back message is neither delivered nor checked."""
+    def test_a_rolled_back_message_is_neither_delivered_nor_checked(self, world: GrpcWorld) -> None:
         producer = world.client("p")
         stream = producer.settle(publishing("T"))
         half(producer)
@@ -69,7 +69,7 @@ class TestEndTransaction:
         assert visible(world) == []
         assert checks(stream) == []
 
-    def test_a_transaction_ends_once(self, world: GrpcWorld) -> None:
+    def test_a_second_end_of_a_transaction_is_rejected(self, world: GrpcWorld) -> None:
         """Any resolution consumes the transaction id, also from another client. A second end fails."""
         producer = world.producer("p", "T")
         for number, resolution in enumerate((pb.COMMIT, pb.ROLLBACK, 0, 9)):
@@ -89,14 +89,17 @@ class TestEndTransaction:
         assert end(client, "late") == NOT_FOUND
 
     @pytest.mark.parametrize(("transaction_id", "topic"), [("unknown", "T"), ("tx-1", "N"), ("tx-1", "nowhere")])
-    def test_what_was_never_begun_cannot_be_ended(self, world: GrpcWorld, transaction_id: str, topic: str) -> None:
+    def test_the_end_of_an_unknown_transaction_is_rejected(
+        self, world: GrpcWorld, transaction_id: str, topic: str
+    ) -> None:
         """The end of an unknown transaction fails. Transaction ids belong to topics."""
         half(world.client())
         assert end(world.client(), transaction_id, topic=topic) == NOT_FOUND
 
     @pytest.mark.parametrize("transaction_id", ["", "  "])
-    def test_a_transaction_needs_its_id(self, world: GrpcWorld, transaction_id: str) -> None:
-        """An empty transaction id returns INVALID_TRANSACTION_ID."""
+    def test_an_empty_transaction_id_returns_invalid_transaction_id(
+        self, world: GrpcWorld, transaction_id: str
+    ) -> None:
         assert end(world.client(), transaction_id) == (40008, "transaction id cannot be empty")
 
 
@@ -112,7 +115,7 @@ def checks(stream: Stream) -> list[sv.RecoverOrphanedTransactionCommand]:
 class TestChecks:
     """Transaction checks of the broker."""
 
-    def test_an_undecided_message_is_shown_to_its_producer(self, world: GrpcWorld) -> None:
+    def test_a_pending_half_message_is_checked_on_its_producers_newest_stream(self, world: GrpcWorld) -> None:
         """A check of a pending half message is sent on the newest stream of a producer of its topic.
 
         Its message has no receipt handle.
@@ -131,7 +134,7 @@ class TestChecks:
         assert not system.HasField("receipt_handle")
         assert dict(check.message.user_properties) == {"__transactionId__": "tx-1", "TRANSACTION_CHECK_TIMES": "1"}
 
-    def test_a_check_can_be_answered_however_late_it_comes(self, world: GrpcWorld) -> None:
+    def test_a_late_check_allows_the_transaction_to_be_ended_for_thirty_seconds(self, world: GrpcWorld) -> None:
         """After a check, the transaction can be ended for thirty seconds more, however late the check is."""
         world.broker.config.transaction_time_out = 60_000
         producer = world.client("p")
@@ -145,7 +148,7 @@ class TestChecks:
         assert end(producer, source=pb.SOURCE_SERVER_CHECK) == (20000, "OK")
         assert visible(world) == [b"half"]
 
-    def test_a_producer_without_a_stream_is_not_asked(self, world: GrpcWorld) -> None:
+    def test_a_producer_without_a_stream_gets_no_check(self, world: GrpcWorld) -> None:
         """A producer without a stream gets no check, and gets one after it opens a stream."""
         producer = world.client("p")
         first = producer.settle(publishing("T"))
@@ -169,8 +172,8 @@ class TestRecall:
 
     def recall(self, world: GrpcWorld, handle: str, topic: str = "D") -> tuple[int, str, str]:
         request = sv.RecallMessageRequest(topic=pb.Resource(name=topic), recall_handle=handle)
-        answer = world.client().ask("RecallMessage", request)
-        return answer.status.code, answer.status.message, answer.message_id
+        response = world.client().ask("RecallMessage", request)
+        return response.status.code, response.status.message, response.message_id
 
     def test_a_timed_message_arrives_at_its_time(self, world: GrpcWorld) -> None:
         """A timed message arrives at its time and shows its delivery timestamp."""
@@ -197,16 +200,18 @@ class TestRecall:
         assert visible(world, "D") == []
 
     @pytest.mark.parametrize("handle", ["", "garbage", "djEgRA==", "é", "_____", "djIgRCBicm9rZXItYSAxIG0tMQ=="])
-    def test_a_bad_handle_is_refused(self, world: GrpcWorld, handle: str) -> None:
+    def test_an_invalid_recall_handle_is_rejected(self, world: GrpcWorld, handle: str) -> None:
         """An invalid handle is rejected: no base64, too few fields, another version."""
         assert self.recall(world, handle) == (50001, PROXY_EXCEPTION + "recall handle is invalid", "")
 
     @pytest.mark.parametrize(("topic", "expected"), [("N", "NORMAL"), ("T", "TRANSACTION"), ("nowhere", "UNSPECIFIED")])
-    def test_only_topics_of_timed_messages_know_recalls(self, world: GrpcWorld, topic: str, expected: str) -> None:
+    def test_a_recall_for_a_topic_of_another_type_is_rejected(
+        self, world: GrpcWorld, topic: str, expected: str
+    ) -> None:
         """A recall for a topic of another type returns MESSAGE_PROPERTY_CONFLICT_WITH_TYPE."""
         assert self.recall(world, "x", topic) == (40014, type_conflict(expected, "DELAY"), "")
 
-    def test_a_handle_of_another_topic_is_refused(self, world: GrpcWorld) -> None:
+    def test_a_recall_handle_of_another_topic_is_rejected(self, world: GrpcWorld) -> None:
         """A handle of another topic is rejected with the broker's remark."""
         handle = self.send(world)
         world.topic("D2", kind="DELAY")
@@ -214,12 +219,11 @@ class TestRecall:
         assert self.recall(world, handle, "D2") == expected
 
     def test_a_delivered_message_cannot_be_recalled(self, world: GrpcWorld) -> None:
-        """A recall of a delivered message is rejected."""
         handle = self.send(world)
         world.advance(20_000)
         assert self.recall(world, handle) == (50001, PROXY_EXCEPTION + "recall failed, timestamp invalid", "")
 
-    def test_a_broker_may_not_allow_recalls(self) -> None:
+    def test_a_recall_on_a_broker_that_forbids_it_is_rejected(self) -> None:
         """A recall on a broker that forbids it is rejected, although the send returned a handle."""
         world = GrpcWorld(BrokerConfig(recall_message_enable=False))
         world.topic("D", kind="DELAY")

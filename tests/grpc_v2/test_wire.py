@@ -1,7 +1,6 @@
 """The services on the real transport: calls of grpcio and of the official Python SDK over a socket."""
 
 from collections.abc import Callable, Iterator
-from queue import Queue
 from time import monotonic, sleep
 from typing import Any
 
@@ -14,6 +13,8 @@ from rocketmq.v5.consumer import SimpleConsumer
 from rocketmq.v5.model import Message
 from rocketmq.v5.model.filter_expression import FilterExpression
 from rocketmq.v5.producer import Producer
+from rocketmq_testkit.conformance.clients import grpc_requests
+from rocketmq_testkit.conformance.clients.grpc_client import GrpcClient, open_channel
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
@@ -28,62 +29,35 @@ def emulator() -> Iterator[Emulator]:
 
 
 @pytest.fixture
-def channel(emulator: Emulator) -> Iterator[grpc.Channel]:
-    with grpc.insecure_channel(emulator.endpoint) as channel:
-        yield channel
+def client(emulator: Emulator) -> Iterator[GrpcClient]:
+    with GrpcClient(open_channel(emulator.endpoint)) as client:
+        yield client
 
 
-def facts(client_id: str = "wire") -> list[tuple[str, str]]:
-    """Return the metadata of a call."""
-    return [("x-mq-client-id", client_id), ("x-mq-language", "PYTHON"), ("x-mq-client-version", "5.1.2")]
-
-
-def ask(channel: grpc.Channel, name: str, request: Any, response: Any) -> Any:
-    """Return the response to a unary call."""
-    method = channel.unary_unary(
-        SERVICE + name,
-        request_serializer=lambda message: message if isinstance(message, bytes) else message.SerializeToString(),
-        response_deserializer=response.FromString,
-    )
-    return method(request, metadata=facts(), timeout=10)
-
-
-def receive(channel: grpc.Channel, request: sv.ReceiveMessageRequest, timeout: float = 10) -> Any:
+def receive(client: GrpcClient, request: sv.ReceiveMessageRequest, deadline: float = 10) -> Any:
     """Return the frames of a receive, as they arrive."""
-    method = channel.unary_stream(
-        SERVICE + "ReceiveMessage",
-        request_serializer=sv.ReceiveMessageRequest.SerializeToString,
-        response_deserializer=sv.ReceiveMessageResponse.FromString,
-    )
-    return method(request, metadata=facts(), timeout=timeout)
+    return client.open_receive(request, client="wire", deadline=deadline)
 
 
-def test_a_message_goes_out_and_comes_back(emulator: Emulator, channel: grpc.Channel) -> None:
+def test_a_message_is_sent_received_and_acknowledged_over_grpcio(emulator: Emulator, client: GrpcClient) -> None:
     """A message passes through settings, send, receive, acknowledgement and termination."""
     emulator.topic("whole")
-    commands: Queue[sv.TelemetryCommand | None] = Queue()
-    commands.put(sv.TelemetryCommand(settings=subscribing("whole-group", "whole")))
-    telemetry = channel.stream_stream(
-        SERVICE + "Telemetry",
-        request_serializer=sv.TelemetryCommand.SerializeToString,
-        response_deserializer=sv.TelemetryCommand.FromString,
-    )(iter(commands.get, None), metadata=facts())
-    assert next(telemetry).settings.subscription.group.name == "whole-group"
-    sent = ask(channel, "SendMessage", a_send(a_message("whole", b"\x00\xff" * 5_000)), sv.SendMessageResponse)
+    telemetry = client.open("wire", subscribing("whole-group", "whole"))
+    assert telemetry.command().settings.subscription.group.name == "whole-group"
+    sent = client.call("SendMessage", a_send(a_message("whole", b"\x00\xff" * 5_000)), client="wire")
     assert sent.entries[0].status.code == 20000
-    frames = list(receive(channel, a_receive("whole", "whole-group")))
+    frames = list(receive(client, a_receive("whole", "whole-group")))
     assert [frame.WhichOneof("content") for frame in frames] == ["status", "message", "delivery_timestamp"]
     assert frames[1].message.body == b"\x00\xff" * 5_000
     handle = frames[1].message.system_properties.receipt_handle
-    acked = ask(channel, "AckMessage", an_ack(handle, topic="whole", group="whole-group"), sv.AckMessageResponse)
+    acked = client.call("AckMessage", an_ack(handle, topic="whole", group="whole-group"), client="wire")
     assert acked.status.code == 20000
-    leaving = sv.NotifyClientTerminationRequest()
-    leaving.group.name = "whole-group"
-    answer = ask(channel, "NotifyClientTermination", leaving, sv.NotifyClientTerminationResponse)
-    assert answer.status.code == 20000
-    commands.put(None)
-    assert [command.settings.subscription.group.name for command in telemetry] in ([], ["whole-group"])
-    assert telemetry.code() is grpc.StatusCode.OK
+    left = client.call("NotifyClientTermination", grpc_requests.termination("whole-group"), client="wire")
+    assert left.status.code == 20000
+    telemetry.half_close()
+    while (command := telemetry.next()) is not None:
+        assert isinstance(command, sv.TelemetryCommand)
+        assert command.settings.subscription.group.name == "whole-group"
 
 
 @pytest.mark.parametrize(
@@ -94,39 +68,39 @@ def test_a_message_goes_out_and_comes_back(emulator: Emulator, channel: grpc.Cha
         ("SendMessage", b"\xff\xff\xff", "UNKNOWN", ""),
     ],
 )
-def test_what_cannot_be_served_ends_in_a_grpc_status(
-    channel: grpc.Channel, path: str, request_bytes: bytes, code: str, text: str
+def test_unknown_methods_and_invalid_bytes_end_in_a_grpc_status(
+    client: GrpcClient, path: str, request_bytes: bytes, code: str, text: str
 ) -> None:
     """Newer methods, methods that 5.3.3 does not implement, and invalid bytes return a gRPC status."""
     with pytest.raises(grpc.RpcError) as refused:
-        ask(channel, path, request_bytes, sv.QueryRouteResponse)
+        client.channel.unary_unary(SERVICE + path)(request_bytes, metadata=client.metadata("wire"), timeout=10)
     assert (refused.value.code().name, refused.value.details()) == (code, text)
 
 
-def test_the_calls_deadline_limits_the_poll(emulator: Emulator, channel: grpc.Channel) -> None:
+def test_the_calls_deadline_limits_the_poll(emulator: Emulator, client: GrpcClient) -> None:
     """A poll as long as the call's deadline ends before it. A poll with too short a deadline is rejected."""
     emulator.topic("empty")
-    frames = list(receive(channel, a_receive("empty", "g", poll_ms=20_000), timeout=1.2))
+    frames = list(receive(client, a_receive("empty", "g", poll_ms=20_000), deadline=1.2))
     assert [frame.status.code for frame in frames if frame.HasField("status")] == [40401]
-    (refused, _) = receive(channel, a_receive("empty", "g", poll_ms=20_000), timeout=0.9)
+    (refused, _) = receive(client, a_receive("empty", "g", poll_ms=20_000), deadline=0.9)
     assert refused.status.code == 40018
 
 
-def test_a_cancelled_poll_takes_no_message(emulator: Emulator, channel: grpc.Channel) -> None:
+def test_a_cancelled_poll_takes_no_message(emulator: Emulator, client: GrpcClient) -> None:
     """In the fixtures' profile, a cancelled poll gets no message, and the next poll has it."""
     topic = emulator.topic("cancelled")
-    waiting = receive(channel, a_receive("cancelled", "g", poll_ms=5_000))
-    following = receive(channel, a_receive("cancelled", "g", poll_ms=5_000))
+    waiting = receive(client, a_receive("cancelled", "g", poll_ms=5_000))
+    following = receive(client, a_receive("cancelled", "g", poll_ms=5_000))
     waiting.cancel()
     with pytest.raises(grpc.RpcError):
         list(waiting)
     # The server handles calls of one connection in order, so the cancellation has arrived.
-    ask(channel, "QueryRoute", sv.QueryRouteRequest(), sv.QueryRouteResponse)
+    client.call("QueryRoute", sv.QueryRouteRequest())
     topic.send(b"only")
     assert [frame.message.body for frame in following if frame.HasField("message")] == [b"only"]
 
 
-def test_the_official_sdk_starts_again_and_again(emulator: Emulator) -> None:
+def test_sdk_consumers_that_receive_before_their_settings_get_messages(emulator: Emulator) -> None:
     """Consumers of the official SDK that receive before the response to their settings get the sent messages."""
     emulator.topic("again", queues=2)
     configuration = ClientConfiguration(emulator.endpoint, Credentials("", ""))
@@ -148,10 +122,10 @@ def test_the_official_sdk_starts_again_and_again(emulator: Emulator) -> None:
 
 
 @pytest.mark.parametrize("version", ["v1alpha", "v1"])
-def test_reflection_knows_the_service_by_its_true_names(channel: grpc.Channel, version: str) -> None:
+def test_reflection_lists_the_service_under_upstreams_names(client: GrpcClient, version: str) -> None:
     """Reflection lists the services and describes them by their real names, as grpcurl requests it."""
     path = f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo"
-    method = channel.stream_stream(path)
+    method = client.channel.stream_stream(path)
     list_services, by_symbol = b"\x3a\x00", b"\x22\x23apache.rocketmq.v2.MessagingService"
     services, files = method(iter([list_services, by_symbol]), timeout=10)
     assert b"apache.rocketmq.v2.MessagingService" in services
@@ -168,56 +142,56 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("threshold", [0, 10])
-def test_a_receive_that_names_no_broker_is_answered_by_any(threshold: int) -> None:
+def test_a_receive_without_a_broker_gets_a_message_of_any_broker(threshold: int) -> None:
     """A receive that names no broker gets a message of any broker at once, and its handle leads back there."""
     with (
         Emulator(brokers=3, topics=["t"], config={"popWithNotifyThreshold": threshold}) as emulator,
-        grpc.insecure_channel(emulator.endpoint) as channel,
+        GrpcClient(open_channel(emulator.endpoint)) as client,
     ):
         topic = emulator.topic("t")
         for number, broker in enumerate(topic.brokers, 1):
-            frames = receive(channel, a_receive("t", broker="", poll_ms=20_000), timeout=30)
+            frames = receive(client, a_receive("t", broker="", poll_ms=20_000), deadline=30)
             wait_until(lambda: emulator.receive_metrics.pops_in_progress == 1)
             topic.send(broker.encode(), broker=broker)
             (message,) = [frame.message for frame in frames if frame.HasField("message")]
             assert message.body == broker.encode()
             handle = message.system_properties.receipt_handle
             assert handle.split(" ")[5] == broker
-            assert ask(channel, "AckMessage", an_ack(handle, topic="t"), sv.AckMessageResponse).status.code == 20000
+            assert client.call("AckMessage", an_ack(handle, topic="t")).status.code == 20000
             counted = emulator.receive_metrics
             assert (counted.receives, counted.is_long_polling, counted.pops_in_progress) == (number, number, 0)
 
 
-def test_receives_that_break_with_a_crash_are_not_under_way() -> None:
+def test_receives_interrupted_by_a_crash_are_not_counted_as_in_flight() -> None:
     """Receives that a crash interrupts are not counted as in flight. Their clients get an error and can repeat them."""
     with (
         Emulator(topics=["t"], config={"popWithNotifyThreshold": 10}) as emulator,
-        grpc.insecure_channel(emulator.endpoint) as channel,
+        GrpcClient(open_channel(emulator.endpoint)) as client,
     ):
-        frames = receive(channel, a_receive("t", poll_ms=20_000), timeout=30)
+        frames = receive(client, a_receive("t", poll_ms=20_000), deadline=30)
         wait_until(lambda: emulator.receive_metrics.pops_in_progress == 1)
         emulator.crash()
         with pytest.raises(grpc.RpcError):
             next(iter(frames))
         assert emulator.receive_metrics.pops_in_progress == 0
         emulator.topic("t").send(b"x")
-        again = receive(channel, a_receive("t"), timeout=10)
+        again = receive(client, a_receive("t"), deadline=10)
         assert [frame.message.body for frame in again if frame.HasField("message")] == [b"x"]
 
 
-def test_a_client_that_hangs_up_is_not_under_way() -> None:
+def test_a_cancelled_receive_is_not_counted_as_in_flight() -> None:
     """A client that cancels a receive is not counted as in flight, and messages go to others.
 
     This holds for a wait for a notification, also in the faithful profile.
     """
     with (
         Emulator(topics=["t"], profile="faithful", config={"popWithNotifyThreshold": 10}) as emulator,
-        grpc.insecure_channel(emulator.endpoint) as channel,
+        GrpcClient(open_channel(emulator.endpoint)) as client,
     ):
-        frames = receive(channel, a_receive("t", poll_ms=20_000), timeout=30)
+        frames = receive(client, a_receive("t", poll_ms=20_000), deadline=30)
         wait_until(lambda: emulator.receive_metrics.pops_in_progress == 1)
         frames.cancel()
         wait_until(lambda: emulator.receive_metrics.pops_in_progress == 0)
         emulator.topic("t").send(b"x")
-        again = receive(channel, a_receive("t"), timeout=10)
+        again = receive(client, a_receive("t"), deadline=10)
         assert [frame.message.body for frame in again if frame.HasField("message")] == [b"x"]

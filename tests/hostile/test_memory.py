@@ -15,15 +15,15 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.request_size import FIELDS_MAX, count_fields, decoder
-from rocketmq_testkit.grpc_v2.transport.messages import MessageReader
-from rocketmq_testkit.grpc_v2.transport.status import StatusError
-from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting import inflate as inflating
-from rocketmq_testkit.remoting.errors import ProtocolError
-from rocketmq_testkit.remoting.inflate import TooLargeError, inflate
-from rocketmq_testkit.remoting.json_bounds import ASCII_BYTES_MAX, MARKS_MAX, OTHER_BYTES_MAX
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.grpc_v2.rules.request_size import FIELDS_MAX, count_fields, decoder
+from rocketmq_testkit.grpc_v2.transport.grpc.messages import MessageReader
+from rocketmq_testkit.grpc_v2.transport.grpc.status import StatusError
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire import inflate as inflating
+from rocketmq_testkit.remoting.wire.errors import ProtocolError
+from rocketmq_testkit.remoting.wire.inflate import TooLargeError, inflate
+from rocketmq_testkit.remoting.wire.json_bounds import ASCII_BYTES_MAX, OTHER_BYTES_MAX, STRUCTURAL_CHARACTERS_MAX
 
 LIMIT = 4 * frame.MAX_FRAME_BYTES
 FRAME = frame.MAX_FRAME_BYTES - 64
@@ -66,7 +66,7 @@ def binary(ext: dict[str, str], remark: bytes = b"") -> bytes:
 
 BEAT = RequestCode.HEART_BEAT
 SUBSCRIPTIONS = '{"clientID":"c","consumerDataSet":[{"groupName":"G","subscriptionDataSet":['
-MARKS = MARKS_MAX - 100
+MARKS = STRUCTURAL_CHARACTERS_MAX - 100
 FRAMES: dict[str, Callable[[], bytes]] = {
     "header of blanks": lambda: frame.join(filled("{", " ")),
     "header with an open text": lambda: frame.join(filled('{"', "a")),
@@ -138,14 +138,14 @@ def handled(data: bytes) -> tuple[Peer, int]:
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_a_frame_costs_at_most_four_frames(name: str) -> None:
+def test_a_frame_costs_at_most_the_memory_of_four_frames(name: str) -> None:
     """A frame costs at most the memory of four frames, whether it gets a response or ends its connection."""
     _, peak = handled(FRAMES[name]())
     assert peak <= LIMIT
 
 
 @pytest.mark.parametrize("size", [1, 2, 100])
-def test_a_frame_in_small_pieces_costs_at_most_four_frames(size: int) -> None:
+def test_a_frame_in_small_pieces_costs_at_most_the_memory_of_four_frames(size: int) -> None:
     """A client chooses the pieces; each is an object of forty bytes until it is joined with others."""
     data = frame.join(b"{}", bytes(range(256)) * 800)
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
@@ -160,8 +160,8 @@ def test_a_frame_in_small_pieces_costs_at_most_four_frames(size: int) -> None:
     assert peak <= 4 * len(data)
 
 
-def test_tags_that_a_client_makes_up_are_not_kept() -> None:
-    """Neither those of subscriptions nor those of messages, once the journal has dropped the requests."""
+def test_tags_of_clients_are_not_kept_after_the_journal_drops_the_requests() -> None:
+    """Tags of subscriptions and of messages take no memory once the journal has dropped the requests."""
     port = Port(Engine(now_ms=1_700_000_000_000))
     peer = port.peer()
     create(peer, "T")
@@ -191,19 +191,19 @@ def test_a_large_but_usual_heartbeat_is_accepted(count: int) -> None:
     groups = [{"groupName": f"G{n}", "subscriptionDataSet": subscriptions} for n in range(count)]
     body = json.dumps({"clientID": "c", "consumerDataSet": groups}).encode()
     peer, _ = handled(request(BEAT, body))
-    assert [answer.code for answer in peer.received()][-1:] == [0]
+    assert [response.code for response in peer.received()][-1:] == [0]
 
 
-def test_a_refusal_names_the_limit() -> None:
+def test_a_rejected_request_names_the_limit() -> None:
     """A rejected request names the limit. A header above the limit ends its connection with a line in the log."""
     peer, _ = handled(request(BEAT, filled("{", " ")))
-    (answer,) = peer.received()
-    assert (answer.code, (answer.remark or "").partition(" bytes of JSON")[2]) == (
+    (response,) = peer.received()
+    assert (response.code, (response.remark or "").partition(" bytes of JSON")[2]) == (
         1,
         f", the limit is {ASCII_BYTES_MAX}",
     )
-    peer, _ = handled(request(BEAT, filled('{"a":[', "1,", "1]}", 2 * MARKS_MAX + 20)))
-    assert f"the limit is {MARKS_MAX}" in (peer.received()[0].remark or "")
+    peer, _ = handled(request(BEAT, filled('{"a":[', "1,", "1]}", 2 * STRUCTURAL_CHARACTERS_MAX + 20)))
+    assert f"the limit is {STRUCTURAL_CHARACTERS_MAX}" in (peer.received()[0].remark or "")
     with pytest.raises(ProtocolError, match="limit"):
         list(frame.FrameSplitter().feed(frame.join(bytes(frame.HEADER_BYTES_MAX + 1))))
 

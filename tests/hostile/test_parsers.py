@@ -13,44 +13,45 @@ from typing import Any
 
 import pytest
 from operation_counts import operations
-from pyspark_rocketmq.option import read_options
-from pyspark_rocketmq.options import SinkOptions, SourceOptions
-from pyspark_rocketmq.schema import parse as parse_columns
-from rocketmq_testkit.emulator import names, properties, store
-from rocketmq_testkit.emulator.batch import are_usual, split_batch
-from rocketmq_testkit.emulator.check_point import Ack, CheckPoint
-from rocketmq_testkit.emulator.codes import ResponseCode
+from pyspark_rocketmq.options.option import read_options
+from pyspark_rocketmq.options.options import SinkOptions, SourceOptions
+from pyspark_rocketmq.options.schema import parse as parse_columns
+from rocketmq_testkit.emulator.auth.policies import Resource
 from rocketmq_testkit.emulator.config import BrokerConfig, parse_properties
 from rocketmq_testkit.emulator.config.keys import unknown_key
-from rocketmq_testkit.emulator.delay import parse_delay_levels
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.filters import build_subscription
-from rocketmq_testkit.emulator.java_numbers import parse_double, parse_integer, parse_long
-from rocketmq_testkit.emulator.recall import RecallHandle
-from rocketmq_testkit.emulator.receipt import parse_extra_info, parse_for_record
-from rocketmq_testkit.emulator.rights import Resource
-from rocketmq_testkit.emulator.sql_filter import SqlExpression
-from rocketmq_testkit.fixtures.addresses import split_host_port
-from rocketmq_testkit.fixtures.control.checks import _object as json_object
-from rocketmq_testkit.fixtures.durations import milliseconds
-from rocketmq_testkit.fixtures.options import TopicOption
-from rocketmq_testkit.grpc_v2.delays import delays_ms, times_ms
+from rocketmq_testkit.emulator.filter.message_filter import build_subscription
+from rocketmq_testkit.emulator.filter.sql_filter import SqlExpression
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.java_numbers import parse_double, parse_integer, parse_long
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message import names, properties
+from rocketmq_testkit.emulator.message.batch import are_well_formed, split_batch
+from rocketmq_testkit.emulator.message.receipt import parse_extra_info, parse_for_record
+from rocketmq_testkit.emulator.pop.check_point import Ack, CheckPoint
+from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
+from rocketmq_testkit.emulator.schedule.recall_service import RecallHandle
+from rocketmq_testkit.emulator.store import message_store as store
+from rocketmq_testkit.fixtures.control.schema.checks import _object as json_object
+from rocketmq_testkit.fixtures.options.options import TopicOption
+from rocketmq_testkit.fixtures.values.addresses import split_host_port
+from rocketmq_testkit.fixtures.values.durations import milliseconds
+from rocketmq_testkit.grpc_v2.config.duration_lists import delays_ms, times_ms
+from rocketmq_testkit.grpc_v2.convert.receipt_handle import ReceiptHandle
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.proxy_rules import check_group, check_topic
-from rocketmq_testkit.grpc_v2.receipt import ReceiptHandle
-from rocketmq_testkit.grpc_v2.request_size import decoder
-from rocketmq_testkit.grpc_v2.status import thrown_by_broker
-from rocketmq_testkit.grpc_v2.transport.header_decoder import HeaderDecoder
-from rocketmq_testkit.grpc_v2.transport.huffman import decode_huffman
-from rocketmq_testkit.grpc_v2.transport.messages import MessageReader
-from rocketmq_testkit.grpc_v2.transport.metadata import decode_binary, parse_timeout, percent_encode
-from rocketmq_testkit.grpc_v2.transport.request_head import HeadReader
-from rocketmq_testkit.remoting import frame, header_binary, header_json, json_values, lenient_json
+from rocketmq_testkit.grpc_v2.rules.proxy_rules import check_group, check_topic
+from rocketmq_testkit.grpc_v2.rules.request_size import decoder
+from rocketmq_testkit.grpc_v2.rules.status import from_broker_exception
+from rocketmq_testkit.grpc_v2.transport.grpc.messages import MessageReader
+from rocketmq_testkit.grpc_v2.transport.grpc.metadata import decode_binary, parse_timeout, percent_encode
+from rocketmq_testkit.grpc_v2.transport.http2.header_decoder import HeaderDecoder
+from rocketmq_testkit.grpc_v2.transport.http2.huffman import decode_huffman
+from rocketmq_testkit.grpc_v2.transport.http2.request_head import HeadReader
 from rocketmq_testkit.remoting.bodies import reading
 from rocketmq_testkit.remoting.bodies.client import HeartbeatBody, LockBody
 from rocketmq_testkit.remoting.bodies.properties_text import read_properties
 from rocketmq_testkit.remoting.bodies.topic import attribute_changes
-from rocketmq_testkit.remoting.proxy_protocol import ProxyPrologue
+from rocketmq_testkit.remoting.wire import frame, header_binary, header_json, json_values, lenient_json
+from rocketmq_testkit.remoting.wire.proxy_protocol import ProxyPrologue
 
 FRAGMENTS = [
     *"a09 \n\t/'\"\\,;:.=-+*%|{[(])\x00\x01\x02\u00e4\U0001f600\ud800",
@@ -104,7 +105,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "tags": _tags,
     "properties": properties.decode,
     "long properties": properties._decode_large,
-    "usual properties": lambda text: are_usual([text.encode("utf-8", "replace")] * 3, ("TAGS", "KEYS")),
+    "usual properties": lambda text: are_well_formed([text.encode("utf-8", "replace")] * 3, ("TAGS", "KEYS")),
     "batch": _rest(split_batch),
     "topic name": names.check_topic,
     "group name": names.is_legal_group,
@@ -141,7 +142,9 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "gRPC durations": delays_ms,
     "gRPC times": times_ms,
     "gRPC request": _rest(lambda data: decoder(sv.SendMessageRequest)(data)),
-    "exception of a broker": lambda text: thrown_by_broker(EngineError(ResponseCode.SYSTEM_ERROR, "java.a: " + text)),
+    "exception of a broker": lambda text: from_broker_exception(
+        EngineError(ResponseCode.SYSTEM_ERROR, "java.a: " + text)
+    ),
     "HPACK": _rest(lambda data: HeaderDecoder().decode(data)),
     "Huffman": _rest(decode_huffman),
     "metadata": decode_binary,
@@ -160,7 +163,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 
 
 @dataclass(frozen=True)
-class Grown:
+class CostGrowth:
     """The cost of one hostile input at two lengths."""
 
     text: str
@@ -173,17 +176,17 @@ class Grown:
         return self.long <= 2.9 * self.short + 800
 
 
-def grown(parse: Callable[[str], Any], beginning: str, fragment: str, end: str = "") -> Grown:
+def cost_growth(parse: Callable[[str], Any], beginning: str, fragment: str, end: str = "") -> CostGrowth:
     """Measure the operations for an input and for one of twice its length."""
     short, long = (operations(lambda n=n: parse(beginning + fragment * n + end)) for n in (SHORT, LONG))  # type: ignore[misc]  # bound at once
-    return Grown(f"{beginning!r} + {fragment!r} * n + {end!r}", short, long)
+    return CostGrowth(f"{beginning!r} + {fragment!r} * n + {end!r}", short, long)
 
 
 @pytest.mark.parametrize("name", PARSERS)
-def test_a_parser_is_linear(name: str) -> None:
+def test_the_work_of_a_parser_grows_linearly_with_its_input(name: str) -> None:
     """Twice the input takes about twice the operations, for every repeated fragment after every beginning."""
     parse = PARSERS[name]
-    parse_once = [grown(parse, beginning, fragment) for beginning in BEGINNINGS for fragment in FRAGMENTS]
+    parse_once = [cost_growth(parse, beginning, fragment) for beginning in BEGINNINGS for fragment in FRAGMENTS]
     assert [each for each in parse_once if not each.is_linear] == []
 
 
@@ -209,13 +212,11 @@ EXPRESSIONS = [
 @pytest.mark.parametrize(("beginning", "fragment", "end"), EXPRESSIONS)
 def test_a_whole_expression_is_compiled_in_linear_time(beginning: str, fragment: str, end: str) -> None:
     """Signs, whose operands are read ahead, and chains, whose parts have texts of their own, compile in linear time."""
-    found = grown(SqlExpression, beginning, fragment, end)
+    found = cost_growth(SqlExpression, beginning, fragment, end)
     assert found.is_linear, found
 
 
-def test_the_count_sees_a_parser_that_is_not_linear() -> None:
-    """A quadratic parser is detected."""
-
+def test_a_quadratic_parser_is_detected() -> None:
     def quadratic(text: str) -> None:
         seen: list[str] = []
         for character in text:
@@ -223,7 +224,7 @@ def test_the_count_sees_a_parser_that_is_not_linear() -> None:
             for _ in seen:
                 pass
 
-    assert not grown(quadratic, "", "a").is_linear
+    assert not cost_growth(quadratic, "", "a").is_linear
 
 
 ONE_MEGABYTE = 1_000_000
@@ -250,8 +251,7 @@ SECONDS = 6.0
 
 @pytest.mark.alone
 @pytest.mark.parametrize("name", LONG_INPUTS)
-def test_a_long_input_takes_no_long(name: str) -> None:
-    """A megabyte is parsed or rejected within seconds of processor time."""
+def test_a_megabyte_is_parsed_or_rejected_within_seconds(name: str) -> None:
     for text in LONG_INPUTS[name]:
         begun = time.process_time()
         with suppress(Exception):  # the kind of error is covered by other tests

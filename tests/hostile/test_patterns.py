@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("emulator", "remoting", "grpc_v2", "fixtures", "spark")
 SEARCHING = {"search", "split", "sub", "subn", "findall", "finditer"}
 FUNCTIONS = {"compile", "match", "fullmatch", *SEARCHING}
-GIVEN_BY_USERS = {"spark/option.py"}
+GIVEN_BY_USERS = {"spark/options/option.py"}
 """Files that compile a pattern written by a user of Spark for their own topics."""
 
 PUMPED = (
@@ -102,12 +102,12 @@ def hostile_growth(found: Found) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("found", every_pattern(), ids=lambda found: found.place)
-def test_a_pattern_is_linear(found: Found) -> None:
+def test_the_steps_of_a_pattern_grow_linearly_with_its_text(found: Found) -> None:
     """Twice the text takes twice the steps, for any run of a fragment behind any beginning and before any end."""
     assert list(hostile_growth(found)) == []
 
 
-def test_the_measure_sees_the_patterns_that_were_not_linear() -> None:
+def test_exponential_and_quadratic_patterns_are_detected() -> None:
     """An exponential nested repeat and a quadratic search for blanks around a comma are detected."""
     comments = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*(?:[{}]|[^\s{}/]+|$)", re.DOTALL)
     assert any(hostile_growth(Found("", comments, False)))
@@ -115,7 +115,7 @@ def test_the_measure_sees_the_patterns_that_were_not_linear() -> None:
     assert not any(hostile_growth(Found("", re.compile(r"\s*,\s*"), False)))
 
 
-def test_the_counter_matches_as_python_does() -> None:
+def test_the_step_counter_matches_as_python_does() -> None:
     """The step counter matches like `re`, for every kind of pattern in the product."""
     patterns = (
         r"(?:a|ab)*c?",

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 import stages
 from bug_reports import take
-from rocketmq_testkit.emulator import bugs
+from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 
 ROOT = Path(__file__).parents[2]
 SUITE = """
 import subprocess
 import sys
 import pytest
-from rocketmq_testkit.emulator import bugs
+from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 
 def test_usual(): pass
 def test_reports(): bugs.note("one\\nline of a traceback")
 def test_starts_a_process_that_reports():
-    code = "from rocketmq_testkit.emulator import bugs; bugs.note('in another process')"
+    code = "from rocketmq_testkit.emulator.kernel import bug_reports as bugs; bugs.note('in another process')"
     subprocess.run([sys.executable, "-c", code], check=True)
 @pytest.mark.provokes_bugs
 def test_provokes(): bugs.note("wanted")
@@ -28,7 +28,7 @@ def test_provokes(): bugs.note("wanted")
 def test_provokes_nothing(): pass
 """
 LATE = """
-from rocketmq_testkit.emulator import bugs
+from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 
 def pytest_runtest_logfinish(nodeid, location):
     bugs.note("too late")
@@ -51,7 +51,7 @@ def run(folder: Path, suite: str, *words: str) -> "subprocess.CompletedProcess[s
 
 
 @pytest.mark.parametrize("words", [(), ("-p", "xdist", "-n", "2")])
-def test_the_test_that_provokes_a_report_fails(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_test_during_which_a_bug_was_reported_fails(tmp_path: Path, words: tuple[str, ...]) -> None:
     """A test during which a bug was reported fails, also with workers and child processes.
 
     A report with the marker does not fail the test; a missing one does.
@@ -75,8 +75,7 @@ def test_a_report_between_tests_fails_the_run(tmp_path: Path, words: tuple[str, 
     assert done.returncode == 1
 
 
-def test_reports_are_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each report is taken once, as a whole."""
+def test_each_bug_report_is_taken_once_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "reports"
     monkeypatch.setenv(bugs.REPORTS_FILE, str(path))
     bugs.note("first\nsecond line\n")
@@ -85,14 +84,14 @@ def test_reports_are_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert take(path) == []
 
 
-def test_a_report_outside_of_tests_makes_a_bad_run(
+def test_a_conformance_run_during_which_a_bug_was_reported_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A conformance run during which a bug was reported fails, even if every case has the recorded outcome."""
     monkeypatch.setattr(stages, "REPORTS", tmp_path)
     monkeypatch.setattr(stages, "BUGS", tmp_path / "bugs.txt")
     assert stages.conclude([stages.Result("conformance", "", 1.0)], 1.0) == 0
-    code = "from rocketmq_testkit.emulator import bugs; bugs.note('an IndexError')"
+    code = "from rocketmq_testkit.emulator.kernel import bug_reports as bugs; bugs.note('an IndexError')"
     stages.call(sys.executable, "-c", code)
     assert stages.conclude([stages.Result("conformance", "", 1.0)], 1.0) == 1
     assert "an IndexError" in capsys.readouterr().out

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from pyspark_rocketmq import replay_command
 from pyspark_rocketmq.audit import command as audit_command
+from pyspark_rocketmq.replay import command as replay_command
 from rocketmq_testkit.conformance import command as conformance_command
-from rocketmq_testkit.fixtures import command_options
+from rocketmq_testkit.fixtures.options import command_options
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -86,8 +86,7 @@ def extras() -> set[str]:
     return set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 
 
-def test_pages_tell_commands() -> None:
-    """The search finds the commands of the pages."""
+def test_the_search_finds_the_commands_of_the_pages() -> None:
     assert len(ALL) > 60
     assert {"README.md", "docs/command.md", "docs/conformance.md", "docs/audit.md", "examples/orders/README.md"} <= {
         each.page for each in ALL
@@ -95,7 +94,7 @@ def test_pages_tell_commands() -> None:
 
 
 @pytest.mark.parametrize("command", ALL, ids=str)
-def test_a_command_can_be_typed(command: Command) -> None:
+def test_a_command_of_a_page_has_a_known_program_and_valid_options(command: Command) -> None:
     """The program of a command is known, our own programs accept all its words, and `make` has the target."""
     words = shlex.split(command.text, comments=True)
     while words and re.fullmatch(r"\w+=.*", words[0], re.DOTALL):
@@ -134,7 +133,7 @@ def sources() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("source", "text"), list(sources()))
-def test_errors_tell_installations_that_work(source: str, text: str) -> None:
+def test_installation_commands_in_errors_are_valid(source: str, text: str) -> None:
     """Installation commands in errors and docstrings are valid."""
     assert source
     check_pip(text)

@@ -28,7 +28,7 @@ def junit(folder: Path, *more: str, name: str = "tests") -> None:
     (folder / f"{name}.xml").write_text(PASSED.format(more="".join(more)))
 
 
-def test_all_is_well(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_good_run_exits_with_0_and_prints_tests_and_time(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A good run has exit code 0, and its last line has the tests of all reports and the time of the run."""
     junit(reports)
     junit(reports, name="alone")
@@ -40,7 +40,9 @@ def test_all_is_well(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("more", "line"), [(SKIP, "UNEXPECTED SKIP c::test_java: no java"), (FAILURE, "FAILED c::test_bad")]
 )
-def test_a_skip_is_as_bad_as_a_failure(reports: Path, capsys: pytest.CaptureFixture[str], more: str, line: str) -> None:
+def test_an_unexpected_skip_fails_the_run_like_a_failed_test(
+    reports: Path, capsys: pytest.CaptureFixture[str], more: str, line: str
+) -> None:
     """An unexpected skip fails the run by name, like a failed test, even if every stage succeeded."""
     junit(reports, more)
 
@@ -48,7 +50,9 @@ def test_a_skip_is_as_bad_as_a_failure(reports: Path, capsys: pytest.CaptureFixt
     assert line in capsys.readouterr().out.splitlines()
 
 
-def test_a_red_stage_is_bad_although_its_tests_passed(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_stage_fails_the_run_although_its_tests_passed(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A failed stage fails the run although its tests passed; its problem is shown with its time."""
     junit(reports)
 
@@ -56,7 +60,7 @@ def test_a_red_stage_is_bad_although_its_tests_passed(reports: Path, capsys: pyt
     assert "types             3.0 s of    0  mypy ended with code 1" in capsys.readouterr().out
 
 
-def test_a_run_without_tests_can_be_good(reports: Path) -> None:
+def test_a_run_without_reports_succeeds_and_an_empty_report_fails_it(reports: Path) -> None:
     """A run without reports can succeed, as one of lint; a report without a passed test fails it."""
     assert stages.conclude([stages.Result("lint", "", 1.0)], 1) == 0
     (reports / "tests.xml").write_text("<testsuites/>")
@@ -74,20 +78,22 @@ def test_tests_that_leave_no_report_fail_their_stage(
 
     [result] = stages.run([stages.Stage("tests", "", lambda: stages.pytest("tests", workers="0"))])
 
-    assert result.problem == "tests has left no report: nobody knows what it ran"
+    assert result.problem == "tests has written no report; its tests are unknown"
     assert stages.conclude([result], 1) == 1
 
 
-def test_the_budget_fits_into_the_run() -> None:
-    """Every stage has a budget, today's stages take 26 minutes at most, and the reserved time fits as well."""
+def test_the_budgets_of_all_stages_fit_into_the_run() -> None:
+    """Every stage has a budget, today's stages take 26 min 15 s at most, and the reserved time fits as well."""
     used = sum(stage.seconds for stage in stages.STAGES)
 
     assert all(stage.seconds > 0 for stage in (*stages.STAGES, *stages.ON_REQUEST))
-    assert used <= 26 * 60
+    assert used <= 26 * 60 + 15
     assert used + sum(stages.RESERVED.values()) <= stages.RUN_SECONDS_MAX
 
 
-def test_a_stage_over_its_budget_is_bad_on_the_build_server(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stage_over_its_budget_fails_the_run_only_on_the_build_server(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A stage that exceeds its budget by more than the margin fails the run on the build server only.
 
     Quick stages have a margin in seconds. Other machines may have other load.
@@ -103,7 +109,7 @@ def test_a_stage_over_its_budget_is_bad_on_the_build_server(reports: Path, capsy
     assert stages.conclude([stages.Result("spark", "", 630.0, 300.0)], 240, stages.RUN_SECONDS_MAX) == 0
 
 
-def test_the_time_of_set_up_is_not_judged() -> None:
+def test_set_up_stages_are_never_too_slow() -> None:
     """Stages of set-up are never too slow: a new machine builds drivers that others have in their cache."""
     [result] = stages.run([stages.Stage("drivers", "", lambda: None, 10.0, needed=True)])
 
@@ -111,15 +117,14 @@ def test_the_time_of_set_up_is_not_judged() -> None:
     assert not replace(result, seconds=1000.0).too_slow
 
 
-def test_a_stage_knows_what_it_was_allowed() -> None:
-    """The result of a stage has its budget."""
+def test_the_result_of_a_stage_has_its_budget() -> None:
     [result] = stages.run([stages.Stage("one", "", lambda: None, 12.0)])
 
     assert result.allowed == 12.0
     assert not result.too_slow
 
 
-def test_a_run_that_takes_too_long_is_bad(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_above_45_minutes_fails_on_the_build_server(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run above the limit of 45 minutes fails on the build server; other runs have no limit."""
     junit(reports)
 
@@ -133,10 +138,9 @@ def test_a_run_that_takes_too_long_is_bad(reports: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("names", "ci", "limit"), [([], "true", 2700), ([], None, None), (["one"], "true", None)], ids=str
 )
-def test_only_a_whole_run_of_the_build_server_is_limited(
+def test_only_a_whole_run_on_the_build_server_has_a_limit(
     reports: Path, monkeypatch: pytest.MonkeyPatch, names: list[str], ci: str | None, limit: float | None
 ) -> None:
-    """Only a whole run on the build server has a limit."""
     limits: list[float | None] = []
 
     def note(results: object, seconds: float, most: float | None = None) -> int:
@@ -154,7 +158,7 @@ def test_only_a_whole_run_of_the_build_server_is_limited(
     assert limits == [limit]
 
 
-def test_processes_of_a_run_keep_what_they_compile(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_of_a_run_may_write_bytecode(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes of a run may write bytecode even in containers that forbid it, so that the package is compiled once."""
     found: list[str | None] = []
     look = stages.Stage("one", "", lambda: found.append(os.environ.get("PYTHONDONTWRITEBYTECODE")))

@@ -11,7 +11,7 @@ MINUTES = 10
 
 
 @pytest.mark.alone
-def test_the_demo_runs_in_a_bare_clone(tmp_path: Path) -> None:
+def test_make_demo_passes_in_a_new_clone(tmp_path: Path) -> None:
     """`make demo` creates its environment, installs only the requirements of the example, and its tests pass."""
     clone, home = tmp_path / "clone", tmp_path / "home"
     home.mkdir()

@@ -33,12 +33,12 @@ def declared() -> dict[tuple[str, str], str]:
     }
 
 
-def test_every_dependency_has_its_reason() -> None:
+def test_every_dependency_and_its_bound_are_in_the_table_of_reasons() -> None:
     """The table has the packages and the lower bounds of pyproject.toml, and no others."""
     assert explained() == declared()
 
 
-def test_what_the_client_side_needs_is_no_dependency() -> None:
+def test_grpcio_is_no_runtime_dependency() -> None:
     """grpcio is not a runtime dependency: the emulator serves gRPC without it."""
     assert not any(requirement.startswith("grpcio") for requirement in PROJECT["dependencies"])
 
@@ -48,7 +48,7 @@ def test_no_bound_allows_a_version_with_an_advisory() -> None:
     assert [*advisories.left_open(advisories.bounds())] == []
 
 
-def test_every_package_was_looked_up() -> None:
+def test_every_package_has_advisories_or_is_listed_without() -> None:
     """Each package with a lower bound has advisories or is listed as one without, and the look-up is dated."""
     known = {each.package for each in advisories.ADVISORIES} | set(advisories.NONE_KNOWN)
     assert set(advisories.bounds()) == known
@@ -56,7 +56,7 @@ def test_every_package_was_looked_up() -> None:
     assert date(2026, 11, 1) <= advisories.LOOKED_UP <= datetime.now(UTC).date()
 
 
-def test_a_bound_that_is_too_low_is_named() -> None:
+def test_a_lower_bound_that_allows_an_advisory_is_reported() -> None:
     """A lower bound that allows an advisory is reported with the advisory and the fixed version."""
     (found,) = advisories.left_open({"orjson": "3.9.15"})
     assert found.startswith("orjson>=3.9.15 allows CVE-2025-67221 (")

@@ -1,4 +1,4 @@
-"""The allowed imports between folders, checked in the sources."""
+"""The allowed imports between folders and between rooms, checked in the sources."""
 
 import ast
 import sys
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import floors
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,15 +26,15 @@ NOT_IN_THE_ENGINE |= {"concurrent", "multiprocessing", "queue", "subprocess", "t
 """Modules with another clock, random source or thread than those that are injected into the engine."""
 TWISTED = frozenset(
     {
-        "remoting/server.py",
-        "grpc_v2/transport/protocol.py",
-        "fixtures/control/http.py",
-        "fixtures/eager_transport.py",
-        "fixtures/event_loop.py",
-        "fixtures/grpc_server.py",
-        "fixtures/servers.py",
-        "fixtures/tls.py",
-        "fixtures/tls_connection.py",
+        "remoting/server/twisted_server.py",
+        "grpc_v2/transport/twisted_server.py",
+        "fixtures/control/http/http_connection.py",
+        "fixtures/network/eager_transport.py",
+        "fixtures/host/event_loop.py",
+        "fixtures/host/grpc_server.py",
+        "fixtures/host/servers.py",
+        "fixtures/network/tls_by_first_byte.py",
+        "fixtures/network/tls_connection.py",
     }
 )
 """The files that own connections. All other code is independent of the networking library."""
@@ -116,7 +117,7 @@ def sources() -> list[Path]:
     ]
 
 
-def test_the_package_keeps_its_layers() -> None:
+def test_folders_import_only_lower_layers() -> None:
     """Folders import only lower layers, and the engine only the standard library.
 
     The layers are emulator <- remoting, grpc_v2 <- fixtures <- conformance, spark.
@@ -134,14 +135,14 @@ def test_the_package_keeps_its_layers() -> None:
 @pytest.mark.parametrize(
     ("file", "line"),
     [
-        ("emulator/x.py", "from rocketmq_testkit.remoting.frame import Frame"),
+        ("emulator/x.py", "from rocketmq_testkit.remoting.wire.frame import Frame"),
         ("emulator/x.py", "import orjson"),
         ("emulator/x.py", "import time"),
         ("emulator/x.py", "def f():\n    from random import random"),
         ("remoting/x.py", "from rocketmq_testkit.grpc_v2 import server"),
         ("remoting/x.py", "from rocketmq_testkit import fixtures"),
         ("remoting/bodies/x.py", "from ...fixtures import Emulator"),
-        ("remoting/x.py", "from rocketmq_testkit.remoting.frame import Frame"),
+        ("remoting/x.py", "from rocketmq_testkit.remoting.wire.frame import Frame"),
         ("remoting/x.py", "from twisted.internet.protocol import Protocol"),
         ("fixtures/x.py", "import emulator.engine"),
         ("grpc_v2/x.py", "from rocketmq_testkit.conformance.drivers import build"),
@@ -149,8 +150,7 @@ def test_the_package_keeps_its_layers() -> None:
         ("grpc_v2/x.py", "from grpc import StatusCode"),
     ],
 )
-def test_a_wrong_import_is_found(file: str, line: str) -> None:
-    """The check finds each kind of wrong import."""
+def test_the_check_finds_each_kind_of_wrong_import(file: str, line: str) -> None:
     assert [problem for each in imports_of(line, file) for problem in violations(each)] != []
 
 
@@ -160,11 +160,67 @@ def test_a_wrong_import_is_found(file: str, line: str) -> None:
         ("emulator/config/x.py", "from ..errors import EngineError"),
         ("remoting/x.py", "from rocketmq_testkit.emulator.engine import Engine"),
         ("fixtures/x.py", "from rocketmq_testkit.grpc_v2 import server"),
-        ("remoting/server.py", "from twisted.internet.protocol import Protocol"),
+        ("remoting/server/twisted_server.py", "from twisted.internet.protocol import Protocol"),
         ("emulator/x.py", "import json"),
         ("conformance/x.py", "import grpc"),
     ],
 )
-def test_a_right_import_is_left_alone(file: str, line: str) -> None:
-    """The check accepts correct imports."""
+def test_the_check_accepts_correct_imports(file: str, line: str) -> None:
     assert [problem for each in imports_of(line, file) for problem in violations(each)] == []
+
+
+@pytest.mark.parametrize("folder", floors.ROOMS)
+def test_a_room_imports_only_rooms_below_it(folder: str) -> None:
+    """No import of a folder leads to a room that is listed after the importing one, not even for type checkers."""
+    assert floors.steps_up(floors.ROOMS[folder], floors.steps(floors.read(folder))) == []
+
+
+@pytest.mark.parametrize("folder", floors.ROOMS)
+def test_the_list_of_rooms_is_complete(folder: str) -> None:
+    """The list has each room that the tree has, once, and no other."""
+    assert sorted(floors.ROOMS[folder]) == sorted({floors.room_of(file) for file in floors.sources(folder)})
+
+
+ROOMS = [(folder, room) for folder, order in floors.ROOMS.items() for room in order if not room.endswith(".py")]
+
+
+@pytest.mark.parametrize(("folder", "room"), ROOMS)
+def test_a_room_has_a_docstring(folder: str, room: str) -> None:
+    """The docstring of a room begins with one line about its idea, which the table of ARCHITECTURE.md shows."""
+    text = ast.get_docstring(ast.parse((ROOT / folder / room / "__init__.py").read_text())) or ""
+
+    assert text.partition("\n")[0].endswith(".")
+    assert not text.startswith("Room ")
+
+
+def test_the_table_of_rooms_is_current() -> None:
+    """`make pages` would change nothing in ARCHITECTURE.md."""
+    assert "\n".join(floors.table()) in (ROOT / "ARCHITECTURE.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from ..attic import view",
+        "from ..attic.view import View",
+        "from .. import attic",
+        "from rocketmq_testkit.emulator.attic import view",
+        "import rocketmq_testkit.emulator.attic.view",
+        "def f():\n    from ..attic import view",
+        "if TYPE_CHECKING:\n    from ..attic.view import View",
+    ],
+)
+def test_an_import_of_a_room_above_is_found(line: str) -> None:
+    """Every way to write an import counts, and none to the room below."""
+    house = {"emulator/cellar/door.py": line, "emulator/attic/__init__.py": "", "emulator/attic/view.py": ""}
+    steps = list(floors.steps(house))
+
+    assert len(steps) == 1
+    assert len(floors.steps_up(["cellar", "attic"], steps)) == 1
+    assert floors.steps_up(["attic", "cellar"], steps) == []
+    assert len(floors.steps_up(["cellar"], steps)) == 1
+
+
+def test_a_room_stands_directly_above_the_highest_that_it_imports() -> None:
+    """Rooms that import no room are on the ground floor."""
+    assert floors.floors(["a", "b", "c", "d"], {"c": {"a"}, "d": {"a", "c"}}) == [["a", "b"], ["c"], ["d"]]

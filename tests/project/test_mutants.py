@@ -57,7 +57,7 @@ def found(source: str) -> set[tuple[str, str]]:
         ("max(a, b)", {("min/max", "min(a, b)")}),
     ],
 )
-def test_expressions_have_mutants(line: str, expected: set[tuple[str, str]]) -> None:
+def test_each_operator_changes_only_its_own_expression(line: str, expected: set[tuple[str, str]]) -> None:
     """Each operator changes the text of its own expression only."""
     for_value = {(operator, f"value = {new}") for operator, new in expected}
     assert found(f"def g():\n    value = {line}\n") == for_value
@@ -81,7 +81,9 @@ def test_expressions_have_mutants(line: str, expected: set[tuple[str, str]]) -> 
         ),
     ],
 )
-def test_statements_have_mutants(line: str, expected: set[tuple[str, str]]) -> None:
+def test_statements_are_removed_conditions_inverted_and_values_dropped(
+    line: str, expected: set[tuple[str, str]]
+) -> None:
     """Statements are removed, conditions inverted, values dropped."""
     assert found(f"def g():\n    {line}\n") == expected
 
@@ -101,12 +103,12 @@ def test_statements_have_mutants(line: str, expected: set[tuple[str, str]]) -> N
         "@decorated(1)\nclass A(B[1]): pass",
     ],
 )
-def test_what_holds_no_rule_has_no_mutants(source: str) -> None:
+def test_annotations_documentation_and_assertions_have_no_mutants(source: str) -> None:
     """Annotations, type aliases, documentation, f-strings and assertions have no mutants."""
     assert found(source) == set()
 
 
-def test_a_mutant_knows_its_function() -> None:
+def test_a_mutant_has_the_scope_and_function_of_its_code() -> None:
     """A mutant has its function; that of a default value is the surrounding function."""
     source = (
         b"class A:\n    LIMIT = 1\n    def f(self, a=2):\n        def g(b=3):\n            return 4\n        return g\n"
@@ -115,16 +117,16 @@ def test_a_mutant_knows_its_function() -> None:
     assert places == {"1": ("A", ""), "2": ("A.f", ""), "3": ("A.f.g", "A.f"), "4": ("A.f.g", "A.f")}
 
 
-def test_mutants_that_are_alike_have_keys_of_their_own() -> None:
+def test_equal_mutants_of_a_scope_have_different_keys() -> None:
     """Equal mutants of a scope are numbered and have different keys."""
     first, second = mutants("f.py", b"def f():\n    g(1)\n    h(1)\n")[1::2]
     assert (first.old, first.number, second.old, second.number) == ("1", 0, "1", 1)
     assert first.key != second.key
 
 
-def test_every_mutant_of_the_engine_is_python() -> None:
+def test_each_file_with_one_mutant_compiles() -> None:
     """Each file with one mutant compiles, and the key does not depend on the lines before it."""
-    for name in ("emulator/pull_hold.py", "remoting/frame.py", "grpc_v2/receipt.py"):
+    for name in ("emulator/pull/pull_request_hold.py", "remoting/wire/frame.py", "grpc_v2/convert/receipt_handle.py"):
         source = (ROOT / name).read_bytes()
         all_of_them = mutants(name, source)
         assert len(all_of_them) > 20
@@ -143,7 +145,7 @@ def some(file: str, number: int) -> list[Mutant]:
     return [Mutant(file, at, at, at + 1, "constant", "1", "2", f"f{at}", "f") for at in range(number)]
 
 
-def test_a_sample_is_decided_by_its_seed() -> None:
+def test_a_seed_determines_the_sample() -> None:
     """A seed determines the sample, which takes mutants of all rooms by turns and all of a small room."""
     rooms = {"a": some("a.py", 50), "b": some("b.py", 50), "c": some("c.py", 2)}
     chosen = sample(rooms, 20, 7)
@@ -153,7 +155,7 @@ def test_a_sample_is_decided_by_its_seed() -> None:
     assert len(sample(rooms, 1000, 7)) == 102
 
 
-def test_files_belong_to_the_room_that_names_the_nearest_place(tmp_path: Path) -> None:
+def test_a_file_belongs_to_the_room_that_lists_it_or_its_folder(tmp_path: Path) -> None:
     """A file belongs to the room that lists it, else to that of its folder; an unknown place is rejected."""
     for name in ("emulator/a.py", "emulator/b.py", "emulator/c/d.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -211,7 +213,7 @@ def act(action: Any) -> Verdict:
     return judged(action, 0.0, Path("/dev/null"))
 
 
-def test_a_fork_says_which_test_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fork_reports_the_failed_test_import_crash_or_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fork reports the failed test, none, a failed import, a crash, or an exceeded time."""
     monkeypatch.setattr(forked, "SECONDS_FREE", 1.0)
 
@@ -257,7 +259,7 @@ def imported(path: Path) -> dict[str, Any]:
     return space
 
 
-def test_functions_that_exist_get_the_code_of_a_mutant(tmp_path: Path) -> None:
+def test_existing_functions_get_the_code_of_a_mutant(tmp_path: Path) -> None:
     """Existing methods, properties, generators and nested functions get the code of a mutant."""
     path = tmp_path / "module.py"
     space = imported(path)
@@ -275,7 +277,7 @@ def test_functions_that_exist_get_the_code_of_a_mutant(tmp_path: Path) -> None:
     assert (made(5), space["factory"](1)(5)) == (4, 4)
 
 
-def test_a_probe_notes_the_first_call_and_goes(tmp_path: Path) -> None:
+def test_a_probe_records_the_first_call_and_is_removed(tmp_path: Path) -> None:
     """A probe records the first call and is removed; functions work as before."""
     path = tmp_path / "module.py"
     space = imported(path)
@@ -294,8 +296,7 @@ def test_a_probe_notes_the_first_call_and_goes(tmp_path: Path) -> None:
     assert sorted(noted) == sorted(2 * ["factory", "A.method", "A.size", "A.items"])
 
 
-def test_the_scratch_copy_has_what_git_would_take(tmp_path: Path) -> None:
-    """The scratch copy has tracked and new files, and no ignored ones."""
+def test_the_scratch_copy_has_tracked_and_new_files_and_no_ignored_ones(tmp_path: Path) -> None:
     root, copy = tmp_path / "root", tmp_path / "copy"
     root.mkdir()
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
@@ -313,7 +314,7 @@ def test_the_scratch_copy_has_what_git_would_take(tmp_path: Path) -> None:
 # Counts.
 
 
-def test_verdicts_are_kept_as_they_come(tmp_path: Path) -> None:
+def test_the_last_stored_verdict_of_a_mutant_counts(tmp_path: Path) -> None:
     """Verdicts are stored one by one; the last one of a mutant counts, also that of another process."""
     first, second = some("a.py", 2)
     results = Results(tmp_path / "results.jsonl")
@@ -356,15 +357,14 @@ def test_equivalent_mutants_do_not_count() -> None:
         ({"rooms": {}}, "room a: not in the record"),
     ],
 )
-def test_a_record_is_refused(change: dict[str, Any], told: str) -> None:
-    """An invalid record is rejected with a sentence for each error."""
+def test_an_invalid_record_is_refused_with_a_sentence_for_each_error(change: dict[str, Any], told: str) -> None:
     assert any(told in problem for problem in record.problems({**FORM, **change}, ["a"]))
 
 
 ENTRY = '[[equivalent]]\nfile = "a.py"\nscope = "f0"\nold = "1"\nnew = "2"\n'
 
 
-def test_named_mutants_are_found_wherever_they_are(tmp_path: Path) -> None:
+def test_entries_match_mutants_by_file_scope_and_texts(tmp_path: Path) -> None:
     """Entries match mutants by file, scope and texts; entries whose code has changed are stale."""
     file = tmp_path / "equivalent.toml"
     file.write_text(f'{ENTRY}reason = "nobody reads it"\n{ENTRY}number = 1\nreason = "nor that"\n')
@@ -377,8 +377,7 @@ def test_named_mutants_are_found_wherever_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rest", ["", 'reason = " "\n', 'reason = "x"\nmore = 1\n'])
-def test_a_named_mutant_needs_something_to_say(tmp_path: Path, rest: str) -> None:
-    """An entry with an empty text or further fields is rejected."""
+def test_an_entry_with_an_empty_text_or_further_fields_is_refused(tmp_path: Path, rest: str) -> None:
     file = tmp_path / "equivalent.toml"
     file.write_text(ENTRY + rest)
     with pytest.raises(named.NamedError, match=r"equivalent\.toml: entry 1 has "):
@@ -388,7 +387,7 @@ def test_a_named_mutant_needs_something_to_say(tmp_path: Path, rest: str) -> Non
 # The record and the fixed sample.
 
 
-def test_the_record_is_complete_and_high_enough() -> None:
+def test_the_record_has_300_mutants_and_95_percent_in_every_room() -> None:
     """The record has at least 300 mutants and 95 % in every room; `make mutants` writes it with `--record`."""
     form = json.loads((DATA / "record.json").read_text())
     assert record.problems(form, Rooms.read(DATA / "rooms.toml").names) == []
@@ -396,7 +395,7 @@ def test_the_record_is_complete_and_high_enough() -> None:
     assert all(any(each.endswith(f": {entry.says}") for entry in reasons) for each in form["equivalent"])
 
 
-def test_the_fixed_sample_is_killed() -> None:
+def test_each_mutant_of_the_fixed_sample_is_killed_by_its_own_test() -> None:
     """Each mutant of the fixed sample is killed by its own test, without a change of any file."""
     before = changes()
     command = [sys.executable, "scripts/mutants.py", "--sample"]

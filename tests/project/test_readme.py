@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.command_options import emulator_options, parse
+from rocketmq_testkit.fixtures.options.command_options import emulator_options, parse
 from rocketmq_testkit.remoting.client import Credentials, RemotingClient
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
@@ -26,6 +26,8 @@ PAGES = (
     "docs/snapshots.md",
     "docs/access.md",
     "docs/command.md",
+    "docs/java-and-go.md",
+    "docs/ci.md",
     "docs/conformance.md",
 )
 OF_SPARK = ("docs/spark.md", "docs/audit.md", "docs/replay.md")
@@ -92,7 +94,7 @@ def outcomes_of_page(page: str, folder: Path, conftest: str = "") -> str:
     Raises AssertionError unless the tests of every snippet have passed.
     """
     (folder / "conftest.py").write_text(conftest)
-    files = [each for each in snippets("python") if each.page == page]
+    files = [each for each in snippets("python") if each.page == page and each.file]
     for each in files:
         assert each.file.startswith("test_"), each
         (folder / each.file).write_text(each.text)
@@ -109,6 +111,26 @@ def test_the_python_snippets_of_a_page_are_passing_tests(page: str, tmp_path: Pa
     outcomes_of_page(page, tmp_path)
 
 
+def test_a_snippet_without_a_file_name_is_part_of_a_whole_snippet() -> None:
+    """A snippet without a file name is part of a whole snippet, which another test runs."""
+    whole = [each.text for each in snippets("python") if each.file]
+    parts = [each for each in snippets("python") if not each.file]
+    assert [str(each) for each in parts if not any(each.text in text for text in whole)] == []
+    assert len(parts) == 1
+
+
+def test_the_failing_test_of_the_readme_prints_the_error_on_the_page(tmp_path: Path) -> None:
+    """The failing test of the README prints the error on the page, apart from line breaks."""
+    [block] = re.findall(r"^```text\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    program = "".join(f"{line[4:]}\n" for line in block.replace("\n>", "\n ").splitlines() if line[0] != "E")
+    shown = " ".join(line[1:].strip() for line in block.splitlines() if line[0] == "E")
+    (tmp_path / "test_billing.py").write_text(program)
+    done = subprocess.run([PROGRAMS / "pytest"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    assert done.returncode == 1
+    assert shown in done.stdout
+
+
 FAITHFUL = """
 import pytest
 
@@ -119,9 +141,24 @@ def rocketmq_config():
 """
 
 
-def test_the_page_about_waiting_holds_in_the_profile_faithful(tmp_path: Path) -> None:
+def test_the_snippets_about_waiting_pass_with_the_profile_faithful(tmp_path: Path) -> None:
     """The snippets about waiting also pass with the profile `faithful`, that is with upstream's numbers."""
     assert "passed" in outcomes_of_page("docs/waiting.md", tmp_path, FAITHFUL)
+
+
+def test_the_lines_for_other_languages_are_parts_of_tested_programs() -> None:
+    """Each line is part of a program or command that tests run, apart from the address."""
+    lines = dict(re.findall(r"^\| (Java|Go|Node|Docker) \| `([^`]+)`", (ROOT / "README.md").read_text(), re.MULTILINE))
+    assert list(lines) == ["Java", "Go", "Node", "Docker"]
+    assert lines["Java"].replace('"127.0.0.1:8081"', "arguments[0]") in only("java", "class Orders")
+    assert lines["Go"].replace('"127.0.0.1:9876"', "os.Args[1]") in only("go", "package main")
+    producers = (ROOT / "conformance" / "drivers" / "node" / "producers.js").read_text()
+    [options] = re.findall(r"^new Producer\(\{ (\w+): '127.0.0.1:8081', (\w+): \['orders'\] \}\)$", lines["Node"])
+    assert "new Producer({" in producers
+    assert f"{options[1]}: " in producers
+    assert f"{options[0]}: values.endpoint" in (ROOT / "conformance" / "drivers" / "node" / "driver.js").read_text()
+    command = only("sh", "docker build -t rocketmq-emulator .").splitlines()[1]
+    assert command.replace(" -p 127.0.0.1:8090:8090", "") == lines["Docker"]
 
 
 @pytest.fixture
@@ -173,13 +210,13 @@ def test_the_control_port_jumps_to_a_dead_letter(served: Emulator, tmp_path: Pat
     assert timedelta(hours=2) <= served.clock.now - before < timedelta(hours=3)
     assert [message.body for message in served.dlq("booking")] == [b"dead"]
 
-    in_vain = command.replace("booking", "nobody").replace('"limit"', '"wait": "20ms", "limit"')
-    printed = run("bash", "-uc", f"{in_vain} || echo and curl ended with $?", cwd=tmp_path)
+    without_dead_letter = command.replace("booking", "nobody").replace('"limit"', '"wait": "20ms", "limit"')
+    printed = run("bash", "-uc", f"{without_dead_letter} || echo and curl ended with $?", cwd=tmp_path)
     assert "the condition did not become true; the clock jumped" in printed
     assert "and curl ended with 22" in printed
 
 
-def test_the_control_port_gives_a_snapshot_to_begin_from(served: Emulator, tmp_path: Path) -> None:
+def test_the_commands_for_a_snapshot_save_and_restore_it(served: Emulator, tmp_path: Path) -> None:
     """The commands for a snapshot work, the second one with free ports."""
     served.topic("orders").send(b"two teas")
     save, begin = only("sh", "-fsSo").splitlines()
@@ -191,7 +228,7 @@ def test_the_control_port_gives_a_snapshot_to_begin_from(served: Emulator, tmp_p
         assert [message.body for message in other.messages("orders")] == [b"two teas"]
 
 
-def test_the_command_makes_a_first_user() -> None:
+def test_the_user_of_the_page_can_sign_requests_and_others_are_rejected() -> None:
     """The user of the page's command can sign requests, and others are rejected."""
     words = shlex.split(only("sh", "initAuthenticationUser").replace("\\\n", ""))
     options = emulator_options(parse(words[1:]))
@@ -203,7 +240,7 @@ def test_the_command_makes_a_first_user() -> None:
                 assert client.request(RequestCode.GET_BROKER_CONFIG).code == code
 
 
-def test_the_command_is_ready_as_the_page_says(tmp_path: Path) -> None:
+def test_the_ready_line_of_the_ci_commands_is_that_of_the_page(tmp_path: Path) -> None:
     """The lines for CI start the command in the background and wait; its ready line is that of the page."""
     lines = only("sh", "--profile fast --topic orders > emulator.json")
     stop = "\nkill -TERM %1\nwait %1\necho ended with $?\n"
@@ -218,7 +255,7 @@ def test_the_command_is_ready_as_the_page_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "sh"])
-def test_a_command_that_dies_at_once_ends_the_step(shell: str, tmp_path: Path) -> None:
+def test_the_ci_commands_exit_with_1_if_the_emulator_fails_at_its_start(shell: str, tmp_path: Path) -> None:
     """The lines for CI exit with 1 and the command's own sentence if the command fails at its start."""
     lines = only("sh", "--profile fast --topic orders > emulator.json").replace(
         "--topic orders", "--topic orders:FIFOO"
@@ -250,7 +287,7 @@ def test_the_token_of_the_environment_guards_the_control_port(tmp_path: Path) ->
     assert "curl ended with 22" in printed
 
 
-def test_the_service_of_the_ci_example_starts() -> None:
+def test_the_options_of_the_ci_service_are_valid_options_of_the_command() -> None:
     """The options in the compose snippet are options of the command."""
     [command] = re.findall(r"command: (\[.*\])", only("yaml", "rocketmq-emulator"))
 
@@ -259,7 +296,7 @@ def test_the_service_of_the_ci_example_starts() -> None:
     assert options["topics"] == ["orders"]
 
 
-def test_somebodys_broker_is_held_against_the_record(served: Emulator, tmp_path: Path) -> None:
+def test_the_conformance_command_for_a_broker_at_an_address_works(served: Emulator, tmp_path: Path) -> None:
     """The command for a broker at an address works, with only ports and the selection of cases changed."""
     command = only("sh", "--report report").strip()
     command = command.replace("127.0.0.1:9876", served.namesrv).replace("127.0.0.1:8081", served.endpoint)
@@ -269,12 +306,14 @@ def test_somebodys_broker_is_held_against_the_record(served: Emulator, tmp_path:
     assert (tmp_path / "report" / "index.html").is_file()
 
 
-def test_deviations_are_recorded_and_expected(tmp_path: Path) -> None:
+def test_the_commands_that_record_and_accept_deviations_work(tmp_path: Path) -> None:
     """The commands that record and accept deviations work, with only ports and the selection of cases changed."""
     commands = only("sh", "--record-expected").strip()
     with Emulator(profile="faithful", config={"autoCreateTopicEnable": "false"}) as emulator:
         commands = commands.replace("127.0.0.1:9876", emulator.namesrv).replace("127.0.0.1:8081", emulator.endpoint)
-        commands = commands.replace("run ", "run -k auto_create.a_client_may_ask_for_no_queues ")
+        commands = commands.replace(
+            "run ", "run -k auto_create.a_send_requesting_no_queues_is_refused_but_creates_the_topic "
+        )
         printed = run("bash", "-euc", commands, cwd=tmp_path)
 
     assert "expected.json: 1 deviations" in printed
@@ -282,14 +321,14 @@ def test_deviations_are_recorded_and_expected(tmp_path: Path) -> None:
     assert printed.endswith("as expected\n")
 
 
-def test_the_suite_runs_under_pytest(tmp_path: Path) -> None:
+def test_the_command_with_pytest_and_xdist_works(tmp_path: Path) -> None:
     """The command with pytest and xdist works, with only the selection of cases changed."""
     command = only("sh", "--pyargs").strip().replace("-k send", "-k limits")
 
     assert "passed" in run("bash", "-euc", command, cwd=tmp_path)
 
 
-def test_cases_are_listed(tmp_path: Path) -> None:
+def test_the_list_expression_selects_pops_without_ordered_pops(tmp_path: Path) -> None:
     """The expression of the page selects cases of pops, but none of ordered pops."""
     command = next(line for line in only("sh", "conformance list").splitlines() if "list" in line)
     ids = [line.split()[0] for line in run("bash", "-euc", command, cwd=tmp_path).splitlines()]
@@ -298,9 +337,16 @@ def test_cases_are_listed(tmp_path: Path) -> None:
     assert not [id_ for id_ in ids if "order" in id_ or "pop" not in id_]
 
 
-def test_links_lead_somewhere() -> None:
-    """Every relative link of a page points to a file of the repository."""
-    pages = [*PAGES, *OF_SPARK, "docs/control-api.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+def test_every_relative_link_of_a_page_points_to_a_file() -> None:
+    pages = [
+        *PAGES,
+        *OF_SPARK,
+        "docs/control-api.md",
+        "docs/glossary.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+    ]
     broken = [
         f"{page}: {target}"
         for page in pages

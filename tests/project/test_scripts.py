@@ -34,14 +34,14 @@ def read(folder: Path, *more: str) -> verdict.Verdict:
 class TestVerdict:
     """verdict.py"""
 
-    def test_a_clean_run_is_good(self, tmp_path: Path) -> None:
+    def test_passed_tests_and_expected_failures_are_a_good_run(self, tmp_path: Path) -> None:
         """Passed tests and expected failures are counted, and the closing line looks like pytest's."""
         found = read(tmp_path)
 
         assert found.good
         assert found.line(12.0).strip("= ") == "2 passed, 1 xfailed in 12.00s"
 
-    def test_an_unexpected_skip_is_bad(self, tmp_path: Path) -> None:
+    def test_an_unexpected_skip_fails_the_run(self, tmp_path: Path) -> None:
         """An unexpected skip is reported with its reason and is bad, although pytest accepts it."""
         found = read(tmp_path, SKIP)
 
@@ -49,30 +49,28 @@ class TestVerdict:
         assert found.unexpected == {"tests.c::test_java": "no java"}
         assert "1 skipped" in found.line()
 
-    def test_an_expected_skip_is_not(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_expected_skip_does_not_fail_the_run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A test in the list of expected skips may be skipped."""
         monkeypatch.setattr(verdict, "EXPECTED_SKIPS", frozenset({"tests.c::test_java"}))
 
         assert read(tmp_path, SKIP).good
 
     @pytest.mark.parametrize("more", [FAILURE, ERROR])
-    def test_failures_and_errors_are_bad(self, tmp_path: Path, more: str) -> None:
-        """Failures and errors count as failed."""
+    def test_failures_and_errors_count_as_failed(self, tmp_path: Path, more: str) -> None:
         found = read(tmp_path, more)
 
         assert not found.good
         assert len(found.failed) == 1
 
-    def test_nothing_is_not_good(self) -> None:
-        """A run without tests is not good."""
+    def test_a_run_without_tests_fails(self) -> None:
         assert not verdict.read([]).good
 
-    def test_outcomes_that_were_not_expected_are_told(self, tmp_path: Path) -> None:
+    def test_unexpected_and_repeated_outcomes_are_listed(self, tmp_path: Path) -> None:
         """Unexpected outcomes are listed with record and observation, and repeated ones with their earlier attempts."""
         file = tmp_path / "conformance.json"
         good = {"id": "send.good", "expected": True, "verdict": "same", "reason": ""}
         bad = {"id": "send.bad", "expected": False, "verdict": "differs", "reason": "", "seen": [["code", 1]]}
-        bad["truth"] = {"version": "5.3.3", "date": "2026-01-31", "seen": [["code", 0]]}
+        bad["recorded"] = {"version": "5.3.3", "date": "2026-01-31", "seen": [["code", 0]]}
         broken = {"id": "send.broken", "expected": False, "verdict": "error", "reason": "boom"}
         late = {**good, "id": "plain.late@go", "reason": "at attempt 2", "earlier": ["error: too late"]}
         file.write_text(json.dumps({"outcomes": [good, bad, broken, late]}))
@@ -92,12 +90,11 @@ class TestVerdict:
 class TestOldest:
     """oldest.py"""
 
-    def test_lower_bounds_become_pins(self) -> None:
+    def test_lower_bounds_become_exact_versions(self) -> None:
         """Lower bounds become exact versions; requirements with exact versions are left out."""
         assert oldest.oldest(["Twisted>=22.10", "mypy==2.0", "orjson >= 3.9.1"]) == ["Twisted==22.10", "orjson==3.9.1"]
 
     def test_a_requirement_without_bound_is_refused(self) -> None:
-        """A requirement without lower bound is rejected."""
         with pytest.raises(ValueError, match="construct"):
             oldest.oldest(["construct"])
 
@@ -109,7 +106,7 @@ class TestOldest:
 class TestNamespaceLinks:
     """namespace_links.py"""
 
-    def test_links_follow_the_map(self, tmp_path: Path) -> None:
+    def test_each_folder_has_a_relative_link_under_its_installed_name(self, tmp_path: Path) -> None:
         """Each folder has a relative link under its installed name; a link that left the mapping is removed."""
         (tmp_path / "engine").mkdir()
         (tmp_path / "engine" / "a.py").write_text("")
@@ -129,8 +126,9 @@ class TestNamespaceLinks:
 class TestPythons:
     """pythons.py"""
 
-    def test_one_is_found_by_its_version(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """An interpreter is found only if it runs and has the version."""
+    def test_an_interpreter_is_found_only_if_it_runs_and_has_the_version(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         programs = {"3.96": "echo 3.96 /opt/python", "3.97": "exit 127", "3.98": "echo 3.9 /opt/python"}
         for version, does in programs.items():
             program = tmp_path / f"python{version}"
@@ -142,8 +140,9 @@ class TestPythons:
 
         assert found == [Path("/opt/python"), None, None, None]
 
-    def test_pyenv_is_asked_for_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """pyenv's programs run with the selected version."""
+    def test_pyenv_programs_run_with_the_selected_version(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         program = tmp_path / "python3.96"
         program.write_text('#!/bin/sh\necho "$PYENV_VERSION" /opt/python\n')
         program.chmod(0o755)
@@ -155,20 +154,18 @@ class TestPythons:
 class TestSystem:
     """system.py"""
 
-    def test_what_cannot_be_installed_is_named(self) -> None:
-        """A program that cannot be installed is named in one sentence."""
+    def test_a_program_that_cannot_be_installed_is_named_in_one_sentence(self) -> None:
         with pytest.raises(system.MissingProgram, match="no-such-program"):
             system.ensure([system.Program("no-such-program", ())])
 
-    def test_an_old_version_is_refused(self) -> None:
+    def test_a_program_of_an_old_version_is_refused(self) -> None:
         """An old version is rejected by a sentence with both versions."""
         python = system.Program("python3", (), (sys.executable, "--version"), (99,))
 
         with pytest.raises(system.MissingProgram, match="99 or newer"):
             system.ensure([python])
 
-    def test_what_is_there_is_left_alone(self) -> None:
-        """No program is installed if all are present."""
+    def test_no_program_is_installed_if_all_are_present(self) -> None:
         system.ensure([system.Program("sh", ()), system.Program("python3", (), (sys.executable, "--version"), (3, 11))])
 
 
@@ -180,8 +177,7 @@ class TestStages:
         assert stages.main(["typos"]) == 2
         assert "types" in capsys.readouterr().err
 
-    def test_a_failed_check_does_not_hide_the_others(self) -> None:
-        """A failed check does not end the run; a failed needed stage does."""
+    def test_a_failed_check_does_not_end_the_run_but_a_needed_stage_does(self) -> None:
         ran: list[str] = []
 
         def fail() -> None:
@@ -198,7 +194,9 @@ class TestStages:
         assert [result.problem for result in check] == ["on purpose", ""]
         assert [result.problem for result in needed] == ["on purpose"]
 
-    def test_a_conformance_run_may_take_only_so_long(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_conformance_run_above_its_time_limit_is_a_problem(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         """The duration of a conformance run is printed, and is a problem above the limit."""
         file = tmp_path / "cases.json"
         assert stages.took_too_long(file, 60) == []
@@ -215,13 +213,11 @@ class TestStages:
         assert {"tests/project/test_demo.py", "tests/fixtures/test_container_gateway.py"} <= set(found)
         assert not [file for file in found if file.startswith(("tests/clients/", "tests/sidecar/"))]
 
-    def test_every_test_belongs_to_a_stage(self) -> None:
-        """Every excluded folder is tested by another stage."""
+    def test_every_excluded_folder_is_tested_by_another_stage(self) -> None:
         assert {stage.name for stage in stages.STAGES} >= {"tests", "alone", "clients", "sidecar", "oldest", "protobuf"}
 
 
-def test_an_interpreter_is_found() -> None:
-    """find_python.sh prints a recent enough Python."""
+def test_find_python_prints_a_recent_enough_python() -> None:
     done = subprocess.run([ROOT / "scripts/find_python.sh"], capture_output=True, text=True, check=True)
 
     told = subprocess.run([done.stdout.strip(), "--version"], capture_output=True, text=True, check=True)

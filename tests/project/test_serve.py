@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STAMP = ".venv/install.stamp"
 
 
-def test_it_serves_on_upstreams_ports_until_it_is_interrupted() -> None:
+def test_make_serve_serves_on_upstream_ports_until_ctrl_c() -> None:
     """The emulator serves on upstream's default ports, and Ctrl-C stops it without a traceback."""
     # In a network namespace RocketMQ's default ports are free. The installation is used as it is.
     script = f"ip link set lo up && exec make --old-file={STAMP} serve"

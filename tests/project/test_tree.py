@@ -48,7 +48,7 @@ def package_folders() -> dict[str, str]:
     return mapped
 
 
-def test_no_source_file_holds_two_nouns() -> None:
+def test_no_source_file_has_more_than_600_lines() -> None:
     """A source file has at most 600 lines, unless it is generated."""
     sources = {".py", ".java", ".go", ".js", ".mjs", ".ts", ".rs", ".sh"}
     too_long = {
@@ -74,7 +74,7 @@ def test_no_file_names_a_machine_or_a_registry() -> None:
     assert found == []
 
 
-def test_no_file_has_loose_ends() -> None:
+def test_text_files_end_with_a_newline_and_have_no_trailing_blanks() -> None:
     """Text files end with a newline and have neither trailing blanks nor conflict marks."""
     loose = [
         name
@@ -92,8 +92,7 @@ def test_no_file_has_loose_ends() -> None:
 
 
 @pytest.mark.parametrize("folder", sorted(package_folders().values()))
-def test_a_package_folder_is_typed(folder: str) -> None:
-    """Each folder of the package has `__init__.py` and `py.typed`."""
+def test_each_package_folder_has_init_and_py_typed(folder: str) -> None:
     assert (ROOT / folder / "__init__.py").is_file()
     assert (ROOT / folder / "py.typed").is_file()
 
@@ -109,7 +108,7 @@ def test_every_folder_with_modules_is_a_package() -> None:
     assert [str(folder) for folder in sorted(folders) if not (ROOT / folder / "__init__.py").is_file()] == []
 
 
-def test_the_build_server_runs_the_readmes_command() -> None:
+def test_the_build_server_runs_the_command_of_the_readme() -> None:
     """`.ci/run` runs only the command that the README gives for all tests."""
     lines = [line for line in (ROOT / ".ci/run").read_text().splitlines() if line and not line.startswith("#")]
 

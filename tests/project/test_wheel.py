@@ -62,9 +62,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def stranger(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def new_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs' folder of a new environment with the wheel and its extra, pytest and the package `fixtures`."""
-    folder = tmp_path_factory.mktemp("stranger")
+    folder = tmp_path_factory.mktemp("new_environment")
     run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
     programs = folder / "venv" / "bin"
     whole = f"{wheel}[conformance]"
@@ -72,28 +72,28 @@ def stranger(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs
 
 
-def a_test_suite_uses_the_installed_plugin(stranger: Path, tmp_path: Path) -> None:
+def a_test_suite_uses_the_installed_plugin(new_environment: Path, tmp_path: Path) -> None:
     """Check that a test file gets its emulator from the wheel, and that PyPI's `fixtures` is unaffected."""
     (tmp_path / "test_use.py").write_text(USE)
 
-    printed = run(stranger / "pytest", "-q", "test_use.py", cwd=tmp_path)
+    printed = run(new_environment / "pytest", "-q", "test_use.py", cwd=tmp_path)
 
     assert "3 passed" in printed
-    run(stranger / "python", "-m", "pip", "check", cwd=tmp_path)
+    run(new_environment / "python", "-m", "pip", "check", cwd=tmp_path)
 
 
-def the_commands_are_installed(stranger: Path, tmp_path: Path) -> None:
+def the_commands_are_installed(new_environment: Path, tmp_path: Path) -> None:
     """Check that the wheel contains the commands, and that the emulator prints its version."""
-    assert run(stranger / "rocketmq-emulator", "--version", cwd=tmp_path).startswith("rocketmq-emulator ")
-    assert run(stranger / "rocketmq-audit", "--help", cwd=tmp_path).startswith("usage: rocketmq-audit ")
-    assert run(stranger / "rocketmq-replay", "--help", cwd=tmp_path).startswith("usage: rocketmq-replay ")
+    assert run(new_environment / "rocketmq-emulator", "--version", cwd=tmp_path).startswith("rocketmq-emulator ")
+    assert run(new_environment / "rocketmq-audit", "--help", cwd=tmp_path).startswith("usage: rocketmq-audit ")
+    assert run(new_environment / "rocketmq-replay", "--help", cwd=tmp_path).startswith("usage: rocketmq-replay ")
 
 
-def who_has_no_spark_is_told(stranger: Path, tmp_path: Path) -> None:
+def without_spark_the_command_names_the_extra(new_environment: Path, tmp_path: Path) -> None:
     """Check that without Spark the command prints one sentence with the name of the extra."""
     (tmp_path / "journal.jsonl").write_text('{"ts_us": 1, "event": "stored", "topic": "orders", "msgId": "m1"}\n')
     done = subprocess.run(
-        [stranger / "rocketmq-audit", "journal.jsonl"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [new_environment / "rocketmq-audit", "journal.jsonl"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
 
     assert done.returncode == 2
@@ -103,17 +103,23 @@ def who_has_no_spark_is_told(stranger: Path, tmp_path: Path) -> None:
     )
 
 
-def the_installed_suite_knows_what_real_brokers_did(stranger: Path, tmp_path: Path) -> None:
-    """Check that the wheel contains the records of real brokers."""
-    printed = run(stranger / "rocketmq-conformance", "run", "-k", "tag", cwd=tmp_path)
+def the_wheel_has_the_records_of_real_brokers(new_environment: Path, tmp_path: Path) -> None:
+    """Check that the wheel contains the records of real brokers, and the template of the page of a run."""
+    printed = run(new_environment / "rocketmq-conformance", "run", "-k", "tag", "--report", "report", cwd=tmp_path)
 
     assert "as expected" in printed
+    assert "<h2>Cases</h2>" in (tmp_path / "report" / "index.html").read_text()
 
 
-def the_installed_suite_knows_what_sdks_saw(stranger: Path, tmp_path: Path) -> None:
+def the_wheel_has_scenario_records_and_driver_sources(new_environment: Path, tmp_path: Path) -> None:
     """Check that the wheel contains scenario records and the sources of an SDK's driver."""
-    words = ("--sdk", "python", "-k", "scenarios.topics.a_send_to_an_unknown_topic")
-    printed = run(stranger / "rocketmq-conformance", "run", *words, cwd=tmp_path)
+    words = (
+        "--sdk",
+        "python",
+        "-k",
+        "scenarios.topics.a_send_creates_an_unknown_topic_over_remoting_and_fails_over_grpc",
+    )
+    printed = run(new_environment / "rocketmq-conformance", "run", *words, cwd=tmp_path)
 
     assert "emulator: 1 same" in printed
 
@@ -121,25 +127,27 @@ def the_installed_suite_knows_what_sdks_saw(stranger: Path, tmp_path: Path) -> N
 USES = (
     a_test_suite_uses_the_installed_plugin,
     the_commands_are_installed,
-    who_has_no_spark_is_told,
-    the_installed_suite_knows_what_real_brokers_did,
-    the_installed_suite_knows_what_sdks_saw,
+    without_spark_the_command_names_the_extra,
+    the_wheel_has_the_records_of_real_brokers,
+    the_wheel_has_scenario_records_and_driver_sources,
 )
 
 
-def test_the_wheel_is_used_and_holds_what_it_should(wheel: Path, stranger: Path, tmp_path: Path) -> None:
+def test_the_wheel_has_the_right_files_and_works_when_installed(
+    wheel: Path, new_environment: Path, tmp_path: Path
+) -> None:
     """The wheel has the right files and works.
 
     One test, because each worker would build and install the wheel again.
     """
-    the_wheel_holds_what_it_should(wheel)
+    check_files_of_the_wheel(wheel)
     for use in USES:
         folder = tmp_path / use.__name__
         folder.mkdir()
-        use(stranger, folder)
+        use(new_environment, folder)
 
 
-def the_wheel_holds_what_it_should(wheel: Path) -> None:
+def check_files_of_the_wheel(wheel: Path) -> None:
     """Check that the wheel has only our namespace, with typing marks, .proto files, records and driver sources."""
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
@@ -154,6 +162,12 @@ def the_wheel_holds_what_it_should(wheel: Path) -> None:
             if not LEFT_OUT & set(file.relative_to(folder).parts)
         }
         assert modules <= set(names), sorted(modules - set(names))
+        pages = {
+            f"{installed}/{file.relative_to(folder).as_posix()}"
+            for pattern in ("*.jinja", "*.css")
+            for file in folder.rglob(pattern)
+        }
+        assert pages <= set(names), sorted(pages - set(names))
     assert "rocketmq_testkit/grpc_v2/proto/service.proto" in names
     conformance = ROOT / "conformance"
     records = {

@@ -4,13 +4,14 @@ import json
 
 import pytest
 from remoting_world import NOW, Peer, Port, create, send
+from rocketmq_testkit.conformance.clients.remoting_consumption import pop_request, pull_request
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.remoting import frame
 from rocketmq_testkit.remoting.client import batch_body, decode_messages
-from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 MARKS = {"TRACE_ON": "true", "MSG_REGION": "DefaultRegion"}
@@ -33,20 +34,7 @@ def peer(port: Port) -> Peer:
 
 def pull(peer: Peer, topic: str, offset: int = 0, **more: object) -> RemotingCommand:
     """Pull from queue 0 with the subscription in the request."""
-    ext = {
-        "consumerGroup": "G",
-        "topic": topic,
-        "queueId": "0",
-        "queueOffset": str(offset),
-        "maxMsgNums": "32",
-        "sysFlag": "4",
-        "commitOffset": "0",
-        "suspendTimeoutMillis": "0",
-        "subscription": "*",
-        "subVersion": "0",
-        "expressionType": "TAG",
-    }
-    return peer.ask(RequestCode.PULL_MESSAGE, {**ext, **{name: str(value) for name, value in more.items()}})
+    return peer.ask(*pull_request(topic, "G", 0, offset, **more))
 
 
 def header_text(peer: Peer, code: int, ext: object, body: bytes = b"") -> str:
@@ -61,7 +49,7 @@ def header_text(peer: Peer, code: int, ext: object, body: bytes = b"") -> str:
 class TestSend:
     """SEND_MESSAGE_V2 and related codes."""
 
-    def test_the_answer_is_upstreams_byte_for_byte(self, peer: Peer) -> None:
+    def test_a_send_response_header_equals_upstreams_byte_for_byte(self, peer: Peer) -> None:
         """The raw header of a send response equals a recorded one, except for the ids of this message."""
         create(peer, "X")
         ext = {"a": "PG", "b": "X", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": str(NOW), "h": "0"}
@@ -72,12 +60,12 @@ class TestSend:
             '"serializeTypeCurrentRPC":"JSON","version":479}'
         )
 
-    def test_ids_that_need_escapes_are_escaped(self, peer: Peer) -> None:
+    def test_a_transaction_id_with_quotes_is_escaped_in_the_send_response(self, peer: Peer) -> None:
         """A transaction id is the client's unique key and may need JSON escapes."""
         create(peer, "X")
         assert (send(peer, "X", UNIQ_KEY='q"\\ ä').ext_fields or {})["transactionId"] == 'q"\\ ä'
 
-    def test_a_batch_is_answered_with_all_ids(self, peer: Peer) -> None:
+    def test_a_batch_send_returns_all_message_ids(self, peer: Peer) -> None:
         """A batch send returns all message ids, and no transaction id if the header has no unique key."""
         create(peer, "X")
         header = SendMessageRequestHeaderV2(
@@ -100,56 +88,58 @@ class TestSend:
             ("SCHEDULE_TOPIC_XXXX", 16, "Sending message to topic[SCHEDULE_TOPIC_XXXX] is forbidden."),
         ],
     )
-    def test_refusals_still_name_region_and_trace(self, peer: Peer, topic: str, code: int, remark: str) -> None:
+    def test_a_rejected_send_returns_region_and_trace_switch(
+        self, peer: Peer, topic: str, code: int, remark: str
+    ) -> None:
         """Error responses to sends have the region and the trace switch, unless upstream's handler throws."""
-        answer = send(peer, topic)
-        assert (answer.code, answer.remark, answer.ext_fields) == (code, remark, MARKS)
+        response = send(peer, topic)
+        assert (response.code, response.remark, response.ext_fields) == (code, remark, MARKS)
 
-    def test_no_body_is_an_exception(self, peer: Peer) -> None:
-        """A send without a body returns the exception's text and no ext fields."""
+    def test_a_send_without_a_body_returns_an_exception_without_ext_fields(self, peer: Peer) -> None:
         create(peer, "X")
-        answer = send(peer, "X", b"")
-        assert (answer.code, answer.ext_fields) == (1, None)
-        assert "RemotingCommand.getBody()" in (answer.remark or "")
+        response = send(peer, "X", b"")
+        assert (response.code, response.ext_fields) == (1, None)
+        assert "RemotingCommand.getBody()" in (response.remark or "")
 
     @pytest.mark.parametrize(("left_out", "getter"), [("e", "getQueueId"), ("f", "getSysFlag"), ("h", "getFlag")])
-    def test_a_missing_number_names_the_long_header(self, peer: Peer, left_out: str, getter: str) -> None:
+    def test_a_missing_number_of_a_v2_send_is_named_as_in_the_long_header(
+        self, peer: Peer, left_out: str, getter: str
+    ) -> None:
         """A missing number in a V2 header is named in upstream's long header, to which upstream converts it."""
         create(peer, "X")
         ext = {"a": "PG", "b": "X", "e": "0", "f": "0", "g": "1", "h": "0"}
         del ext[left_out]
-        answer = peer.ask(RequestCode.SEND_MESSAGE_V2, ext, b"m")
-        assert (answer.code, answer.ext_fields) == (1, None)
-        assert answer.remark == f'{NPE}"{PACKAGE}.SendMessageRequestHeader.{getter}()" is null'
+        response = peer.ask(RequestCode.SEND_MESSAGE_V2, ext, b"m")
+        assert (response.code, response.ext_fields) == (1, None)
+        assert response.remark == f'{NPE}"{PACKAGE}.SendMessageRequestHeader.{getter}()" is null'
 
-    def test_long_names_are_not_read_under_the_short_code(self, peer: Peer) -> None:
+    def test_send_message_v2_with_long_field_names_is_rejected(self, peer: Peer) -> None:
         """SEND_MESSAGE_V2 with long field names fails, as on the real broker."""
-        answer = peer.ask(RequestCode.SEND_MESSAGE_V2, {"topic": "X", "queueId": "0"}, b"m")
-        assert (answer.code, answer.ext_fields) == (1, None)
+        response = peer.ask(RequestCode.SEND_MESSAGE_V2, {"topic": "X", "queueId": "0"}, b"m")
+        assert (response.code, response.ext_fields) == (1, None)
 
 
 @pytest.mark.parametrize("left_out", ["offset", "group", "delayLevel"])
-def test_sending_back_needs_three_fields(peer: Peer, left_out: str) -> None:
-    """A send-back without offset, group or delay level fails. The level is required, too."""
+def test_a_send_back_without_offset_group_or_delay_level_is_rejected(peer: Peer, left_out: str) -> None:
     create(peer, "X")
     send(peer, "X", b"m")
     ext = {"offset": "0", "group": "G", "delayLevel": "1"}
     assert peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, ext).code == 0
     del ext[left_out]
-    answer = peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, ext)
-    assert (answer.code, (answer.remark or "").split(":")[0]) == (1, "java.lang.NullPointerException")
+    response = peer.ask(RequestCode.CONSUMER_SEND_MSG_BACK, ext)
+    assert (response.code, (response.remark or "").split(":")[0]) == (1, "java.lang.NullPointerException")
 
 
 class TestPull:
     """PULL_MESSAGE."""
 
-    def test_found(self, peer: Peer) -> None:
+    def test_a_pull_that_finds_messages_returns_offsets_status_and_records(self, peer: Peer) -> None:
         """A pull that finds messages returns six fields, the status as remark and records as body."""
         create(peer, "P")
         send(peer, "P", b"one", TAGS="A", KEYS="k")
-        answer = pull(peer, "P")
-        assert (answer.code, answer.remark) == (0, "FOUND")
-        assert answer.ext_fields == {
+        response = pull(peer, "P")
+        assert (response.code, response.remark) == (0, "FOUND")
+        assert response.ext_fields == {
             "suggestWhichBrokerId": "0",
             "groupSysFlag": "0",
             "nextBeginOffset": "1",
@@ -157,7 +147,7 @@ class TestPull:
             "minOffset": "0",
             "topicSysFlag": "0",
         }
-        (message,) = decode_messages(answer.body)
+        (message,) = decode_messages(response.body)
         assert (message.topic, message.body, message.tag, message.keys) == ("P", b"one", "A", ["k"])
         assert (message.born_host, message.store_host) == (peer.channel.peer_address, ("127.0.0.1", 10911))
 
@@ -169,52 +159,50 @@ class TestPull:
             (-5, 21, "OFFSET_TOO_SMALL", "0"),
         ],
     )
-    def test_not_found(self, peer: Peer, offset: int, code: int, remark: str, next_offset: str) -> None:
+    def test_a_pull_without_messages_returns_the_next_offset(
+        self, peer: Peer, offset: int, code: int, remark: str, next_offset: str
+    ) -> None:
         """A pull that finds nothing still returns the offsets."""
         create(peer, "P")
         send(peer, "P")
-        answer = pull(peer, "P", offset)
-        assert (answer.code, answer.remark, answer.body) == (code, remark, b"")
-        assert (answer.ext_fields or {})["nextBeginOffset"] == next_offset
+        response = pull(peer, "P", offset)
+        assert (response.code, response.remark, response.body) == (code, remark, b"")
+        assert (response.ext_fields or {})["nextBeginOffset"] == next_offset
 
-    def test_a_forbidden_pull_says_what_forbids_it(self, peer: Peer) -> None:
+    def test_a_pull_of_a_topic_without_read_permission_returns_the_forbidden_type(self, peer: Peer) -> None:
         """A pull of a topic without read permission returns forbiddenType 3 (topic)."""
         create(peer, "PW", perm=2)
-        answer = pull(peer, "PW")
-        assert (answer.code, answer.remark) == (16, "the topic[PW] pulling message is forbidden")
-        assert answer.ext_fields == {"forbiddenType": "3"}
+        response = pull(peer, "PW")
+        assert (response.code, response.remark) == (16, "the topic[PW] pulling message is forbidden")
+        assert response.ext_fields == {"forbiddenType": "3"}
 
-    def test_other_refusals_have_empty_fields(self, peer: Peer) -> None:
+    def test_a_pull_of_an_unknown_topic_or_queue_returns_upstreams_remark(self, peer: Peer) -> None:
         """Other rejected pulls return empty fields and upstream's texts, including the blank before the line break."""
-        answer = pull(peer, "nope")
-        assert (answer.code, answer.ext_fields) == (17, {})
-        assert answer.remark == f"topic[nope] not exist, apply first please! {FAQ}"
+        response = pull(peer, "nope")
+        assert (response.code, response.ext_fields) == (17, {})
+        assert response.remark == f"topic[nope] not exist, apply first please! {FAQ}"
         create(peer, "P")
         host, number = peer.channel.peer_address
-        answer = pull(peer, "P", queueId=7)
-        assert (answer.code, answer.remark) == (
+        response = pull(peer, "P", queueId=7)
+        assert (response.code, response.remark) == (
             29,
             f"queueId[7] is illegal, topic:[P] topicConfig.readQueueNums:[1] consumer:[/{host}:{number}]",
         )
 
-    def test_a_waiting_pull_is_answered_by_the_next_message(self, port: Port, peer: Peer) -> None:
+    def test_a_long_polling_pull_gets_the_next_message(self, port: Port, peer: Peer) -> None:
         """A long-polling pull gets the next message on its own connection, and the sender gets its own response."""
         create(peer, "P")
         waiting = port.peer()
-        request = {"sysFlag": "6", "suspendTimeoutMillis": "15000"}
-        base = {"consumerGroup": "G", "topic": "P", "queueId": "0", "queueOffset": "0", "maxMsgNums": "32"}
-        assert waiting.exchange(RequestCode.PULL_MESSAGE, {**base, **request, "subscription": "*"}) == []
+        assert waiting.exchange(*pull_request("P", "G", suspend_ms=15_000)) == []
         assert send(peer, "P", b"woke").code == 0
-        (answer,) = waiting.received()
-        assert (answer.code, answer.remark, answer.opaque) == (0, "FOUND", 1)
-        assert [each.body for each in decode_messages(answer.body)] == [b"woke"]
+        (response,) = waiting.received()
+        assert (response.code, response.remark, response.opaque) == (0, "FOUND", 1)
+        assert [each.body for each in decode_messages(response.body)] == [b"woke"]
 
-    def test_a_pull_that_waits_on_a_lost_connection_is_forgotten(self, port: Port, peer: Peer) -> None:
-        """A long-polling pull of a lost connection is dropped and gets no message."""
+    def test_a_long_polling_pull_of_a_lost_connection_gets_no_message(self, port: Port, peer: Peer) -> None:
         create(peer, "P")
         waiting = port.peer()
-        ext = {"consumerGroup": "G", "topic": "P", "queueId": "0", "queueOffset": "0", "maxMsgNums": "1"}
-        waiting.exchange(RequestCode.PULL_MESSAGE, {**ext, "sysFlag": "6", "suspendTimeoutMillis": "9000"})
+        waiting.exchange(*pull_request("P", "G", suspend_ms=9_000))
         waiting.connection.closed()
         send(peer, "P")
         port.engine.scheduler.advance_to(NOW + 60_000)
@@ -226,29 +214,16 @@ class TestPop:
 
     def pop(self, peer: Peer, **more: object) -> RemotingCommand:
         """Pop from all queues of topic Q."""
-        ext = {
-            "consumerGroup": "G",
-            "topic": "Q",
-            "queueId": "-1",
-            "maxMsgNums": "32",
-            "invisibleTime": "10000",
-            "pollTime": "0",
-            "bornTime": "0",
-            "initMode": "0",
-            "expType": "TAG",
-            "exp": "*",
-            "order": "false",
-        }
-        return peer.ask(RequestCode.POP_MESSAGE, {**ext, **{name: str(value) for name, value in more.items()}})
+        return peer.ask(*pop_request("Q", "G", invisible_ms=10_000, **more))
 
-    def test_the_life_of_a_popped_message(self, port: Port, peer: Peer) -> None:
+    def test_pop_change_invisible_time_and_ack_return_upstreams_fields(self, port: Port, peer: Peer) -> None:
         """A popped message gets a longer invisible duration and is then acknowledged."""
         create(peer, "Q")
         for body in (b"a", b"b"):
             send(peer, "Q", body)
-        answer = self.pop(peer)
-        assert (answer.code, answer.remark) == (0, "FOUND")
-        assert answer.ext_fields == {
+        response = self.pop(peer)
+        assert (response.code, response.remark) == (0, "FOUND")
+        assert response.ext_fields == {
             "invisibleTime": "10000",
             "startOffsetInfo": "0 0 0",
             "restNum": "0",
@@ -256,7 +231,7 @@ class TestPop:
             "reviveQid": "0",
             "msgOffsetInfo": "0 0 0,1",
         }
-        assert [each.body for each in decode_messages(answer.body)] == [b"a", b"b"]
+        assert [each.body for each in decode_messages(response.body)] == [b"a", b"b"]
         port.engine.scheduler.advance_to(NOW + 5)
         receipt = f"0 {NOW} 10000 0 0 broker-a 0 1"
         ext = {"consumerGroup": "G", "topic": "Q", "queueId": "0", "offset": "1", "extraInfo": receipt}
@@ -266,12 +241,11 @@ class TestPop:
         acknowledged = peer.ask(RequestCode.ACK_MESSAGE, {**ext, "offset": "0"})
         assert (acknowledged.code, acknowledged.remark, acknowledged.ext_fields) == (0, None, None)
 
-    def test_nothing_there(self, peer: Peer) -> None:
-        """A pop that finds nothing returns all fields, with empty offset infos."""
+    def test_a_pop_without_messages_returns_all_fields_with_empty_offset_infos(self, peer: Peer) -> None:
         create(peer, "Q")
-        answer = self.pop(peer)
-        assert (answer.code, answer.remark) == (210, "NO_MESSAGE_IN_QUEUE")
-        assert answer.ext_fields == {
+        response = self.pop(peer)
+        assert (response.code, response.remark) == (210, "NO_MESSAGE_IN_QUEUE")
+        assert response.ext_fields == {
             "invisibleTime": "10000",
             "startOffsetInfo": "",
             "restNum": "0",
@@ -280,19 +254,17 @@ class TestPop:
             "msgOffsetInfo": "",
         }
 
-    def test_an_ordered_pop_counts(self, peer: Peer) -> None:
-        """An ordered pop returns orderCountInfo, even if it is empty."""
+    def test_an_ordered_pop_returns_order_count_info_even_if_empty(self, peer: Peer) -> None:
         create(peer, "Q")
-        assert (self.pop(peer, order="true").ext_fields or {})["orderCountInfo"] == ""
+        assert (self.pop(peer, order=True).ext_fields or {})["orderCountInfo"] == ""
         send(peer, "Q")
-        assert (self.pop(peer, order="true").ext_fields or {})["orderCountInfo"] == "0 0 0"
+        assert (self.pop(peer, order=True).ext_fields or {})["orderCountInfo"] == "0 0 0"
 
-    def test_refusals_have_fields_of_zero(self, peer: Peer) -> None:
-        """A rejected pop, change or notification returns the fields of its response with zeros."""
+    def test_a_rejected_pop_change_or_notification_returns_fields_of_zero(self, peer: Peer) -> None:
         create(peer, "Q")
-        answer = self.pop(peer, maxMsgNums=33)
-        assert (answer.code, answer.remark) == (29, "the broker[127.0.0.1] pop message's num is greater than 32")
-        assert answer.ext_fields == {"invisibleTime": "0", "restNum": "0", "popTime": "0", "reviveQid": "0"}
+        response = self.pop(peer, maxMsgNums=33)
+        assert (response.code, response.remark) == (29, "the broker[127.0.0.1] pop message's num is greater than 32")
+        assert response.ext_fields == {"invisibleTime": "0", "restNum": "0", "popTime": "0", "reviveQid": "0"}
         receipt = "0 0 0 0 0 broker-a 9 0"
         ext = {"consumerGroup": "G", "topic": "Q", "queueId": "9", "offset": "0", "extraInfo": receipt}
         changed = peer.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, {**ext, "invisibleTime": "1"})
@@ -301,7 +273,7 @@ class TestPop:
         notice = peer.ask(RequestCode.NOTIFICATION, {"consumerGroup": "G", "topic": "nope", "queueId": "0"})
         assert (notice.code, notice.ext_fields) == (17, {"hasMsg": "false", "pollingFull": "false"})
 
-    def test_a_receipt_that_is_none(self, peer: Peer) -> None:
+    def test_an_ack_with_a_missing_or_invalid_receipt_returns_the_exception_text(self, peer: Peer) -> None:
         """A missing or invalid receipt returns code 1 with the exception's text."""
         create(peer, "Q")
         ext = {"consumerGroup": "G", "topic": "Q", "queueId": "0", "offset": "0"}
@@ -311,8 +283,7 @@ class TestPop:
         short = peer.ask(RequestCode.ACK_MESSAGE, {**ext, "extraInfo": "a b"})
         assert "getBrokerName fail, extraInfoStrs length 2" in (short.remark or "")
 
-    def test_looking_on(self, peer: Peer) -> None:
-        """Peek, notification and polling info return their results without popping messages."""
+    def test_peek_notification_and_polling_info_do_not_pop_messages(self, peer: Peer) -> None:
         create(peer, "Q")
         base = {"consumerGroup": "G", "topic": "Q", "queueId": "0"}
         empty = peer.ask(RequestCode.PEEK_MESSAGE, {**base, "maxMsgNums": "2"})
@@ -328,17 +299,16 @@ class TestPop:
         info = peer.ask(RequestCode.POLLING_INFO, base)
         assert (info.remark, info.ext_fields) == ("not set any response code", {"pollingNum": "0"})
 
-    def test_an_empty_batch(self, peer: Peer) -> None:
-        """A batch acknowledgement without body or without entries returns NO_MESSAGE."""
+    def test_a_batch_ack_without_body_or_entries_returns_no_message(self, peer: Peer) -> None:
         for body in (b"", b'{"acks":[]}'):
-            answer = peer.ask(RequestCode.BATCH_ACK_MESSAGE, {}, body)
-            assert (answer.code, answer.remark, answer.ext_fields) == (208, None, None)
+            response = peer.ask(RequestCode.BATCH_ACK_MESSAGE, {}, body)
+            assert (response.code, response.remark, response.ext_fields) == (208, None, None)
 
 
 class TestOffsets:
     """Offsets of queues and groups."""
 
-    def test_positions_of_a_queue(self, peer: Peer) -> None:
+    def test_offset_requests_return_the_offsets_and_the_first_time_of_a_queue(self, peer: Peer) -> None:
         """Offset requests return the positions of a queue. As in upstream, the minimum has an empty remark."""
         create(peer, "P")
         send(peer, "P")
@@ -359,14 +329,14 @@ class TestOffsets:
             (0, None, {"timestamp": str(NOW)}),
         ]
 
-    def test_a_group_without_an_offset(self, peer: Peer) -> None:
+    def test_a_query_of_an_absent_consumer_offset_returns_query_not_found(self, peer: Peer) -> None:
         """A query of an absent offset returns code 22, which clients read as "no offset yet"."""
         ext = {"consumerGroup": "G", "topic": "nope", "queueId": "0"}
-        answer = peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, ext)
-        assert (answer.code, answer.ext_fields) == (22, {})
-        assert answer.remark == "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
+        response = peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, ext)
+        assert (response.code, response.ext_fields) == (22, {})
+        assert response.remark == "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
 
-    def test_committing(self, peer: Peer) -> None:
+    def test_a_committed_offset_is_returned_by_a_query(self, peer: Peer) -> None:
         """A committed offset can be queried. A missing field is named by the engine, not by the header."""
         create(peer, "P")
         peer.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": "G"})
@@ -375,29 +345,27 @@ class TestOffsets:
         assert (done.code, done.remark, done.ext_fields) == (0, None, {})
         assert peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, ext).ext_fields == {"offset": "3"}
         del ext["queueId"]
-        answer = peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, ext)
-        assert (answer.code, answer.remark, answer.ext_fields) == (29, "QueueId is null, topic is P", {})
+        response = peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, ext)
+        assert (response.code, response.remark, response.ext_fields) == (29, "QueueId is null, topic is P", {})
 
-    def test_a_reset(self, peer: Peer) -> None:
-        """An offset reset returns a body with the queue as an object key."""
+    def test_an_offset_reset_returns_a_table_with_queue_objects_as_keys(self, peer: Peer) -> None:
         create(peer, "P")
         peer.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": "G"})
         ext = {"group": "G", "topic": "P", "timestamp": "-1", "isForce": "true"}
-        answer = peer.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext)
-        assert answer.body == b'{"offsetTable":{{"brokerName":"broker-a","queueId":0,"topic":"P"}:0}}'
+        response = peer.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext)
+        assert response.body == b'{"offsetTable":{{"brokerName":"broker-a","queueId":0,"topic":"P"}:0}}'
 
     @pytest.mark.parametrize(("queue_id", "expected"), [("0", 1), ("-1", 0)])
-    def test_a_reset_to_an_offset_of_one_queue(self, peer: Peer, queue_id: str, expected: int) -> None:
+    def test_a_reset_to_an_offset_applies_only_with_a_queue_id(self, peer: Peer, queue_id: str, expected: int) -> None:
         """A reset to an offset applies to the given queue, also queue 0. Without a queue, the timestamp decides."""
         create(peer, "P")
         for _ in range(2):
-            ext = {"a": "PG", "b": "P", "e": 0, "f": 0, "g": NOW, "h": 0, "i": ""}
-            assert peer.ask(RequestCode.SEND_MESSAGE_V2, ext, b"m").code == 0
+            assert send(peer, "P").code == 0
         peer.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": "G"})
         reset = {"group": "G", "topic": "P", "timestamp": "0", "isForce": "true", "queueId": queue_id, "offset": "1"}
-        answer = peer.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, reset)
+        response = peer.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, reset)
         expected_body = f'{{"offsetTable":{{{{"brokerName":"broker-a","queueId":0,"topic":"P"}}:{expected}}}}}'
-        assert answer.body == expected_body.encode()
+        assert response.body == expected_body.encode()
 
 
 class TestClients:
@@ -409,12 +377,12 @@ class TestClients:
         b'"subscriptionDataSet":[{"topic":"P","subString":"*","subVersion":1,"expressionType":"TAG"}]}]}'
     )
 
-    def test_joining_and_leaving(self, peer: Peer) -> None:
+    def test_a_joining_client_is_notified_and_listed_until_it_unregisters(self, peer: Peer) -> None:
         """A client that joins a group is notified before its heartbeat response. It is listed until it leaves."""
         create(peer, "P")
-        push, answer = peer.exchange(RequestCode.HEART_BEAT, {}, self.BEAT)
+        push, response = peer.exchange(RequestCode.HEART_BEAT, {}, self.BEAT)
         assert (push.code, push.ext_fields) == (40, {"consumerGroup": "G"})
-        assert answer.ext_fields == {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
+        assert response.ext_fields == {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
         listed = peer.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"})
         assert (listed.ext_fields, listed.body) == ({}, b'{"consumerIdList":["c@1"]}')
         connections = peer.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "G"})
@@ -427,8 +395,7 @@ class TestClients:
         gone = peer.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"})
         assert (gone.code, gone.remark, gone.ext_fields) == (1, "no consumer for this group, G", {})
 
-    def test_a_lost_connection_leaves_its_groups(self, port: Port, peer: Peer) -> None:
-        """After a connection is lost, the other group members are notified."""
+    def test_other_group_members_are_notified_of_a_lost_connection(self, port: Port, peer: Peer) -> None:
         create(peer, "P")
         other = port.peer()
         for each, name in ((peer, b"c@1"), (other, b"c@2")):
@@ -438,8 +405,7 @@ class TestClients:
         assert [each.code for each in peer.received()] == [40]
         assert peer.ask(38, {"consumerGroup": "G"}).body == b'{"consumerIdList":["c@1"]}'
 
-    def test_locks(self, peer: Peer) -> None:
-        """A lock request returns the queues that the client holds."""
+    def test_a_lock_request_returns_the_queues_that_the_client_holds(self, peer: Peer) -> None:
         body = b'{"clientId":"c@1","consumerGroup":"G","mqSet":[{"brokerName":"broker-a","queueId":0,"topic":"P"}]}'
         locked = peer.ask(RequestCode.LOCK_BATCH_MQ, None, body)
         assert locked.body == b'{"lockOKMQSet":[{"brokerName":"broker-a","queueId":0,"topic":"P"}]}'
@@ -460,13 +426,15 @@ class TestNameServer:
         assert route["queueDatas"][0]["writeQueueNums"] == 1
 
     @pytest.mark.parametrize(("ext", "shown"), [({"topic": "nope"}, "nope"), ({"topic": ""}, ""), ({}, "null")])
-    def test_an_unknown_topic(self, peer: Peer, ext: dict[str, str], shown: str) -> None:
+    def test_a_route_query_of_an_unknown_topic_returns_topic_not_exist(
+        self, peer: Peer, ext: dict[str, str], shown: str
+    ) -> None:
         """A route of an unknown topic returns code 17, so that producers request the template topic."""
-        answer = peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, ext)
-        assert (answer.code, answer.ext_fields) == (17, None)
-        assert answer.remark == f"No topic route info in name server for the topic: {shown}{FAQ}"
+        response = peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, ext)
+        assert (response.code, response.ext_fields) == (17, None)
+        assert response.remark == f"No topic route info in name server for the topic: {shown}{FAQ}"
 
-    def test_key_values(self, peer: Peer) -> None:
+    def test_kv_configs_are_put_read_listed_and_deleted(self, peer: Peer) -> None:
         """Values can be put, read, listed and deleted. A put without names fails."""
         ext = {"namespace": "n", "key": "k"}
         assert peer.ask(RequestCode.PUT_KV_CONFIG, {**ext, "value": "v"}).code == 0
@@ -478,8 +446,7 @@ class TestNameServer:
         nameless = peer.ask(RequestCode.PUT_KV_CONFIG, {})
         assert (nameless.code, nameless.remark) == (1, "namespace or key is null")
 
-    def test_write_permission(self, peer: Peer) -> None:
-        """Requests that change write permissions return the number of changed topics."""
+    def test_write_permission_requests_return_the_number_of_changed_topics(self, peer: Peer) -> None:
         wiped = peer.ask(RequestCode.WIPE_WRITE_PERM_OF_BROKER, {"brokerName": "broker-a"}).ext_fields or {}
         assert int(wiped["wipeTopicCount"]) > 0
         assert peer.ask(RequestCode.ADD_WRITE_PERM_OF_BROKER, {"brokerName": "zz"}).ext_fields == {"addTopicCount": "0"}
@@ -488,7 +455,7 @@ class TestNameServer:
 class TestAdministration:
     """Requests of mqadmin."""
 
-    def test_topics_and_groups(self, peer: Peer) -> None:
+    def test_mqadmin_reads_topics_and_groups_one_by_one_and_all_together(self, peer: Peer) -> None:
         """Topics and groups can be read one by one and all together, with statistics and names."""
         create(peer, "P", 2)
         one = json.loads(peer.ask(RequestCode.GET_TOPIC_CONFIG, {"topic": "P", "lo": "true"}).body)
@@ -513,8 +480,7 @@ class TestAdministration:
         topics = json.loads(peer.ask(RequestCode.QUERY_TOPICS_BY_CONSUMER, {"group": "G"}).body)
         assert topics == {"brokerAddr": "127.0.0.1:10911", "topicList": []}
 
-    def test_views(self, peer: Peer) -> None:
-        """A message is found by id, by key and by consume queue unit."""
+    def test_a_message_is_found_by_id_by_key_and_by_consume_queue_unit(self, peer: Peer) -> None:
         create(peer, "P")
         send(peer, "P", b"seen", KEYS="k1", UNIQ_KEY="U1")
         viewed = peer.ask(RequestCode.VIEW_MESSAGE_BY_ID, {"topic": "P", "offset": "0"})
@@ -533,8 +499,7 @@ class TestAdministration:
         beyond = peer.ask(RequestCode.QUERY_CONSUME_QUEUE, {"topic": "P", "queueId": "0", "index": "99", "count": "5"})
         assert (beyond.code, beyond.remark, beyond.body) == (0, "Index 99 of 0@P is not exist!", b"")
 
-    def test_runtime_information(self, peer: Peer) -> None:
-        """The runtime info has the keys without which clusterList fails."""
+    def test_runtime_info_has_the_keys_that_cluster_list_requires(self, peer: Peer) -> None:
         table = json.loads(peer.ask(RequestCode.GET_BROKER_RUNTIME_INFO).body)["table"]
         needed = {"brokerVersionDesc", "putTps", "sendThreadPoolQueueSize", "pullThreadPoolQueueSize"}
         assert needed | {"pageCacheLockTimeMills", "earliestMessageTimeStamp", "commitLogDiskRatio"} <= set(table)
@@ -544,12 +509,12 @@ def test_a_slave_rejects_sends(port: Port, peer: Peer) -> None:
     """A slave rejects a send without region and trace switch, because upstream rejects it before the processor."""
     create(peer, "X")
     port.engine.brokers[0].config.set("brokerRole", "SLAVE")
-    answer = send(peer, "X")
-    assert (answer.code, answer.ext_fields) == (2, None)
-    assert answer.remark == "[REJECTREQUEST]system busy, start flow control for a while"
+    response = send(peer, "X")
+    assert (response.code, response.ext_fields) == (2, None)
+    assert response.remark == "[REJECTREQUEST]system busy, start flow control for a while"
 
 
-def test_settings_of_the_broker_are_told_as_they_are() -> None:
+def test_send_responses_follow_the_brokers_region_and_trace_switch() -> None:
     """Region and trace switch in responses follow the broker's configuration, also after a change."""
     config = BrokerConfig(region_id='re"gion', trace_on=False)
     peer = Port(Engine(brokers=[config], now_ms=NOW)).peer()

@@ -4,19 +4,49 @@ from typing import Any
 
 import pytest
 from remoting_world import Peer, Port, RecordingNode
-from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import Operation, Result
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Operation, Result
+from rocketmq_testkit.emulator.operations.clients import (
+    ClientConnection,
+    ConsumerConnectionResult,
+    GetConsumerConnectionList,
+    MessageQueue,
+    SubscriptionData,
+)
+from rocketmq_testkit.emulator.operations.cluster import (
+    BrokerMember,
+    ClusterInfoResult,
+    GetBrokerClusterInfo,
+    GetNamesrvTopicList,
+    GetRouteInfo,
+    QueueRoute,
+    RouteResult,
+    TopicListResult,
+)
+from rocketmq_testkit.emulator.operations.consume import BatchAck, BatchAckMessage
+from rocketmq_testkit.emulator.operations.groups import (
+    AssignmentResult,
+    ConsumeStatsResult,
+    GetConsumeStats,
+    GroupConfig,
+    MessageRequestMode,
+    OffsetWrapper,
+    QueryAssignment,
+    RetryPolicy,
+)
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage, WholeBatchSendResult
+from rocketmq_testkit.emulator.operations.topics import TopicConfig
 from rocketmq_testkit.remoting.bodies import client, group, topic
 from rocketmq_testkit.remoting.bodies.client import HeartbeatBody
 from rocketmq_testkit.remoting.bodies.group import GroupConfigBody
 from rocketmq_testkit.remoting.bodies.properties_text import read_properties
 from rocketmq_testkit.remoting.bodies.topic import TopicConfigBody
 from rocketmq_testkit.remoting.bodies.users import AclBody
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
-from rocketmq_testkit.remoting.table import Role
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_table import Role
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 FULL_HEARTBEAT: dict[str, Any] = {
     "clientID": "c@1",
@@ -48,7 +78,7 @@ FULL_HEARTBEAT: dict[str, Any] = {
 }
 
 
-def test_heartbeats_are_read_with_tolerance() -> None:
+def test_a_heartbeat_accepts_ordinals_number_strings_and_unknown_members() -> None:
     """A heartbeat is read with ordinals and names, numbers as strings, unknown members and unknown names."""
     beat = client.heartbeat(HeartbeatBody.read(FULL_HEARTBEAT), "CPP", 63)
     assert (beat.client_id, beat.producer_groups) == ("c@1", ["PG"])
@@ -58,21 +88,20 @@ def test_heartbeats_are_read_with_tolerance() -> None:
     assert (first.consume_type, first.message_model) == ("CONSUME_POP", "BROADCASTING")
     assert (first.consume_from_where, first.unit_mode) == ("CONSUME_FROM_FIRST_OFFSET", True)
     assert first.subscriptions == [
-        ops.SubscriptionData("T", "A || B", "TAG", frozenset({"A", "B"}), frozenset({65, 66}), 1795255027409)
+        SubscriptionData("T", "A || B", "TAG", frozenset({"A", "B"}), frozenset({65, 66}), 1795255027409)
     ]
     assert (second.consume_type, second.message_model) == ("CONSUME_ACTIVELY", "CLUSTERING")
     assert second.consume_from_where == "CONSUME_FROM_LAST_OFFSET"
 
 
 @pytest.mark.parametrize("members", [{}, {"consumerDataSet": None}, {"clientID": 5, "producerDataSet": []}])
-def test_empty_heartbeats_are_heartbeats(members: dict[str, Any]) -> None:
-    """A heartbeat requires no members."""
+def test_a_heartbeat_requires_no_members(members: dict[str, Any]) -> None:
     beat = client.heartbeat(HeartbeatBody.read(members), "JAVA", 0)
     assert (beat.consumers, beat.producer_groups) == ([], [])
 
 
 @pytest.mark.parametrize("body", [b"", b"null", b"[]", b'""', b'{"clientID":"\xff"}'])
-def test_a_missing_body_is_a_null_pointer(body: bytes) -> None:
+def test_a_missing_or_null_body_is_rejected_with_a_null_pointer_exception(body: bytes) -> None:
     """A missing body is rejected with upstream's text and its variable. fastjson reads non-UTF-8 bytes as null."""
     with pytest.raises(EngineError) as refused:
         HeartbeatBody.parse(body)
@@ -83,40 +112,37 @@ def test_a_missing_body_is_a_null_pointer(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("body", [b"garbage", b"[1]", b'"text"', b"{", b"[" * 100_000])
-def test_a_body_that_is_no_object_is_a_syntax_error(body: bytes) -> None:
+def test_a_body_that_is_not_an_object_is_rejected_as_a_json_syntax_error(body: bytes) -> None:
     """A body that is not an object is rejected with code 1 and fastjson's exception."""
     with pytest.raises(EngineError, match="JSONException: syntax error"):
         HeartbeatBody.parse(body)
 
 
-def test_bodies_may_be_as_free_as_fastjson_allows() -> None:
-    """A body with raw control characters and a trailing newline is read."""
+def test_a_body_with_control_characters_and_a_trailing_newline_is_read() -> None:
     assert HeartbeatBody.parse(b'{"clientID":"x\x01y"}\n').client_id == "x\x01y"
 
 
-def test_group_configurations_come_back() -> None:
+def test_a_group_configuration_is_written_and_read_back_equal() -> None:
     """A written group configuration is read back equal, including its retry policy."""
     for policy in (
-        ops.RetryPolicy(),
-        ops.RetryPolicy(next_ms=[1000, 5000]),
-        ops.RetryPolicy("EXPONENTIAL", None, 100, 9000, 3),
+        RetryPolicy(),
+        RetryPolicy(next_ms=[1000, 5000]),
+        RetryPolicy("EXPONENTIAL", None, 100, 9000, 3),
     ):
-        config = ops.GroupConfig(
-            "G", consume_enable=False, retry_max_times=3, retry_policy=policy, attributes={"a": "b"}
-        )
+        config = GroupConfig("G", consume_enable=False, retry_max_times=3, retry_policy=policy, attributes={"a": "b"})
         assert group.config(GroupConfigBody.read(group.config_members(config))) == config
 
 
-def test_a_group_has_upstreams_defaults() -> None:
+def test_a_group_configuration_with_only_a_name_has_upstreams_defaults() -> None:
     """A group configuration requires only a name and has upstream's defaults."""
-    assert group.config(GroupConfigBody(group_name="G")) == ops.GroupConfig("G")
+    assert group.config(GroupConfigBody(group_name="G")) == GroupConfig("G")
     with pytest.raises(EngineError, match="NullPointerException"):
         group.config(GroupConfigBody())
 
 
-def test_topic_configurations_come_back() -> None:
+def test_a_topic_configuration_is_written_and_read_back_equal() -> None:
     """A written topic configuration is read back equal. The attributes in a list are changes with signs."""
-    config = ops.TopicConfig("T", 3, 4, 6, "MULTI_TAG", 1, True)
+    config = TopicConfig("T", 3, 4, 6, "MULTI_TAG", 1, True)
     members = {**topic.config_members(config), "attributes": {"+message.type": "FIFO", "-x": None}}
     body = TopicConfigBody.read(members)
     assert (body.config(), body.attributes) == (config, {"+message.type": "FIFO"})
@@ -131,7 +157,7 @@ def test_topic_configurations_come_back() -> None:
         ("", {}),
     ],
 )
-def test_attribute_changes(text: str, changes: dict[str, str]) -> None:
+def test_attribute_changes_are_signed_keys_separated_by_commas(text: str, changes: dict[str, str]) -> None:
     """Attribute changes are `+key=value` and `-key`, separated by commas."""
     assert topic.attribute_changes(text) == changes
 
@@ -146,19 +172,18 @@ def test_attribute_changes(text: str, changes: dict[str, str]) -> None:
         ("=", "Index 0 out of bounds for length 0"),
     ],
 )
-def test_attribute_changes_without_signs(text: str, remark: str) -> None:
-    """Attribute changes without signs are rejected with upstream's texts."""
+def test_invalid_attribute_changes_are_rejected_with_upstreams_texts(text: str, remark: str) -> None:
     with pytest.raises(EngineError) as refused:
         topic.attribute_changes(text)
     assert refused.value.remark == remark
 
 
-def test_properties_text() -> None:
+def test_a_properties_line_without_separator_is_a_key_with_an_empty_value() -> None:
     """In properties text, a line without a separator is a key with an empty value. Comments are skipped."""
     assert read_properties(b"# c\na=1\n\n b = x=y \r\ngarbage") == {"a": "1", "b": "x=y", "garbage": ""}
 
 
-def answered(
+def response_for(
     kind: type[Operation], result: Result, code: RequestCode, ext: dict[str, str], **more: Any
 ) -> RemotingCommand:
     """Return the response to a request for which the node returns this result."""
@@ -169,9 +194,7 @@ def answered(
     return peer.ask(code, ext, more.pop("body", b""), **more)
 
 
-ROUTE = ops.RouteResult(
-    [ops.BrokerMember("DefaultCluster", "broker-a", [0, 1])], [ops.QueueRoute("broker-a", 4, 8, 6, 0)]
-)
+ROUTE = RouteResult([BrokerMember("DefaultCluster", "broker-a", [0, 1])], [QueueRoute("broker-a", 4, 8, 6, 0)])
 
 
 @pytest.mark.parametrize(
@@ -185,66 +208,67 @@ ROUTE = ops.RouteResult(
         (317, {"acceptStandardJsonOnly": "true"}, b'{"0":"127.0.0.1:10911","1":"127.0.0.1:10912"}'),
     ],
 )
-def test_routes_have_two_dialects(version: int, ext: dict[str, str], ids: bytes) -> None:
+def test_a_route_quotes_broker_ids_only_for_new_clients_or_on_request(
+    version: int, ext: dict[str, str], ids: bytes
+) -> None:
     """Old clients get a route with unquoted broker ids. New clients, and those that request it, get valid JSON.
 
     Neither form has white space.
     """
-    answer = answered(
-        ops.GetRouteInfo, ROUTE, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T", **ext}, version=version
+    response = response_for(
+        GetRouteInfo, ROUTE, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T", **ext}, version=version
     )
-    assert answer.ext_fields is None
-    assert answer.body == (
+    assert response.ext_fields is None
+    assert response.body == (
         b'{"brokerDatas":[{"brokerAddrs":' + ids + b',"brokerName":"broker-a","cluster":"DefaultCluster",'
         b'"enableActingMaster":false}],"filterServerTable":{},"queueDatas":[{"brokerName":"broker-a","perm":6,'
         b'"readQueueNums":4,"topicSysFlag":0,"writeQueueNums":8}]}'
     )
 
 
-def test_a_route_may_have_an_order_configuration() -> None:
+def test_an_order_configuration_is_written_as_order_topic_conf_of_the_route() -> None:
     """An order configuration is written between the other members of a route."""
-    result = ops.RouteResult([], [], "broker-a:4")
-    answer = answered(ops.GetRouteInfo, result, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"})
-    assert answer.body == b'{"brokerDatas":[],"filterServerTable":{},"orderTopicConf":"broker-a:4","queueDatas":[]}'
+    result = RouteResult([], [], "broker-a:4")
+    response = response_for(GetRouteInfo, result, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"})
+    assert response.body == b'{"brokerDatas":[],"filterServerTable":{},"orderTopicConf":"broker-a:4","queueDatas":[]}'
 
 
-def test_maps_with_queues_as_keys() -> None:
+def test_consume_stats_have_queue_objects_as_keys() -> None:
     """In fastjson's dialect a queue is an object where JSON requires a string key."""
-    result = ops.ConsumeStatsResult({ops.MessageQueue("T", "b", 0): ops.OffsetWrapper(9, 3, 4, 5)})
-    answer = answered(ops.GetConsumeStats, result, RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G"})
-    assert answer.body == (
+    result = ConsumeStatsResult({MessageQueue("T", "b", 0): OffsetWrapper(9, 3, 4, 5)})
+    response = response_for(GetConsumeStats, result, RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G"})
+    assert response.body == (
         b'{"consumeTps":0.0,"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:'
         b'{"brokerOffset":9,"consumerOffset":3,"lastTimestamp":5,"pullOffset":4}}}'
     )
 
 
-def test_cluster_information_has_bare_numbers() -> None:
+def test_cluster_information_has_unquoted_broker_ids() -> None:
     """Cluster information has unquoted broker ids for every client version."""
-    result = ops.ClusterInfoResult(
-        {"broker-a": ops.BrokerMember("DefaultCluster", "broker-a", [0])}, {"DefaultCluster": ["broker-a"]}
+    result = ClusterInfoResult(
+        {"broker-a": BrokerMember("DefaultCluster", "broker-a", [0])}, {"DefaultCluster": ["broker-a"]}
     )
-    answer = answered(ops.GetBrokerClusterInfo, result, RequestCode.GET_BROKER_CLUSTER_INFO, {})
-    assert answer.body == (
+    response = response_for(GetBrokerClusterInfo, result, RequestCode.GET_BROKER_CLUSTER_INFO, {})
+    assert response.body == (
         b'{"brokerAddrTable":{"broker-a":{"brokerAddrs":{0:"127.0.0.1:10911"},"brokerName":"broker-a",'
         b'"cluster":"DefaultCluster","enableActingMaster":false}},"clusterAddrTable":{"DefaultCluster":["broker-a"]}}'
     )
 
 
-def test_connections_of_a_group() -> None:
-    """Subscriptions of a group's connections are written as they were read."""
+def test_a_consumer_connection_list_has_the_subscriptions_of_the_heartbeat() -> None:
     beat = client.heartbeat(HeartbeatBody.read(FULL_HEARTBEAT), "CPP", 63)
-    connection = ops.ClientConnection("c@1", ("10.0.0.7", 5), "CPP", 63, 0)
-    result = ops.ConsumerConnectionResult(
+    connection = ClientConnection("c@1", ("10.0.0.7", 5), "CPP", 63, 0)
+    result = ConsumerConnectionResult(
         [connection],
         {"T": beat.consumers[0].subscriptions[0]},
         "CONSUME_POP",
         "BROADCASTING",
         "CONSUME_FROM_FIRST_OFFSET",
     )
-    answer = answered(
-        ops.GetConsumerConnectionList, result, RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "G"}
+    response = response_for(
+        GetConsumerConnectionList, result, RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "G"}
     )
-    assert answer.body == (
+    assert response.body == (
         b'{"connectionSet":[{"clientAddr":"10.0.0.7:5","clientId":"c@1","language":"CPP","version":63}],'
         b'"consumeFromWhere":"CONSUME_FROM_FIRST_OFFSET","consumeType":"CONSUME_POP","messageModel":"BROADCASTING",'
         b'"subscriptionTable":{"T":{"classFilterMode":false,"codeSet":[65,66],"expressionType":"TAG",'
@@ -252,23 +276,23 @@ def test_connections_of_a_group() -> None:
     )
 
 
-def test_an_assignment_may_be_none_or_empty() -> None:
+def test_an_absent_assignment_and_an_empty_one_are_encoded_differently() -> None:
     """An assignment of `{}` leaves the client's queues unchanged; an empty list removes them."""
     body = b'{"topic":"T","consumerGroup":"G","clientId":"c","strategyName":"AVG","messageModel":"CLUSTERING"}'
     for assignments, text in (
         (None, b"{}"),
         ([], b'{"messageQueueAssignments":[]}'),
         (
-            [ops.MessageRequestMode(ops.MessageQueue("T", "b", -1), "POP")],
+            [MessageRequestMode(MessageQueue("T", "b", -1), "POP")],
             b'{"messageQueueAssignments":[{"messageQueue":{"brokerName":"b","queueId":-1,"topic":"T"},"mode":"POP"}]}',
         ),
     ):
-        result = ops.AssignmentResult(assignments)
-        answer = answered(ops.QueryAssignment, result, RequestCode.QUERY_ASSIGNMENT, {}, body=body)
-        assert answer.body == text
+        result = AssignmentResult(assignments)
+        response = response_for(QueryAssignment, result, RequestCode.QUERY_ASSIGNMENT, {}, body=body)
+        assert response.body == text
 
 
-def test_a_batch_of_acknowledgements() -> None:
+def test_a_batch_acknowledgement_is_read_with_short_and_long_member_names() -> None:
     """Vector V12: the bit set {0,1,9} as base64 is read, with short member names and with long ones."""
     node = RecordingNode(Role.BROKER)
     peer = Port(None, node).peer()
@@ -280,27 +304,27 @@ def test_a_batch_of_acknowledgements() -> None:
         b'"popTime":6,"invisibleTime":7}],"brokerName":"broker-a"}',
     )
     assert node.operations == [
-        ops.BatchAckMessage(
+        BatchAckMessage(
             [
-                ops.BatchAck("g", "T", "0", 100, 0, 3, 1_700_000_000_000, 60000, b"\x03\x02"),
-                ops.BatchAck("g", "T", "1", 5, 2, 1, 6, 7, b""),
+                BatchAck("g", "T", "0", 100, 0, 3, 1_700_000_000_000, 60000, b"\x03\x02"),
+                BatchAck("g", "T", "1", 5, 2, 1, 6, 7, b""),
             ],
             "broker-a",
         )
     ]
 
 
-def test_the_offset_of_a_reset_needs_its_queue() -> None:
+def test_an_offset_reset_without_a_queue_id_ignores_the_offset() -> None:
     """Without a queue id, a reset ignores the offset and uses the timestamp."""
     node = RecordingNode(Role.BROKER)
     peer = Port(None, node).peer()
     base = {"group": "G", "topic": "T", "timestamp": "-1", "isForce": "true", "offset": "7"}
     for queue_id, offset in (("-1", None), ("2", 7)):
         peer.exchange(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {**base, "queueId": queue_id})
-        assert node.operations.pop() == ops.ResetOffset("G", "T", -1, int(queue_id), offset, True)
+        assert node.operations.pop() == ResetOffset("G", "T", -1, int(queue_id), offset, True)
 
 
-def test_rights_without_a_policy_are_refused() -> None:
+def test_an_acl_without_policies_is_rejected() -> None:
     """ACLs without a policy are rejected, and policies without entries are omitted."""
     entry = {"resource": "Topic:T", "actions": ["Pub"], "sourceIps": [], "decision": "Allow"}
     policies = [{"policyType": "Custom", "entries": [entry]}, {"policyType": "Default", "entries": []}]
@@ -310,8 +334,7 @@ def test_rights_without_a_policy_are_refused() -> None:
         AclBody.read({"subject": "User:alice", "policies": []}).infos()
 
 
-def test_a_lock_without_a_group_has_an_empty_one() -> None:
-    """A lock or unlock without a group has an empty group."""
+def test_a_queue_lock_without_a_group_has_an_empty_group() -> None:
     node = RecordingNode(Role.BROKER)
     peer = Port(None, node).peer()
     for code in (RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ):
@@ -319,29 +342,28 @@ def test_a_lock_without_a_group_has_an_empty_one() -> None:
     assert [getattr(operation, "consumer_group", None) for operation in node.operations] == ["", ""]
 
 
-def test_the_address_of_a_broker_name_is_its_masters() -> None:
-    """The address of a broker name with a master and a slave is that of the master."""
-    result = ops.TopicListResult(["T"], ops.BrokerMember("DefaultCluster", "broker-a", [1, 0]))
-    answer = answered(ops.GetNamesrvTopicList, result, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
-    assert b'"brokerAddr":"127.0.0.1:10911"' in answer.body
+def test_the_address_of_a_broker_name_is_that_of_its_master() -> None:
+    result = TopicListResult(["T"], BrokerMember("DefaultCluster", "broker-a", [1, 0]))
+    response = response_for(GetNamesrvTopicList, result, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
+    assert b'"brokerAddr":"127.0.0.1:10911"' in response.body
 
 
 @pytest.mark.parametrize(
     ("code", "handle"), [(RequestCode.SEND_MESSAGE_V2, "the-handle"), (RequestCode.SEND_BATCH_MESSAGE, None)]
 )
-def test_a_batch_that_is_stored_whole_is_answered_with_its_id(code: RequestCode, handle: str | None) -> None:
+def test_a_batch_stored_as_a_whole_returns_the_batch_id(code: RequestCode, handle: str | None) -> None:
     """A batch that is stored as a whole returns the batch id.
 
     It also returns the recall handle, except with the request code of batches.
     """
-    result = ops.WholeBatchSendResult(ResponseCode.SUCCESS, "the-id", 1, 2, "the-batch", 3, "the-handle")
+    result = WholeBatchSendResult(ResponseCode.SUCCESS, "the-id", 1, 2, "the-batch", 3, "the-handle")
     ext = {"a": "PG", "b": "T", "e": "0", "f": "0", "g": "0", "h": "0", "i": ""}
-    answer = answered(ops.SendMessage, result, code, ext, body=b"m")
-    assert answer.code == 0, answer
-    fields = answer.ext_fields or {}
+    response = response_for(SendMessage, result, code, ext, body=b"m")
+    assert response.code == 0, response
+    fields = response.ext_fields or {}
     assert (fields.get("batchUniqId"), fields.get("recallHandle")) == ("the-batch", handle)
 
 
-def test_a_topic_that_states_nothing_has_the_defaults_of_java() -> None:
+def test_a_topic_body_with_only_a_name_has_upstreams_defaults() -> None:
     """A topic without values has 16 read and 16 write queues, readable and writable (TopicConfig, 5.3.3)."""
-    assert TopicConfigBody.read({"topicName": "T"}).config() == ops.TopicConfig("T", 16, 16, 6)
+    assert TopicConfigBody.read({"topicName": "T"}).config() == TopicConfig("T", 16, 16, 6)

@@ -8,6 +8,9 @@ from time import time
 import pytest
 from remoting_port import SocketPort
 from remoting_world import Port
+from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
+from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request
+from rocketmq_testkit.conformance.clients.remoting_topics import topic_request
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.client import (
     ConnectionLost,
@@ -21,7 +24,7 @@ from rocketmq_testkit.remoting.client import (
 )
 from rocketmq_testkit.remoting.client.messages import split_records
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 
 @pytest.fixture
@@ -35,8 +38,7 @@ def address() -> Iterator[tuple[str, int]]:
 def client(address: tuple[str, int]) -> Iterator[RemotingClient]:
     """A client of the port, with topic T."""
     with RemotingClient(address, timeout=20) as made:
-        ext = {"topic": "T", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6, "topicFilterType": "SINGLE_TAG"}
-        assert made.request(RequestCode.UPDATE_AND_CREATE_TOPIC, {**ext, "order": False, "attributes": None}).code == 0
+        assert made.request(*topic_request("T", queues=1)).code == 0
         yield made
 
 
@@ -47,13 +49,12 @@ def message(**more: object) -> SendMessageRequestHeaderV2:
     return SendMessageRequestHeaderV2(**{**base, "properties": text, **more})  # type: ignore[arg-type]  # as declared
 
 
-PULL = {"consumerGroup": "G", "topic": "T", "queueId": 0, "queueOffset": 0, "maxMsgNums": 32, "sysFlag": 6}
+PULL = pull_request("T", "G")
 
 
-def test_what_is_sent_is_pulled(client: RemotingClient) -> None:
-    """A sent message is pulled with its body, properties, hosts and ids."""
+def test_a_sent_message_is_pulled_with_its_properties_hosts_and_ids(client: RemotingClient) -> None:
     sent = client.request(RequestCode.SEND_MESSAGE_V2, message(), b"hello")
-    pulled = client.request(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*"})
+    pulled = client.request(*PULL)
     (found,) = decode_messages(pulled.body)
     assert (found.topic, found.body, found.tag, found.keys) == ("T", b"hello", "A", ["k1", "k2"])
     assert (found.flag, found.born_timestamp, found.born_host) == (9, 5, client.local_address)
@@ -61,94 +62,86 @@ def test_what_is_sent_is_pulled(client: RemotingClient) -> None:
     assert found.message_id == (sent.ext_fields or {})["transactionId"]
 
 
-def test_batches_and_compressed_bodies(client: RemotingClient) -> None:
-    """Batches are split into messages, and a zlib body is decompressed."""
+def test_pulled_batches_are_split_and_zlib_bodies_are_decompressed(client: RemotingClient) -> None:
     import zlib
 
     body = b"squeeze me " * 100
     assert client.request(RequestCode.SEND_MESSAGE_V2, message(sys_flag=1), zlib.compress(body)).code == 0
     pair = batch_body([(b"one", {"TAGS": "A"}), (b"two", {})])
     assert client.request(RequestCode.SEND_BATCH_MESSAGE, message(batch=True), pair).code == 0
-    pulled = client.request(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*"})
+    pulled = client.request(*PULL)
     assert [each.body for each in decode_messages(pulled.body)] == [body, b"one", b"two"]
 
 
-def test_requests_may_be_pipelined(client: RemotingClient) -> None:
+def test_a_waiting_pull_does_not_block_later_requests_of_its_client(client: RemotingClient) -> None:
     """A waiting pull does not block the send that wakes it. Responses can be collected in any order."""
-    waiting = client.submit(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*", "suspendTimeoutMillis": 15000})
+    waiting = client.submit(*pull_request("T", "G", suspend_ms=15000))
     sends = [client.submit(RequestCode.SEND_MESSAGE_V2, message(), b"%d" % n) for n in range(3)]
     assert [client.collect(each).code for each in reversed(sends)] == [0, 0, 0]
     assert decode_messages(client.collect(waiting).body)[0].body == b"0"
 
 
-def test_oneway_requests_are_carried_out(client: RemotingClient) -> None:
-    """A oneway request is carried out without a response."""
+def test_a_oneway_send_is_stored_without_a_response(client: RemotingClient) -> None:
     client.oneway(RequestCode.SEND_MESSAGE_V2, message(), b"quiet")
     assert client.request(RequestCode.GET_MAX_OFFSET, {"topic": "T", "queueId": 0}).ext_fields == {"offset": "1"}
 
 
-def test_pushes_are_kept_apart_from_answers(client: RemotingClient) -> None:
-    """A heartbeat returns a response, and its notification is queued separately."""
-    body = b'{"clientID":"c","consumerDataSet":[{"groupName":"G","messageModel":"CLUSTERING"}],"producerDataSet":[]}'
-    assert client.request(RequestCode.HEART_BEAT, {}, body).code == 0
-    push = client.next_push()
+def test_server_requests_are_queued_apart_from_responses(client: RemotingClient) -> None:
+    assert client.request(*heartbeat_request("c", groups={"G": {}})).code == 0
+    push = client.next_server_request()
     assert (push.code, push.ext_fields, push.is_oneway) == (40, {"consumerGroup": "G"}, True)
 
 
-def test_answering_a_push(client: RemotingClient) -> None:
+def test_a_client_can_respond_to_a_server_request(client: RemotingClient) -> None:
     """A client can respond to a server's request. Here the request was oneway, and the server drops the response."""
-    body = b'{"clientID":"c","consumerDataSet":[{"groupName":"G","messageModel":"CLUSTERING"}],"producerDataSet":[]}'
-    client.request(RequestCode.HEART_BEAT, {}, body)
-    client.answer(client.next_push(), remark="done")
+    client.request(*heartbeat_request("c", groups={"G": {}}))
+    client.respond(client.next_server_request(), remark="done")
     assert client.request(9999).code == 3
 
 
-def test_binary_headers(address: tuple[str, int], client: RemotingClient) -> None:
-    """The same send works with binary headers."""
+def test_a_client_with_binary_headers_sends_a_message(address: tuple[str, int], client: RemotingClient) -> None:
     with RemotingClient(f"127.0.0.1:{address[1]}", binary=True, timeout=20) as binary:
         assert binary.request(RequestCode.SEND_MESSAGE_V2, message(), b"bin").code == 0
 
 
-def test_time_out(client: RemotingClient) -> None:
+def test_after_a_timeout_the_response_can_still_be_collected(client: RemotingClient) -> None:
     """After a timeout the response can still be collected, and the connection stays usable."""
-    waiting = client.submit(RequestCode.PULL_MESSAGE, {**PULL, "subscription": "*", "suspendTimeoutMillis": 30000})
+    waiting = client.submit(*pull_request("T", "G", suspend_ms=30000))
     with pytest.raises(RemotingTimeout):
         client.collect(waiting, timeout=0.05)
     with pytest.raises(RemotingTimeout):
-        client.next_push(timeout=0)
+        client.next_server_request(timeout=0)
     client.request(RequestCode.SEND_MESSAGE_V2, message(), b"late")
     assert client.collect(waiting).code == 0
 
 
-def test_a_connection_that_the_server_closes(client: RemotingClient) -> None:
-    """After malformed bytes the server closes the connection, and the client raises ConnectionLost."""
+def test_a_connection_closed_by_the_server_raises_connection_lost(client: RemotingClient) -> None:
     client.send_bytes(b"GET / HTTP/1.1\r\n\r\n")
     with pytest.raises(ConnectionLost):
-        client.next_push()
+        client.next_server_request()
 
 
-def test_a_port_where_nobody_listens() -> None:
-    """A connection to a closed port raises ConnectionError."""
+def test_a_connection_to_a_closed_port_raises_connection_error() -> None:
     with pytest.raises(ConnectionError):
         RemotingClient("127.0.0.1:1", timeout=1)
 
 
-def test_signatures() -> None:
+def test_a_signature_covers_the_ext_fields_sorted_by_name() -> None:
     """Vector V14: a signature covers the values sorted by field name, including the token, then the body."""
     ext = {"topic": "T", "AccessKey": "ak"}
     assert signature("sk", ext) == "vX6jW2Q9g11lvMjNC+gReuZ8fTQ="
     assert signature("sk", {**ext, "SecurityToken": "tok", "Signature": "old"}) == "lBJAxv3ke6xvagX3v2rETxrIBbQ="
 
 
-def test_credentials_sign_every_request(address: tuple[str, int], client: RemotingClient) -> None:
-    """A server without authentication serves signed requests."""
+def test_a_server_without_authentication_serves_signed_requests(
+    address: tuple[str, int], client: RemotingClient
+) -> None:
     with RemotingClient(address, credentials=Credentials("ak", "sk", "tok"), timeout=20) as signed:
         assert signed.request(RequestCode.GET_MAX_OFFSET, {"topic": "T", "queueId": 0}).code == 0
         assert signed.request(RequestCode.GET_ALL_TOPIC_CONFIG).code == 0
 
 
-def test_tls() -> None:
-    """With an SSL context, the whole connection is encrypted."""
+def test_with_an_ssl_context_the_whole_connection_is_encrypted() -> None:
     server, trust = certificates()
     with (
         SocketPort(Port(Engine(now_ms=int(time() * 1000))), server) as port,
@@ -198,7 +191,7 @@ def certificates() -> tuple[ssl.SSLContext, ssl.SSLContext]:
     return server, ssl.create_default_context(cadata=pem.decode())
 
 
-def test_records_are_split_where_their_sizes_say() -> None:
+def test_records_are_split_by_their_size_fields() -> None:
     """Records are split by their sizes. The smallest record consists of its size field; shorter ones raise an error."""
     small, larger = pack(">i", 4), pack(">i", 7) + b"abc"
     assert list(split_records(small + larger + small)) == [small, larger, small]

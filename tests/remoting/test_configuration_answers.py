@@ -9,7 +9,7 @@ import json
 import pytest
 from remoting_world import NOW, Peer, Port
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 BROKER = RequestCode.UPDATE_BROKER_CONFIG, RequestCode.GET_BROKER_CONFIG
 NAME_SERVER = RequestCode.UPDATE_NAMESRV_CONFIG, RequestCode.GET_NAMESRV_CONFIG
@@ -22,23 +22,22 @@ def peer() -> Peer:
     return Port(Engine(now_ms=NOW)).peer()
 
 
-def test_the_brokers_configuration(peer: Peer) -> None:
+def test_a_changed_broker_configuration_is_read_back_with_its_version(peer: Peer) -> None:
     """The broker's configuration is returned as text, with its version as JSON in an ext field.
 
     A change is read back.
     """
     assert peer.ask(RequestCode.UPDATE_BROKER_CONFIG, None, b"popPollingSize=7\n").code == 0
-    answer = peer.ask(RequestCode.GET_BROKER_CONFIG)
-    assert b"popPollingSize=7\n" in answer.body
-    assert json.loads((answer.ext_fields or {})["version"])["counter"] >= 1
+    response = peer.ask(RequestCode.GET_BROKER_CONFIG)
+    assert b"popPollingSize=7\n" in response.body
+    assert json.loads((response.ext_fields or {})["version"])["counter"] >= 1
 
 
-def test_the_name_servers_configuration(peer: Peer) -> None:
-    """The name server's configuration is returned as text without a version. A change is read back."""
+def test_a_changed_name_server_configuration_is_read_back_without_version(peer: Peer) -> None:
     assert peer.ask(RequestCode.UPDATE_NAMESRV_CONFIG, None, b"orderMessageEnable=true\n").code == 0
-    answer = peer.ask(RequestCode.GET_NAMESRV_CONFIG)
-    assert (answer.code, answer.ext_fields) == (0, None)
-    assert b"orderMessageEnable=true\n" in answer.body
+    response = peer.ask(RequestCode.GET_NAMESRV_CONFIG)
+    assert (response.code, response.ext_fields) == (0, None)
+    assert b"orderMessageEnable=true\n" in response.body
 
 
 @pytest.mark.parametrize(
@@ -54,7 +53,7 @@ def test_the_name_servers_configuration(peer: Peer) -> None:
         (NAME_SERVER, b"garbage", "unknown configuration key garbage"),
     ],
 )
-def test_a_change_that_is_not_understood_changes_nothing(
+def test_a_change_with_an_invalid_key_or_value_is_rejected_as_a_whole(
     peer: Peer, where: tuple[RequestCode, RequestCode], text: bytes, remark: str
 ) -> None:
     """A change with an invalid key or value is rejected, and its valid keys are not applied.
@@ -63,9 +62,9 @@ def test_a_change_that_is_not_understood_changes_nothing(
     """
     change, tell = where
     before = peer.ask(tell).body
-    answer = peer.ask(change, None, text)
-    assert answer.code == REFUSED
-    assert (answer.remark or "").startswith(remark)
+    response = peer.ask(change, None, text)
+    assert response.code == REFUSED
+    assert (response.remark or "").startswith(remark)
     assert peer.ask(tell).body == before
 
 
@@ -76,21 +75,21 @@ def test_a_change_that_is_not_understood_changes_nothing(
         (NAME_SERVER, ["configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"]),
     ],
 )
-def test_what_is_on_the_black_list_is_not_changed(
+def test_a_change_of_a_blacklisted_key_is_rejected_as_a_whole(
     peer: Peer, where: tuple[RequestCode, RequestCode], names: list[str]
 ) -> None:
-    """A change of a blacklisted key is rejected, and the other keys of the request are not applied."""
     before = peer.ask(where[1]).body
     for name in names:
-        answer = peer.ask(where[0], None, f"{name}=/x\npopPollingSize=7\norderMessageEnable=true\n".encode())
-        assert (answer.code, answer.remark) == (FORBIDDEN, "Can not update config in black list.")
+        response = peer.ask(where[0], None, f"{name}=/x\npopPollingSize=7\norderMessageEnable=true\n".encode())
+        assert (response.code, response.remark) == (FORBIDDEN, "Can not update config in black list.")
     assert peer.ask(where[1]).body == before
 
 
 @pytest.mark.parametrize("where", [BROKER, NAME_SERVER])
 @pytest.mark.parametrize("text", [b"", b"\n", b"# popPolingSize=1\n! a comment, too\n"])
-def test_no_key_is_no_error(peer: Peer, where: tuple[RequestCode, RequestCode], text: bytes) -> None:
-    """A body without keys succeeds and changes nothing."""
+def test_a_change_without_keys_succeeds_and_changes_nothing(
+    peer: Peer, where: tuple[RequestCode, RequestCode], text: bytes
+) -> None:
     before = peer.ask(where[1]).body
     assert peer.ask(where[0], None, text).code == 0
     assert peer.ask(where[1]).body == before

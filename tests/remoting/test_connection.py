@@ -7,31 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from remoting_world import Peer, Port, RecordingNode, create, send
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.effects import CheckTransactionState, NotifyConsumerIdsChanged, PushReplyMessage
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.operations import (
-    NO_ANSWER,
-    ChannelClosed,
-    EndTransaction,
-    GetConsumerListByGroup,
-    GetMaxOffset,
-    GetRouteInfo,
-    OffsetResult,
-    Operation,
-    Result,
-)
-from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting.command import ONEWAY, RESPONSE, RemotingCommand
-from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.request_code import (
-    BROKER_TO_CLIENT,
-    HANDLED_ELSEWHERE,
-    NAME_SERVER_ONLY,
-    RequestCode,
-)
-from rocketmq_testkit.remoting.table import RequestTable, Role, join
+from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, NotifyConsumerIdsChanged, PushReplyMessage
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import NO_RESPONSE, Operation, Result
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed, GetConsumerListByGroup
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo
+from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset, OffsetResult
+from rocketmq_testkit.emulator.operations.send import EndTransaction
+from rocketmq_testkit.remoting.processors import NAME_SERVER_CODES, PROCESSORS, RIGHTS
+from rocketmq_testkit.remoting.processors.unserved import UNSERVED, Reason, by_code, codes_with
+from rocketmq_testkit.remoting.request.broker_requests import CODE_OF_EFFECT
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_table import NoHeader, RequestTable, Role, join
+from rocketmq_testkit.remoting.request.required_rights import no_rights
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import ONEWAY, RESPONSE, RemotingCommand
 from stored_bytes import stored_records
 
 DELETING = {RequestCode.DELETE_TOPIC_IN_BROKER}
@@ -39,20 +31,20 @@ DELETING = {RequestCode.DELETE_TOPIC_IN_BROKER}
 MAX_OFFSET = {"topic": "T", "queueId": "0"}
 
 
-def recording(answer: Any = None) -> tuple[Port, RecordingNode]:
+def recording(response: Any = None) -> tuple[Port, RecordingNode]:
     """Return a port with a broker that records its operations."""
 
     def refuse_or_answer(operation: Operation) -> Result:
-        if isinstance(answer, Exception):
-            raise answer
-        return OffsetResult(5) if answer is None else answer
+        if isinstance(response, Exception):
+            raise response
+        return OffsetResult(5) if response is None else response
 
     broker = RecordingNode(Role.BROKER, dict.fromkeys(RecordingNode(Role.BROKER).handlers, refuse_or_answer))
     engine = Engine(now_ms=1_700_000_000_000, report_bug=lambda bug: None)
     return Port(engine, broker), broker
 
 
-def test_an_answer_has_the_opaque_of_its_request() -> None:
+def test_a_response_has_the_opaque_of_its_request() -> None:
     """Each pipelined request gets a response with its own opaque, also if it is negative."""
     port, _ = recording()
     peer = port.peer()
@@ -66,7 +58,7 @@ def test_an_answer_has_the_opaque_of_its_request() -> None:
     ]
 
 
-def test_answers_to_one_piece_of_bytes_leave_in_one_write() -> None:
+def test_responses_to_one_piece_of_bytes_leave_in_one_write() -> None:
     """Responses to requests in one piece of bytes leave in one write, regardless of their number."""
     port, _ = recording()
     peer = port.peer()
@@ -75,7 +67,7 @@ def test_answers_to_one_piece_of_bytes_leave_in_one_write() -> None:
     assert len(peer.received()) == 50
 
 
-def test_oneway_requests_are_carried_out_and_never_answered() -> None:
+def test_oneway_requests_are_carried_out_and_get_no_response() -> None:
     """Oneway requests are carried out and get no response, even if they are rejected or unknown."""
     port, broker = recording()
     peer = port.peer()
@@ -84,42 +76,39 @@ def test_oneway_requests_are_carried_out_and_never_answered() -> None:
     assert broker.operations == [GetMaxOffset("T", 0)]
 
 
-def test_binary_requests_are_answered_in_json() -> None:
+def test_binary_requests_get_json_responses() -> None:
     """Requests with binary headers get JSON responses, as on 5.3.3."""
     port, _ = recording()
-    answer = port.peer().ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET, serialize_type=frame.ROCKETMQ)
-    assert (answer.code, answer.serialize_type, answer.ext_fields) == (0, frame.JSON, {"offset": "5"})
+    response = port.peer().ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET, serialize_type=frame.ROCKETMQ)
+    assert (response.code, response.serialize_type, response.ext_fields) == (0, frame.JSON, {"offset": "5"})
 
 
-def test_a_request_may_get_no_answer_at_all() -> None:
-    """An EndTransaction with an unknown state gets no response."""
-    port, broker = recording(NO_ANSWER)
+def test_an_end_transaction_with_an_unknown_state_gets_no_response() -> None:
+    port, broker = recording(NO_RESPONSE)
     ext = {"tranStateTableOffset": "0", "commitLogOffset": "0", "commitOrRollback": "0"}
     assert port.peer().exchange(RequestCode.END_TRANSACTION, ext) == []
     assert [type(each) for each in broker.operations] == [EndTransaction]
 
 
-def test_a_refusal_has_code_and_remark() -> None:
-    """An error response has the code and the remark of the engine's error."""
+def test_an_error_response_has_the_code_and_remark_of_the_engines_error() -> None:
     port, _ = recording(EngineError(ResponseCode.SYSTEM_BUSY, 'too "much"\n'))
-    answer = port.peer().ask(RequestCode.GET_TOPIC_CONFIG, {"topic": "T"})
-    assert (answer.code, answer.remark, answer.ext_fields) == (2, 'too "much"\n', None)
+    response = port.peer().ask(RequestCode.GET_TOPIC_CONFIG, {"topic": "T"})
+    assert (response.code, response.remark, response.ext_fields) == (2, 'too "much"\n', None)
 
 
 @pytest.mark.provokes_bugs
-def test_a_bug_of_ours_is_answered_and_logged() -> None:
+def test_an_unexpected_exception_while_encoding_returns_code_1_and_is_logged() -> None:
     """An exception while a response is encoded returns code 1 and is logged. The connection stays open."""
     port, _ = recording(GetMaxOffset("T", 0))  # not a result
     peer = port.peer()
-    answer = peer.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
-    assert answer.code == ResponseCode.SYSTEM_ERROR
-    assert "AttributeError" in (answer.remark or "")
+    response = peer.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
+    assert response.code == ResponseCode.SYSTEM_ERROR
+    assert "AttributeError" in (response.remark or "")
     assert "Traceback" in port.log[0]
     assert peer.ask(9999).code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
 
 
-def test_the_journal_names_requests_and_channels() -> None:
-    """Journal entries have the request code's name and the channel's id."""
+def test_a_journal_entry_has_the_request_code_name_and_the_channel_id() -> None:
     port, _ = recording()
     peer = port.peer()
     peer.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
@@ -131,17 +120,18 @@ def test_the_journal_names_requests_and_channels() -> None:
     )
 
 
-@pytest.mark.parametrize("code", [9999, 0, -5, 3442, *sorted(int(code) for code in HANDLED_ELSEWHERE)])
-def test_an_unknown_code_is_answered_as_upstream_answers_it(code: int) -> None:
+@pytest.mark.parametrize(
+    "code", [9999, 0, -5, 3442, *sorted(map(int, codes_with(Reason.NO_HANDLER, Reason.OTHER_PROGRAM)))]
+)
+def test_an_unknown_request_code_returns_upstreams_remark(code: int) -> None:
     """An unknown request code returns code 3 and a remark that begins with a blank. Nothing is logged."""
     port, _ = recording()
-    answer = port.peer().ask(code, {})
-    assert (answer.code, answer.remark) == (3, f" request type {code} not supported")
+    response = port.peer().ask(code, {})
+    assert (response.code, response.remark) == (3, f" request type {code} not supported")
     assert port.log == []
 
 
-def test_a_code_that_is_not_emulated_yet_names_itself_and_is_logged_once() -> None:
-    """A request code that is not emulated yet is named in the response and logged once."""
+def test_a_code_that_is_not_emulated_is_named_in_the_response_and_logged_once() -> None:
     port, _ = recording()
     code = RequestCode.EXCHANGE_BROKER_HA_INFO
     assert code not in PROCESSORS
@@ -152,15 +142,14 @@ def test_a_code_that_is_not_emulated_yet_names_itself_and_is_logged_once() -> No
     ]
 
 
-def test_a_node_that_does_not_know_an_operation_does_not_serve_its_code() -> None:
-    """A request code whose operation the node does not support is reported as not emulated yet."""
+def test_a_code_whose_operation_the_node_lacks_is_reported_as_not_emulated() -> None:
     broker = RecordingNode(Role.BROKER)
     del broker.handlers[GetMaxOffset]
-    answer = Port(None, broker).peer().ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
-    assert answer.remark == " request type 30 not supported: GET_MAX_OFFSET is not emulated yet"
+    response = Port(None, broker).peer().ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
+    assert response.remark == " request type 30 not supported: GET_MAX_OFFSET is not emulated yet"
 
 
-def test_each_port_serves_its_own_nodes() -> None:
+def test_a_port_serves_only_the_requests_of_its_broker_and_name_server() -> None:
     """A broker serves no routes, a name server stores no messages, and one port may serve both."""
     broker, name_server = RecordingNode(Role.BROKER), RecordingNode(Role.NAME_SERVER)
     route, offset = (RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"}), (RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
@@ -184,7 +173,7 @@ def test_malformed_bytes_close_their_connection_only() -> None:
     assert good.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET).code == 0
 
 
-def test_a_lost_connection_is_told_to_the_broker() -> None:
+def test_the_broker_is_notified_of_a_lost_connection() -> None:
     """After a connection is lost, the broker is notified. Its channel is then inactive and sends nothing."""
     broker = RecordingNode(Role.BROKER)
     broker.handlers = {**broker.handlers, ChannelClosed: broker._record}
@@ -198,21 +187,20 @@ def test_a_lost_connection_is_told_to_the_broker() -> None:
     assert peer.received() == []
 
 
-def test_a_name_server_is_not_told_of_lost_connections() -> None:
+def test_a_name_server_is_not_notified_of_lost_connections() -> None:
     """A name server is not notified of lost connections, because it stores nothing about clients."""
     name_server = RecordingNode(Role.NAME_SERVER)
     Port(None, None, name_server).peer().connection.closed()
     assert name_server.operations == []
 
 
-def test_channels_are_told_apart() -> None:
-    """Channels have different ids, even if a port number is reused."""
+def test_channels_have_different_ids_even_if_a_port_is_reused() -> None:
     port, _ = recording()
-    first, second = Peer(port.service, 5), Peer(port.service, 5)
+    first, second = Peer(port.dispatcher, 5), Peer(port.dispatcher, 5)
     assert first.channel.channel_id != second.channel.channel_id
 
 
-def test_a_proxied_address_is_shown_but_messages_are_born_at_the_peer() -> None:
+def test_a_proxied_address_is_listed_but_the_born_host_is_the_tcp_peer() -> None:
     """After a PROXY prologue, lists show its address, but messages have the TCP peer as born host, as on 5.3.3."""
     port, _ = recording()
     peer = port.peer()
@@ -225,15 +213,13 @@ def test_a_proxied_address_is_shown_but_messages_are_born_at_the_peer() -> None:
 class TestPushes:
     """Server-initiated requests, as seen on 5.3.3."""
 
-    def test_ids_changed(self) -> None:
-        """A change of group members is sent as code 40, oneway."""
+    def test_a_change_of_group_members_is_sent_as_oneway_code_40(self) -> None:
         peer = recording()[0].peer()
         peer.channel.push(NotifyConsumerIdsChanged("G"))
         (push,) = peer.received()
         assert (push.code, push.flag, push.ext_fields, push.body) == (40, ONEWAY, {"consumerGroup": "G"}, b"")
 
-    def test_check_transaction(self) -> None:
-        """A transaction check is sent as code 39, oneway, with the record as body."""
+    def test_a_transaction_check_is_sent_as_oneway_code_39_with_the_record(self) -> None:
         peer = recording()[0].peer()
         peer.channel.push(
             CheckTransactionState(b"record", "RMQ_SYS_TRANS_HALF_TOPIC", 7, 57026, "U1", "U1", "7F00", "broker-a")
@@ -250,7 +236,7 @@ class TestPushes:
             "transactionId": "U1",
         }
 
-    def test_reply(self) -> None:
+    def test_a_reply_message_is_sent_as_code_326_and_accepts_one_response(self) -> None:
         """A reply message is sent as code 326, a request.
 
         The first response is accepted; others are dropped and logged.
@@ -267,15 +253,14 @@ class TestPushes:
         ext = push.ext_fields or {}
         assert (ext["bornHost"], ext["storeHost"], ext["properties"]) == ("127.0.0.1:1", "::1:2", "a\x01b\x02")
         assert (ext["queueId"], ext["bornTimestamp"], ext["storeTimestamp"]) == ("0", "5", "6")
-        answer = RemotingCommand(0, opaque=push.opaque, flag=RESPONSE)
-        assert peer.send(answer)
+        response = RemotingCommand(0, opaque=push.opaque, flag=RESPONSE)
+        assert peer.send(response)
         assert port.log == []
-        assert peer.send(answer)
+        assert peer.send(response)
         assert len(port.log) == 1
         assert peer.received() == []
 
-    def test_opaques_are_the_brokers_own(self) -> None:
-        """Opaque values of server-initiated requests count over all connections of a port."""
+    def test_opaques_of_server_requests_count_over_all_connections_of_a_port(self) -> None:
         port, _ = recording()
         first, second = port.peer(), port.peer()
         for peer in (first, second, first):
@@ -283,8 +268,7 @@ class TestPushes:
         opaques = [each.opaque for each in first.received() + second.received()]
         assert sorted(opaques) == [0, 1, 2]
 
-    def test_a_push_before_the_answer_leaves_before_it(self) -> None:
-        """A notification during a request leaves before the response to the request."""
+    def test_a_notification_during_a_request_leaves_before_the_response(self) -> None:
         port, broker = recording()
         peer = port.peer()
 
@@ -297,7 +281,7 @@ class TestPushes:
         assert peer.written == []
 
 
-def test_the_table_refuses_a_second_processor() -> None:
+def test_a_second_processor_for_a_request_code_is_rejected() -> None:
     """A second processor for a request code raises AssertionError, within one table and between two."""
     tables = [RequestTable(Role.BROKER), RequestTable(Role.BROKER)]
     header = PROCESSORS[RequestCode.GET_CONSUMER_LIST_BY_GROUP].header
@@ -306,9 +290,9 @@ def test_the_table_refuses_a_second_processor() -> None:
         return GetConsumerListByGroup(header.consumer_group)
 
     for table in tables:
-        table.processor(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header=header)(translate)
+        table.processor(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header=header, rights=no_rights)(translate)
     with pytest.raises(AssertionError):
-        tables[0].processor(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header=header)(translate)
+        tables[0].processor(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header=header, rights=no_rights)(translate)
     with pytest.raises(AssertionError):
         join(tables)
 
@@ -316,9 +300,35 @@ def test_the_table_refuses_a_second_processor() -> None:
 def test_there_are_153_request_codes() -> None:
     """RequestCode has all 153 request codes of upstream (5.3.3)."""
     assert len(RequestCode) == 153
-    assert set(PROCESSORS).isdisjoint(HANDLED_ELSEWHERE | BROKER_TO_CLIENT)
-    of_name_server = {code for code, processor in PROCESSORS.items() if processor.role is Role.NAME_SERVER}
-    assert of_name_server == set(PROCESSORS) & NAME_SERVER_ONLY
+
+
+def test_each_request_code_is_declared_once() -> None:
+    """A request code has a processor or the reason why it has none, and in both cases the rights that it requires."""
+    assert set(PROCESSORS).isdisjoint(UNSERVED)
+    assert set(PROCESSORS) | set(UNSERVED) == set(RequestCode) == set(RIGHTS)
+    with pytest.raises(AssertionError, match="ADD_BROKER is declared twice"):
+        by_code([UNSERVED[RequestCode.ADD_BROKER]] * 2)
+
+
+def test_a_processor_cannot_be_declared_without_rights() -> None:
+    """A processor cannot be declared without rights: the import of its module fails."""
+    table = RequestTable(Role.BROKER)
+    with pytest.raises(TypeError, match="rights"):
+        table.processor(RequestCode.SEND_MESSAGE, header=NoHeader)  # type: ignore[call-arg]  # as meant
+
+
+def test_each_code_to_clients_is_sent_for_an_effect_of_the_engine() -> None:
+    """Each code that is declared as one to clients is sent for an effect of the engine, unless it is served as well."""
+    assert set(codes_with(Reason.TO_CLIENTS)) == set(CODE_OF_EFFECT.values()) - set(PROCESSORS)
+
+
+def test_name_server_codes_are_those_declared_with_that_role() -> None:
+    """A code is for a name server if its processor or its reason says so."""
+    assert {
+        code
+        for code in RequestCode
+        if (PROCESSORS[code] if code in PROCESSORS else UNSERVED[code]).role is Role.NAME_SERVER
+    } == NAME_SERVER_CODES
 
 
 JSON = st.recursive(
@@ -336,7 +346,7 @@ MEMBERS = ["code", "opaque", "flag", "version", "language", "extFields", "remark
 
 @settings(max_examples=300)
 @given(st.dictionaries(st.sampled_from(MEMBERS), JSON), st.booleans())
-def test_any_json_header_is_served_or_refused(members: dict[str, Any], ascii_only: bool) -> None:
+def test_no_json_header_causes_an_unexpected_exception(members: dict[str, Any], ascii_only: bool) -> None:
     """Headers with members of any kind, numbers of any size and lone surrogates cause no unexpected exception."""
     port, _ = recording()
     header = json.dumps(members, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
@@ -345,11 +355,11 @@ def test_any_json_header_is_served_or_refused(members: dict[str, Any], ascii_onl
 
 
 @pytest.mark.provokes_bugs
-def test_a_bug_in_reading_costs_its_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_exception_while_reading_closes_only_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     """An unexpected exception while a request is read is logged and closes only its connection."""
     port, _ = recording()
     bad, good = port.peer(), port.peer()
-    monkeypatch.setattr(port.service, "_unserved", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(port.dispatcher, "_unserved_error", lambda *arguments: 1 / 0)
     assert not bad.connection.received(frame.encode(RemotingCommand(9999)))
     assert "ZeroDivisionError" in port.log[0]
     assert good.ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET).code == 0
@@ -386,7 +396,7 @@ def test_a_bug_in_reading_costs_its_connection_only(monkeypatch: pytest.MonkeyPa
         ).map(lambda value: json.dumps(value).encode()),
     ),
 )
-def test_any_request_gets_one_answer_or_waits(code: int, ext: dict[str, str], body: bytes) -> None:
+def test_any_request_gets_one_response_or_waits(code: int, ext: dict[str, str], body: bytes) -> None:
     """A request with any fields and any body gets one response or waits, and causes no unexpected exception.
 
     Stored messages do not change, unless the request deletes a topic.
@@ -397,8 +407,8 @@ def test_any_request_gets_one_answer_or_waits(code: int, ext: dict[str, str], bo
     create(other, "T")
     assert [send(other, "T", b"%d" % number).code for number in range(3)] == [0, 0, 0]
     stored = stored_records(port.engine.brokers[0])
-    answers = [each for each in port.peer().exchange(code, ext, body) if each.is_response]
-    assert len(answers) <= 1
+    responses = [each for each in port.peer().exchange(code, ext, body) if each.is_response]
+    assert len(responses) <= 1
     if code not in DELETING:
         after = stored_records(port.engine.brokers[0])
         assert {place: after[place][: len(records)] for place, records in stored.items()} == stored

@@ -4,12 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from remoting_world import Peer, Port
+from remoting_world import NOW, Peer, Port, create, send
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
-
-NOW = 1_700_000_000_000
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 
 @pytest.fixture
@@ -18,28 +16,16 @@ def peer() -> Peer:
     return Port(Engine(now_ms=NOW)).peer()
 
 
-def create(peer: Peer, topic: str, queues: int) -> None:
-    """Create a topic."""
-    ext = {"topic": topic, "readQueueNums": queues, "writeQueueNums": queues, "perm": 6}
-    assert peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, {**ext, "topicFilterType": "SINGLE_TAG"}).code == 0
-
-
-def send(peer: Peer, topic: str) -> None:
-    """Send one message to queue 0."""
-    ext = {"a": "PG", "b": topic, "e": 0, "f": 0, "g": NOW, "h": 0, "i": ""}
-    assert peer.ask(RequestCode.SEND_MESSAGE_V2, ext, b"m").code == 0
-
-
 def beat(peer: Peer, body: dict[str, Any]) -> None:
     """Send a heartbeat of the client `c`. Consumers first get a notification that their group changed."""
-    answer = peer.exchange(RequestCode.HEART_BEAT, {}, json.dumps({"clientID": "c", **body}).encode())[-1]
-    assert answer.code == 0
+    response = peer.exchange(RequestCode.HEART_BEAT, {}, json.dumps({"clientID": "c", **body}).encode())[-1]
+    assert response.code == 0
 
 
-def plain(answer: RemotingCommand) -> Any:
+def plain(response: RemotingCommand) -> Any:
     """Return the JSON body of a response, which must have neither remark nor ext fields."""
-    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
-    return json.loads(answer.body)
+    assert (response.code, response.remark, response.ext_fields) == (0, None, None)
+    return json.loads(response.body)
 
 
 def test_all_producers_are_listed_by_group(peer: Peer) -> None:
@@ -51,8 +37,7 @@ def test_all_producers_are_listed_by_group(peer: Peer) -> None:
     assert entry == {"clientId": "c", "language": "JAVA", "lastUpdateTimestamp": NOW, "version": 479}
 
 
-def test_a_subscription_is_shown_while_its_group_lives(peer: Peer) -> None:
-    """A subscription is returned while its group is online, and omitted if there is none."""
+def test_a_subscription_is_returned_only_while_its_group_is_online(peer: Peer) -> None:
     create(peer, "T", 1)
     ask = {"group": "G", "topic": "T"}
     assert plain(peer.ask(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, ask)) == ask
@@ -62,7 +47,7 @@ def test_a_subscription_is_shown_while_its_group_lives(peer: Peer) -> None:
     assert shown["subscriptionData"] == {**wanted, "classFilterMode": False, "subVersion": 0}
 
 
-def test_a_time_span_has_the_store_times_of_each_queue(peer: Peer) -> None:
+def test_a_consume_time_span_has_the_store_times_of_each_queue(peer: Peer) -> None:
     """A consume time span has the store times of each queue. A group that consumed everything has no delay.
 
     An empty queue has no times.
@@ -90,8 +75,7 @@ def test_a_time_span_has_the_store_times_of_each_queue(peer: Peer) -> None:
     assert (unknown.code, unknown.remark) == (17, "topic[none] not exist")
 
 
-def test_groups_are_made_together(peer: Peer) -> None:
-    """Groups in a list are created like single groups."""
+def test_a_group_list_creates_each_of_its_groups(peer: Peer) -> None:
     body = b'{"groupConfigList":[{"groupName":"G1","retryMaxTimes":2},{"groupName":"G2"}]}'
     assert peer.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, {}, body).code == 0
     times = [
@@ -105,7 +89,7 @@ def test_groups_are_made_together(peer: Peer) -> None:
     ("listed", "topics"),
     [("A", ["A"]), (";B;;A;", ["A", "B"]), ("none;B", ["B"]), (";", ["A", "B"]), (" ", ["A", "B"]), ("", ["A", "B"])],
 )
-def test_a_list_of_topics_may_have_empty_parts(peer: Peer, listed: str, topics: list[str]) -> None:
+def test_empty_parts_of_a_topic_list_are_ignored_in_consume_stats(peer: Peer, listed: str, topics: list[str]) -> None:
     """Empty parts of a topic list are ignored.
 
     A list with only empty parts means all topics with offsets of the group.
@@ -115,5 +99,5 @@ def test_a_list_of_topics_may_have_empty_parts(peer: Peer, listed: str, topics: 
         create(peer, topic, 1)
         ext = {"consumerGroup": "G", "topic": topic, "queueId": 0, "commitOffset": 0}
         assert peer.ask(RequestCode.UPDATE_CONSUMER_OFFSET, ext).code == 0
-    answer = peer.ask(RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G", "topicList": listed})
-    assert [topic for topic in ("A", "B") if f'"topic":"{topic}"'.encode() in answer.body] == topics
+    response = peer.ask(RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G", "topicList": listed})
+    assert [topic for topic in ("A", "B") if f'"topic":"{topic}"'.encode() in response.body] == topics

@@ -2,24 +2,24 @@
 
 from pathlib import Path
 
-from rocketmq_testkit.remoting.coverage import page, served_codes
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.request_code_page import page, served_codes
 
 PAGE = Path(__file__).parents[2] / "docs" / "request-codes.md"
 
 
-def test_the_page_is_current() -> None:
-    """docs/request-codes.md equals the output of `python -m rocketmq_testkit.remoting.coverage`."""
+def test_the_request_code_page_is_current() -> None:
+    """docs/request-codes.md equals the output of `python -m rocketmq_testkit.remoting.request_code_page`."""
     assert PAGE.read_text() == page()
 
 
-def test_the_page_has_every_code_once() -> None:
+def test_the_request_code_page_has_one_row_per_code() -> None:
     """The page has one row per request code, with its name."""
     rows = [line.split(" | ")[:2] for line in page().splitlines() if line.startswith("| ") and line[2].isdigit()]
     assert rows == [[f"| {code:d}", code.name] for code in sorted(RequestCode)]
 
 
-def test_sdk_traffic_is_served() -> None:
+def test_the_codes_that_every_sdk_sends_are_served() -> None:
     """The codes that every SDK sends to produce and to consume are served."""
     needed = {
         "SEND_MESSAGE",

@@ -7,10 +7,10 @@ from everything import check, read_everything
 from extremes import exchange, odd_bodies, odd_exts, usual_body, usual_ext
 from remoting_world import Peer, Port, create, send
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.operations import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.request_code import RequestCode
-from rocketmq_testkit.remoting.table import Processor
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_table import Processor
 
 BLOCKS_MAX = 3_000_000
 """Maximum number of Python objects that may remain. Without limits there are hundreds of millions."""
@@ -21,7 +21,7 @@ TIMERS_MAX = 5_000
 def port() -> Port:
     """A broker with a topic, a group and messages."""
     port = Port(Engine(now_ms=1_700_000_000_000))
-    port.engine.ask(port.engine.brokers[0], CreateGroup(GroupConfig("G")))
+    port.engine.execute(port.engine.brokers[0], CreateGroup(GroupConfig("G")))
     peer = port.peer()
     create(peer, "T", 2)
     for number in range(3):
@@ -30,7 +30,7 @@ def port() -> Port:
 
 
 @pytest.mark.parametrize("processor", PROCESSORS.values(), ids=lambda each: each.label)
-def test_extremes_of_every_field(port: Port, processor: Processor) -> None:
+def test_extreme_field_values_harm_no_other_client(port: Port, processor: Processor) -> None:
     """Each request with an extreme value gets a response or waits.
 
     Then another client reads everything that is readable.
@@ -49,21 +49,21 @@ def test_extremes_of_every_field(port: Port, processor: Processor) -> None:
     assert sys.getallocatedblocks() - blocks < BLOCKS_MAX
 
 
-def test_the_next_client_is_served_as_before(port: Port) -> None:
+def test_a_surrogate_client_id_and_too_many_queues_do_not_break_later_requests(port: Port) -> None:
     """After attacks that once broke shared lists, the next client is served as usual."""
     peer: Peer = port.peer()
     heartbeat = b'{"clientID":"\\ud800","consumerDataSet":[{"groupName":"G","subscriptionDataSet":[]}]}'
     exchange(peer, RequestCode.HEART_BEAT, {}, heartbeat)
-    (answer,) = exchange(port.peer(), RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"}, b"")
-    assert answer.body == b'{"consumerIdList":["?"]}'
+    (response,) = exchange(port.peer(), RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"}, b"")
+    assert response.body == b'{"consumerIdList":["?"]}'
     many = {**usual_ext(PROCESSORS[RequestCode.UPDATE_AND_CREATE_TOPIC]), "topic": "many"}
     del many["attributes"]
     many["readQueueNums"] = "16385"
-    (answer,) = exchange(peer, RequestCode.UPDATE_AND_CREATE_TOPIC, many, b"")
-    assert (answer.code, answer.remark) == (
+    (response,) = exchange(peer, RequestCode.UPDATE_AND_CREATE_TOPIC, many, b"")
+    assert (response.code, response.remark) == (
         29,
         "readQueueNums=16385: a topic of this emulator has at most 16384 queues; give fewer, "
         "or raise the key topicQueueNumsMax",
     )
-    (answer,) = exchange(peer, RequestCode.UPDATE_AND_CREATE_TOPIC, {**many, "readQueueNums": "16384"}, b"")
-    assert answer.code == 0
+    (response,) = exchange(peer, RequestCode.UPDATE_AND_CREATE_TOPIC, {**many, "readQueueNums": "16384"}, b"")
+    assert response.code == 0

@@ -6,9 +6,9 @@ from struct import pack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.errors import ProtocolError
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
+from rocketmq_testkit.remoting.wire.errors import ProtocolError
 
 COMMANDS = [
     RemotingCommand(310, opaque=1, ext_fields={"b": "Tä", "i": "TAGS\x01A\x02"}, body=b"\x00body\xff"),
@@ -24,13 +24,12 @@ def decode_all(splitter: frame.FrameSplitter, *pieces: bytes) -> list[RemotingCo
     return [frame.decode(*each) for piece in pieces for each in splitter.feed(piece)]
 
 
-def test_a_stream_may_be_cut_anywhere() -> None:
-    """A stream in two pieces gives the same frames as in one, wherever it is split."""
+def test_a_stream_cut_anywhere_gives_the_same_frames() -> None:
     for at in range(len(STREAM) + 1):
         assert decode_all(frame.FrameSplitter(), STREAM[:at], STREAM[at:]) == COMMANDS
 
 
-def test_a_stream_may_come_byte_by_byte() -> None:
+def test_a_stream_that_arrives_byte_by_byte_gives_the_same_frames() -> None:
     """A stream that arrives byte by byte gives each frame with its last byte."""
     splitter = frame.FrameSplitter()
     found = [decode_all(splitter, STREAM[at : at + 1]) for at in range(len(STREAM))]
@@ -39,15 +38,14 @@ def test_a_stream_may_come_byte_by_byte() -> None:
 
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))
-def test_a_stream_may_come_in_any_pieces(cuts: list[int]) -> None:
+def test_a_stream_in_any_pieces_gives_the_same_frames(cuts: list[int]) -> None:
     """A stream in any number of pieces gives the same frames, also with empty pieces."""
     edges = [0, *sorted(cuts), len(STREAM)]
     pieces = [STREAM[start:end] for start, end in itertools.pairwise(edges)]
     assert decode_all(frame.FrameSplitter(), *pieces) == COMMANDS
 
 
-def test_a_large_frame_is_joined_once() -> None:
-    """A frame of 4 MiB in pieces of 64 KiB is joined to one frame."""
+def test_a_frame_of_4_mib_in_pieces_is_joined_to_one_frame() -> None:
     large = frame.join(b"{}", bytes(4 * 1024 * 1024))
     splitter = frame.FrameSplitter()
     pieces = [large[at : at + 65536] for at in range(0, len(large), 65536)]
@@ -67,8 +65,7 @@ def test_a_large_frame_is_joined_once() -> None:
         pytest.param(pack(">II", 20, 17), id="header longer than the frame"),
     ],
 )
-def test_absurd_lengths_are_refused_at_once(data: bytes) -> None:
-    """An invalid length is rejected after eight bytes."""
+def test_an_invalid_frame_length_is_rejected_after_eight_bytes(data: bytes) -> None:
     with pytest.raises(ProtocolError):
         list(frame.FrameSplitter().feed(data[:8]))
 
@@ -78,8 +75,7 @@ def test_the_largest_frame_is_accepted() -> None:
     assert list(frame.FrameSplitter().feed(pack(">II", frame.MAX_FRAME_BYTES, 2))) == []
 
 
-def test_what_came_before_the_nonsense_still_counts() -> None:
-    """Frames before a malformed one are returned first."""
+def test_frames_before_a_malformed_one_are_returned_first() -> None:
     frames = frame.FrameSplitter().feed(STREAM + b"\xff" * 8)
     assert [frame.decode(*next(frames)) for _ in COMMANDS] == COMMANDS
     with pytest.raises(ProtocolError):
@@ -124,7 +120,7 @@ def test_a_damaged_frame_gives_commands_or_a_protocol_error(data: st.DataObject)
 
 
 @pytest.mark.parametrize("length", [0, 1, 3])
-def test_a_frame_that_is_too_short_is_told_by_its_length(length: int) -> None:
+def test_a_too_short_frame_length_is_rejected_after_four_bytes(length: int) -> None:
     """A length that leaves no room for the header's length is rejected after four bytes, in any pieces."""
     data = pack(">I", length)
     for pieces in ((data,), (data[:2], data[2:]), (STREAM + data,), (data + STREAM,)):
@@ -135,7 +131,7 @@ def test_a_frame_that_is_too_short_is_told_by_its_length(length: int) -> None:
 
 @pytest.mark.parametrize("cut", [1, 2, 3])
 @pytest.mark.parametrize("length", [0, 3])
-def test_a_frame_behind_a_whole_one_that_is_too_short_is_refused_with_its_fourth_byte(cut: int, length: int) -> None:
+def test_a_too_short_frame_after_a_complete_one_is_rejected_with_its_fourth_byte(cut: int, length: int) -> None:
     """A too short frame after a complete one is rejected with its fourth byte, wherever its length is split."""
     data = pack(">I", length)
     splitter = frame.FrameSplitter()

@@ -7,7 +7,7 @@ from garbage import ROUNDS, cyclic_garbage
 from remoting_world import Peer, Port, create, send
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 PULL = {"consumerGroup": "G", "topic": "T", "queueId": "0", "queueOffset": "0", "maxMsgNums": "32", "sysFlag": "4",
         "commitOffset": "0", "suspendTimeoutMillis": "0", "subVersion": "0", "subscription": "*"}  # fmt: skip
@@ -35,7 +35,7 @@ def waiting(peer: Peer) -> None:
     pull = {**PULL, "queueOffset": found["offset"], "sysFlag": "6", "suspendTimeoutMillis": "15000"}
     assert peer.exchange(RequestCode.PULL_MESSAGE, pull) == []
     send = {"a": "P", "b": "T", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "1", "h": "0", "i": ""}
-    assert [answer.code for answer in peer.exchange(RequestCode.SEND_MESSAGE_V2, send, b"m")] == [0, 0]
+    assert [response.code for response in peer.exchange(RequestCode.SEND_MESSAGE_V2, send, b"m")] == [0, 0]
 
 
 WORK: dict[str, Callable[[Peer], object]] = {
@@ -59,7 +59,7 @@ WORK: dict[str, Callable[[Peer], object]] = {
 
 
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
-def test_a_request_leaves_no_garbage(work: Callable[[Peer], object]) -> None:
+def test_a_request_leaves_no_reference_cycles(work: Callable[[Peer], object]) -> None:
     """Of many requests, and of dropping their lines of the journal, the collector finds less than one object each."""
     config = BrokerConfig(auto_create_topic_enable=False)
     port = Port(Engine(now_ms=1_700_000_000_000, brokers=[config], emulation=EmulationConfig(journal_max_entries=5)))

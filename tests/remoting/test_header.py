@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.emulator.codes import ResponseCode
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.remoting.header import Header, Int, Long, header, required, wire
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.remoting.processors import PROCESSORS
+from rocketmq_testkit.remoting.wire.ext_fields import Header, Int, Long, header, required, wire
 
 
 @header
@@ -50,15 +50,14 @@ def test_absent_fields_have_their_defaults() -> None:
     assert Sample.parse({"topic": "T", "queueId": "0", "offset": "0"}) == Sample(topic="T", queue_id=0, offset=0)
 
 
-def test_numbers_and_booleans_may_come_as_such() -> None:
+def test_fields_are_accepted_as_json_numbers_and_booleans() -> None:
     """Numbers and booleans are accepted as JSON numbers and booleans, as C++ clients send them."""
     parsed = Sample.parse({"topic": 5, "queueId": 3, "offset": -1, "order": True, "limit": 9})
     assert parsed == Sample(topic="5", queue_id=3, offset=-1, order=True, limit=9)
 
 
 @pytest.mark.parametrize(("text", "value"), [("TRUE", True), ("True", True), ("1", False), ("yes", False), ("", False)])
-def test_booleans_read_as_java_reads_them(text: str, value: bool) -> None:
-    """Only `true` is read as true, in any case."""
+def test_only_true_in_any_case_is_read_as_true(text: str, value: bool) -> None:
     assert Sample.parse({**FULL, "order": text}).order is value
 
 
@@ -81,7 +80,7 @@ def test_booleans_read_as_java_reads_them(text: str, value: bool) -> None:
         ),
     ],
 )
-def test_a_missing_field_is_a_null_pointer(field: str, remark: str) -> None:
+def test_a_missing_required_field_is_rejected_with_a_null_pointer_exception(field: str, remark: str) -> None:
     """A missing field is rejected with the remark of upstream's handler."""
     ext = {name: value for name, value in FULL.items() if name != field}
     with pytest.raises(EngineError) as refused:
@@ -103,8 +102,7 @@ def test_the_limits_of_an_int_are_read(value: int) -> None:
     assert Sample.parse({**FULL, "queueId": str(value)}).queue_id == value
 
 
-def test_a_number_may_be_needed_later() -> None:
-    """`required` returns a number, or raises the error of a missing one."""
+def test_required_returns_an_optional_number_or_raises_the_missing_field_error() -> None:
     assert required(Sample(topic="T", queue_id=1, offset=0, limit=4), "limit") == 4
     with pytest.raises(EngineError, match=r"Sample.getLimit\(\)"):
         required(Sample(topic="T", queue_id=1, offset=0), "limit")
@@ -123,7 +121,7 @@ SCALARS: st.SearchStrategy[Any] = st.one_of(
 
 
 @given(st.dictionaries(st.sampled_from([each.name for each in Sample.FIELDS]), SCALARS))
-def test_the_quick_reader_agrees_with_the_careful_one(ext: dict[str, Any]) -> None:
+def test_the_compiled_header_parser_agrees_with_the_plain_parser(ext: dict[str, Any]) -> None:
     """The compiled parser returns the same as the plain parser, for any values.
 
     The compiled parser accepts two forms that Java rejects: blanks around a number and a whole fraction.
@@ -143,7 +141,7 @@ def test_the_quick_reader_agrees_with_the_careful_one(ext: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("code", sorted(PROCESSORS), ids=lambda code: PROCESSORS[code].label)
-def test_every_header_comes_back(code: int) -> None:
+def test_every_request_header_is_written_and_read_back_equal(code: int) -> None:
     """The header of each code, filled with a value for each field, is written and read back equal."""
     kind = PROCESSORS[code].header
     samples: dict[str, Any] = {"str": "text", "Int": 7, "Long": 2**40, "bool": True}

@@ -5,9 +5,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.remoting import header_binary, header_json
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.errors import ProtocolError
+from rocketmq_testkit.remoting.wire import header_binary, header_json
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
+from rocketmq_testkit.remoting.wire.errors import ProtocolError
 
 TEXT = st.text(max_size=20)
 NUMBER = st.integers(-(2**31), 2**31 - 1)
@@ -18,7 +18,7 @@ def ext_of(header: bytes) -> dict[str, str] | None:
     return header_json.decode(header).ext_fields
 
 
-def test_what_cpp_sends_is_accepted() -> None:
+def test_a_json_header_as_cpp_clients_write_it_is_accepted() -> None:
     """A C++ header is accepted: white space, a trailing newline, non-string ext fields, nulls, a missing version."""
     header = (
         b'{ "code" : 38, "opaque": 5, "flag":0, "language":"CPP", "remark": "",'
@@ -42,7 +42,7 @@ def test_what_cpp_sends_is_accepted() -> None:
         (b'\xef\xbb\xbf{"code":38}', 38, 0),
     ],
 )
-def test_loose_numbers_read_as_java_reads_them(header: bytes, code: int, opaque: int) -> None:
+def test_numbers_of_a_json_header_are_converted_as_by_fastjson(header: bytes, code: int, opaque: int) -> None:
     """Strings, fractions, nulls and booleans become numbers.
 
     Some that are too large wrap around (all tried on 5.3.3).
@@ -64,14 +64,13 @@ def test_loose_numbers_read_as_java_reads_them(header: bytes, code: int, opaque:
         (b"false", "false"),
     ],
 )
-def test_values_of_ext_fields_become_texts(value: bytes, text: str) -> None:
+def test_ext_field_values_of_any_json_type_become_strings(value: bytes, text: str) -> None:
     """Values of ext fields become strings, including raw control characters and lone surrogates."""
     assert ext_of(b'{"code":1,"extFields":{"k":' + value + b"}}") == {"k": text}
 
 
 @pytest.mark.parametrize("value", [b"null", b"NaN"])
-def test_nulls_are_left_out(value: bytes) -> None:
-    """Ext fields with null or NaN are omitted."""
+def test_ext_fields_with_null_or_nan_are_omitted(value: bytes) -> None:
     assert ext_of(b'{"code":1,"extFields":{"k":' + value + b"}}") == {}
 
 
@@ -95,13 +94,13 @@ def test_nulls_are_left_out(value: bytes) -> None:
         b'{"code":1e999}',
     ],
 )
-def test_what_is_no_header_is_refused(header: bytes) -> None:
+def test_an_invalid_json_header_is_a_protocol_error(header: bytes) -> None:
     """An invalid header is rejected; the broker closes the connection on each of these."""
     with pytest.raises(ProtocolError):
         header_json.decode(header)
 
 
-def test_the_written_header_is_upstreams() -> None:
+def test_a_written_json_header_equals_upstreams() -> None:
     """A written header has sorted members, no blanks, no nulls, and keeps an empty map of ext fields."""
     command = RemotingCommand(0, opaque=3, flag=1, remark='say "no"\n', ext_fields={"b": "1", "a": "ä"})
     assert (
@@ -124,10 +123,9 @@ def test_the_written_header_is_upstreams() -> None:
     st.none() | TEXT.filter(str.isprintable),
     st.none() | st.dictionaries(TEXT.filter(str.isprintable), TEXT.filter(str.isprintable), max_size=5),
 )
-def test_json_headers_come_back(
+def test_any_json_header_is_written_and_read_back_equal(
     code: int, language: str, version: int, opaque: int, flag: int, remark: str | None, ext: dict[str, str] | None
 ) -> None:
-    """Any JSON header is written and read back equal."""
     command = RemotingCommand(code, language, version, opaque, flag, remark, ext)
     header = header_json.encode(command)
     assert header_json.decode(header) == command
@@ -174,7 +172,7 @@ def field(key: bytes, value: bytes, *, key_length: int | None = None, value_leng
         (b"", None),
     ],
 )
-def test_binary_ext_fields(ext: bytes, read: dict[str, str] | None) -> None:
+def test_binary_ext_fields_are_decoded_as_by_upstream(ext: bytes, read: dict[str, str] | None) -> None:
     """Empty values mean null, the last of two equal names wins, and non-UTF-8 bytes are replaced (tried on 5.3.3)."""
     assert header_binary.decode(binary(ext=ext)).ext_fields == read
 
@@ -184,12 +182,11 @@ def test_bytes_after_a_binary_header_are_ignored() -> None:
     assert header_binary.decode(binary(ext=field(b"k", b"v")) + b"abcdef").ext_fields == {"k": "v"}
 
 
-def test_an_unknown_language_is_other() -> None:
-    """An unknown language ordinal is read as OTHER."""
+def test_an_unknown_language_ordinal_of_a_binary_header_is_read_as_other() -> None:
     assert header_binary.decode(binary(language=99)).language == "OTHER"
 
 
-def test_fewer_than_no_fields_are_none() -> None:
+def test_a_negative_length_of_binary_ext_fields_means_no_fields() -> None:
     """A negative length of ext fields means no fields: upstream reads them only if the length is above 0."""
     assert header_binary.decode(binary(ext=field(b"k", b"v"), ext_length=-1)).ext_fields is None
 
@@ -208,7 +205,7 @@ def test_fewer_than_no_fields_are_none() -> None:
         binary(ext=field(b"k", b"v", value_length=2**31 - 1)),
     ],
 )
-def test_lying_lengths_are_refused(header: bytes) -> None:
+def test_wrong_lengths_in_a_binary_header_are_a_protocol_error(header: bytes) -> None:
     """Wrong lengths are rejected; the broker closes the connection on each of these."""
     with pytest.raises(ProtocolError):
         header_binary.decode(header)
@@ -222,6 +219,6 @@ def test_truncated_binary_headers_are_refused() -> None:
             header_binary.decode(whole[:end])
 
 
-def test_codes_of_the_pop_family_are_cut() -> None:
+def test_a_binary_header_keeps_only_the_low_16_bits_of_a_request_code() -> None:
     """Code 200050 is written as its low 16 bits, which is why binary clients cannot pop."""
     assert header_binary.decode(header_binary.encode(RemotingCommand(200050))).code == 3442

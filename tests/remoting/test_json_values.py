@@ -6,12 +6,12 @@ The tables were recorded on 5.3.3: a group, a subscription or a heartbeat was st
 import tracemalloc
 
 import pytest
-from rocketmq_testkit.emulator.errors import EngineError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.remoting.bodies.client import ConsumerBody, HeartbeatBody, SubscriptionBody, queue_offsets
 from rocketmq_testkit.remoting.bodies.group import GroupConfigBody, RetryPolicyBody
-from rocketmq_testkit.remoting.errors import ProtocolError
-from rocketmq_testkit.remoting.header_json import decode
-from rocketmq_testkit.remoting.json_values import fast_read
+from rocketmq_testkit.remoting.wire.errors import ProtocolError
+from rocketmq_testkit.remoting.wire.header_json import decode
+from rocketmq_testkit.remoting.wire.json_values import fast_read
 
 INTS = {
     "5": 5, "2147483647": 2147483647, "-2147483648": -2147483648, "1.5": 1, "-1.9": -1, "1e3": 1000, "-0": 0,
@@ -62,14 +62,13 @@ def initial_delay(text: str) -> int:
 
 
 @pytest.mark.parametrize(("text", "value"), INTS.items())
-def test_an_int(text: str, value: int) -> None:
+def test_int_members_are_converted_as_by_fastjson(text: str, value: int) -> None:
     """For an int, fractions are truncated, strings are parsed, and nulls leave the default."""
     assert group("retryMaxTimes", text).retry_max_times == value
 
 
 @pytest.mark.parametrize("text", NO_INTS, ids=lambda text: text[:30])
-def test_no_int(text: str) -> None:
-    """An invalid int is rejected with the name of its field."""
+def test_an_invalid_int_is_rejected_with_its_field_name(text: str) -> None:
     with pytest.raises(EngineError) as refused:
         group("retryMaxTimes", text)
     assert refused.value.code == 1
@@ -77,26 +76,24 @@ def test_no_int(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["Infinity", "0x10"])
-def test_words_that_are_no_numbers(text: str) -> None:
-    """A word that is not a number is rejected in any field."""
+def test_infinity_and_hexadecimal_numbers_are_rejected(text: str) -> None:
     with pytest.raises(EngineError, match="JSONException"):
         group("retryMaxTimes", text)
 
 
 @pytest.mark.parametrize(("text", "value"), LONGS.items(), ids=lambda each: str(each)[:30])
-def test_a_long(text: str, value: int) -> None:
+def test_long_members_are_converted_as_by_fastjson(text: str, value: int) -> None:
     """A long with too many digits wraps around, unless the sign changes."""
     assert initial_delay(text) == value
 
 
 @pytest.mark.parametrize("text", NO_LONGS)
-def test_no_long(text: str) -> None:
-    """An invalid long is rejected with the name of its field."""
+def test_an_invalid_long_is_rejected_with_its_field_name(text: str) -> None:
     with pytest.raises(EngineError, match="parseLong error, field : initial"):
         initial_delay(text)
 
 
-def test_a_long_out_of_order_does_not_wrap_around() -> None:
+def test_a_too_long_number_is_rejected_if_the_members_are_not_sorted_by_name() -> None:
     """fastjson's fast reader wraps a number only if the members are in the order of their names."""
     digits = "1" + "0" * 23
     found = SubscriptionBody.parse(b'{"expressionType":"TAG","subVersion":%s,"topic":"T"}' % digits.encode())
@@ -107,33 +104,30 @@ def test_a_long_out_of_order_does_not_wrap_around() -> None:
 
 
 @pytest.mark.parametrize(("text", "value"), BOOLEANS.items())
-def test_a_boolean(text: str, value: bool) -> None:
+def test_boolean_members_are_converted_as_by_fastjson(text: str, value: bool) -> None:
     """Of all numbers, only 1 is read as true."""
     assert group("consumeEnable", text).consume_enable is value
 
 
 @pytest.mark.parametrize("text", NO_BOOLEANS)
-def test_no_boolean(text: str) -> None:
-    """An invalid boolean is rejected with the name of its field."""
+def test_an_invalid_boolean_is_rejected_with_its_field_name(text: str) -> None:
     with pytest.raises(EngineError, match="parseBoolean error, field : consumeEnable"):
         group("consumeEnable", text)
 
 
 @pytest.mark.parametrize(("text", "value"), TEXTS.items(), ids=lambda each: ascii(each)[:30])
-def test_a_text(text: str, value: str) -> None:
+def test_string_members_hold_other_json_values_as_text(text: str, value: str) -> None:
     """In a string, a lone surrogate becomes a question mark. Other values become their JSON text."""
     assert HeartbeatBody.parse(f'{{"clientID":{text}}}'.encode()).client_id == value
 
 
 @pytest.mark.parametrize(("text", "value"), CONSUME_TYPES.items())
-def test_an_enum(text: str, value: str) -> None:
-    """An enum is read by name in any case, or by ordinal."""
+def test_an_enum_is_read_by_name_in_any_case_or_by_ordinal(text: str, value: str) -> None:
     assert ConsumerBody.parse(f'{{"groupName":"g","consumeType":{text}}}'.encode()).consume_type == value
 
 
 @pytest.mark.parametrize(("text", "shown"), NO_CONSUME_TYPES.items())
-def test_no_enum(text: str, shown: str) -> None:
-    """An invalid enum is rejected with the name of its class."""
+def test_an_invalid_enum_is_rejected_with_its_class_name(text: str, shown: str) -> None:
     with pytest.raises(EngineError) as refused:
         ConsumerBody.parse(f'{{"groupName":"g","consumeType":{text}}}'.encode())
     assert refused.value.remark == (
@@ -152,14 +146,14 @@ def test_no_enum(text: str, shown: str) -> None:
         ("codeSet", '["x"]', "parseInt error, field : 0"),
     ],
 )
-def test_no_set(member: str, text: str, remark: str) -> None:
+def test_an_invalid_set_or_item_is_rejected_with_its_field_name_or_index(member: str, text: str, remark: str) -> None:
     """Items of a set are read by the rules of their type, and errors name them by index."""
     with pytest.raises(EngineError) as refused:
         SubscriptionBody.parse(f'{{"topic":"T","{member}":{text}}}'.encode())
     assert refused.value.remark == f"com.alibaba.fastjson.JSONException: {remark}"
 
 
-def test_objects_within_bodies() -> None:
+def test_a_nested_object_may_be_null_or_empty_but_no_other_value() -> None:
     """An empty list or string is read as null. Other values than objects are rejected, and so is null in a list."""
     for null in ("null", "[]", '""'):
         assert group("groupRetryPolicy", null).group_retry_policy is None
@@ -171,7 +165,7 @@ def test_objects_within_bodies() -> None:
 
 @pytest.mark.parametrize("member", ["code", "opaque", "flag", "version"])
 @pytest.mark.parametrize("text", ["2147483648", "4294967296", "9" * 23, '"x"', "[]"])
-def test_a_number_that_its_header_cannot_hold(member: str, text: str) -> None:
+def test_an_invalid_number_in_a_json_header_is_a_protocol_error(member: str, text: str) -> None:
     """A number that the header cannot hold ends the connection, as on a real broker."""
     with pytest.raises(ProtocolError):
         decode(f'{{"code":34,"{member}":{text}}}'.replace('"code":34,"code"', '"code"').encode())
@@ -180,13 +174,12 @@ def test_a_number_that_its_header_cannot_hold(member: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "language"), [("", "JAVA"), ('"cpp"', "CPP"), ("5", "ERLANG"), ('"KLINGON"', ""), ("null", "")]
 )
-def test_a_language(text: str, language: str) -> None:
-    """An unknown language is read as an empty name."""
+def test_the_header_language_defaults_to_java_and_is_empty_if_unknown(text: str, language: str) -> None:
     header = f'{{"code":34,"language":{text}}}' if text else '{"code":34}'
     assert decode(header.encode()).language == language
 
 
-def test_what_a_client_answers_for_all() -> None:
+def test_an_unreadable_offset_table_of_a_client_is_read_as_none() -> None:
     """A client whose offsets cannot be read is omitted from the response to administrators."""
     body = '{"messageQueueTable":{{"brokerName":"b","queueId":0,"topic":"T"}:%s}}'
     assert queue_offsets((body % "5").encode()) is not None
@@ -215,6 +208,6 @@ def test_numbers_of_a_megabyte_are_read_in_linear_memory() -> None:
         ("-18446744073709551617", -1),
     ],
 )
-def test_a_long_at_its_limits_as_the_fast_reader_takes_it(text: str, found: object) -> None:
+def test_a_long_out_of_range_wraps_around_only_if_its_sign_is_kept(text: str, found: object) -> None:
     """A long wraps around if its sign stays. Otherwise it is left unchanged."""
     assert fast_read(text, 64) == found

@@ -6,13 +6,13 @@ import pytest
 from construct import Container
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.emulator import properties as props
-from rocketmq_testkit.emulator import record as records
-from rocketmq_testkit.remoting import frame, header_binary
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.remoting.client import batch_body
-from rocketmq_testkit.remoting.command import LANGUAGES, RemotingCommand
-from rocketmq_testkit.remoting.layout import BinaryHeader, Frame
-from rocketmq_testkit.remoting.layout_message import (
+from rocketmq_testkit.remoting.wire import frame, header_binary
+from rocketmq_testkit.remoting.wire.command import LANGUAGES, RemotingCommand
+from rocketmq_testkit.remoting.wire.frame_layout import BinaryHeader, Frame
+from rocketmq_testkit.remoting.wire.message_layout import (
     BORN_HOST_V6,
     MAGIC_V1,
     MAGIC_V2,
@@ -61,13 +61,13 @@ def test_a_frame_has_two_words_a_header_and_a_body() -> None:
         assert Frame.build(Frame.parse(vector)) == vector
 
 
-def test_the_quick_frame_codec_agrees_with_the_vectors() -> None:
+def test_the_fast_frame_codec_agrees_with_the_golden_vectors() -> None:
     """V1 to V3 decode to their commands and encode back to the same bytes."""
     request = RemotingCommand(105, opaque=7, ext_fields={"topic": "T"})
-    answer = RemotingCommand(17, opaque=7, flag=1, remark="no", body=b"xy")
-    assert [frame.decode(*each) for each in frame.FrameSplitter().feed(V1 + V2 + V3)] == [request, request, answer]
+    response = RemotingCommand(17, opaque=7, flag=1, remark="no", body=b"xy")
+    assert [frame.decode(*each) for each in frame.FrameSplitter().feed(V1 + V2 + V3)] == [request, request, response]
     request_binary = RemotingCommand(105, opaque=7, ext_fields={"topic": "T"}, serialize_type=frame.ROCKETMQ)
-    assert [frame.encode(each) for each in (request, request_binary, answer)] == [V1, V2, V3]
+    assert [frame.encode(each) for each in (request, request_binary, response)] == [V1, V2, V3]
 
 
 def test_oneway_requests_are_flag_2() -> None:
@@ -80,7 +80,7 @@ def test_oneway_requests_are_flag_2() -> None:
 
 
 @given(st.integers(0, 1), st.binary(max_size=200), st.binary(max_size=200))
-def test_frames_of_any_content_are_the_declared_ones(serialize_type: int, header: bytes, body: bytes) -> None:
+def test_the_fast_frame_codec_agrees_with_the_declared_layout(serialize_type: int, header: bytes, body: bytes) -> None:
     """The fast encoder and the declaration make the same bytes, and the splitter decodes them."""
     declared = Frame.build({"serialize_type": serialize_type, "header": header, "body": body})
     assert frame.join(header, body, serialize_type) == declared
@@ -96,7 +96,7 @@ def test_frames_of_any_content_are_the_declared_ones(serialize_type: int, header
     TEXT,
     st.dictionaries(TEXT, TEXT, max_size=6),
 )
-def test_binary_headers_are_the_declared_ones(
+def test_the_binary_header_codec_agrees_with_the_declared_layout(
     code: int, language: int, version: int, opaque: int, flag: int, remark: str, ext: dict[str, str]
 ) -> None:
     """Both encoders of binary headers make the same bytes. The decoder returns the values, with empty read as null."""
@@ -125,7 +125,7 @@ def test_binary_headers_are_the_declared_ones(
     assert (read.ext_fields or {}) == {key: value for key, value in ext.items() if key and value}
 
 
-def test_the_golden_record() -> None:
+def test_the_stored_record_codec_agrees_with_the_golden_vectors() -> None:
     """Vectors V5 to V7: fields, CRC and offset message id of a stored record."""
     declared = StoredRecord.parse(V5)
     assert StoredRecord.build(declared) == V5
@@ -144,7 +144,7 @@ def test_the_golden_record() -> None:
     assert records.offset_message_id(loopback, 1000) == "0000000000000000000000000000000100002A9F00000000000003E8"
 
 
-def test_offset_message_ids_are_the_declared_bytes() -> None:
+def test_an_offset_message_id_decodes_to_store_host_and_offset() -> None:
     """Both forms of V7 decode to host and offset."""
     short = OffsetMessageIdV4.parse(bytes.fromhex("7F00000100002A9F00000000000003E8"))
     assert (short.store_host.address, short.store_host.port, short.physical_offset) == (b"\x7f\0\0\1", 10911, 1000)
@@ -152,7 +152,7 @@ def test_offset_message_ids_are_the_declared_bytes() -> None:
     assert (long.store_host.port, long.physical_offset) == (10911, 1000)
 
 
-def test_unique_keys_are_the_declared_bytes() -> None:
+def test_a_unique_key_of_the_cpp_client_has_the_declared_layout() -> None:
     """A recorded unique key of the C++ client has the field widths of Java's."""
     key = UniqueKeyV4.parse(bytes.fromhex("0100007F0000C19F000038297F6E0100"))
     assert key.address == b"\x01\x00\x00\x7f"
@@ -194,8 +194,7 @@ def stored_records(draw: st.DrawFn) -> Container:
 
 
 @given(stored_records())
-def test_the_engines_records_are_the_declared_ones(wanted: Container) -> None:
-    """The engine's encoder makes the same bytes as the declaration from the same fields."""
+def test_the_engines_record_encoder_agrees_with_the_declared_layout(wanted: Container) -> None:
     encoded = records.encode(
         wanted.topic,
         wanted.queue_id,
@@ -217,8 +216,7 @@ def test_the_engines_records_are_the_declared_ones(wanted: Container) -> None:
 
 
 @given(stored_records(), TEXT, TEXT)
-def test_the_engine_reads_the_declared_records(wanted: Container, topic: str, text: str) -> None:
-    """The engine's decoder returns the fields of a declared record."""
+def test_the_engines_record_decoder_agrees_with_the_declared_layout(wanted: Container, topic: str, text: str) -> None:
     wanted.topic, wanted.properties = (topic or "T").encode(), text.encode()
     wanted.magic = MAGIC_V2 if len(wanted.topic) > 127 else MAGIC_V1
     record = records.decode(StoredRecord.build(wanted))
@@ -233,15 +231,14 @@ def test_the_engine_reads_the_declared_records(wanted: Container, topic: str, te
 
 
 @given(st.lists(stored_records(), max_size=4))
-def test_answers_are_records_one_after_the_other(wanted: list[Container]) -> None:
+def test_a_response_body_is_a_concatenation_of_records(wanted: list[Container]) -> None:
     """Response bodies are concatenated records without count and padding."""
     data = b"".join(StoredRecord.build(each) for each in wanted)
     assert [each.queue_offset for each in StoredRecords.parse(data)] == [each.queue_offset for each in wanted]
 
 
 @given(st.dictionaries(NAME, NAME, max_size=8))
-def test_property_texts_are_the_declared_ones(properties: dict[str, str]) -> None:
-    """The engine and the declaration write the same property text, and both decoders agree."""
+def test_the_property_text_codec_agrees_with_the_declared_layout(properties: dict[str, str]) -> None:
     text = props.encode(properties)
     pairs = [{"name": name.encode(), "value": value.encode()} for name, value in properties.items()]
     assert text.encode() == PropertiesText.build(pairs)
@@ -249,7 +246,7 @@ def test_property_texts_are_the_declared_ones(properties: dict[str, str]) -> Non
     assert {each.name.decode(): each.value.decode() for each in PropertiesText.parse(text.encode())} == properties
 
 
-def test_the_golden_batch_body() -> None:
+def test_the_batch_body_encoder_agrees_with_the_golden_vector() -> None:
     """Vector V8: a batch of two messages with properties WAIT and TAGS."""
     assert batch_body([(b"hi", {"WAIT": "true", "TAGS": "A"})] * 2) == V8
     assert BatchBody.build(BatchBody.parse(V8)) == V8
@@ -257,8 +254,9 @@ def test_the_golden_batch_body() -> None:
 
 
 @given(st.lists(st.tuples(st.binary(max_size=50), st.dictionaries(NAME, NAME, max_size=3)), max_size=5), INT)
-def test_batch_bodies_are_the_declared_ones(messages: list[tuple[bytes, dict[str, str]]], flag: int) -> None:
-    """The client's batch encoder and the declaration make the same bytes."""
+def test_the_batch_body_encoder_agrees_with_the_declared_layout(
+    messages: list[tuple[bytes, dict[str, str]]], flag: int
+) -> None:
     declared = [
         {"flag": flag, "body": body, "properties": props.encode(properties).encode()} for body, properties in messages
     ]
@@ -266,6 +264,6 @@ def test_batch_bodies_are_the_declared_ones(messages: list[tuple[bytes, dict[str
 
 
 @pytest.mark.parametrize(("text", "code"), [("A", 65), ("TagA", 2598919), ("", 0), ("𐐷", 1770582)])
-def test_tag_hash(text: str, code: int) -> None:
+def test_the_hash_of_a_tag_is_javas_string_hash_code(text: str, code: int) -> None:
     """Vector V11: a tag's hash is Java's String.hashCode, over UTF-16 units."""
     assert props.string_hash(text) == code

@@ -5,8 +5,8 @@ from struct import pack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rocketmq_testkit.remoting.errors import ProtocolError
-from rocketmq_testkit.remoting.proxy_protocol import ProxyPrologue
+from rocketmq_testkit.remoting.wire.errors import ProtocolError
+from rocketmq_testkit.remoting.wire.proxy_protocol import ProxyPrologue
 
 FRAME = b"\x00\x00\x01\x07the frame"
 V1 = b"PROXY TCP4 10.9.8.7 10.0.0.1 5555 10911\r\n"
@@ -37,7 +37,9 @@ V2_V6 = SIGNATURE + bytes([0x21, 0x21]) + pack(">H", 36) + bytes(15) + b"\x01" +
         (b"", None),
     ],
 )
-def test_the_source_is_taken_and_the_rest_is_given_on(prologue: bytes, source: tuple[str, int] | None) -> None:
+def test_the_prologue_is_removed_and_its_source_stored_at_any_split(
+    prologue: bytes, source: tuple[str, int] | None
+) -> None:
     """Wherever the stream is split, the prologue is removed, its source is stored, and the first frame remains."""
     stream = prologue + FRAME
     for cut in range(1, len(stream)):
@@ -72,8 +74,7 @@ def test_malformed_prologues_are_refused(data: bytes) -> None:
 
 
 @given(st.binary(max_size=60))
-def test_garbage_is_given_on_or_refused(data: bytes) -> None:
-    """Bytes that do not begin like a prologue are returned unchanged."""
+def test_bytes_without_a_prologue_are_returned_unchanged(data: bytes) -> None:
     try:
         rest = ProxyPrologue().feed(data)
     except ProtocolError:
@@ -84,6 +85,5 @@ def test_garbage_is_given_on_or_refused(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", [bytes(4), b"\xff" * 11, b"GET / HTTP/", b"PROXY", SIGNATURE[:11]])
-def test_nothing_is_judged_before_twelve_bytes(data: bytes) -> None:
-    """Fewer than twelve bytes are neither accepted nor rejected, whatever their content."""
+def test_fewer_than_twelve_bytes_are_neither_accepted_nor_rejected(data: bytes) -> None:
     assert ProxyPrologue().feed(data) is None

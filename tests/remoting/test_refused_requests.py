@@ -4,31 +4,31 @@ from dataclasses import replace
 
 import pytest
 from remoting_world import Port
-from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.journal import Entry
-from rocketmq_testkit.emulator.operations import AckMessage
-from rocketmq_testkit.emulator.raw_request import RawRequest, Rejection
-from rocketmq_testkit.emulator.request_pools import Form
-from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting.command import ONEWAY, RemotingCommand
-from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.request_code import NAME_SERVER_ONLY, RequestCode
-from rocketmq_testkit.remoting.table import Role
+from rocketmq_testkit.emulator.gate.journal import JournalEntry
+from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.consume import AckMessage
+from rocketmq_testkit.emulator.overload.request_pools import RefusalForm
+from rocketmq_testkit.remoting.processors import NAME_SERVER_CODES, PROCESSORS
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_table import Role
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import ONEWAY, RemotingCommand
 
 _PROVIDER = "org.apache.rocketmq.auth.authentication.provider.LocalAuthenticationMetadataProvider"
 _GUARDED = BrokerConfig(authentication_enabled=True, authentication_metadata_provider=_PROVIDER)
 _PASSWORD = b'{"username":"ann","password":"open sesame","userType":"Normal"}'
 
 
-def refused(port: Port) -> list[Entry]:
+def refused(port: Port) -> list[JournalEntry]:
     """Return the refused requests in the journal."""
     return [entry for entry in port.engine.journal if entry.event == "refused"]
 
 
-def error(entry: Entry) -> tuple[str, str | None]:
+def error(entry: JournalEntry) -> tuple[str, str | None]:
     """Return the code and the remark of a refused request."""
     assert isinstance(entry.outcome, EngineError)
     return entry.outcome.code.name, entry.outcome.remark
@@ -50,14 +50,14 @@ def test_unserved_codes_are_journaled(code: int, label: str | None, oneway: bool
 
 
 @pytest.mark.parametrize("code", [int(code) for code, each in PROCESSORS.items() if each.role is Role.BROKER])
-def test_authentication_is_journaled_without_secrets(code: int) -> None:
+def test_a_no_permission_response_is_journaled_without_secrets(code: int) -> None:
     """NO_PERMISSION for any request code is journaled with the user and a masked signature."""
     port = Port(Engine(brokers=[_GUARDED], now_ms=1_700_000_000_000))
     peer = port.peer()
-    answer = peer.ask(code, {"AccessKey": "ann", "Signature": "c2lnbmVk", "SecurityToken": "t0k"}, _PASSWORD)
+    response = peer.ask(code, {"AccessKey": "ann", "Signature": "c2lnbmVk", "SecurityToken": "t0k"}, _PASSWORD)
     (entry,) = refused(port)
     assert entry.label == RequestCode(code).name
-    assert error(entry) == ("NO_PERMISSION", answer.remark)
+    assert error(entry) == ("NO_PERMISSION", response.remark)
     assert entry.subject == RawRequest(
         {"AccessKey": "ann", "Signature": "***", "SecurityToken": "***"}, body_bytes=len(_PASSWORD)
     )
@@ -67,9 +67,9 @@ def test_authentication_is_journaled_without_secrets(code: int) -> None:
 def test_malformed_fields_are_journaled() -> None:
     """A request with invalid fields or an invalid body is journaled with its response."""
     port = Port()
-    answer = port.peer().ask(RequestCode.PULL_MESSAGE, {"consumerGroup": "G", "queueId": "many"})
+    response = port.peer().ask(RequestCode.PULL_MESSAGE, {"consumerGroup": "G", "queueId": "many"})
     (entry,) = refused(port)
-    assert (entry.label, error(entry)[1]) == ("PULL_MESSAGE", answer.remark)
+    assert (entry.label, error(entry)[1]) == ("PULL_MESSAGE", response.remark)
     assert entry.subject == RawRequest({"consumerGroup": "G", "queueId": "many"})
 
 
@@ -92,30 +92,29 @@ def test_name_servers_journal_under_their_own_name() -> None:
     port = Port(engine, name_server=engine.name_server)
     port.peer().ask(9_999)
     port = Port(engine)
-    port.peer().ask(next(code for code in NAME_SERVER_ONLY if code not in PROCESSORS))
+    port.peer().ask(next(code for code in NAME_SERVER_CODES if code not in PROCESSORS))
     assert [entry.node for entry in refused(port)] == [engine.name_server.name] * 2
 
 
-@pytest.mark.parametrize("form", Form)
-def test_refusals_of_request_pools_are_journaled(form: Form) -> None:
+@pytest.mark.parametrize("form", RefusalForm)
+def test_refusals_of_request_pools_are_journaled(form: RefusalForm) -> None:
     """A request that a pool rejects is journaled with the operation, which was not carried out."""
     config = BrokerConfig(request_refusals=f"ack={form.name}")
     port = Port(Engine(brokers=[config], now_ms=1_700_000_000_000))
     fields = {"consumerGroup": "G", "topic": "T", "queueId": 0, "extraInfo": "0 1 2 3 0 b 0 5", "offset": 5}
-    answer = port.peer().ask(RequestCode.ACK_MESSAGE, fields)
+    response = port.peer().ask(RequestCode.ACK_MESSAGE, fields)
     (entry,) = refused(port)
     assert isinstance(entry.subject, AckMessage)
     assert (entry.subject.offset, entry.label) == (5, "ACK_MESSAGE")
-    assert error(entry)[1] == answer.remark
+    assert error(entry)[1] == response.remark
 
 
-def test_a_broker_that_goes_away_is_journaled() -> None:
-    """GO_AWAY is journaled for served and for unserved codes."""
+def test_go_away_is_journaled_for_served_and_unserved_codes() -> None:
     port = Port(Engine(brokers=[BrokerConfig(go_away_enable=True)], now_ms=1_700_000_000_000))
     peer = port.peer()
     for code in (RequestCode.GET_MAX_OFFSET, 9_999):
-        answer = peer.ask(code, {"topic": "T", "queueId": 0}, version=480)
-        assert answer.code == ResponseCode.GO_AWAY
+        response = peer.ask(code, {"topic": "T", "queueId": 0}, version=480)
+        assert response.code == ResponseCode.GO_AWAY
     assert [(entry.label, error(entry)[0]) for entry in refused(port)] == [
         ("GET_MAX_OFFSET", "GO_AWAY"),
         ("9999", "GO_AWAY"),

@@ -4,31 +4,22 @@ from collections.abc import Mapping
 
 import pytest
 from remoting_world import Peer, Port, create, send
-from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
+from rocketmq_testkit.conformance.clients.remoting_request import Request, request
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.request_pools import Form, Pool
-from rocketmq_testkit.remoting.request_code import RequestCode
-from rocketmq_testkit.remoting.request_pools import pool_of
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.overload.request_pools import BrokerPool, RefusalForm
+from rocketmq_testkit.remoting.processors import PROCESSORS
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 NOW = 1_700_000_000_000
-PULL = {
-    "consumerGroup": "G",
-    "topic": "T",
-    "queueId": 0,
-    "queueOffset": 0,
-    "maxMsgNums": 32,
-    "sysFlag": 4,
-    "commitOffset": 0,
-    "suspendTimeoutMillis": 0,
-    "subscription": "*",
-    "subVersion": 0,
-}
-REQUESTS: Mapping[Pool, tuple[RequestCode, Mapping[str, object]]] = {
-    Pool.PULL: (RequestCode.PULL_MESSAGE, PULL),
-    Pool.LITE_PULL: (RequestCode.LITE_PULL_MESSAGE, PULL),
-    Pool.CONSUMER: (RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"}),
-    Pool.ADMIN: (RequestCode.GET_BROKER_CONFIG, {}),
+PULL = pull_request("T", "G")
+REQUESTS: Mapping[BrokerPool, Request] = {
+    BrokerPool.PULL: PULL,
+    BrokerPool.LITE_PULL: PULL._replace(code=RequestCode.LITE_PULL_MESSAGE),
+    BrokerPool.CONSUMER: request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"}),
+    BrokerPool.ADMIN: request(RequestCode.GET_BROKER_CONFIG, {}),
 }
 
 
@@ -37,35 +28,34 @@ def port(**keys: object) -> Port:
     return Port(Engine(brokers=[BrokerConfig(**keys)], now_ms=NOW))  # type: ignore[arg-type]  # checked by the keys
 
 
-@pytest.mark.parametrize("form", [form for form in Form if form is not Form.PC_SYNCHRONIZED])
-def test_a_send_that_is_turned_away(form: Form) -> None:
+@pytest.mark.parametrize("form", [form for form in RefusalForm if form is not RefusalForm.PC_SYNCHRONIZED])
+def test_a_send_rejected_by_a_pool_returns_system_busy_without_ext_fields(form: RefusalForm) -> None:
     """A send that a pool rejects gets SYSTEM_BUSY without the region, unlike a send that the store rejects."""
     peer = port(request_refusals=f"send={form.name}").peer()
-    answer = send(peer, "T")
-    assert (answer.code, answer.ext_fields) == (ResponseCode.SYSTEM_BUSY, None)
-    assert answer.remark is not None
-    assert answer.remark.startswith(f"[{form.name}]")
+    response = send(peer, "T")
+    assert (response.code, response.ext_fields) == (ResponseCode.SYSTEM_BUSY, None)
+    assert response.remark is not None
+    assert response.remark.startswith(f"[{form.name}]")
 
 
-def test_a_send_that_the_store_refuses() -> None:
+def test_a_send_rejected_by_the_store_returns_system_busy_with_the_region() -> None:
     """A send that the store rejects gets SYSTEM_BUSY with region and trace switch."""
-    answer = send(port(request_refusals="send=PC_SYNCHRONIZED").peer(), "T")
-    assert answer.code == ResponseCode.SYSTEM_BUSY
-    assert set(answer.ext_fields or {}) == {"MSG_REGION", "TRACE_ON"}
+    response = send(port(request_refusals="send=PC_SYNCHRONIZED").peer(), "T")
+    assert response.code == ResponseCode.SYSTEM_BUSY
+    assert set(response.ext_fields or {}) == {"MSG_REGION", "TRACE_ON"}
 
 
 @pytest.mark.parametrize("pool", REQUESTS)
-def test_each_pool_turns_away_its_own(pool: Pool) -> None:
-    """A pool rejects only its own requests; requests of other pools are served."""
+def test_a_pool_rejects_only_its_own_requests(pool: BrokerPool) -> None:
     peer = port(request_refusals=f"{pool.title}=OVERLOAD").peer()
-    for other, (code, ext) in REQUESTS.items():
-        answer = peer.ask(code, ext)
-        assert (answer.code == ResponseCode.SYSTEM_BUSY) is (other is pool)
+    for other, asked in REQUESTS.items():
+        response = peer.ask(*asked)
+        assert (response.code == ResponseCode.SYSTEM_BUSY) is (other is pool)
         if other is pool:
-            assert answer.ext_fields is None
+            assert response.ext_fields is None
 
 
-def test_answers_come_when_threads_are_done() -> None:
+def test_responses_of_a_pool_with_one_thread_come_one_after_the_other() -> None:
     """With one thread, responses come in order as the thread becomes free.
 
     Requests of other pools get theirs at once.
@@ -73,30 +63,30 @@ def test_answers_come_when_threads_are_done() -> None:
     place = port(request_times="pull=100", pull_message_thread_pool_nums=1)
     peer = place.peer()
     create(peer, "T")
-    assert peer.exchange(RequestCode.PULL_MESSAGE, PULL) == []
-    assert peer.exchange(RequestCode.PULL_MESSAGE, PULL) == []
+    assert peer.exchange(*PULL) == []
+    assert peer.exchange(*PULL) == []
     assert send(peer, "T").code == 0
     for _ in range(2):
         assert peer.received() == []
         place.engine.scheduler.advance_to(place.engine.scheduler.now_ms + 100)
-        [answer] = peer.received()
-        assert answer.code == 0
+        [response] = peer.received()
+        assert response.code == 0
 
 
-def told(peer: Peer, version: int) -> int:
+def response_code(peer: Peer, version: int) -> int:
     """Return the response code for a client version."""
     return peer.ask(RequestCode.GET_BROKER_CONFIG, version=version).code
 
 
-def test_clients_are_told_to_go_by_their_version() -> None:
+def test_go_away_is_sent_only_to_client_versions_that_know_it() -> None:
     """GO_AWAY is sent only to client versions that know it. A name server on the same port continues to serve."""
     peer = port(go_away_enable=True).peer()
-    assert [told(peer, version) for version in (0, 475, 476, 479)] == [0, 0, 1500, 1500]
+    assert [response_code(peer, version) for version in (0, 475, 476, 479)] == [0, 0, 1500, 1500]
     assert [peer.ask(9999, version=version).code for version in (475, 476)] == [3, 1500]
     assert peer.ask(RequestCode.GET_BROKER_CLUSTER_INFO, version=479).code == 0
 
 
-def test_what_is_of_no_pool_is_administration() -> None:
+def test_a_request_code_without_a_pool_belongs_to_the_admin_pool() -> None:
     """A request code without a pool belongs to the admin pool, as in upstream's default processor."""
-    assert pool_of(RequestCode.UPDATE_AND_CREATE_TOPIC) is Pool.ADMIN
-    assert pool_of(RequestCode.SEND_MESSAGE_V2) is Pool.SEND
+    assert PROCESSORS[RequestCode.UPDATE_AND_CREATE_TOPIC].pool is BrokerPool.ADMIN
+    assert PROCESSORS[RequestCode.SEND_MESSAGE_V2].pool is BrokerPool.SEND

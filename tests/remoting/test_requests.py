@@ -5,12 +5,17 @@ from typing import Any
 
 import pytest
 from remoting_world import Peer, Port, RecordingNode, recorded_requests
-from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.remoting import frame
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import Heartbeat, MessageQueue, SubscriptionData
+from rocketmq_testkit.emulator.operations.consume import PopMessage, PullMessage
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.request_code import RequestCode
-from rocketmq_testkit.remoting.table import Role
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_table import Role
+from rocketmq_testkit.remoting.wire import frame
 
 REQUESTS = recorded_requests()
 SERVED = [each for each in REQUESTS if each["code"] in PROCESSORS]
@@ -38,7 +43,7 @@ def as_frame(request: dict[str, Any]) -> bytes:
     return frame.join(header, body, frame.ROCKETMQ if binary else frame.JSON)
 
 
-def serve(request: dict[str, Any]) -> tuple[list[ops.Operation], Peer, Port]:
+def serve(request: dict[str, Any]) -> tuple[list[Operation], Peer, Port]:
     """Send a request to a port whose nodes record their operations."""
     broker, name_server = RecordingNode(Role.BROKER), RecordingNode(Role.NAME_SERVER)
     port = Port(None, broker, name_server)
@@ -60,8 +65,7 @@ def test_each_request_becomes_one_operation(request_: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("request_", [each for each in SERVED if "header" in each], ids=name)
-def test_headers_carry_what_was_sent(request_: dict[str, Any]) -> None:
-    """Every declared field that a client sent is read, and written back as it was."""
+def test_each_declared_header_field_is_read_and_written_back_unchanged(request_: dict[str, Any]) -> None:
     sent = json.loads(request_["header"]).get("extFields") or {}
     kind = PROCESSORS[request_["code"]].header
     declared = {each.name: each for each in kind.FIELDS}
@@ -75,16 +79,16 @@ def test_headers_carry_what_was_sent(request_: dict[str, Any]) -> None:
             assert written[key] == str(value)
 
 
-def one(code: RequestCode, client: str) -> Any:
+def operation_of(code: RequestCode, client: str) -> Any:
     """Return the operation of one recorded request."""
     (operation,) = serve(recorded(code, client))[0]
     return operation
 
 
-def test_a_java_send() -> None:
+def test_a_send_of_a_java_client_is_read_with_short_field_names() -> None:
     """A send of a Java client has short field names. Its born host is the TCP peer."""
-    sent = one(RequestCode.SEND_MESSAGE_V2, "java 5.3.3")
-    assert isinstance(sent, ops.SendMessage)
+    sent = operation_of(RequestCode.SEND_MESSAGE_V2, "java 5.3.3")
+    assert isinstance(sent, SendMessage)
     assert (sent.producer_group, sent.topic, sent.queue_id, sent.body) == ("PGB-j53-bc", "j53-bc", 0, b"bc0")
     assert (sent.default_topic, sent.default_topic_queue_nums, sent.batch) == ("TBW102", 4, False)
     assert sent.properties["KEYS"] == "bc"
@@ -93,15 +97,14 @@ def test_a_java_send() -> None:
     assert sent.born_timestamp == 1795254407609
 
 
-def test_a_java_send_with_the_binary_header() -> None:
-    """A send of a Java client with the binary header becomes the same operation."""
-    sent = one(RequestCode.SEND_MESSAGE_V2, "java 5.3.3 binary")
+def test_a_send_of_a_java_client_is_read_with_a_binary_header() -> None:
+    sent = operation_of(RequestCode.SEND_MESSAGE_V2, "java 5.3.3 binary")
     assert (sent.topic, sent.body, sent.sys_flag) == ("jbin-push", b"ry0", 0)
 
 
-def test_a_cpp_send() -> None:
+def test_a_send_of_a_cpp_client_is_read_with_long_field_names() -> None:
     """A send of a C++ client has long names, numbers as numbers, and `batch:"0"`."""
-    sent = one(RequestCode.SEND_MESSAGE, "cpp 0.4.4")
+    sent = operation_of(RequestCode.SEND_MESSAGE, "cpp 0.4.4")
     assert (sent.topic, sent.queue_id, sent.batch, sent.unit_mode) == ("cpp-push", 0, False, False)
     assert sent.properties == {
         "KEYS": "k1",
@@ -114,74 +117,71 @@ def test_a_cpp_send() -> None:
 
 def test_a_cpp_pull_carries_its_subscription() -> None:
     """A pull of a C++ client has sysFlag 6 (suspend, subscription) and no expression type."""
-    pull = one(RequestCode.PULL_MESSAGE, "cpp 0.4.4")
-    assert isinstance(pull, ops.PullMessage)
+    pull = operation_of(RequestCode.PULL_MESSAGE, "cpp 0.4.4")
+    assert isinstance(pull, PullMessage)
     assert (pull.sys_flag, pull.subscription, pull.expression_type) == (6, "TagA", None)
     assert (pull.sub_version, pull.suspend_timeout_ms, pull.max_msg_nums) == (1795255027409, 15000, 32)
 
 
-def test_a_lite_pull() -> None:
+def test_a_lite_pull_is_read_as_a_pull_with_another_sys_flag() -> None:
     """A lite pull (code 361) is a pull with another sysFlag."""
-    pull = one(RequestCode.LITE_PULL_MESSAGE, "java 5.3.3")
-    assert isinstance(pull, ops.PullMessage)
+    pull = operation_of(RequestCode.LITE_PULL_MESSAGE, "java 5.3.3")
+    assert isinstance(pull, PullMessage)
     assert (pull.sys_flag, pull.subscription, pull.max_msg_nums) == (22, "LT", 10)
 
 
-def test_a_java_pop() -> None:
+def test_a_pop_of_a_java_client_is_of_all_queues() -> None:
     """A pop of a Java client has queue id -1: all queues."""
-    pop = one(RequestCode.POP_MESSAGE, "java 5.3.3")
-    assert isinstance(pop, ops.PopMessage)
+    pop = operation_of(RequestCode.POP_MESSAGE, "java 5.3.3")
+    assert isinstance(pop, PopMessage)
     assert (pop.queue_id, pop.max_msg_nums, pop.invisible_ms, pop.poll_ms) == (-1, 32, 10000, 15000)
     assert (pop.exp_type, pop.exp, pop.order) == ("TAG", "POP", False)
 
 
-def test_a_cpp_heartbeat() -> None:
+def test_a_heartbeat_of_a_cpp_client_is_read_without_empty_collections() -> None:
     """A heartbeat of a C++ client omits empty collections. Language and version are the header's."""
-    beat = one(RequestCode.HEART_BEAT, "cpp 0.4.4")
-    assert isinstance(beat, ops.Heartbeat)
+    beat = operation_of(RequestCode.HEART_BEAT, "cpp 0.4.4")
+    assert isinstance(beat, Heartbeat)
     assert (beat.client_id, beat.producer_groups, beat.consumers) == ("8470-127.0.0.1@DEFAULT", ["PG-cpp"], [])
     assert (beat.language, beat.version, beat.fingerprint) == ("CPP", 63, 0)
 
 
-def test_a_batch() -> None:
+def test_a_batch_body_reaches_the_engine_unchanged() -> None:
     """The header, not the code, marks a batch. The body reaches the engine unchanged."""
-    sent = one(RequestCode.SEND_BATCH_MESSAGE, "java 5.3.3")
-    assert isinstance(sent, ops.SendMessage)
+    sent = operation_of(RequestCode.SEND_BATCH_MESSAGE, "java 5.3.3")
+    assert isinstance(sent, SendMessage)
     assert (sent.batch, len(sent.body)) == (True, 354)
 
 
-def test_a_go_heartbeat() -> None:
+def test_a_heartbeat_of_a_go_client_has_versions_in_nanoseconds() -> None:
     """A heartbeat of a Go client has versions in nanoseconds and no fingerprint."""
-    beat = one(RequestCode.HEART_BEAT, "go 2.1.2")
+    beat = operation_of(RequestCode.HEART_BEAT, "go 2.1.2")
     (consumer,) = beat.consumers
     assert (beat.client_id, beat.producer_groups) == ("192.0.2.2@b1", [])
     assert (consumer.group, consumer.message_model) == ("G-go-bc2", "BROADCASTING")
     assert consumer.subscriptions == [
-        ops.SubscriptionData("go-bc2", "*", "TAG", frozenset(), frozenset(), 1795255272647526800)
+        SubscriptionData("go-bc2", "*", "TAG", frozenset(), frozenset(), 1795255272647526800)
     ]
 
 
-def test_a_send_back_of_an_old_client() -> None:
+def test_a_send_back_of_a_cpp_client_sets_no_number_of_retries() -> None:
     """A send-back of C++ (version 63) cannot set the number of retries; that of Java can."""
-    assert one(RequestCode.CONSUMER_SEND_MSG_BACK, "cpp 0.4.4").max_reconsume_times is None
-    assert one(RequestCode.CONSUMER_SEND_MSG_BACK, "java 5.3.3").max_reconsume_times == 1
+    assert operation_of(RequestCode.CONSUMER_SEND_MSG_BACK, "cpp 0.4.4").max_reconsume_times is None
+    assert operation_of(RequestCode.CONSUMER_SEND_MSG_BACK, "java 5.3.3").max_reconsume_times == 1
 
 
-def test_a_lock_and_its_release() -> None:
-    """A lock and an unlock have the queues of the JSON body."""
-    lock = one(RequestCode.LOCK_BATCH_MQ, "go 2.1.2")
-    assert lock.queues == [ops.MessageQueue("go-order3", "broker-a", 0)]
+def test_a_lock_and_an_unlock_have_the_queues_of_the_json_body() -> None:
+    lock = operation_of(RequestCode.LOCK_BATCH_MQ, "go 2.1.2")
+    assert lock.queues == [MessageQueue("go-order3", "broker-a", 0)]
     assert (lock.consumer_group, lock.client_id) == ("G-go-order3", "192.0.2.2@o1")
-    assert one(RequestCode.UNLOCK_BATCH_MQ, "java 4.9.8").queues == [ops.MessageQueue("j49-order", "broker-a", 1)]
+    assert operation_of(RequestCode.UNLOCK_BATCH_MQ, "java 4.9.8").queues == [MessageQueue("j49-order", "broker-a", 1)]
 
 
 def test_mqadmin_creates_a_topic_and_a_group() -> None:
     """Attributes of a topic that mqadmin creates keep their signs."""
-    created = one(RequestCode.UPDATE_AND_CREATE_TOPIC, "java 5.3.3")
-    assert created == ops.CreateTopic(
-        ops.TopicConfig("AdmFifo", 3, 3, 6, "SINGLE_TAG", 0, False), {"+message.type": "FIFO"}
-    )
-    group = one(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, "java 5.3.3").config
+    created = operation_of(RequestCode.UPDATE_AND_CREATE_TOPIC, "java 5.3.3")
+    assert created == CreateTopic(TopicConfig("AdmFifo", 3, 3, 6, "SINGLE_TAG", 0, False), {"+message.type": "FIFO"})
+    group = operation_of(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, "java 5.3.3").config
     assert (group.group_name, group.consume_broadcast_enable, group.consume_message_orderly) == (
         "AdmGroup",
         False,
@@ -190,14 +190,13 @@ def test_mqadmin_creates_a_topic_and_a_group() -> None:
     assert group.retry_max_times == 5
 
 
-def test_mqadmin_resets_offsets() -> None:
-    """A reset of mqadmin with an offset but no queue id has no offset."""
-    assert one(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, "java 5.3.3") == ops.ResetOffset(
+def test_a_reset_of_mqadmin_without_a_queue_id_has_no_offset() -> None:
+    assert operation_of(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, "java 5.3.3") == ResetOffset(
         "G-adm", "adm", 0, -1, None, True
     )
 
 
-def test_every_served_code_was_met_or_has_a_reason() -> None:
+def test_only_the_listed_codes_are_in_no_recording() -> None:
     """Only the listed codes are in no recording, because no recorded client sends them."""
     met = {each["code"] for each in SERVED}
     assert {PROCESSORS[code].code.name for code in PROCESSORS if code not in met} == {

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
-from rocketmq_testkit.remoting.server import IDLE_SECONDS, RemotingServerFactory, RemotingServerProtocol
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.server.twisted_server import IDLE_SECONDS, RemotingServerFactory, RemotingServerProtocol
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
@@ -37,7 +37,7 @@ class Server:
         self.log: list[str] = []
         self.ticks = 0
         self.factory = RemotingServerFactory(
-            engine=self.engine,
+            gate=self.engine.gate,
             broker=self.engine.brokers[0],
             name_server=self.engine.name_server,
             broker_address=lambda name, broker_id, channel: "127.0.0.1:1",
@@ -66,7 +66,7 @@ def request(code: int = 9999, ext: dict[str, str] | None = None, *, opaque: int 
 _BEAT = b'{"clientID":"c","consumerDataSet":[],"producerDataSet":[{"groupName":"P"}]}'
 
 
-def answers(transport: Transport) -> list[RemotingCommand]:
+def responses(transport: Transport) -> list[RemotingCommand]:
     """Decode the written responses."""
     return [frame.decode(*each) for each in frame.FrameSplitter().feed(transport.value())]
 
@@ -77,15 +77,15 @@ def server() -> Server:
     return Server()
 
 
-def test_requests_are_answered_in_one_write(server: Server) -> None:
+def test_requests_in_one_piece_get_their_responses_in_one_write(server: Server) -> None:
     """Two requests get their responses in one write, after the engine's time was advanced."""
     protocol, transport = server.connect()
     protocol.dataReceived(request(opaque=1) + request(opaque=2))
-    assert [each.opaque for each in answers(transport)] == [1, 2]
+    assert [each.opaque for each in responses(transport)] == [1, 2]
     assert (len(transport.writes), server.ticks) == (1, 1)
 
 
-def test_malformed_bytes_close_the_connection_without_an_answer(server: Server) -> None:
+def test_malformed_bytes_close_the_connection_without_a_response(server: Server) -> None:
     """Malformed bytes close the connection without a response and log one line. Later bytes are ignored.
 
     Other connections continue.
@@ -98,18 +98,18 @@ def test_malformed_bytes_close_the_connection_without_an_answer(server: Server) 
     assert transport.value() == b""
     assert len(server.log) == 1
     other.dataReceived(request())
-    assert [each.code for each in answers(other_transport)] == [3]
+    assert [each.code for each in responses(other_transport)] == [3]
 
 
-def test_answers_before_malformed_bytes_are_written(server: Server) -> None:
+def test_responses_before_malformed_bytes_are_written(server: Server) -> None:
     """Responses to requests before malformed bytes in the same piece are written."""
     protocol, transport = server.connect()
     protocol.dataReceived(request() + b"\xff" * 20)
-    assert [each.code for each in answers(transport)] == [3]
+    assert [each.code for each in responses(transport)] == [3]
     assert transport.disconnecting
 
 
-def test_a_client_that_is_silent_loses_its_connection(server: Server) -> None:
+def test_a_client_without_heartbeats_loses_its_connection(server: Server) -> None:
     """A client without heartbeats loses its connection by the engine's time, although it sends other requests."""
     beat = frame.encode(RemotingCommand(RequestCode.HEART_BEAT, opaque=1, body=_BEAT))
     (silent, transport), (alive, other) = server.connect(), server.connect()
@@ -154,8 +154,7 @@ def test_a_connection_that_does_not_close_is_aborted(server: Server) -> None:
     assert transport.aborted
 
 
-def test_without_a_clock_nothing_is_idle() -> None:
-    """Without a clock, idle connections stay open."""
+def test_without_a_clock_idle_connections_stay_open() -> None:
     server = Server(idle=False)
     protocol, transport = server.connect()
     protocol.dataReceived(request())
@@ -163,8 +162,7 @@ def test_without_a_clock_nothing_is_idle() -> None:
     assert not transport.disconnecting
 
 
-def test_a_lost_connection_leaves_nothing_behind(server: Server) -> None:
-    """After a connection is lost, there is no timer, no channel and no response to a waiting pull."""
+def test_a_lost_connection_leaves_no_timer_no_channel_and_no_waiting_pull(server: Server) -> None:
     protocol, transport = server.connect()
     create: dict[str, Any] = {
         "topic": "T",
@@ -183,15 +181,15 @@ def test_a_lost_connection_leaves_nothing_behind(server: Server) -> None:
         "sysFlag": "6",
     }
     protocol.dataReceived(request(RequestCode.PULL_MESSAGE, {**pull, "suspendTimeoutMillis": "9000"}, opaque=2))
-    assert [each.opaque for each in answers(transport)] == [1]
+    assert [each.opaque for each in responses(transport)] == [1]
     protocol.connectionLost()
     assert server.factory.connections == set()
     assert server.clock.getDelayedCalls() == []
     server.engine.scheduler.advance_to(1_700_000_060_000)
-    assert [each.opaque for each in answers(transport)] == [1]
+    assert [each.opaque for each in responses(transport)] == [1]
 
 
-def test_a_slow_reader_is_not_listened_to(server: Server) -> None:
+def test_reading_is_paused_while_the_write_buffer_is_full(server: Server) -> None:
     """The protocol is its transport's producer: a full buffer pauses reading, an empty one resumes it."""
     protocol, transport = server.connect()
     assert transport.producer is protocol
@@ -203,8 +201,7 @@ def test_a_slow_reader_is_not_listened_to(server: Server) -> None:
     assert transport.producer is None
 
 
-def test_all_connections_can_be_closed(server: Server) -> None:
-    """All connections can be closed gracefully or aborted when the server stops."""
+def test_all_connections_can_be_closed_or_aborted_when_the_server_stops(server: Server) -> None:
     transports = [server.connect()[1] for _ in range(3)]
     server.factory.close_connections()
     assert [each.disconnecting for each in transports] == [True] * 3
@@ -212,12 +209,11 @@ def test_all_connections_can_be_closed(server: Server) -> None:
     assert [each.aborted for each in transports] == [True] * 3
 
 
-def test_a_port_needs_a_node() -> None:
-    """A factory without broker and name server raises ValueError."""
+def test_a_server_without_broker_and_name_server_raises_value_error() -> None:
     engine = Engine()
     with pytest.raises(ValueError, match="broker, a name server or both"):
         RemotingServerFactory(
-            engine=engine,
+            gate=engine.gate,
             broker=None,
             name_server=None,
             broker_address=lambda name, broker_id, channel: "",

@@ -4,9 +4,12 @@ import json
 
 import pytest
 from remoting_world import NOW, Peer, Port, send
+from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
+from rocketmq_testkit.conformance.clients.remoting_request import request
+from rocketmq_testkit.conformance.clients.remoting_topics import topic_fields
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.remoting.lenient_json import loads
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.lenient_json import loads
 
 PART = {
     "bname": "broker-a",
@@ -17,17 +20,6 @@ PART = {
     "startOffset": 0,
     "timeOfEnd": -1,
     "timeOfStart": -1,
-}
-HEADER = {
-    "topic": "S",
-    "defaultTopic": "TBW102",
-    "readQueueNums": 2,
-    "writeQueueNums": 2,
-    "perm": 6,
-    "topicFilterType": "SINGLE_TAG",
-    "topicSysFlag": 0,
-    "order": False,
-    "force": False,
 }
 
 
@@ -43,12 +35,14 @@ def peer(port: Port) -> Peer:
     made = port.peer()
     body = b'{"bname":"broker-a","currIdMap":{},"dirty":false,"epoch":7,"hostedQueues":{0:[%b]},"scope":"__global__",'
     body += b'"topic":"S","totalQueues":1}'
-    answer = made.ask(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, HEADER, body % json.dumps(PART).encode())
-    assert answer.code == 0
+    fields = {**topic_fields("S", queues=2), "force": False}
+    static = request(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, fields, body % json.dumps(PART).encode())
+    response = made.ask(*static)
+    assert response.code == 0
     return made
 
 
-def test_administrators_see_the_mapping(peer: Peer) -> None:
+def test_topic_configurations_include_the_static_topic_mapping(peer: Peer) -> None:
     """With `lo`, a topic's configuration includes the mapping. The list of all topics has it as well."""
     mapping = {
         "bname": "broker-a",
@@ -68,8 +62,7 @@ def test_administrators_see_the_mapping(peer: Peer) -> None:
     assert every["mappingDataVersion"] == {"counter": 1, "stateVersion": 0, "timestamp": NOW}
 
 
-def test_routes_say_where_logical_queues_lie(peer: Peer) -> None:
-    """A route has, per broker, the logical queues with their physical queue ids."""
+def test_a_route_maps_logical_to_physical_queue_ids_per_broker(peer: Peer) -> None:
     asked = {"topic": "S", "acceptStandardJsonOnly": "true"}
     route = json.loads(peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, asked).body)
     assert route["topicQueueMappingByBroker"] == {
@@ -85,19 +78,16 @@ def test_routes_say_where_logical_queues_lie(peer: Peer) -> None:
     }
 
 
-def test_a_pull_tells_by_how_much_offsets_differ(peer: Peer) -> None:
+def test_a_pull_of_a_static_topic_returns_the_offset_delta(peer: Peer) -> None:
     """A pull returns the offset delta, which clients add to the offsets in records. An empty result has no remark."""
     send(peer, "S")
-    ext = {"consumerGroup": "G", "topic": "S", "queueId": 0, "maxMsgNums": 32, "sysFlag": 4, "subscription": "*"}
-    pull = {**ext, "commitOffset": 0, "suspendTimeoutMillis": 0, "subVersion": 0, "expressionType": "TAG"}
-    found = peer.ask(RequestCode.PULL_MESSAGE, {**pull, "queueOffset": 0})
+    found = peer.ask(*pull_request("S", "G"))
     assert (found.code, found.remark, (found.ext_fields or {})["offsetDelta"]) == (0, "FOUND", "0")
-    nothing = peer.ask(RequestCode.PULL_MESSAGE, {**pull, "queueOffset": 1})
+    nothing = peer.ask(*pull_request("S", "G", offset=1))
     assert (nothing.code, nothing.remark, (nothing.ext_fields or {})["offsetDelta"]) == (19, None, "0")
 
 
-def test_a_queue_that_is_not_led_here(peer: Peer) -> None:
-    """A request for a logical queue that another broker leads returns code 501."""
-    answer = peer.ask(RequestCode.GET_MAX_OFFSET, {"topic": "S", "queueId": 1})
+def test_a_request_for_a_logical_queue_of_another_broker_returns_code_501(peer: Peer) -> None:
+    response = peer.ask(RequestCode.GET_MAX_OFFSET, {"topic": "S", "queueId": 1})
     text = "S-1 does not exit in request process of current broker broker-a"
-    assert (answer.code, answer.remark) == (501, text)
+    assert (response.code, response.remark) == (501, text)

@@ -8,7 +8,7 @@ from remoting_world import NOW, Peer, Port, create, send
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.client import batch_body, properties_text
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def peer(port: Port) -> Peer:
     return port.peer()
 
 
-def test_the_timers_check_point(port: Port, peer: Peer) -> None:
+def test_the_timer_check_point_has_seven_numbers(port: Port, peer: Peer) -> None:
     """The timer check point has seven numbers.
 
     They are: time read, bytes of the log, messages taken, the master's, state version, time, version.
@@ -31,36 +31,34 @@ def test_the_timers_check_point(port: Port, peer: Peer) -> None:
     create(peer, "X")
     send(peer, "X", TIMER_DELAY_MS="60000")
     port.engine.scheduler.advance_to(NOW + 2500)
-    answer = peer.ask(RequestCode.GET_TIMER_CHECK_POINT)
-    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
-    assert struct.unpack(">7q", answer.body) == (NOW + 2000, 52, 1, 1, 0, NOW + 2000, 3)
+    response = peer.ask(RequestCode.GET_TIMER_CHECK_POINT)
+    assert (response.code, response.remark, response.ext_fields) == (0, None, None)
+    assert struct.unpack(">7q", response.body) == (NOW + 2000, 52, 1, 1, 0, NOW + 2000, 3)
 
 
-def test_the_timers_metrics(peer: Peer) -> None:
-    """The timer metrics have the counts by topic and a version of the table."""
+def test_timer_metrics_have_a_count_per_topic_and_a_table_version(peer: Peer) -> None:
     create(peer, "X")
     nothing = peer.ask(RequestCode.GET_TIMER_METRICS).body
     version = {"counter": 0, "stateVersion": 0, "timestamp": NOW}
     assert json.loads(nothing) == {"dataVersion": version, "timingCount": {}}
     send(peer, "X", TIMER_DELAY_MS="60000")
-    answer = peer.ask(RequestCode.GET_TIMER_METRICS)
-    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
+    response = peer.ask(RequestCode.GET_TIMER_METRICS)
+    assert (response.code, response.remark, response.ext_fields) == (0, None, None)
     counted = {"X": {"count": 1, "timeStamp": NOW}}
-    assert json.loads(answer.body) == {"dataVersion": {**version, "counter": 1}, "timingCount": counted}
+    assert json.loads(response.body) == {"dataVersion": {**version, "counter": 1}, "timingCount": counted}
 
 
-def test_offsets_of_delay_levels(port: Port, peer: Peer) -> None:
-    """The offsets of delay levels have unquoted level numbers as keys."""
+def test_delay_offsets_have_unquoted_level_numbers_as_keys(port: Port, peer: Peer) -> None:
     create(peer, "X")
     send(peer, "X", DELAY="2")
     port.engine.scheduler.advance_to(NOW + 6000)
-    answer = peer.ask(RequestCode.GET_ALL_DELAY_OFFSET)
-    assert (answer.code, answer.remark, answer.ext_fields) == (0, None, None)
+    response = peer.ask(RequestCode.GET_ALL_DELAY_OFFSET)
+    assert (response.code, response.remark, response.ext_fields) == (0, None, None)
     version = b'{"counter":0,"stateVersion":0,"timestamp":%d}' % NOW
-    assert answer.body == b'{"dataVersion":%b,"offsetTable":{2:1}}' % version
+    assert response.body == b'{"dataVersion":%b,"offsetTable":{2:1}}' % version
 
 
-def test_a_timed_batch_has_no_recall_handle(peer: Peer) -> None:
+def test_a_timed_batch_has_no_recall_handle_with_the_batch_request_code(peer: Peer) -> None:
     """A timed batch has no recall handle with the request code of batches, and has one with another code."""
     create(peer, "X")
     header = SendMessageRequestHeaderV2(
@@ -74,5 +72,5 @@ def test_a_timed_batch_has_no_recall_handle(peer: Peer) -> None:
         batch=True,
     )
     for code, handle in ((RequestCode.SEND_BATCH_MESSAGE, False), (RequestCode.SEND_MESSAGE_V2, True)):
-        answer = peer.ask(code, header, batch_body([(b"a", {})]))
-        assert (answer.code, "recallHandle" in (answer.ext_fields or {})) == (0, handle)
+        response = peer.ask(code, header, batch_body([(b"a", {})]))
+        assert (response.code, "recallHandle" in (response.ext_fields or {})) == (0, handle)

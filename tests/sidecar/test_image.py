@@ -33,20 +33,19 @@ def figures() -> dict[str, Any]:
     return found
 
 
-def test_it_is_ready_within_a_second_and_healthy(figures: dict[str, Any]) -> None:
+def test_the_container_is_ready_within_a_second(figures: dict[str, Any]) -> None:
     """The emulator is ready within a second after the start of its process in the container."""
     assert figures["ready_seconds"] <= 1.0
 
 
-def test_it_is_small(figures: dict[str, Any]) -> None:
-    """Idle memory is at most 80 MiB, the image at most 250 MB."""
+def test_idle_memory_is_at_most_80_mib_and_the_image_250_mb(figures: dict[str, Any]) -> None:
     assert figures["idle_memory_mib"] <= 80
     size, unit = figures["image"].split()
     assert unit == "MB"
     assert float(size) <= 250
 
 
-def test_it_does_not_run_as_root_and_stops_at_sigterm(figures: dict[str, Any]) -> None:
+def test_the_container_runs_as_its_own_user_and_stops_at_sigterm(figures: dict[str, Any]) -> None:
     """The emulator runs as a user of its own, and SIGTERM stops it with exit code 0 within a second."""
     assert figures["user"] == 10001
     assert figures["stop_seconds"] <= 1.0

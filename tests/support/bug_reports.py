@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rocketmq_testkit.emulator.bugs import END, REPORTS_FILE
+from rocketmq_testkit.emulator.kernel.bug_reports import END, REPORTS_FILE
 
 MARKER = "provokes_bugs"
 _FOLDER = "ROCKETMQ_TESTKIT_BUG_FOLDER"

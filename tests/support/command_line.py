@@ -31,8 +31,8 @@ class Running:
 
     def get(self, path: str) -> Any:
         """Send a GET to the control port and return its JSON."""
-        with urllib.request.urlopen(self.ready["control"] + path, timeout=10) as answer:
-            return json.load(answer)
+        with urllib.request.urlopen(self.ready["control"] + path, timeout=10) as response:
+            return json.load(response)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, float, str, str]:
         """Stop the command; return exit code, seconds until the end, remaining standard output, standard error."""

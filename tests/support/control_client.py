@@ -19,15 +19,16 @@ class Control:
     def __call__(
         self, method: str, path: str, content: Any = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, Any]:
-        """Send a request and return the status and JSON of the response.
+        """Send a request and return the status and the content of the response: values of JSON, or text.
 
         A body has the content type JSON unless `headers` are given.
         """
         body = None if content is None else json.dumps(content)
         found = JSON if headers is None and body is not None else (headers or {})
         self.connection.request(method, path, body, {**self.headers, **found})
-        answer = self.connection.getresponse()
-        return answer.status, json.loads(answer.read())
+        response = self.connection.getresponse()
+        said = response.read()
+        return response.status, json.loads(said) if "json" in response.headers["content-type"] else said.decode()
 
     def __enter__(self) -> Self:
         return self

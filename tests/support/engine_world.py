@@ -3,31 +3,27 @@
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.conformance.clients.receipt_handles import popped_receipt
+from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.gate import Node
-from rocketmq_testkit.emulator.operations import (
+from rocketmq_testkit.emulator.gate.gate import Node
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.message.receipt import Receipt, real_topic
+from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.operations.base import Operation, Result
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
+from rocketmq_testkit.emulator.operations.consume import (
     AckMessage,
     ChangeInvisibleResult,
     ChangeInvisibleTime,
-    ConsumerData,
-    CreateTopic,
-    Heartbeat,
-    Operation,
     PopMessage,
     PoppedMessage,
     PopResult,
     PullMessage,
-    Result,
-    SendMessage,
-    SendResult,
-    SubscriptionData,
-    TopicConfig,
 )
-from rocketmq_testkit.emulator.receipt import Receipt, real_topic
-from rocketmq_testkit.emulator.record import decode
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
 AnyResult = TypeVar("AnyResult", bound=Result)
 START_MS = 1_700_000_000_000
@@ -50,16 +46,16 @@ class World:
 
     def ask(self, kind: type[AnyResult], operation: Operation, node: Node | None = None) -> AnyResult:
         """Return the result of the broker, or of another node, which must be of type `kind`."""
-        result = self.engine.ask(node or self.broker, operation)
+        result = self.engine.execute(node or self.broker, operation)
         assert isinstance(result, kind)
         return result
 
     def topic(self, name: str, queues: int = 1, perm: int = 6) -> str:
-        self.engine.ask(self.broker, CreateTopic(TopicConfig(name, queues, queues, perm)))
+        self.engine.execute(self.broker, CreateTopic(TopicConfig(name, queues, queues, perm)))
         return name
 
     def send(self, topic: str, body: bytes = b"m", *, queue: int = 0, **properties: str) -> SendResult:
-        result = self.engine.ask(
+        result = self.engine.execute(
             self.broker,
             SendMessage("PG", topic, queue, body, dict(properties), ("10.0.0.1", 5000), self.now_ms),
         )
@@ -113,17 +109,7 @@ class World:
         return outcome.messages
 
     def receipt(self, message: PoppedMessage) -> Receipt:
-        pop = self.last_pop
-        return Receipt(
-            message.start_offset,
-            pop.pop_time,
-            pop.invisible_ms,
-            pop.revive_qid,
-            str(message.topic_digit),
-            self.broker.name,
-            message.queue_id,
-            message.queue_offset,
-        )
+        return popped_receipt(self.last_pop, message, self.broker.name)
 
     def ack(self, topic: str, receipt: Receipt, group: str = "G") -> DirectCall:
         return self.engine.submit(
@@ -139,7 +125,7 @@ class World:
 
     def change(self, topic: str, receipt: Receipt, invisible_ms: int, group: str = "G") -> Receipt:
         """Change the invisible duration and return the new receipt."""
-        outcome = self.engine.ask(
+        outcome = self.engine.execute(
             self.broker,
             ChangeInvisibleTime(
                 group,
@@ -152,16 +138,8 @@ class World:
         )
         assert isinstance(outcome, ChangeInvisibleResult)
         start = receipt.start_offset if outcome.revive_qid == 999 else receipt.queue_offset
-        return Receipt(
-            start,
-            outcome.pop_time,
-            outcome.invisible_ms,
-            outcome.revive_qid,
-            receipt.topic_digit,
-            receipt.broker_name,
-            receipt.queue_id,
-            receipt.queue_offset,
-        )
+        place = (receipt.topic_digit, receipt.broker_name, receipt.queue_id, receipt.queue_offset)
+        return Receipt(start, outcome.pop_time, outcome.invisible_ms, outcome.revive_qid, *place)
 
     def heartbeat(
         self,

@@ -8,13 +8,13 @@ from typing import Any
 from extremes import exchange, usual_body, usual_ext
 from remoting_world import Port
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.snapshot import read_snapshot, write_snapshot
-from rocketmq_testkit.fixtures.control.json_form import entry, jsonable
-from rocketmq_testkit.fixtures.direct import Direct
+from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot, write_snapshot
+from rocketmq_testkit.fixtures.control.schema.json_form import entry, jsonable
+from rocketmq_testkit.fixtures.inspect.direct_api import Direct
 from rocketmq_testkit.remoting.bodies.reading import loads
-from rocketmq_testkit.remoting.command import RemotingCommand
 from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 BODY_MAX = 4 * 1024 * 1024
 READERS = ("GET_", "QUERY_", "VIEW_", "SEARCH_", "AUTH_GET", "AUTH_LIST", "PEEK_", "NOTIFICATION", "POLLING_INFO",
@@ -28,10 +28,10 @@ def read_everything(port: Port) -> None:
     reader = port.peer()
     for code in reading_codes():
         processor = PROCESSORS[code]
-        for answer in exchange(reader, code, usual_ext(processor), usual_body(processor)):
-            if answer.body and code not in _BINARY and not code.name.startswith(("PULL", "POP", "PEEK", "LITE")):
-                decoded(code, answer.body)
-            check([answer])
+        for response in exchange(reader, code, usual_ext(processor), usual_body(processor)):
+            if response.body and code not in _BINARY and not code.name.startswith(("PULL", "POP", "PEEK", "LITE")):
+                decoded(code, response.body)
+            check([response])
     for group in list(port.engine.brokers[0].groups.table):
         for code in (RequestCode.GET_CONSUMER_CONNECTION_LIST, RequestCode.GET_CONSUMER_LIST_BY_GROUP):
             check(exchange(reader, code, {"consumerGroup": group}, b""))
@@ -66,8 +66,8 @@ def decoded(code: RequestCode, body: bytes) -> Any:
     return text if code.name.endswith("_CONFIG") and not text.startswith("{") else loads(body)
 
 
-def check(answers: list[RemotingCommand]) -> None:
+def check(responses: list[RemotingCommand]) -> None:
     """Check that no response is larger than a client accepts, and that none shows a Python exception."""
-    for answer in answers:
-        assert len(answer.body) < BODY_MAX
-        assert not (answer.remark or "").startswith(("TypeError", "ValueError", "OverflowError", "KeyError"))
+    for response in responses:
+        assert len(response.body) < BODY_MAX
+        assert not (response.remark or "").startswith(("TypeError", "ValueError", "OverflowError", "KeyError"))

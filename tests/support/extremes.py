@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, get_args, get_origin
 
 from remoting_world import Peer
-from rocketmq_testkit.remoting import frame
 from rocketmq_testkit.remoting.bodies.bean import Bean
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.table import Processor
+from rocketmq_testkit.remoting.request.request_table import Processor
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 NUMBERS = [
     "0", "-1", "1", "2147483647", "-2147483648", "2147483648", "-2147483649", "5000000000", "9223372036854775807",

@@ -4,33 +4,31 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
-from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.conformance.clients import grpc_requests
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
+from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.operations import (
-    CreateGroup,
-    CreateTopic,
-    GroupConfig,
-    Operation,
-    Result,
-    SendMessage,
-    TopicConfig,
-)
-from rocketmq_testkit.grpc_v2.config import ProxyConfig
-from rocketmq_testkit.grpc_v2.method_table import Rpc
+from rocketmq_testkit.emulator.operations.base import Operation, Result
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.send import SendMessage
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
+from rocketmq_testkit.grpc_v2.assembly import create_messaging_service
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.request_pools import FLOW_LIMIT
-from rocketmq_testkit.grpc_v2.routes import Endpoint
-from rocketmq_testkit.grpc_v2.server import messaging_methods
+from rocketmq_testkit.grpc_v2.proxy.request_pools import FLOW_LIMIT
+from rocketmq_testkit.grpc_v2.proxy.routes import Endpoint
+from rocketmq_testkit.grpc_v2.proxy.rpc_table import Rpc
 from rocketmq_testkit.grpc_v2.services import RPCS
 
 START_MS = 1_700_000_000_000
 _RPCS = {rpc.name: rpc for rpc in RPCS}
 
 
-@dataclass
+@dataclass(eq=False)
 class MemoryCall:
     """A call that records its response."""
 
@@ -74,9 +72,9 @@ class MemoryCall:
     def _check_codes(self) -> None:
         """Check that the response uses only codes that the table of RPCs declares."""
         for sent in self.sent:
-            answer = self.rpc.response()
-            answer.ParseFromString(sent)
-            for part in (answer, *getattr(answer, "entries", ())):
+            response = self.rpc.response()
+            response.ParseFromString(sent)
+            for part in (response, *getattr(response, "entries", ())):
                 if part.HasField("status"):
                     known = part.status.code in (pb.OK, pb.UNAUTHORIZED, *self.rpc.codes)
                     assert known or part.status == FLOW_LIMIT.status(), part.status
@@ -201,7 +199,7 @@ class GrpcWorld:
         self.broker: Broker = self.engine.brokers[0]
         self.config = proxy or ProxyConfig()
         self.log: list[str] = []
-        self.service = messaging_methods(
+        self.service = create_messaging_service(
             engine=self.engine,
             endpoint=endpoint,
             config=self.config,
@@ -217,7 +215,7 @@ class GrpcWorld:
         self.engine.scheduler.advance_to(self.now_ms + ms)
 
     def ask(self, operation: Operation) -> Result:
-        return self.engine.ask(self.broker, operation)
+        return self.engine.execute(self.broker, operation)
 
     def topic(self, name: str = "T", queues: int = 1, kind: str = "", perm: int = 6, *, write: int = -1) -> str:
         """Create a topic; `kind` is its message type."""
@@ -229,14 +227,14 @@ class GrpcWorld:
         """Create a topic on all brokers."""
         for broker in self.engine.brokers:
             config = TopicConfig(name, queues, queues)
-            self.engine.ask(broker, CreateTopic(config, {"+message.type": kind} if kind else None))
+            self.engine.execute(broker, CreateTopic(config, {"+message.type": kind} if kind else None))
         return name
 
     def store(self, body: bytes, broker: int = 0, queue: int = 0, topic: str = "T", **properties: str) -> None:
         """Store a message in a queue of a broker, bypassing the proxy."""
         born_host = ("10.0.0.9", 5000)
         message = SendMessage("PG", topic, queue, body, properties, born_host, self.now_ms)
-        self.engine.ask(self.engine.brokers[broker], message)
+        self.engine.execute(self.engine.brokers[broker], message)
 
     def group(self, name: str = "G", **fields: Any) -> str:
         self.ask(CreateGroup(GroupConfig(name, **fields)))
@@ -261,16 +259,6 @@ class GrpcWorld:
         return client
 
 
-def publishing(*topics: str, client_type: int = pb.PRODUCER) -> pb.Settings:
-    """Return a producer's settings."""
-    settings = pb.Settings(client_type=client_type)  # type: ignore[arg-type]  # open enum
-    settings.request_timeout.seconds = 3
-    settings.publishing.SetInParent()
-    for topic in topics:
-        settings.publishing.topics.add(name=topic)
-    return settings
-
-
 def subscribing(
     group: str = "G",
     topic: str | None = "T",
@@ -285,19 +273,14 @@ def subscribing(
     """Return a consumer's settings."""
     if client_type is None:
         client_type = pb.PUSH_CONSUMER if push else pb.SIMPLE_CONSUMER
-    settings = pb.Settings(client_type=client_type)  # type: ignore[arg-type]  # open enum
-    settings.request_timeout.seconds = 3
-    settings.subscription.group.name = group
-    if topic is not None:
-        entry = settings.subscription.subscriptions.add()
-        entry.topic.name = topic
-        entry.expression.type = kind  # type: ignore[assignment]  # open enum
-        entry.expression.expression = expression
-    if fifo is not None:
-        settings.subscription.fifo = fifo
-    if poll_s is not None:
-        settings.subscription.long_polling_timeout.seconds = poll_s
-    return settings
+    return grpc_requests.subscribing(
+        group,
+        {} if topic is None else {topic: expression},
+        client_type=client_type,
+        filter_type=kind,
+        fifo=fifo,
+        long_polling_timeout=None if poll_s is None else Duration(seconds=poll_s),
+    )
 
 
 def a_message(topic: str = "T", body: bytes = b"body", **system: Any) -> pb.Message:
@@ -305,22 +288,12 @@ def a_message(topic: str = "T", body: bytes = b"body", **system: Any) -> pb.Mess
 
     Keywords are system properties, except `user` (user properties) and `namespace` (that of the topic).
     """
-    user = system.pop("user", {})
-    namespace = system.pop("namespace", "")
+    user, recovery_s = system.pop("user", {}), system.pop("recovery_s", None)
     system.setdefault("message_id", "0102FC0000000139B80B12FD7F00000001")
-    deliver_ms = system.pop("deliver_ms", None)
-    recovery_s = system.pop("recovery_s", None)
-    message = pb.Message(
-        topic=pb.Resource(name=topic, resource_namespace=namespace),
-        user_properties=user,
-        system_properties=pb.SystemProperties(**system),
-        body=body,
+    recovery = None if recovery_s is None else grpc_requests.duration(recovery_s * 1000)
+    return grpc_requests.message(
+        topic, body, properties=user, orphaned_transaction_recovery_duration=recovery, **system
     )
-    if deliver_ms is not None:
-        message.system_properties.delivery_timestamp.FromMilliseconds(deliver_ms)
-    if recovery_s is not None:
-        message.system_properties.orphaned_transaction_recovery_duration.FromMilliseconds(int(recovery_s * 1000))
-    return message
 
 
 def a_send(*messages: pb.Message) -> sv.SendMessageRequest:
@@ -335,36 +308,28 @@ def a_receive(
     batch: int = 32,
     invisible_ms: int | None = 10_000,
     poll_ms: int | None = 5_000,
-    auto_renew: bool = False,
-    expression: str | None = "*",
     kind: int = pb.TAG,
     broker: str = "broker-a",
     queue_id: int = 0,
-    attempt_id: str | None = None,
+    **more: Any,
 ) -> sv.ReceiveMessageRequest:
-    """Return a receive request; None omits a field."""
-    request = sv.ReceiveMessageRequest(batch_size=batch, auto_renew=auto_renew, attempt_id=attempt_id)
-    request.group.name = group
-    request.message_queue.topic.name = topic
-    request.message_queue.broker.name = broker
-    request.message_queue.id = queue_id
-    if invisible_ms is not None:
-        request.invisible_duration.FromMilliseconds(invisible_ms)
-    if poll_ms is not None:
-        request.long_polling_timeout.FromMilliseconds(poll_ms)
-    if expression is not None:
-        request.filter_expression.type = kind  # type: ignore[assignment]  # open enum
-        request.filter_expression.expression = expression
-    return request
+    """Return a receive request; None omits a field. `more`: see `grpc_requests.receive`."""
+    return grpc_requests.receive(
+        topic,
+        group,
+        broker=broker,
+        queue_id=queue_id,
+        max_messages=batch,
+        invisible_ms=invisible_ms,
+        poll_ms=poll_ms,
+        filter_type=kind,
+        **more,
+    )
 
 
 def an_ack(*taken: str | pb.Message, topic: str = "T", group: str = "G") -> sv.AckMessageRequest:
     """Return an acknowledgement of received messages, or of handles with invented message ids."""
-    return sv.AckMessageRequest(
-        group=pb.Resource(name=group),
-        topic=pb.Resource(name=topic),
-        entries=[sv.AckMessageEntry(message_id=id_, receipt_handle=handle) for id_, handle in map(_named, taken)],
-    )
+    return grpc_requests.ack(topic, group, *map(_named, taken))
 
 
 def _named(taken: str | pb.Message) -> tuple[str, str]:
@@ -379,17 +344,10 @@ def a_change(
 ) -> sv.ChangeInvisibleDurationRequest:
     """Return a request to change the invisible duration."""
     id_, handle = _named(taken)
-    request = sv.ChangeInvisibleDurationRequest(
-        group=pb.Resource(name=group), topic=pb.Resource(name=topic), receipt_handle=handle, message_id=id_
-    )
-    if invisible_ms is not None:
-        request.invisible_duration.FromMilliseconds(invisible_ms)
-    return request
+    return grpc_requests.change(topic, group, handle, invisible_ms, message_id=id_)
 
 
 def a_forward(taken: str | pb.Message, topic: str = "T", group: str = "G") -> sv.ForwardMessageToDeadLetterQueueRequest:
     """Return a request to forward a message to the dead letter queue."""
     id_, handle = _named(taken)
-    return sv.ForwardMessageToDeadLetterQueueRequest(
-        group=pb.Resource(name=group), topic=pb.Resource(name=topic), receipt_handle=handle, message_id=id_
-    )
+    return grpc_requests.forward(topic, group, handle, message_id=id_)

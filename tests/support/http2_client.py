@@ -5,7 +5,7 @@ from struct import Struct
 from types import TracebackType
 
 from hpack import Encoder
-from rocketmq_testkit.grpc_v2.transport import frames as f
+from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
 
 SERVICE = "/apache.rocketmq.v2.MessagingService/"
 METADATA = (("x-mq-client-id", "waiting"), ("x-mq-language", "PYTHON"), ("x-mq-protocol", "v2"))

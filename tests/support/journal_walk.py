@@ -3,14 +3,14 @@
 import sys
 
 from engine_world import World, make_world
-from rocketmq_testkit.emulator.chance import Chance
-from rocketmq_testkit.emulator.operations import PopResult
+from rocketmq_testkit.emulator.kernel.random_streams import RandomStreams
+from rocketmq_testkit.emulator.operations.consume import PopResult
 
 
 def walk(seed: int) -> World:
     """Run 400 steps of sends, pops, acknowledgements and jumps of the clock."""
     world = make_world(seed)
-    draw = Chance(seed + 1).stream("walk")
+    draw = RandomStreams(seed + 1).stream("walk")
     for topic in ("A", "B"):
         world.topic(topic, 3)
     for step in range(400):

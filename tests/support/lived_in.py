@@ -1,24 +1,19 @@
 """A broker that holds data of each kind, for snapshots of it."""
 
 from engine_world import START_MS, World, make_world
-from rocketmq_testkit.emulator.operations import (
-    CreateGroup,
-    CreateTopic,
-    GroupConfig,
-    PutKvConfig,
-    TopicConfig,
-    UpdateBrokerConfig,
-)
+from rocketmq_testkit.emulator.operations.cluster import PutKvConfig, UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from stored import filled
 
 
 def lived_in() -> World:
     """Return a world with topics, groups, settings, and plain, delayed, timed, half and popped messages."""
     world = make_world(seed=3)
-    world.engine.ask(world.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
-    world.engine.ask(world.broker, CreateGroup(GroupConfig("H", retry_max_times=3)))
-    world.engine.ask(world.broker, UpdateBrokerConfig({"popPollingSize": "5"}))
-    world.engine.ask(world.engine.name_server, PutKvConfig("n", "k", "vä"))
+    world.engine.execute(world.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("H", retry_max_times=3)))
+    world.engine.execute(world.broker, UpdateBrokerConfig({"popPollingSize": "5"}))
+    world.engine.execute(world.engine.name_server, PutKvConfig("n", "k", "vä"))
     filled(world, 6, 2)
     world.send("A", b"delayed", DELAY="3")
     world.send("A", b"timed", TIMER_DELIVER_MS=str(START_MS + 20_000))

@@ -1,15 +1,9 @@
 """A client as the engine of a running emulator sees it, for tests of the clients that a jump of the clock waits for."""
 
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
-from rocketmq_testkit.emulator.operations import (
-    AckMessage,
-    ConsumerData,
-    Heartbeat,
-    Operation,
-    PopMessage,
-    PopResult,
-    PullMessage,
-)
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat
+from rocketmq_testkit.emulator.operations.consume import AckMessage, PopMessage, PopResult, PullMessage
 from rocketmq_testkit.fixtures import Emulator
 
 
@@ -23,7 +17,7 @@ class Peer:
 
     def ask(self, operation: Operation) -> DirectCall:
         """Submit an operation to the first broker."""
-        return self.emulator.run_in_loop(
+        return self.emulator.run_on_loop(
             lambda host: host.engine.submit(host.engine.brokers[0], operation, self.channel)
         )
 

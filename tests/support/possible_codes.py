@@ -13,14 +13,16 @@ from functools import cache
 from types import FunctionType, MethodType
 from typing import Any
 
-from rocketmq_testkit.emulator.codes import ResponseCode
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.operations import Operation
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Operation
 
 _PACKAGE = "rocketmq_testkit.emulator"
 _UNKNOWN = object()
 _OTHERS = frozenset({"arrivals", "watchers", "wake", "_resume", "_scan_later"})
 """Attributes that resume requests of other clients, whose responses do not count."""
+_STORES = frozenset({"_choose_handlers", "listen"})
+"""Functions that store functions and do not call them."""
 
 
 def possible_codes() -> dict[type[Operation], set[ResponseCode]]:
@@ -48,7 +50,7 @@ class _Walk:
         owner = getattr(thing, "__self__", None)
         if not isinstance(function, FunctionType) or not function.__module__.startswith(_PACKAGE):
             return
-        if function.__name__ == "<lambda>" or (function.__code__, id(owner)) in self._visited:
+        if function.__name__ in ("<lambda>", *_STORES) or (function.__code__, id(owner)) in self._visited:
             return
         self._visited.add((function.__code__, id(owner)))
         tree = _tree(function)

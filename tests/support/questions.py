@@ -1,34 +1,44 @@
 """Requests of the broker to its clients, and the responses to the administrators that triggered them."""
 
 import json
-import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import count
 from typing import Generic, Protocol, TypeVar
 
-from entrance import Entrance
-from entrance_engine import EngineEntrance
-from entrance_grpc import GrpcEntrance
-from entrance_remoting import OnlyFrame, RemotingEntrance
-from rocketmq_testkit.emulator import operations as ops
-from rocketmq_testkit.emulator.effects import (
-    AskConsumerStatus,
-    AskRunningInfo,
-    AskToConsume,
+from engine_protocol_client import EngineProtocolClient
+from grpc_protocol_client import GrpcProtocolClient
+from protocol_client import ProtocolClient
+from remoting_protocol_client import OnlyFrame, RemotingProtocolClient
+from rocketmq_testkit.conformance.clients.remoting_request import Request, request
+from rocketmq_testkit.conformance.clients.remoting_response import json_of
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
+from rocketmq_testkit.emulator.gate.effects import (
     Effect,
     NotifyConsumerIdsChanged,
-    Question,
+    RequestConsumerStatus,
+    RequestDirectConsumption,
+    RequestRunningInfo,
     ResetConsumerOffset,
+    ServerRequest,
 )
-from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.record import Record, decode, offset_message_id, pack_host
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.message.stored_record import Record, decode, offset_message_id, pack_host
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import (
+    ClientResponse,
+    ConsumeMessageDirectly,
+    ConsumerStatusResult,
+    GetConsumerRunningInfo,
+    GetConsumerStatus,
+)
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset, ResetOffsetResult
+from rocketmq_testkit.emulator.operations.send import ClientResponded
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.client import decode_messages
-from rocketmq_testkit.remoting.command import RESPONSE, RemotingCommand
-from rocketmq_testkit.remoting.request_code import RequestCode
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from rocketmq_testkit.remoting.wire.command import RESPONSE, RemotingCommand
 
 CONSUME, INFO, STATUS, RESET, MEMBERS = "consume", "running info", "status", "reset", "members"
 RESULTS = {
@@ -38,7 +48,7 @@ RESULTS = {
 }
 """Result of a listener -> status by which a gRPC client reports it."""
 
-E = TypeVar("E", bound=Entrance)
+E = TypeVar("E", bound=ProtocolClient)
 
 
 @dataclass(frozen=True)
@@ -77,10 +87,10 @@ class Telling(Protocol):
 
 
 class Questions(ABC, Generic[E]):
-    """Requests to clients of the broker of an entrance. Administrators use the broker's own protocol."""
+    """Requests to clients of the broker of a protocol client. Administrators use the broker's own protocol."""
 
-    def __init__(self, entrance: E) -> None:
-        self.entrance = entrance
+    def __init__(self, protocol_client: E) -> None:
+        self.protocol_client = protocol_client
 
     @abstractmethod
     def pushed(self, client: str) -> list[Pushed]:
@@ -96,30 +106,39 @@ class Questions(ABC, Generic[E]):
 
     def give(self, client: str, record: Record, *, group: str = "G") -> Telling:
         """Request that a client consumes a stored message directly."""
-        host = pack_host(self.entrance.broker.store_host)
+        host = pack_host(self.protocol_client.broker.store_host)
         return self.give_id(client, offset_message_id(host, record.physical_offset), group=group)
 
     def give_id(self, client: str, message_id: str, *, group: str = "G") -> Telling:
         """Request a direct consumption by the broker's id of a message of `T`."""
-        return self._ask(ops.ConsumeMessageDirectly(group, client, message_id, "T", {}))
+        fields = {"consumerGroup": group, "clientId": client, "msgId": message_id, "topic": "T"}
+        code = RequestCode.CONSUME_MESSAGE_DIRECTLY
+        return self._ask(ConsumeMessageDirectly(group, client, message_id, "T", {}), request(code, fields))
 
     def running_info(self, client: str, group: str = "G") -> Telling:
         """Request the running info of a client, with its stacks."""
-        return self._ask(ops.GetConsumerRunningInfo(group, client, {"jstackEnable": "true"}))
+        fields, more = {"consumerGroup": group, "clientId": client}, {"jstackEnable": "true"}
+        asked = request(RequestCode.GET_CONSUMER_RUNNING_INFO, {**fields, **more})
+        return self._ask(GetConsumerRunningInfo(group, client, more), asked)
 
     def status(self, client: str | None = None, group: str = "G") -> Telling:
         """Request the offsets of clients for `T`."""
-        return self._ask(ops.GetConsumerStatus("T", group, client))
+        fields = {"topic": "T", "group": group, "clientAddr": client}
+        code = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
+        return self._ask(GetConsumerStatus("T", group, client), request(code, fields))
 
     def reset(self, timestamp: int = 0, *, force: bool = True, group: str = "G") -> Told:
         """Reset the offsets of a group for `T`."""
-        told = self._ask(ops.ResetOffset(group, "T", timestamp, force=force)).told
+        fields = {"topic": "T", "group": group, "timestamp": timestamp, "isForce": force}
+        asked = request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, fields)
+        told = self._ask(ResetOffset(group, "T", timestamp, force=force), asked).told
         assert told is not None
         return told
 
-    def _ask(self, operation: ops.Operation) -> Telling:
-        entrance = self.entrance
-        return _Operation(entrance.engine.submit(entrance.broker, operation, DirectChannel("administrator")))
+    def _ask(self, operation: Operation, asked: Request) -> Telling:
+        """Send an administrator's request; where the protocol has none, submit the operation."""
+        engine, broker = self.protocol_client.engine, self.protocol_client.broker
+        return _Operation(engine.submit(broker, operation, DirectChannel("administrator")))
 
 
 class _Operation:
@@ -136,21 +155,21 @@ class _Operation:
                 return None
             case EngineError() as refusal:
                 return Told(refusal.code, refusal.remark or "", b"")
-            case ops.ClientAnswer() as answer:
-                return Told(answer.code, answer.remark or "", answer.body)
-            case ops.ConsumerStatusResult() as result:
-                return Told(0, "", json.dumps(sorted(result.answers)).encode())
-            case ops.ResetOffsetResult():
+            case ClientResponse() as response:
+                return Told(response.code, response.remark or "", response.body)
+            case ConsumerStatusResult() as result:
+                return Told(0, "", json.dumps(sorted(result.responses)).encode())
+            case ResetOffsetResult():
                 return Told(0, "", b"")
             case other:
                 raise AssertionError(other)
 
 
-class EngineQuestions(Questions[EngineEntrance]):
+class EngineQuestions(Questions[EngineProtocolClient]):
     """Requests as effects of the engine."""
 
     def pushed(self, client: str) -> list[Pushed]:
-        effects = self.entrance.channel(client).effects
+        effects = self.protocol_client.channel(client).effects
         found = [_of_effect(each) for each in effects]
         effects.clear()
         return found
@@ -160,19 +179,19 @@ class EngineQuestions(Questions[EngineEntrance]):
 
     def say(self, client: str, question: Pushed, body: bytes, code: int = 0) -> None:
         assert isinstance(question.token, int)
-        entrance = self.entrance
-        answered = ops.PushAnswered(question.token, code, body=body)
-        entrance.engine.submit(entrance.broker, answered, entrance.channel(client))
+        protocol_client = self.protocol_client
+        answered = ClientResponded(question.token, code, body=body)
+        protocol_client.engine.submit(protocol_client.broker, answered, protocol_client.channel(client))
 
 
 def _of_effect(effect: Effect) -> Pushed:
-    ticket = effect.ticket if isinstance(effect, Question) else None
+    ticket = effect.ticket if isinstance(effect, ServerRequest) else None
     match effect:
-        case AskToConsume():
+        case RequestDirectConsumption():
             return Pushed(CONSUME, decode(effect.record).body, token=ticket)
-        case AskRunningInfo():
+        case RequestRunningInfo():
             return Pushed(INFO, token=ticket)
-        case AskConsumerStatus():
+        case RequestConsumerStatus():
             return Pushed(STATUS, token=ticket)
         case ResetConsumerOffset():
             return Pushed(RESET, offsets=tuple(sorted(effect.offsets.items())))
@@ -182,51 +201,27 @@ def _of_effect(effect: Effect) -> Pushed:
             raise AssertionError(other)
 
 
-class RemotingQuestions(Questions[RemotingEntrance]):
+class RemotingQuestions(Questions[RemotingProtocolClient]):
     """Requests as remoting frames."""
 
-    def __init__(self, entrance: RemotingEntrance) -> None:
-        super().__init__(entrance)
+    def __init__(self, protocol_client: RemotingProtocolClient) -> None:
+        super().__init__(protocol_client)
         self._numbers = count()
 
     def pushed(self, client: str) -> list[Pushed]:
-        return [_of_frame(each) for each in self.entrance.pushes(client)]
+        return [_of_frame(each) for each in self.protocol_client.pushes(client)]
 
     def consumed(self, client: str, question: Pushed, result: str) -> None:
         self.say(client, question, json.dumps({"consumeResult": result}).encode())
 
     def say(self, client: str, question: Pushed, body: bytes, code: int = 0) -> None:
         assert isinstance(question.token, int)
-        answer = RemotingCommand(code, opaque=question.token, flag=RESPONSE, body=body)
-        assert self.entrance.peer(client).send(answer)
+        response = RemotingCommand(code, opaque=question.token, flag=RESPONSE, body=body)
+        assert self.protocol_client.peer(client).send(response)
 
-    def _ask(self, operation: ops.Operation) -> Telling:
-        match operation:
-            case ops.ConsumeMessageDirectly():
-                code, group, client = (
-                    RequestCode.CONSUME_MESSAGE_DIRECTLY,
-                    operation.consumer_group,
-                    operation.client_id,
-                )
-                ext = {"consumerGroup": group, "clientId": client, "msgId": operation.message_id, "topic": "T"}
-            case ops.GetConsumerRunningInfo():
-                code, group, client = (
-                    RequestCode.GET_CONSUMER_RUNNING_INFO,
-                    operation.consumer_group,
-                    operation.client_id,
-                )
-                ext = {"consumerGroup": group, "clientId": client, **operation.ext_fields}
-            case ops.GetConsumerStatus():
-                code = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
-                ext = {"topic": "T", "group": operation.group, "clientAddr": operation.client_id}
-            case ops.ResetOffset():
-                code, force = RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, "true" if operation.force else "false"
-                ext = {"topic": "T", "group": operation.group, "timestamp": str(operation.timestamp), "isForce": force}
-            case other:
-                raise AssertionError(other)
-        peer = self.entrance.peer(f"administrator {next(self._numbers)}")
-        fields = {name: value for name, value in ext.items() if value is not None}
-        return _Frame(peer, peer.exchange(code, fields))
+    def _ask(self, operation: Operation, asked: Request) -> Telling:
+        peer = self.protocol_client.peer(f"administrator {next(self._numbers)}")
+        return _Frame(peer, peer.exchange(*asked))
 
 
 class _Frame(OnlyFrame):
@@ -235,16 +230,14 @@ class _Frame(OnlyFrame):
     @property
     def told(self) -> Told | None:
         """The response. The status of consumers is the list of their client ids."""
-        if (answer := self.frame) is None:
+        if (response := self.frame) is None:
             return None
-        body = answer.body
+        body = response.body
         if body.startswith(b'{"consumerTable"'):
             body = json.dumps(sorted(json.loads(body)["consumerTable"])).encode()
-        return Told(answer.code, answer.remark or "", body)
+        return Told(response.code, response.remark or "", body)
 
 
-_OFFSET = re.compile(r"(\{[^{}]*\}):(\d+)")
-"""Queues are written as keys, and these are JSON objects."""
 _KINDS = {
     RequestCode.CONSUME_MESSAGE_DIRECTLY: CONSUME,
     RequestCode.GET_CONSUMER_RUNNING_INFO: INFO,
@@ -256,22 +249,23 @@ def _of_frame(frame: RemotingCommand) -> Pushed:
     if frame.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED:
         return Pushed(MEMBERS, (frame.ext_fields or {})["consumerGroup"].encode())
     if frame.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET:
-        found = [(json.loads(queue)["queueId"], int(offset)) for queue, offset in _OFFSET.findall(frame.body.decode())]
+        table = json_of(frame.body)["offsetTable"]
+        found = [(json.loads(queue)["queueId"], offset) for queue, offset in table.items()]
         return Pushed(RESET, offsets=tuple(sorted(found)))
     kind = _KINDS[RequestCode(frame.code)]
     body = decode_messages(frame.body)[0].body if kind == CONSUME else b""
     return Pushed(kind, body, token=frame.opaque)
 
 
-class GrpcQuestions(Questions[GrpcEntrance]):
+class GrpcQuestions(Questions[GrpcProtocolClient]):
     """Requests as commands on telemetry streams."""
 
-    def __init__(self, entrance: GrpcEntrance) -> None:
-        super().__init__(entrance)
+    def __init__(self, protocol_client: GrpcProtocolClient) -> None:
+        super().__init__(protocol_client)
         self._seen: dict[str, int] = {}
 
     def pushed(self, client: str) -> list[Pushed]:
-        commands = self.entrance.streams[client].commands
+        commands = self.protocol_client.streams[client].commands
         new = commands[self._seen.get(client, 0) :]
         self._seen[client] = len(commands)
         return [_of_command(each) for each in new if not each.HasField("settings")]
@@ -280,7 +274,7 @@ class GrpcQuestions(Questions[GrpcEntrance]):
         assert isinstance(question.token, str)
         said = sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce=question.token))
         said.status.code = RESULTS[result]
-        self.entrance.streams[client].send(said)
+        self.protocol_client.streams[client].send(said)
 
 
 def _of_command(command: sv.TelemetryCommand) -> Pushed:
@@ -289,14 +283,17 @@ def _of_command(command: sv.TelemetryCommand) -> Pushed:
     return Pushed(CONSUME, verify.message.body, token=verify.nonce)
 
 
-def questions(entrance: Entrance) -> Questions[EngineEntrance] | Questions[RemotingEntrance] | Questions[GrpcEntrance]:
-    """Return the requests to clients of an entrance."""
-    match entrance:
-        case EngineEntrance():
-            return EngineQuestions(entrance)
-        case RemotingEntrance():
-            return RemotingQuestions(entrance)
-        case GrpcEntrance():
-            return GrpcQuestions(entrance)
+AnyQuestions = Questions[EngineProtocolClient] | Questions[RemotingProtocolClient] | Questions[GrpcProtocolClient]
+
+
+def questions(protocol_client: ProtocolClient) -> AnyQuestions:
+    """Return the requests to the clients of a protocol client."""
+    match protocol_client:
+        case EngineProtocolClient():
+            return EngineQuestions(protocol_client)
+        case RemotingProtocolClient():
+            return RemotingQuestions(protocol_client)
+        case GrpcProtocolClient():
+            return GrpcQuestions(protocol_client)
         case other:
             raise AssertionError(other)

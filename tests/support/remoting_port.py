@@ -8,8 +8,8 @@ from time import time
 from types import TracebackType
 
 from remoting_world import Port
-from rocketmq_testkit.remoting.channel import RemotingChannel
-from rocketmq_testkit.remoting.connection import ServerConnection
+from rocketmq_testkit.remoting.server.server_channel import RemotingChannel
+from rocketmq_testkit.remoting.server.server_connection import ServerConnection
 
 
 class SocketPort:
@@ -57,8 +57,10 @@ class SocketPort:
         accepted, _ = self._listener.accept()
         if self._tls is not None:
             accepted = self._tls.wrap_socket(accepted, server_side=True)
-        channel = RemotingChannel(self._port.service, accepted.getpeername(), accepted.getsockname(), accepted.sendall)
-        selector.register(accepted, selectors.EVENT_READ, ServerConnection(self._port.service, channel))
+        channel = RemotingChannel(
+            self._port.dispatcher, accepted.getpeername(), accepted.getsockname(), accepted.sendall
+        )
+        selector.register(accepted, selectors.EVENT_READ, ServerConnection(self._port.dispatcher, channel))
 
     def _read(self, selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
         connection: ServerConnection = key.data

@@ -1,29 +1,28 @@
-"""A remoting port without a socket: an engine, its service, and clients that exchange frames with it."""
+"""A remoting port without a socket: an engine, its dispatcher, and clients that exchange frames with it."""
 
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rocketmq_testkit.emulator.access import Access
-from rocketmq_testkit.emulator.codes import ResponseCode
+from rocketmq_testkit.conformance.clients.remoting_sends import send_request
+from rocketmq_testkit.conformance.clients.remoting_topics import topic_request
+from rocketmq_testkit.emulator.auth.access_control import AccessControl
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.errors import EngineError
-from rocketmq_testkit.emulator.gate import Call, Node
-from rocketmq_testkit.emulator.operations import Operation, Result
-from rocketmq_testkit.emulator.request_pools import RequestPools
-from rocketmq_testkit.remoting import frame
-from rocketmq_testkit.remoting.channel import RemotingChannel
-from rocketmq_testkit.remoting.client import properties_text
-from rocketmq_testkit.remoting.command import RemotingCommand
-from rocketmq_testkit.remoting.connection import ServerConnection
-from rocketmq_testkit.remoting.header import Header
+from rocketmq_testkit.emulator.gate.gate import Call, Node
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Operation, Result
+from rocketmq_testkit.emulator.overload.request_pools import BrokerRequestPools
 from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2
-from rocketmq_testkit.remoting.request_code import RequestCode
-from rocketmq_testkit.remoting.service import BrokerNode, RemotingService
-from rocketmq_testkit.remoting.table import Role
+from rocketmq_testkit.remoting.request.request_table import Role
+from rocketmq_testkit.remoting.server.dispatcher import BrokerNode, RemotingDispatcher
+from rocketmq_testkit.remoting.server.server_channel import RemotingChannel
+from rocketmq_testkit.remoting.server.server_connection import ServerConnection
+from rocketmq_testkit.remoting.wire import frame
+from rocketmq_testkit.remoting.wire.command import RemotingCommand
+from rocketmq_testkit.remoting.wire.ext_fields import Header
 
 RECORDED = Path(__file__).parent.parent / "remoting" / "recorded_requests.jsonl"
 
@@ -40,18 +39,18 @@ class RecordingNode:
     """A node that executes nothing: it records operations and returns prepared results."""
 
     def __init__(
-        self, role: Role, answers: Mapping[type[Operation], Callable[[Operation], Result]] | None = None
+        self, role: Role, responses: Mapping[type[Operation], Callable[[Operation], Result]] | None = None
     ) -> None:
         self.name = role.value
         self.config = BrokerConfig()
         self.operations: list[Operation] = []
         self.calls: list[Call] = []
-        self._answers = answers or {}
+        self._answers = responses or {}
         kinds = {each.operation for each in PROCESSORS.values() if each.role is role}
         self.handlers = dict.fromkeys(kinds, self._record)
         engine = Engine()
-        self.request_pools = RequestPools(self.config, engine.scheduler, engine.gate, self)
-        self.access = Access(self.config, engine.scheduler, lambda: None)
+        self.request_pools = BrokerRequestPools(self.config, engine.scheduler, engine.gate, self)
+        self.access = AccessControl(self.config, engine.scheduler, lambda: None)
 
     def count_connection(self, what: str) -> None:
         """Do not count connections."""
@@ -68,10 +67,10 @@ class RecordingNode:
 class Peer:
     """A client's end of one connection, in memory."""
 
-    def __init__(self, service: RemotingService, port: int = 50000, address: str = "10.0.0.7") -> None:
+    def __init__(self, dispatcher: RemotingDispatcher, port: int = 50000, address: str = "10.0.0.7") -> None:
         self.written: list[bytes] = []
-        self.channel = RemotingChannel(service, (address, port), LOCAL, self.written.append)
-        self.connection = ServerConnection(service, self.channel)
+        self.channel = RemotingChannel(dispatcher, (address, port), LOCAL, self.written.append)
+        self.connection = ServerConnection(dispatcher, self.channel)
         self._splitter = frame.FrameSplitter()
         self._opaque = 0
 
@@ -89,8 +88,8 @@ class Peer:
         self, code: int, ext: Header | Mapping[str, Any] | None = None, body: bytes = b"", **more: Any
     ) -> RemotingCommand:
         """Send a request and return its response, which must be the only frame received."""
-        (answer,) = self.exchange(code, ext, body, **more)
-        return answer
+        (response,) = self.exchange(code, ext, body, **more)
+        return response
 
     def exchange(
         self, code: int, ext: Header | Mapping[str, Any] | None = None, body: bytes = b"", **more: Any
@@ -116,7 +115,7 @@ class Port:
         self.log: list[str] = []
         if broker is None and name_server is None:
             broker, name_server = self.engine.brokers[0], self.engine.name_server
-        self.service = RemotingService(
+        self.dispatcher = RemotingDispatcher(
             gate=self.engine.gate,
             broker=broker,
             name_server=name_server,
@@ -127,25 +126,15 @@ class Port:
 
     def peer(self) -> Peer:
         """Open a connection."""
-        return Peer(self.service, next(self._ports))
+        return Peer(self.dispatcher, next(self._ports))
 
 
 def create(peer: Peer, topic: str, queues: int = 1, perm: int = 6) -> None:
     """Create a topic."""
-    ext = {"topic": topic, "readQueueNums": queues, "writeQueueNums": queues, "perm": perm}
-    answer = peer.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, {**ext, "topicFilterType": "SINGLE_TAG"})
-    assert (answer.code, answer.remark, answer.ext_fields) == (0, "not set any response code", None)
+    response = peer.ask(*topic_request(topic, queues=queues, perm=perm))
+    assert (response.code, response.remark, response.ext_fields) == (0, "not set any response code", None)
 
 
 def send(peer: Peer, topic: str, body: bytes = b"m", *, queue: int = 0, **properties: str) -> RemotingCommand:
     """Send one message."""
-    header = SendMessageRequestHeaderV2(
-        producer_group="PG",
-        topic=topic,
-        queue_id=queue,
-        sys_flag=0,
-        born_timestamp=NOW,
-        flag=0,
-        properties=properties_text(properties),
-    )
-    return peer.ask(RequestCode.SEND_MESSAGE_V2, header, body)
+    return peer.ask(*send_request(topic, body, born_ms=NOW, queue=queue, properties=properties))

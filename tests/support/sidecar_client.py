@@ -7,14 +7,14 @@ The control port advances the clock, so that no scenario waits.
 import os
 import sys
 
-from rocketmq_testkit.conformance.outcome import Verdict
-from rocketmq_testkit.conformance.runner.crews import Crews
+from rocketmq_testkit.conformance.deployment.target import Access
+from rocketmq_testkit.conformance.discovery import all_scenarios
+from rocketmq_testkit.conformance.outcomes.outcome import Verdict
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
+from rocketmq_testkit.conformance.runner.active_drivers import ActiveDrivers
 from rocketmq_testkit.conformance.runner.scenario_work import scenario_works
-from rocketmq_testkit.conformance.scenario import all_scenarios
 from rocketmq_testkit.conformance.targets.address import AddressTarget
 from rocketmq_testkit.conformance.targets.control import ControlledTarget
-from rocketmq_testkit.conformance.targets.target import Access
-from rocketmq_testkit.conformance.truth import Truth
 
 SDKS = ("python", "java-grpc", "java-remoting-4.9")
 SCENARIOS = ("plain.a_simple_consumer_gets_each_message_once", "plain.a_concurrent_consumer_gets_each_message_once")
@@ -27,7 +27,7 @@ def main() -> int:
     scenarios = [scenario for scenario in all_scenarios() if scenario.id in SCENARIOS]
     failed = []
     same = 0
-    for work in scenario_works(scenarios, SDKS, target, Truth(), Crews()).common:
+    for work in scenario_works(scenarios, SDKS, target, RecordedOutcomes(), ActiveDrivers()).common:
         for outcome in work():
             same += outcome.verdict is Verdict.SAME
             if not outcome.expected:

@@ -1,7 +1,7 @@
 """The records that a broker has stored, without consuming them, and topics with messages."""
 
 from engine_world import World
-from rocketmq_testkit.emulator.record import Record, decode
+from rocketmq_testkit.emulator.message.stored_record import Record, decode
 
 
 def filled(world: World, count: int = 3, queues: int = 1, topic: str = "A") -> str:

@@ -1,6 +1,6 @@
 """All records that a broker has stored, byte for byte."""
 
-from rocketmq_testkit.emulator.broker import Broker
+from rocketmq_testkit.emulator.cluster.broker import Broker
 
 
 def stored_records(broker: Broker) -> dict[tuple[str, int], list[bytes]]:

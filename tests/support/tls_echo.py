@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rocketmq_testkit.fixtures.advertised import Advertised
-from rocketmq_testkit.fixtures.certificates import Authority
-from rocketmq_testkit.fixtures.event_loop import EventLoop
-from rocketmq_testkit.fixtures.reach import Reach
-from rocketmq_testkit.fixtures.strangers import Door, DoorKeeper, Strangers
-from rocketmq_testkit.fixtures.tls import Contexts, TlsSettings, TwoFacedFactory
-from rocketmq_testkit.fixtures.warnings import Warnings
+from rocketmq_testkit.fixtures.host.event_loop import EventLoop
+from rocketmq_testkit.fixtures.network.advertised import Advertised
+from rocketmq_testkit.fixtures.network.certificates import Authority
+from rocketmq_testkit.fixtures.network.route_address import RouteAddress
+from rocketmq_testkit.fixtures.network.tls_by_first_byte import Contexts, TlsOrPlainFactory, TlsSettings
+from rocketmq_testkit.fixtures.warnings.warnings import Warnings
+from rocketmq_testkit.fixtures.warnings.wrong_ports import PortGuard, PortKind, WrongPortDetector
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
@@ -54,9 +54,9 @@ class EchoFactory(Factory):
         self.lost = 0
 
 
-def door_keeper(log: Callable[[str], None]) -> DoorKeeper:
+def door_keeper(log: Callable[[str], None]) -> PortGuard:
     """Return the door keeper of a port that belongs to no emulator."""
-    return DoorKeeper(Strangers(Reach("127.0.0.1", Advertised()), Warnings(log)), Door.REMOTING)
+    return PortGuard(WrongPortDetector(RouteAddress("127.0.0.1", Advertised()), Warnings(log)), PortKind.REMOTING)
 
 
 class EchoServer:
@@ -67,12 +67,12 @@ class EchoServer:
         self.echo = EchoFactory()
         self.lines: list[str] = []
         contexts = Contexts(settings, lambda: NAMES, ["h2"], lambda: self.authority)
-        factory = TwoFacedFactory(
+        factory = TlsOrPlainFactory(
             self.echo,
             settings=settings,
             contexts=contexts,
             log_line=self.lines.append,
-            keeper=door_keeper(self.lines.append),
+            guard=door_keeper(self.lines.append),
             clock=event_loop.reactor,
             reads_prologue=reads_prologue,
         )

@@ -1,4 +1,4 @@
-"""Drives the C++ SDK of the remoting protocol by the driver protocol, through its published wrapper for Python."""
+"""Driver program of the C++ SDK of the remoting protocol, which it uses through its published Python wrapper."""
 
 import argparse
 import base64
@@ -26,7 +26,7 @@ _STATUSES = {0: "SEND_OK", 1: "FLUSH_DISK_TIMEOUT", 2: "FLUSH_SLAVE_TIMEOUT", 3:
 _SUCCESS, _LATER = 0, 1
 _PAUSE_SECONDS = 0.05
 _FIRST_HEARTBEAT_SECONDS = 0.1
-"""Until it is surely over. It finds no broker then, as none is known before the first send."""
+"""Longer than the delay of the first heartbeat, which finds no broker because none is known before the first send."""
 
 
 def _options() -> argparse.Namespace:
@@ -44,11 +44,11 @@ def _options() -> argparse.Namespace:
 def _sign(client: Any) -> None:
     if "TESTKIT_ACCESS_KEY" in os.environ:
         keys = (os.environ["TESTKIT_ACCESS_KEY"], os.environ["TESTKIT_SECRET_KEY"])
-        client.set_session_credentials(*keys, "")  # the last names a channel of traces
+        client.set_session_credentials(*keys, "")  # the third argument names a trace channel
 
 
 class Selector:
-    """Chooses the wanted queue, or one by the hash of the message group."""
+    """Selects the wanted queue, or one by the hash of the message group."""
 
     def __init__(self, wanted: int | None, key: int) -> None:
         self._wanted = wanted
@@ -56,7 +56,7 @@ class Selector:
         self._size = 0
 
     def __call__(self, size: int, _message: Any, _argument: Any) -> int:
-        """Called back by the SDK, which dies of a number out of range."""
+        """Called by the SDK, which crashes if the number is out of range."""
         self._size = size
         return self._choice()
 
@@ -66,26 +66,26 @@ class Selector:
         return self._wanted if 0 <= self._wanted < self._size else 0
 
     def chosen(self) -> int:
-        """The queue that was chosen; raises a refusal when the wanted one is not there."""
+        """Return the selected queue. Raises Refusal if the wanted queue does not exist."""
         if self._wanted not in (None, self._choice()):
             raise bad(f"there are {self._size} queues and no queue {self._wanted}; the message went to queue 0")
         return self._choice()
 
 
 class Push:
-    """A push consumer and what its listener does."""
+    """A push consumer and the script of its listener."""
 
     def __init__(self, client: Any, script: Script) -> None:
         self.client = client
         self.script = script
 
     def shutdown(self) -> None:
-        """End the consumer."""
+        """Shut the consumer down."""
         self.client.shutdown()
 
 
 class Lite:
-    """A pull consumer, its topic, and what it has pulled and nobody polled yet."""
+    """A pull consumer, its topic, and its pulled messages that have not been polled yet."""
 
     def __init__(self, client: Any, topic: str, expression: str, batch: int) -> None:
         self.client = client
@@ -95,12 +95,12 @@ class Lite:
         self.rest: deque[Fields] = deque()
 
     def shutdown(self) -> None:
-        """End the consumer."""
+        """Shut the consumer down."""
         self.client.shutdown()
 
 
 class Program:
-    """The verbs; ``client`` and ``ffi`` are the wrapper's modules, imported when standard output is out of reach."""
+    """The verbs; ``client`` and ``ffi`` are the wrapper's modules, imported after standard output is protected."""
 
     def __init__(self, namesrv: str, driver: Driver, client: Any, ffi: Any) -> None:
         self._namesrv = namesrv
@@ -138,8 +138,8 @@ class Program:
             producer.set_namesrv_addr(self._namesrv)
             _sign(producer)
             producer.start()
-            # A thread of the SDK connects to all known brokers 10 ms later, for its first heartbeat. A send that meets
-            # a connection in the making does not wait for it: it fails, as do its retries within the millisecond.
+            # A thread of the SDK connects to all known brokers 10 ms later, for its first heartbeat. A send during such
+            # a connection attempt does not wait for it: it fails, as do its retries within the millisecond.
             time.sleep(_FIRST_HEARTBEAT_SECONDS)
             return producer
 
@@ -147,7 +147,7 @@ class Program:
 
     def _message(self, command: Command, body: bytes | None = None, keys: list[str] | None = None) -> Any:
         message = self._sdk.Message(command.text("topic"))
-        # The wrapper's own way would end the body at its first zero byte.
+        # The wrapper's own method would truncate the body at its first zero byte.
         content = command.data("body") if body is None else body
         self._sdk.ffi_check(self._ffi.dll.SetByteMessageBody(message, content, len(content)))
         if command.has("tag"):
@@ -245,12 +245,12 @@ class Program:
         mode = command.text("mode", "concurrent")
         if mode not in ("concurrent", "orderly", "broadcast"):
             raise unsupported(f"this SDK has no push mode {mode!r}")
-        # To raise into C is an answer by chance: the caller there reads whatever number is left behind.
+        # Raising into C returns an arbitrary result: the C caller reads an undefined number.
         for field in ("max_reconsume", "answer", "throw", "suspend"):
             if command.has(field):
                 raise unsupported(f"the wrapper has no {field}")
-        # `from` cannot be set either. A new group starts at the end, except that the broker answers with the first
-        # offset as long as the whole queue is in memory, as it is in a test.
+        # `from` cannot be set either. A new group starts at the end. But the broker returns the first offset while the
+        # whole queue is in memory, as it is in a test.
         subscriptions = self._subscriptions(command)
         script = Script.of(command)
         model = self._ffi.MessageModel.BROADCASTING if mode == "broadcast" else self._ffi.MessageModel.CLUSTERING
@@ -261,20 +261,21 @@ class Program:
                 body = self._memory.body(handle)
                 return _SUCCESS if self._driver.listen(name, script, message, body) == "success" else _LATER
             except Exception:
-                traceback.print_exc()  # nothing but a number can be handed back into C
+                traceback.print_exc()  # C accepts only a number as result
                 return _LATER
 
         def make() -> Push:
             consumer = self._sdk.PushConsumer(group, orderly=mode == "orderly", message_model=model)
             consumer.set_namesrv_addr(self._namesrv)
             _sign(consumer)
-            # Two consumers of one process would share their connection, and two processes of a host a client id.
+            # Otherwise two consumers of one process would share their connection, and two processes of a host a client
+            # id.
             consumer.set_instance_name(f"{os.getpid()}-{name}")
             if command.has("threads"):
                 consumer.set_thread_count(command.number("threads"))
             for topic, expression in subscriptions.items():
                 self._sdk.ffi_check(self._ffi.dll.Subscribe(consumer._handle, topic.encode(), expression.encode()))
-            # What the wrapper makes of a callback fails by raising, and a failure raised into C is an answer by chance.
+            # The wrapper's own callback raises on failure, and raising into C returns an arbitrary result.
             consumer._register_callback(listen)
             consumer.start()
             return Push(consumer, script)
@@ -299,7 +300,7 @@ class Program:
             consumer = self._sdk.PullConsumer(group)
             consumer.set_namesrv_addr(self._namesrv)
             _sign(consumer)
-            # The wrapper keeps the offsets of all its consumers in one table of the class.
+            # The wrapper stores the offsets of all its consumers in one table of the class.
             consumer.offset_table = {}
             consumer.start()
             ((topic, expression),) = topics.items()
@@ -311,11 +312,11 @@ class Program:
         lite = self._driver.on(command, Lite)
         deadline = time.monotonic() + command.number("ms", 1000) / 1000
         while True:
-            # A sweep over the queues has to be finished: the offsets move before the messages are handed out.
+            # Finish the sweep over all queues: the offsets advance before the messages are returned.
             lite.rest.extend(map(self._show, lite.client.pull(lite.topic, lite.expression, lite.batch)))
             if lite.rest or time.monotonic() >= deadline:
                 break
-            # The library's Pull never waits at the broker and tells nobody of an arrival: one can only ask again.
+            # The library's Pull never waits at the broker and has no arrival notification, so poll repeatedly.
             time.sleep(_PAUSE_SECONDS)
         most = min(command.number("max", 32), len(lite.rest))
         return {"messages": [lite.rest.popleft() for _ in range(most)]}
@@ -327,7 +328,7 @@ class Program:
         lite.rest.clear()
 
     def _offsets(self, command: Command) -> Fields:
-        """Bounds by one pull; what a group has committed is not to be had."""
+        """Return the queue's bounds, found by one pull; the wrapper cannot read a group's committed offset."""
         lite = self._driver.on(command, Lite)
         ffi = self._ffi
         queues = ffi.POINTER(ffi._CMessageQueue)()
@@ -385,7 +386,7 @@ def main() -> None:
     """Run the driver."""
     options = _options()
     out = protect_stdout()
-    # Loaded by name: the checker of types has no need to find it, and standard output comes first.
+    # Imported by name: type checkers need not find it, and standard output must be protected first.
     client, ffi = (importlib.import_module(f"{_PACKAGE}.{name}") for name in ("client", "ffi"))
     about = {
         "sdk": _PACKAGE,

@@ -1,8 +1,8 @@
-"""Reads from a received message what the C++ library exports but its C interface hides: all properties, whole bodies.
+"""Reads fields of a received message that the C++ library exports but its C interface hides: properties, whole bodies.
 
-The layouts are those of the one published binary (x86-64, the std::string of GCC before 5, which is a pointer to the
-characters with their number 24 bytes before them; std::map as libstdc++ has it). The copies of the map are not given
-back, about a kilobyte a message; a consumer that only counts makes none.
+The memory layouts are those of the only published binary (x86-64). Its std::string is that of GCC before 5: a pointer
+to the characters, with their number 24 bytes before them. std::map is libstdc++'s. The copies of the map are not freed,
+about a kilobyte per message; a consumer that only counts makes none.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ def _string(address: int) -> bytes:
 
 
 class Memory:
-    """Access through the loaded library ``dll``; raises AttributeError when it exports other names."""
+    """Access through the loaded library ``dll``; raises AttributeError if it does not export the expected names."""
 
     def __init__(self, dll: Any) -> None:
         self._properties = dll._ZNK8rocketmq9MQMessage13getPropertiesEv
@@ -47,11 +47,11 @@ class Memory:
             host.restype = None
 
     def offset_id(self, message: int) -> str:
-        """The id that names broker and place of the message at the address ``message``."""
+        """Return the id that contains broker address and offset of the message at the address ``message``."""
         return _string(self._offset_id(message)).decode(errors="replace")
 
     def hosts(self, message: int) -> tuple[str, str]:
-        """Where the message was born and where it is stored."""
+        """Return the hosts on which the message was born and is stored."""
         texts = []
         for host in self._hosts:
             room = ctypes.create_string_buffer(_STRING_BYTES)
@@ -60,11 +60,11 @@ class Memory:
         return texts[0], texts[1]
 
     def body(self, message: int) -> bytes:
-        """The body of the message at the address ``message``, zero bytes included."""
+        """Return the body of the message at the address ``message``, including zero bytes."""
         return _string(self._body(message))
 
     def properties(self, message: int) -> dict[str, str]:
-        """All properties of the message at the address ``message``, in the order of their names."""
+        """Return all properties of the message at the address ``message``, sorted by name."""
         room = ctypes.create_string_buffer(_MAP_BYTES)
         start = ctypes.addressof(room)
         self._properties(start, message)

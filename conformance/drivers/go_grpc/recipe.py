@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ..go_build import COMMON, GO_TOOLS, build_driver, words
-from ..recipe import Launch, Recipe
+from ..toolchains.go_build import COMMON, GO_TOOLS, build_driver, words
+from ..toolchains.recipe import Launch, Recipe
 
 
 def _environment(_launch: Launch) -> dict[str, str]:

@@ -3,8 +3,8 @@
 from functools import partial
 from pathlib import Path
 
-from ..java_build import COMMON, JAVA_TOOLS, archive_driver, build_driver, java_words
-from ..recipe import Launch, Recipe
+from ..toolchains.java_build import COMMON, JAVA_TOOLS, archive_driver, build_driver, java_words
+from ..toolchains.recipe import Launch, Recipe
 
 _FIRST_RUN = (
     {"do": "hello"},
@@ -37,7 +37,7 @@ def _recipe(name: str, version: str) -> Recipe:
         command=_words,
         tools=JAVA_TOOLS,
         shared=(COMMON,),
-        settle=partial(archive_driver, words=_words, commands=_FIRST_RUN, address="endpoint"),
+        finish_in_place=partial(archive_driver, words=_words, commands=_FIRST_RUN, address="endpoint"),
     )
 
 

@@ -3,17 +3,17 @@
 import shutil
 from pathlib import Path
 
-from ..recipe import Launch, Recipe, Tool, Workshop
+from ..toolchains.recipe import BuildFolders, Launch, Recipe, Tool
 
 _GET = "install Node.js, version 20 or newer (https://nodejs.org)"
 
 
-def _build(workshop: Workshop) -> None:
+def _build(folders: BuildFolders) -> None:
     """Copy the sources and install what package-lock.json pins beside them."""
-    for path in (*workshop.source.glob("*.js"), *workshop.source.glob("package*.json")):
-        shutil.copy(path, workshop.target)
+    for path in (*folders.source.glob("*.js"), *folders.source.glob("package*.json")):
+        shutil.copy(path, folders.target)
     # No package here needs a script of its own to be installed.
-    workshop.run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+    folders.run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 
 
 def _words(launch: Launch) -> list[str]:

@@ -1,4 +1,4 @@
-"""Drives the Python SDK of the gRPC protocol (rocketmq-python-client) by the driver protocol."""
+"""Driver program of the Python SDK of the gRPC protocol (rocketmq-python-client)."""
 
 import argparse
 import base64
@@ -31,7 +31,7 @@ def _credentials(sdk: Any) -> Any:
 
 
 class Program:
-    """The verbs; ``sdk`` and ``wire`` are the SDK's modules, imported when standard output is out of their reach."""
+    """The verbs; ``sdk`` and ``wire`` are the SDK's modules, imported after standard output is protected."""
 
     def __init__(self, options: argparse.Namespace, driver: Driver, sdk: Any, wire: Any) -> None:
         self._driver = driver
@@ -87,7 +87,7 @@ class Program:
             "UNKNOWN": self._sdk.TransactionResolution.TRANSACTION_RESOLUTION_UNSPECIFIED,
         }
 
-        class Checker(self._sdk.TransactionChecker):  # type: ignore[misc, name-defined]  # the SDK is not here to see
+        class Checker(self._sdk.TransactionChecker):  # type: ignore[misc, name-defined]  # the SDK is not installed here
             def check(self, message: Any) -> Any:
                 return resolutions[driver.checked(name, answers, show(message))]
 
@@ -103,7 +103,7 @@ class Program:
         if command.has("tag"):
             message.tag = command.text("tag")
         for key in command.texts("keys") if keys is None else keys:
-            message.keys = key  # adds one
+            message.keys = key  # the setter adds one key
         for name, value in command.pairs("props").items():
             message.add_property(name, value)
         if command.has("group"):
@@ -206,7 +206,7 @@ class Program:
         name = command.text("as")
         group = command.text("group")
         subscriptions = self._subscriptions(command)
-        # The order of a gRPC push consumer comes from its group; the SDK has no switch for it.
+        # The message order of a gRPC push consumer is a property of its group; the SDK has no option for it.
         if command.text("mode", "concurrent") not in ("concurrent", "orderly"):
             raise unsupported(f"a gRPC push consumer has no mode {command.text('mode')!r}")
         if command.has("suspend"):
@@ -228,7 +228,7 @@ class Program:
         driver = self._driver
         results = self._sdk.ConsumeResult
 
-        class Listener(self._sdk.MessageListener):  # type: ignore[misc, name-defined]  # the SDK is not here to see
+        class Listener(self._sdk.MessageListener):  # type: ignore[misc, name-defined]  # the SDK is not installed here
             def consume(self, message: Any) -> Any:
                 did = driver.listen(name, script, show(message) if script.shows else {}, message.body)
                 if did == "throw":
@@ -245,7 +245,7 @@ class Program:
 
 
 class Push:
-    """A push consumer and what its listener does."""
+    """A push consumer and the script of its listener."""
 
     def __init__(self, shutdown: Callable[[], None], script: Script) -> None:
         self.shutdown = shutdown
@@ -253,7 +253,7 @@ class Push:
 
 
 def show(message: Any, handle: int | None = None) -> Fields:
-    """The message as the protocol shows it; the SDK has neither queue nor offset, and zero for no delivery time."""
+    """Convert a message to the protocol's format; the SDK shows no queue or offset, and zero for no delivery time."""
     return {
         "h": handle,
         "id": message.message_id,
@@ -277,7 +277,7 @@ def show(message: Any, handle: int | None = None) -> Fields:
 
 
 def receipt(sent: Any) -> Fields:
-    """What a send replies."""
+    """Return the reply of a send."""
     return {
         "id": sent.message_id,
         "offset": sent.offset,
@@ -287,16 +287,16 @@ def receipt(sent: Any) -> Fields:
 
 
 def seconds(ms: int) -> int:
-    """The SDK counts in whole seconds; the next one, so that nothing comes before its time."""
+    """Convert milliseconds to the SDK's whole seconds, rounded up so that nothing happens early."""
     return -(-ms // 1000)
 
 
 def explain(error: BaseException) -> tuple[int | None, str]:
-    """Code and text of an error of the SDK, or of the transport below it."""
+    """Return code and text of an error of the SDK or of its transport."""
     code = getattr(error, "code", None)
     if callable(code):  # grpc.aio.AioRpcError
         return code().value[0], str(getattr(error, "details", lambda: error)())
-    # The SDK's own texts repeat the code in front.
+    # The SDK's error texts start with the code.
     return code, str(error.args[0]) if code and error.args else str(error)
 
 
@@ -305,9 +305,9 @@ def main() -> None:
     options = _options()
     out = protect_stdout()
     if options.ca:
-        # The SDK trusts what gRPC trusts, and gRPC looks here when it is loaded.
+        # The SDK trusts gRPC's default certificates, and gRPC reads this variable when it is loaded.
         os.environ["GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"] = options.ca
-    # Loaded by name: the checker of types has no need to find it, and standard output and certificates come first.
+    # Imported by name: type checkers need not find it, and standard output and certificates must be set up first.
     sdk, wire = importlib.import_module("rocketmq"), importlib.import_module("rocketmq.grpc_protocol")
     about = {
         "sdk": _PACKAGE,

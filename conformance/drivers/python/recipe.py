@@ -3,8 +3,8 @@
 from functools import partial
 from pathlib import Path
 
-from ..python_build import COMMON, SALT, build_driver, environment, words
-from ..recipe import Recipe
+from ..toolchains.python_build import COMMON, INTERPRETER, build_driver, environment, words
+from ..toolchains.recipe import Recipe
 
 RECIPE = Recipe(
     name="python",
@@ -17,5 +17,5 @@ RECIPE = Recipe(
     command=partial(words, name="python"),
     environment=environment,
     shared=(COMMON,),
-    salt=SALT,
+    other_inputs=INTERPRETER,
 )

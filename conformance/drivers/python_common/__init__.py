@@ -1,1 +1,1 @@
-"""What the drivers of SDKs for Python have in common; runs in the environment of the SDK, with the standard library."""
+"""Shared code of the Python SDKs' drivers; runs in the environment of the SDK, with only the standard library."""

@@ -1,4 +1,4 @@
-"""One line of input: typed access to its fields, with the refusals of PROTOCOL.md for what is missing or wrong."""
+"""One line of input: typed access to its fields, with the errors of PROTOCOL.md for missing or wrong ones."""
 
 import base64
 import binascii
@@ -8,7 +8,7 @@ _NEEDED: Any = object()
 
 
 class Refusal(Exception):
-    """An error of the driver itself; ``kind`` is one of PROTOCOL.md."""
+    """An error of the driver itself; ``kind`` is one of those in PROTOCOL.md."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
@@ -16,23 +16,23 @@ class Refusal(Exception):
 
 
 def bad(text: str) -> Refusal:
-    """The refusal of a command with a missing or wrong field."""
+    """Return the error for a command with a missing or wrong field."""
     return Refusal("BadCommand", text)
 
 
 def unsupported(text: str) -> Refusal:
-    """The refusal of a field that the SDK has no way to express, so that a test does not believe in it."""
+    """Return the error for a field that the SDK cannot express, so that no test relies on it."""
     return Refusal("Unsupported", text)
 
 
 class Command:
-    """The fields of one JSON object; a field that is absent or null takes the default, or is refused without one."""
+    """The fields of one JSON object. An absent or null field has its default, or is an error if there is none."""
 
     def __init__(self, fields: dict[str, Any]) -> None:
         self.fields = fields
 
     def has(self, name: str) -> bool:
-        """Whether the field is there and not null."""
+        """True if the field is present and not null."""
         return self.fields.get(name) is not None
 
     def _take(self, name: str, kind: type | tuple[type, ...], what: str, default: Any) -> Any:
@@ -41,25 +41,25 @@ class Command:
             if default is _NEEDED:
                 raise bad(f"field {name!r} is missing")
             return default
-        # In Python true and false are numbers as well.
+        # In Python booleans are integers, too.
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise bad(f"field {name!r} must be {what}")
         return value
 
     def text(self, name: str, default: Any = _NEEDED) -> Any:
-        """A text."""
+        """Return a string field."""
         return self._take(name, str, "a text", default)
 
     def number(self, name: str, default: Any = _NEEDED) -> Any:
-        """An integer."""
+        """Return an integer field."""
         return self._take(name, int, "an integer", default)
 
     def flag(self, name: str) -> bool:
-        """True or false; false when absent."""
+        """Return a boolean field; false if absent."""
         return bool(self._take(name, bool, "true or false", False))
 
     def data(self, name: str, default: Any = _NEEDED) -> Any:
-        """Bytes, which stand there in base64."""
+        """Return a bytes field, which is encoded as base64."""
         value = self._take(name, str, "base64", default)
         if value is default:
             return default
@@ -69,18 +69,18 @@ class Command:
             raise bad(f"field {name!r} must be base64: {error}") from None
 
     def texts(self, name: str) -> list[str]:
-        """A list of texts; empty when absent."""
+        """Return a list of strings; empty if absent."""
         values = self._take(name, list, "a list of texts", [])
         if not all(isinstance(value, str) for value in values):
             raise bad(f"field {name!r} must be a list of texts")
         return list(values)
 
     def pairs(self, name: str) -> dict[str, str]:
-        """A map of texts; empty when absent."""
+        """Return a map of strings; empty if absent."""
         return self._map(name, str, "texts")
 
     def counts(self, name: str) -> dict[str, int]:
-        """A map of integers; empty when absent."""
+        """Return a map of integers; empty if absent."""
         return self._map(name, int, "integers")
 
     def _map(self, name: str, kind: type, what: str) -> dict[str, Any]:
@@ -90,18 +90,18 @@ class Command:
         return dict(values)
 
     def table(self, name: str) -> dict[str, "Command"]:
-        """A map of objects; empty when absent."""
+        """Return a map of objects; empty if absent."""
         return {key: Command(value) for key, value in self._map(name, dict, "objects").items()}
 
     def list_of(self, name: str) -> list["Command"]:
-        """A list of objects."""
+        """Return a list of objects."""
         values = self._take(name, list, "a list of objects", _NEEDED)
         if not all(isinstance(value, dict) for value in values):
             raise bad(f"field {name!r} must be a list of objects")
         return [Command(value) for value in values]
 
     def handles(self) -> list[int]:
-        """The field ``h``: one handle or a list of them."""
+        """Return the field ``h``: one handle or a list of them."""
         value = self.fields.get("h")
         values: list[Any] = value if isinstance(value, list) else [value]
         if not all(isinstance(one, int) and not isinstance(one, bool) for one in values):

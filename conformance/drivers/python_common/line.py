@@ -19,21 +19,21 @@ Client = TypeVar("Client")
 
 
 def plain_error(error: BaseException) -> tuple[int | None, str]:
-    """Code and text of an error whose class tells nothing of codes."""
+    """Return the text of an error whose class has no code."""
     return None, str(error)
 
 
 def protect_stdout() -> int:
-    """Move standard output away, so that nothing an SDK prints gets between the replies; return its new descriptor."""
+    """Redirect standard output, so that an SDK's output does not mix with the replies; return its new descriptor."""
     kept = os.dup(1)
     os.dup2(2, 1)
     return kept
 
 
 class Driver:
-    """One driver: its verbs, its named objects, and the messages that it gave handles to.
+    """One driver: its verbs, its named objects, and the messages with handles.
 
-    ``about`` are the fields of ``hello`` that the SDK decides; ``explain`` finds code and text of the SDK's errors.
+    ``about`` contains the SDK's fields of ``hello``; ``explain`` extracts code and text from the SDK's errors.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Driver:
     # --- objects and handles
 
     def make(self, command: Command, maker: Callable[[], Any]) -> None:
-        """Run ``maker`` if the name in ``as`` is free, and keep what it returns under that name."""
+        """Run ``maker`` if the name in ``as`` is free, and store the result under that name."""
         name = command.text("as")
         with self._lock:
             if name in self._objects:
@@ -70,7 +70,7 @@ class Driver:
                     self._objects[name] = made
 
     def on(self, command: Command, kind: type[Client]) -> Client:
-        """The object that ``on`` names, which must be of the kind that the verb works with."""
+        """Return the object named in ``on``, which must have the kind that the verb needs."""
         name = command.text("on")
         with self._lock:
             if name not in self._objects:
@@ -81,20 +81,20 @@ class Driver:
         return found
 
     def take(self, command: Command) -> Any:
-        """Remove the object that ``on`` names and return it."""
+        """Remove the object named in ``on`` and return it."""
         found = self.on(command, object)
         with self._lock:
             self._objects.pop(command.text("on"), None)
         return found
 
     def keep(self, message: Any) -> int:
-        """Give a received message a handle. All are kept: a test may acknowledge one twice, or late."""
+        """Assign a handle to a received message. All messages are kept: a test may acknowledge one twice, or late."""
         with self._lock:
             self._messages.append(message)
             return len(self._messages)
 
     def kept(self, command: Command) -> list[Any]:
-        """The messages of the handles in ``h``."""
+        """Return the messages of the handles in ``h``."""
         with self._lock:
             handles = command.handles()
             for handle in handles:
@@ -105,9 +105,9 @@ class Driver:
     # --- events
 
     def listen(self, name: str, script: Script, message: Fields, body: bytes) -> Did:
-        """The whole of a push consumer's listener: wait, tell the caller about the message, return what is to be done.
+        """Run a push consumer's listener: wait, write the message event, and return the outcome.
 
-        To fail or to raise is up to the caller, who knows the SDK's words for it.
+        The caller, which knows the SDK's API, fails or raises accordingly.
         """
         now = int(time.time() * 1000)
         if script.begin:
@@ -118,7 +118,7 @@ class Driver:
         return did
 
     def checked(self, name: str, answers: Answers, message: Fields, transaction: str | None = None) -> str:
-        """Tell that the producer ``name`` was asked for a transaction, and return the answer to give."""
+        """Write the event of a transaction check for the producer ``name``, and return the answer."""
         now = int(time.time() * 1000)
         answer, n = answers.next(message["body"])
         times = message["props"].get("TRANSACTION_CHECK_TIMES")
@@ -139,7 +139,7 @@ class Driver:
     # --- the loop
 
     def run(self) -> None:
-        """Carry out commands until the end of input, which ends the process."""
+        """Execute commands until the end of input, which ends the process."""
         commands: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         threading.Thread(target=self._read, args=(commands,), name="driver-stdin", daemon=True).start()
         while True:
@@ -198,7 +198,7 @@ class Driver:
                 while line:
                     line = line[os.write(self._out, line) :]
         except OSError:
-            os._exit(1)  # nobody listens any more
+            os._exit(1)  # the reader of the output is closed
 
     def _hello(self, _command: Command) -> Fields:
         verbs = sorted([*self.verbs, "exit"])
@@ -206,5 +206,5 @@ class Driver:
 
 
 def since(begin: float) -> float:
-    """Milliseconds since ``begin`` of the monotonic clock."""
+    """Return milliseconds since ``begin`` of the monotonic clock."""
     return round((time.monotonic() - begin) * 1000, 3)

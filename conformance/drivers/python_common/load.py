@@ -1,4 +1,4 @@
-"""The verbs that measure: ``send_many`` and ``drain``."""
+"""The verbs for load measurements: ``send_many`` and ``drain``."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ from .line import Fields
 
 
 def send_many(command: Command, send: Callable[[bytes, list[str] | None], object]) -> Fields:
-    """Send ``count`` messages from ``threads`` threads; ``send`` gets the body and the keys of one message."""
+    """Send ``count`` messages from ``threads`` threads; ``send`` is called with body and keys of one message."""
     count = command.number("count")
     if count < 1:
         raise bad("count must be positive")
@@ -21,7 +21,7 @@ def send_many(command: Command, send: Callable[[bytes, list[str] | None], object
     errors: list[BaseException] = []
 
     def work() -> None:
-        # next() of a range's iterator is one step of the interpreter, so no number comes twice.
+        # next() of a range iterator is atomic in the interpreter, so no number occurs twice.
         for n in numbers:
             end = f"-{n}".encode()
             body = (b"x" * (size - len(end)) if stem is None else stem) + end
@@ -45,9 +45,9 @@ def send_many(command: Command, send: Callable[[bytes, list[str] | None], object
 
 
 def drain(command: Command, take: Callable[[], tuple[int, int]]) -> Fields:
-    """Receive and acknowledge from ``threads`` threads until ``count`` are done or one receive finds nothing.
+    """Receive and acknowledge from ``threads`` threads until ``count`` messages are done or a receive is empty.
 
-    ``take`` does both once and returns how many messages it got and how many of them it failed to acknowledge.
+    ``take`` does both once; it returns the number of received messages, and how many of them it failed to acknowledge.
     """
     count = command.number("count")
     if count < 1:

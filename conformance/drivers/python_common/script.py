@@ -1,4 +1,4 @@
-"""What a caller scripted: what the listener of a push consumer does, and what a producer answers to checks."""
+"""Scripts of the caller: outcomes of a push consumer's listener, and answers of a producer to transaction checks."""
 
 import base64
 import threading
@@ -23,7 +23,7 @@ def _of(table: dict[str, int], text: str) -> int:
 
 @dataclass(slots=True)
 class Script:
-    """What the listener of a push consumer does, from the fields of its command."""
+    """The behavior of a push consumer's listener, from the fields of its command."""
 
     fail: dict[str, int]
     throw: dict[str, int]
@@ -36,20 +36,20 @@ class Script:
 
     @classmethod
     def of(cls, command: Command) -> "Script":
-        """The script in a push command."""
+        """Create the script from a push command."""
         fail, throw, hang_ms = (command.counts(name) for name in ("fail", "throw", "hang_ms"))
         return cls(fail, throw, hang_ms, command.flag("quiet"), command.flag("begin"))
 
     @property
     def shows(self) -> bool:
-        """Whether the listener needs the fields of its messages at all."""
+        """True if the listener needs the fields of its messages."""
         return bool(self.fail or self.throw) or self.begin or not self.quiet
 
     def act(self, message: Fields, body: bytes) -> Did:
-        """Hang as long as the script says and return what is to be done then.
+        """Hang as long as the script says and return the outcome.
 
-        The attempt is the higher one of what the SDK shows and what this listener has counted: some SDKs never raise
-        the number in local retries, and another consumer of the group may have had the earlier attempts.
+        The attempt number is the higher one of the SDK's and this listener's own count. Some SDKs never raise the
+        number in local retries, and another consumer of the group may have had the earlier attempts.
         """
         text = body.decode(errors="replace")
         hang_ms = _of(self.hang_ms, text)
@@ -68,7 +68,7 @@ class Script:
 
 
 class Answers:
-    """What a producer answers to checks, from the field ``check`` of its command: a word, a list, or a map of those."""
+    """Answers of a producer to transaction checks, from the field ``check``: a word, a list, or a map of those."""
 
     def __init__(self, check: Any) -> None:
         self._by_body = {
@@ -79,11 +79,11 @@ class Answers:
 
     @classmethod
     def of(cls, command: Command) -> "Answers | None":
-        """The answers in a producer command; none when it has no check. Raises Refusal for words that are no states."""
+        """Return a producer command's answers; None if it has no check. Raises Refusal for words that are no states."""
         return cls(command.fields["check"]) if command.has("check") else None
 
     def next(self, body: str) -> tuple[str, int]:
-        """The answer to one more check of the message with this body (base64), and how many that makes."""
+        """Return the answer to the next check of the message with this body (base64), and the number of that check."""
         with self._lock:
             self._asked[body] = n = self._asked.get(body, 0) + 1
         text = base64.b64decode(body).decode(errors="replace")

@@ -3,23 +3,23 @@
 import shutil
 from pathlib import Path
 
-from ..recipe import Launch, Recipe, Tool, Workshop
+from ..toolchains.recipe import BuildFolders, Launch, Recipe, Tool
 
 _PROGRAM = "rocketmq-testkit-rust-driver"
 
 
-def _build(workshop: Workshop) -> None:
+def _build(folders: BuildFolders) -> None:
     """Compile what Cargo.lock pins and keep the program only: the rest is half a gigabyte."""
-    output = workshop.target / "output"
-    workshop.run(
+    output = folders.target / "output"
+    folders.run(
         "cargo",
         "build",
         "--locked",
         # Cargo.lock is read beside the sources; nothing is written there.
-        cwd=workshop.source,
+        cwd=folders.source,
         env={"CARGO_TARGET_DIR": str(output)},
     )
-    shutil.copy(output / "debug" / _PROGRAM, workshop.target / "driver")
+    shutil.copy(output / "debug" / _PROGRAM, folders.target / "driver")
     shutil.rmtree(output)
 
 

@@ -6,7 +6,7 @@ from pipelines.word_count import pipeline
 from pyspark_rocketmq.testing import SparkRocketMQ
 
 
-def test_counts_go_on_after_a_restart(spark_rocketmq: SparkRocketMQ) -> None:
+def test_after_a_restart_only_changed_word_counts_are_sent(spark_rocketmq: SparkRocketMQ) -> None:
     """After a restart only words whose count has changed are sent, with their total count."""
     lines = spark_rocketmq.emulator.topic("lines", queues=2)
     counts = spark_rocketmq.emulator.topic("word-counts", queues=2)

@@ -1,0 +1,20 @@
+"""The first message of a log, which the 5.3.3 gRPC proxy confuses with a message whose duration was changed."""
+
+from rocketmq_testkit.emulator.message.names import dlq_topic
+
+from ...case import grpc_case
+from ...context.grpc import GrpcContext
+from ...helpers.consumer import consuming
+
+
+@grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration", alone=True)
+def forwarding_a_changed_message_stores_the_logs_first_message_in_the_dlq(t: GrpcContext) -> None:
+    """Forwarding with the new handle of a change stores the log's first message as dead letter, not the changed one."""
+    first = consuming(t, 1)
+    consumer = consuming(t)
+    t.send(consumer.message("the one that fails"))
+    changed = consumer.change(consumer.handle(), 30)
+    t.note("forwarded", consumer.forward(changed.receipt_handle), 20000)
+    dead = t.until(lambda: t.messages_of(dlq_topic(consumer.group), t.group()), 5)
+    t.note("dead letters", [each.body for each in dead])
+    t.note("of the first topic", [first.topic in each.properties.values() for each in dead])

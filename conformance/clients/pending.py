@@ -1,0 +1,33 @@
+"""A remoting request in flight."""
+
+from rocketmq_testkit.remoting.client import RemotingClient, RemotingTimeout
+
+from .remoting_response import Response
+
+ANSWER_SECONDS = 30.0
+"""Timeout for a response."""
+_PEEK_SECONDS = 0.005
+
+
+class Pending:
+    """A request in flight. Calling it waits for the response."""
+
+    def __init__(self, connection: RemotingClient, opaque: int) -> None:
+        self._connection = connection
+        self._opaque = opaque
+        self._answer: Response | None = None
+
+    def __call__(self) -> Response:
+        return self._collect(ANSWER_SECONDS)
+
+    def arrived(self) -> Response | None:
+        """Return the response if it has arrived. Cases poll it with `until`, so that a stopwatch shows its time."""
+        try:
+            return self._collect(_PEEK_SECONDS)
+        except RemotingTimeout:
+            return None
+
+    def _collect(self, seconds: float) -> Response:
+        if self._answer is None:
+            self._answer = Response.of(self._connection.collect(self._opaque, seconds))
+        return self._answer

@@ -1,0 +1,32 @@
+"""The broker that cases and scenarios use: the first one that a name server knows."""
+
+from dataclasses import dataclass
+
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+
+from ..clients.remoting_response import json_of
+from ..deployment.target import TargetError
+
+
+@dataclass(frozen=True, slots=True)
+class FirstBroker:
+    """Name of its cluster, its own name, and the `host:port` of its master."""
+
+    cluster: str
+    name: str
+    address: str
+
+
+def first_broker(namesrv: RemotingClient, address: str, second_broker: str = "") -> FirstBroker:
+    """Return the first broker of the first cluster of the name server at `address`. Raises TargetError if it has none.
+
+    `beside`: address of a broker to skip, because the order of clusters is undefined.
+    """
+    known = json_of(namesrv.request(RequestCode.GET_BROKER_CLUSTER_INFO).body)
+    for cluster, names in known["clusterAddrTable"].items():
+        for name in sorted(names):
+            master = known["brokerAddrTable"][name]["brokerAddrs"].get("0")
+            if master is not None and master != second_broker:
+                return FirstBroker(cluster, name, str(master))
+    raise TargetError(f"the name server {address} knows no broker (any more)")

@@ -1,0 +1,82 @@
+"""Sets of broker settings, each shared by the cases of several keys, because a broker start costs more than most cases.
+
+The cases of one key do not notice the other keys of its set.
+"""
+
+from collections.abc import Mapping
+
+NO_AUTO_CREATE: Mapping[str, str] = {
+    "autoCreateTopicEnable": "false",
+    "autoCreateSubscriptionGroup": "false",
+    "configBlackList": "defaultQueryMaxNum;slaveTimeout",
+    "recallMessageEnable": "false",
+    "rejectTransactionMessage": "true",
+    "popPollingSize": "1",
+}
+"""A broker that creates little automatically and rejects much."""
+
+VARIED: Mapping[str, str] = {
+    "enableMixedMessageType": "true",
+    "filterDataCleanTimeSpan": "1000",
+    "filterSupportRetry": "true",
+    "maxFilterMessageSize": "200",
+    "popFromRetryProbability": "100",
+    "realTimeNotifyConsumerChange": "false",
+    "serverLoadBalancerEnable": "false",
+    "subscriptionExpiredTimeout": "20000",
+    "timerMaxDelaySec": "5",
+}
+"""A broker that deviates from many defaults."""
+
+ODD: Mapping[str, str] = {
+    "accessMessageInMemoryMaxRatio": "0",
+    "brokerRole": "SYNC_MASTER",
+    "defaultMessageRequestMode": "POP",
+    "enableNotifyAfterPopOrderLockRelease": "false",
+    "enablePropertyFilter": "false",
+    "initPopOffsetByCheckMsgInMem": "false",
+    "popFromRetryProbability": "0",
+    "popLongPollingForceNotifyInterval": "3",
+    "popResponseReturnActualRetryTopic": "true",
+    "timerPrecisionMs": "200",
+}
+"""Another broker that deviates from many defaults."""
+
+_AUTH, _PROXY = "org.apache.rocketmq.auth", "org.apache.rocketmq.proxy.auth"
+ACL_STORED_ONLY: Mapping[str, str] = {
+    "authenticationMetadataProvider": f"{_AUTH}.authentication.provider.LocalAuthenticationMetadataProvider",
+    "authorizationMetadataProvider": f"{_AUTH}.authorization.provider.LocalAuthorizationMetadataProvider",
+}
+"""A broker that stores users and permissions but checks neither."""
+
+ACL_ENFORCED: Mapping[str, str] = {
+    **ACL_STORED_ONLY,
+    "authenticationEnabled": "true",
+    "authenticationWhitelist": "31, 30",
+    "authorizationEnabled": "true",
+    "authorizationWhitelist": "32,1",
+    "initAuthenticationUser": '{"username":"root","password":"root-secret"}',
+    "proxy.authenticationEnabled": "true",
+    "proxy.authenticationMetadataProvider": f"{_PROXY}.ProxyAuthenticationMetadataProvider",
+    "proxy.authenticationWhitelist": "apache.rocketmq.v2.QueryAssignmentRequest",
+    "proxy.authorizationEnabled": "true",
+    "proxy.authorizationMetadataProvider": f"{_PROXY}.ProxyAuthorizationMetadataProvider",
+    "proxy.authorizationWhitelist": "apache.rocketmq.v2.EndTransactionRequest",
+}
+"""A broker and a proxy that authenticate and authorize every request."""
+
+ACL_CACHED: Mapping[str, str] = {
+    **ACL_ENFORCED,
+    "authenticationStrategy": f"{_AUTH}.authentication.strategy.StatefulAuthenticationStrategy",
+    "authorizationStrategy": f"{_AUTH}.authorization.strategy.StatefulAuthorizationStrategy",
+    "statefulAuthenticationCacheExpiredSecond": "3",
+    "statefulAuthorizationCacheExpiredSecond": "3",
+}
+"""GUARDED with stateful strategies, which cache their decisions for three seconds."""
+
+
+def with_keys(settings: Mapping[str, str], *keys: str) -> Mapping[str, str]:
+    """Return `settings` for a case of some of its keys. Raises KeyError if a key is not in the set."""
+    for key in keys:
+        settings[key]
+    return settings

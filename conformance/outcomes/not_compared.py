@@ -1,0 +1,43 @@
+"""Requests and behaviors of real brokers that the suite does not compare, each with its reason.
+
+`make pages` writes them as a table into docs/conformance.md, and a test compares that page with this module. The codes
+and their reasons are declared in `remoting/processors/unserved.py`.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from rocketmq_testkit.remoting.processors.unserved import Reason, codes_with
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+
+UNSUPPORTED_CODES: Mapping[tuple[RequestCode, ...], str] = {
+    codes_with(reason): reason.sentence for reason in (Reason.BETWEEN_SERVERS,)
+}
+"""Request codes that upstream handles and the emulator rejects as unknown, with the reason of their declarations."""
+
+NOT_COMPARED: Mapping[str, str] = {
+    "the proxy's port for remoting clients": "the emulator has no such port; remoting clients connect to the broker",
+    "gRPC's channelz": "a debugging service of upstream's gRPC library; no SDK uses it",
+    "order of a notification (40) and the response to the heartbeat that caused it": (
+        "the emulator sends the notification first as well; cases compare only the final state"
+    ),
+    "which of several concurrent pops finds the queue locked": (
+        "a race between upstream's threads; the emulator has one thread"
+    ),
+    "which earlier offsets an op message repeats": "a race between two of upstream's threads",
+    "sums of the latency counters (315)": "durations are 0 on the emulator; cases compare only that they are present",
+    "number of figures of a rate": (
+        "two or three, depending on upstream's sampling; cases compare only that all are numbers"
+    ),
+    "order of the requests of remoting SDKs at their start": "clients decide it; scenarios compare only the result",
+}
+"""Observations of real brokers that no case checks, with the reason."""
+
+
+def rows() -> Iterator[str]:
+    """Yield the lines of the Markdown table."""
+    yield "| observation | reason |"
+    yield "|---|---|"
+    for codes, reason in UNSUPPORTED_CODES.items():
+        yield f"| {', '.join(f'{code:d} {code.name}' for code in codes)} | {reason} |"
+    for what, reason in NOT_COMPARED.items():
+        yield f"| {what} | {reason} |"

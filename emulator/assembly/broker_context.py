@@ -1,0 +1,42 @@
+"""The surroundings of one run of a broker: configuration, time, random streams, and the ways back to clients."""
+
+from collections.abc import Callable
+
+from ..config import BrokerConfig, EmulationConfig
+from ..gate.effects import Effect
+from ..gate.gate import Call, Channel, Gate, Node, Outcome
+from ..kernel.random_streams import RandomStream, RandomStreams
+from ..kernel.scheduler import Scheduler
+from ..kernel.value_class import parts
+from ..operations.base import Operation
+
+Complete = Callable[[Call, Operation, Outcome], None]
+Push = Callable[[Channel, Effect], None]
+
+
+@parts
+class BrokerContext:
+    """What each room may use without asking another room. It ends with the run."""
+
+    node: Node
+    config: BrokerConfig
+    emulation: EmulationConfig
+    clock: Scheduler
+    """The lifetime of the run: its timers end with the run."""
+    master_clock: Scheduler
+    """The lifetime of timers that run only on a master."""
+    random_streams: RandomStreams
+    gate: Gate
+    complete: Complete
+    """Reply to a parked request."""
+    push: Push
+    """Send a notification or a request to a client, unless its connection is closed."""
+
+    @property
+    def identity(self) -> str:
+        """The broker's name and id; names its random streams."""
+        return f"{self.config.broker_name}:{self.config.broker_id}"
+
+    def stream(self, purpose: str) -> RandomStream:
+        """Return the broker's random stream for a purpose."""
+        return self.random_streams.stream(f"{self.identity} {purpose}")

@@ -1,0 +1,75 @@
+"""Declares beside a method which operation it handles, and collects the handlers of services.
+
+A node has one handler for each operation; a second one is refused.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar
+
+from ..gate.gate import Call, Handlers
+from ..operations.base import Operation, Parked, Result
+
+Service = TypeVar("Service")
+Asked = TypeVar("Asked", bound=Operation)
+Reply = TypeVar("Reply", bound=Result | Parked)
+
+_HANDLED = "handled_operation"
+
+Handler = Callable[[Call, Any], Result | Parked]
+
+
+def handles(
+    operation: type[Asked],
+) -> Callable[[Callable[[Service, Call, Asked], Reply]], Callable[[Service, Call, Asked], Reply]]:
+    """Declare that a method handles an operation."""
+
+    def declare(method: Callable[[Service, Call, Asked], Reply]) -> Callable[[Service, Call, Asked], Reply]:
+        setattr(method, _HANDLED, operation)
+        return method
+
+    return declare
+
+
+def handlers_of(*services: object) -> dict[type[Operation], Handler]:
+    """Return the handlers that the methods of services declare. Raises ValueError for an operation with two."""
+    found: dict[type[Operation], Handler] = {}
+    for service in services:
+        kind: Any = type(service)  # to a type checker a class is not hashable
+        for operation, name in _declared(kind):
+            handler = getattr(service, name)
+            if operation in found:
+                raise _handled_twice(operation, found[operation], handler)
+            found[operation] = handler
+    return found
+
+
+def joined(*tables: Handlers) -> dict[type[Operation], Handler]:
+    """Join tables of handlers. Raises ValueError for an operation that is in two of them."""
+    found: dict[type[Operation], Handler] = {}
+    for table in tables:
+        for operation, handler in table.items():
+            if operation in found:
+                raise _handled_twice(operation, found[operation], handler)
+            found[operation] = handler
+    return found
+
+
+def _handled_twice(operation: type[Operation], first: Handler, second: Handler) -> ValueError:
+    both = f"{_name(first)} and {_name(second)}"
+    return ValueError(f"{operation.__name__}: handled by {both}; an operation has one handler")
+
+
+@cache
+def _declared(service: type) -> list[tuple[type[Operation], str]]:
+    """Return each operation that a class handles, and the name of the method. Brokers start often in tests."""
+    return [
+        (operation, name)
+        for kind in reversed(service.__mro__)
+        for name, member in vars(kind).items()
+        if (operation := getattr(member, _HANDLED, None)) is not None
+    ]
+
+
+def _name(handler: Handler) -> str:
+    return getattr(handler, "__qualname__", repr(handler))

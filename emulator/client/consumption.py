@@ -1,0 +1,48 @@
+"""Meaning of requests for consumption: the messages that a pop returned, and those that an acknowledgement is for.
+
+Two modules use these rules: the model of deliveries of a running engine (`deliveries.py`), and the audit of a journal.
+The functions therefore take single fields, not operations. They must not know the consumer of a message, nor the time.
+"""
+
+from collections.abc import Iterator
+
+from ..message.names import pop_retry_topic
+from ..operations.consume import FLAG_COMMIT_OFFSET
+
+
+def holding_topic(topic: str, group: str, digit: str | int) -> str:
+    """Return the topic that stores a popped message.
+
+    `digit` is a field of the receipt handle: 0 for the topic itself, 1 for the group's pop retry topic with a V1 name
+    (`%RETRY%group_topic`), 2 for the one with a V2 name (`%RETRY%group+topic`). Any other digit counts as 1; unlike
+    `receipt.real_topic`, this function never raises.
+    """
+    number = str(digit)
+    return topic if number == "0" else pop_retry_topic(topic, group, v2=number == "2")
+
+
+def popped_places(topic: str, group: str, msg_offset_info: str) -> Iterator[tuple[str, int, int]]:
+    """Yield (topic, queue id, queue offset) of each message of a pop, from the response's `msg_offset_info`."""
+    for entry in msg_offset_info.split(";") if msg_offset_info else ():
+        digit, queue_id, offsets = entry.split(" ")
+        held_in = holding_topic(topic, group, digit)
+        for offset in offsets.split(","):
+            yield held_in, int(queue_id), int(offset)
+
+
+def acknowledged_offsets(start_offset: int, bits: bytes) -> list[int]:
+    """Return the offsets that one entry of a batch acknowledgement stands for, in ascending order."""
+    return [
+        start_offset + 8 * at + bit for at, octet in enumerate(bits) if octet for bit in range(8) if octet >> bit & 1
+    ]
+
+
+def is_acknowledged(offset: int, start_offset: int, bits: bytes) -> bool:
+    """True if an entry of a batch acknowledgement stands for an offset."""
+    at = offset - start_offset
+    return 0 <= at < 8 * len(bits) and bool(bits[at // 8] >> at % 8 & 1)
+
+
+def committed_by_pull(sys_flag: int, commit_offset: int) -> int | None:
+    """Return the offset that a pull commits: its client has processed all messages below. None if it commits none."""
+    return commit_offset if sys_flag & FLAG_COMMIT_OFFSET else None

@@ -1,0 +1,220 @@
+"""Deliveries: the messages and requests that an engine has sent to clients, until the clients have completed them.
+
+It is the only model of consumption by clients. The gate reports each outcome to it before the client gets the outcome.
+The fixtures read here for which clients a jump of the clock waits. It must not know protocols or the wall clock.
+
+    pop, gRPC receive    In flight until the message is acknowledged, its invisible duration is changed, or that ends.
+    pull                 In flight until an offset above the message is committed, or the message is sent back.
+    half message         Pending until the transaction is ended, also with "unknown"; a transaction check likewise.
+    request to a client  Pending until the client responds: a pushed reply, a forwarded request of an administrator.
+    end of a long poll   Until the client starts the next one.
+"""
+
+from collections.abc import Callable, Iterator
+from enum import Enum
+
+from ..gate.effects import (
+    CheckTransactionState,
+    PushReplyMessage,
+    RequestConsumerStatus,
+    RequestDirectConsumption,
+    RequestRunningInfo,
+)
+from ..gate.gate import Call, GateListeners, Node, Outcome
+from ..kernel.errors import EngineError
+from ..kernel.scheduler import Scheduler
+from ..kernel.value_class import frozen_value
+from ..message import stored_record as records
+from ..operations.clients import ChannelClosed
+from ..operations.consume import AckMessage, BatchAckMessage, ChangeInvisibleTime, Notification, PopMessage, PullMessage
+from ..operations.send import ClientResponded, EndTransaction, SendMessageBack
+from .client_registry import Member
+from .consumer_kind import ConsumerKind
+from .delivery_context import DeliveryContext, NodeTables, Topic
+from .pending_responses import PendingResponse, PendingResponses
+from .popped_messages import PoppedMessages
+from .queue_uses import QueueUses
+
+
+class Way(Enum):
+    """The way in which a client got a message."""
+
+    PULL = "pull"
+    POP = "pop"
+
+
+@frozen_value
+class InFlight:
+    """A message that a connected client has received and not completed."""
+
+    number: int
+    """Number of the delivery among all events. Later deliveries have higher numbers."""
+    way: Way
+    node: str
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+    """The queue offset of the message."""
+    client: Member
+    kind: ConsumerKind
+    since_ms: int
+    until_ms: int | None = None
+    """End of the invisible duration (ms); None for a pulled message."""
+    received_again: bool = False
+    """True if the client has requested further popped messages since then."""
+
+
+@frozen_value
+class PollEnd:
+    """The end of the last long poll of a connected client for a queue, if it has not started the next one."""
+
+    number: int
+    node: str
+    group: str
+    topic: str
+    client: Member
+    kind: ConsumerKind
+    since_ms: int
+
+
+class Deliveries:
+    """The deliveries of all brokers of an engine. `tables` returns the tables of a master by name.
+
+    Messages pulled from a slave are not in flight, because the client's connection to it is not registered at the
+    master, which has the same name.
+    """
+
+    def __init__(self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None]) -> None:
+        self._context = DeliveryContext(scheduler, tables)
+        self._popped = PoppedMessages(self._context)
+        self._queues = QueueUses(self._context)
+        self._responses = PendingResponses(self._context)
+
+    def listeners(self) -> GateListeners:
+        """Return the listeners that feed the model."""
+        popped, queues, responses = self._popped, self._queues, self._responses
+        return GateListeners(
+            outcomes={
+                PullMessage: queues.pulled,
+                PopMessage: self._on_pop,
+                Notification: self._on_notification,
+                AckMessage: popped.acknowledged,
+                BatchAckMessage: popped.acknowledged_many,
+                ChangeInvisibleTime: popped.changed,
+                SendMessageBack: self._on_send_back,
+                EndTransaction: responses.ended,
+                ClientResponded: responses.responded,
+                ChannelClosed: self._on_close,
+            },
+            refusals={
+                AckMessage: popped.acknowledged,
+                BatchAckMessage: popped.acknowledged_many,
+                ChangeInvisibleTime: popped.changed,
+                EndTransaction: responses.ended,
+            },
+            effects={
+                CheckTransactionState: responses.checked,
+                RequestRunningInfo: responses.requested,
+                RequestDirectConsumption: responses.requested,
+                RequestConsumerStatus: responses.requested,
+                PushReplyMessage: responses.requested,
+            },
+        )
+
+    def half_stored(self, node: str, call: Call, topic: str, physical_offset: int) -> None:
+        """Record a half message of a client. The send service calls it for these sends only."""
+        self._responses.half_stored(node, call.channel.channel_id, topic, physical_offset)
+
+    # readers
+
+    @property
+    def last_number(self) -> int:
+        """Number of the newest event, 0 before the first."""
+        return self._context.last_number
+
+    def pending_responses(self) -> Iterator[PendingResponse]:
+        """Yield the pending responses of connected clients, the oldest first."""
+        return iter(self._responses)
+
+    def in_flight(self) -> Iterator[InFlight]:
+        """Yield the messages in flight, in no order.
+
+        A message counts only while its client is a connected member of the group. Pulled messages of broadcasting
+        consumers are never in flight, because their progress is unknown.
+        """
+        for (node, group, topic, queue_id, offset), popped in self._popped:
+            if (found := self._consumer(node, group, popped.channel_id)) is not None:
+                yield InFlight(
+                    popped.number,
+                    Way.POP,
+                    *(node, group, topic, queue_id, offset, *found),
+                    popped.since_ms,
+                    popped.until_ms,
+                    self._popped.received_again(group, popped),
+                )
+        yield from self._pulled().values()
+
+    def poll_ends(self) -> Iterator[PollEnd]:
+        """Yield the ends of long polls after which the client has not started the next one, in no order."""
+        for channel_id, (node, group, topic), _, use in self._queues:
+            if use.ended and (found := self._consumer(node, group, channel_id)) is not None:
+                yield PollEnd(use.ended, node, group, topic, *found, use.ended_ms)
+
+    def has_requested(self, channel_id: str, topic: Topic, queue_id: int) -> bool:
+        """True if a client has requested a queue of (node, group, topic), or with ANY_QUEUE any of its queues."""
+        return self._queues.has_requested(channel_id, topic, queue_id)
+
+    def _pulled(self) -> dict[tuple[Topic, int, int], InFlight]:
+        """Return the pulled messages above the committed offsets, each for the client that pulled it last."""
+        held: dict[tuple[Topic, int, int], InFlight] = {}
+        for channel_id, key, queue_id, use in self._queues:
+            node, group, topic = key
+            if not use.pulled:
+                continue
+            tables, found = self._context.tables(node), self._consumer(node, group, channel_id)
+            if tables is None or found is None or not found[1].reports_progress:
+                continue
+            committed = tables.offsets.query(group, topic, queue_id)
+            while use.pulled and use.pulled[0][2][-1] < committed:
+                use.pulled.popleft()
+            for number, since_ms, offsets in use.pulled:
+                for offset in offsets:
+                    before = held.get((key, queue_id, offset))
+                    if offset >= committed and (before is None or before.number < number):
+                        place = (node, group, topic, queue_id, offset)
+                        held[key, queue_id, offset] = InFlight(number, Way.PULL, *place, *found, since_ms)
+        return held
+
+    def _consumer(self, node: str, group: str, channel_id: str) -> tuple[Member, ConsumerKind] | None:
+        """Return a connected member of a group, and the kind of the group."""
+        tables = self._context.tables(node)
+        member = None if tables is None else tables.clients.connected_consumer(group, channel_id)
+        if tables is None or member is None:
+            return None
+        return member, tables.clients.consumers[group].kind
+
+    # listeners of the gate that concern several parts
+
+    def _on_pop(self, node: Node, call: Call, operation: PopMessage, outcome: Outcome | None) -> None:
+        self._queues.popped(node, call, operation, outcome)
+        self._popped.popped(node, call, operation, outcome)
+
+    def _on_notification(self, node: Node, call: Call, operation: Notification, outcome: Outcome | None) -> None:
+        self._queues.notified(node, call, operation, outcome)
+        self._popped.waits(node, call, operation, outcome)
+
+    def _on_send_back(self, node: Node, call: Call, operation: SendMessageBack, outcome: Outcome | None) -> None:
+        """Remove a pulled message that its client has sent back, unless the broker refuses it or has deleted it."""
+        tables = self._context.tables(node.name)
+        if tables is None or isinstance(outcome, EngineError):
+            return
+        stored = tables.store.log.record_at(operation.offset)
+        if stored is not None:
+            record = records.decode(stored)
+            key = (node.name, operation.group, record.topic)
+            self._queues.sent_back(call.channel.channel_id, key, record.queue_id, record.queue_offset)
+
+    def _on_close(self, _node: Node, call: Call, _operation: ChannelClosed, _outcome: Outcome | None) -> None:
+        self._queues.closed(call.channel.channel_id)
+        self._popped.closed(call.channel.channel_id)

@@ -1,0 +1,66 @@
+"""The surroundings that all parts of the deliveries share: time, numbers of events, and the tables of the brokers."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ..group.offset_table import OffsetTable
+from ..kernel.scheduler import Scheduler
+from ..store.message_store import MessageStore
+from ..topic.topic_table import TopicTable
+from .client_registry import ClientRegistry
+
+Topic = tuple[str, str, str]
+"""(node, group, topic)"""
+
+
+class NodeTables(Protocol):
+    """A master, as the deliveries read it."""
+
+    @property
+    def clients(self) -> ClientRegistry:
+        """The registered clients."""
+
+    @property
+    def offsets(self) -> OffsetTable:
+        """The committed offsets."""
+
+    @property
+    def topics(self) -> TopicTable:
+        """The topics."""
+
+    @property
+    def store(self) -> MessageStore:
+        """The stored messages."""
+
+
+class DeliveryContext:
+    """Time, event numbers and tables. `tables` returns the tables of a master by name, None if there is no such one."""
+
+    __slots__ = ("last_number", "scheduler", "tables")
+
+    def __init__(self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None]) -> None:
+        self.scheduler = scheduler
+        self.tables = tables
+        self.last_number = 0
+        """Number of the newest event, 0 before the first. Events of all brokers are numbered in order."""
+
+    def next_number(self) -> int:
+        """Return the number of a new event."""
+        self.last_number += 1
+        return self.last_number
+
+    def is_member(self, node: str, group: str, channel_id: str) -> bool:
+        """True if a channel is registered in a consumer group."""
+        tables = self.tables(node)
+        state = None if tables is None else tables.clients.consumers.get(group)
+        return state is not None and channel_id in state.members
+
+    def may_request(self, channel_id: str, topic: Topic, queue_id: int) -> bool:
+        """True if a queue exists, and the client's group subscribes to its topic."""
+        node, group, name = topic
+        tables = self.tables(node)
+        if tables is None or not self.is_member(node, group, channel_id):
+            return False
+        config = tables.topics.find(name)
+        subscribed = name in tables.clients.consumers[group].subscriptions
+        return subscribed and config is not None and queue_id < config.read_queue_nums

@@ -1,0 +1,58 @@
+"""Locks of queues for orderly consumers. Source: RebalanceLockManager (5.3.3)."""
+
+from collections.abc import Callable, Iterable
+
+from ..kernel.scheduler import Scheduler
+from ..operations.clients import MessageQueue
+
+LOCK_MAX_LIVE_MS = 60_000
+
+
+class QueueLocks:
+    """(group, queue) -> (owner's client id, lock time). A lock not renewed for 60 s can be taken over."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._held: dict[str, dict[MessageQueue, tuple[str, int]]] = {}
+
+    def lock(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> list[MessageQueue]:
+        """Lock or renew queues. Returns the queues whose locks the client now holds."""
+        now = self._scheduler.now_ms
+        held = self._held.setdefault(group, {})
+        granted = []
+        for queue in queues:
+            owner = held.get(queue)
+            if owner is None or owner[0] == client_id or now - owner[1] > LOCK_MAX_LIVE_MS:
+                held[queue] = (client_id, now)
+                granted.append(queue)
+        return granted
+
+    def unlock(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> None:
+        """Release the client's own locks."""
+        held = self._held.get(group, {})
+        for queue in queues:
+            owner = held.get(queue)
+            if owner is not None and owner[0] == client_id:
+                del held[queue]
+
+    def extend_leases(self, ms: int, is_connected: Callable[[str, str], bool]) -> None:
+        """Extend locks by `ms` before a clock jump, during which owners cannot renew them.
+
+        `is_connected(group, client id)` returns True for connected clients. Locks of other clients are not extended.
+        """
+        for group, held in self._held.items():
+            for queue, (owner, since) in held.items():
+                if is_connected(group, owner):
+                    held[queue] = (owner, since + ms)
+
+    def expire(self, client_id: str) -> None:
+        """Expire the locks of a client, as if it had not renewed them in time."""
+        for held in self._held.values():
+            for queue, (owner, since) in held.items():
+                if owner == client_id:
+                    held[queue] = (owner, since - LOCK_MAX_LIVE_MS - 1)
+
+    def any_held(self, group: str) -> bool:
+        """True if a client of the group holds an unexpired lock."""
+        now = self._scheduler.now_ms
+        return any(now - since <= LOCK_MAX_LIVE_MS for _, since in self._held.get(group, {}).values())

@@ -1,0 +1,174 @@
+"""Use of queues by clients: requested queues, ends of long polls, and pulled messages.
+
+The gate calls the methods with each pull and pop. A broker learns the progress of a pull only from offsets, which any
+member of the group may commit, so a reader compares the pulled messages with the committed offsets.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..gate.gate import Call, Node, Outcome
+from ..kernel.errors import EngineError
+from ..kernel.response_code import ResponseCode
+from ..operations.consume import Notification, PopMessage, PopResult, PullMessage, PullResult, PullStatus
+from .consumption import committed_by_pull
+from .delivery_context import DeliveryContext, Topic
+
+Pulled = tuple[int, int, Sequence[int]]
+"""A pull with messages: its number among the events, its instant (ms), and the queue offsets of the messages."""
+ANY_QUEUE = -1
+"""The queue id of pops of all queues."""
+PULLS_MOST = 256
+"""The newest pulls kept of each client and queue. Older uncommitted ones exist only together with these."""
+FIRST_SWEEP = 1_000
+"""The number of used queues at which those of unregistered clients are removed for the first time."""
+_SENT_AGAIN = (ResponseCode.SUBSCRIPTION_NOT_EXIST, ResponseCode.SUBSCRIPTION_NOT_LATEST)
+"""Errors after which SDKs send the same request again, because the broker did not know the subscription yet."""
+
+
+@dataclass(slots=True, eq=False)
+class QueueUse:
+    """The use of one queue of a topic, or of all its queues, by one client for one group."""
+
+    requested: bool = False
+    """True after a request that the SDK need not repeat."""
+    ended: int = 0
+    """Number of the event that ended the client's last long poll; 0 while one waits, or if there was none."""
+    ended_ms: int = 0
+    pulled: deque[Pulled] | None = None
+    """The newest pulls with messages, without those that the client itself has committed since then."""
+
+
+Queues = dict[Topic, dict[int, QueueUse]]
+
+
+class QueueUses:
+    """The used queues of all brokers, by channel id, topic and queue id."""
+
+    def __init__(self, context: DeliveryContext) -> None:
+        self._context = context
+        self._clients: dict[str, Queues] = {}
+        self._uses = 0
+        self._sweep_at = FIRST_SWEEP
+
+    # listeners of the gate
+
+    def pulled(self, node: Node, call: Call, operation: PullMessage, outcome: Outcome | None) -> None:
+        """Record a pull: its request, the end of its long poll, the offset that it commits, and its messages."""
+        topic, channel_id = (node.name, operation.consumer_group, operation.topic), call.channel.channel_id
+        if outcome is not None and not isinstance(outcome, PullResult):
+            self._failed(channel_id, topic, operation.queue_id, outcome)
+            return
+        use = self._use(channel_id, topic, operation.queue_id)
+        use.requested = True
+        pulled = use.pulled
+        if pulled:
+            committed = committed_by_pull(operation.sys_flag, operation.commit_offset)
+            while committed is not None and pulled and pulled[0][2][-1] < committed:
+                pulled.popleft()
+        if outcome is None:
+            use.ended = 0
+            return
+        context = self._context
+        context.last_number = use.ended = number = context.last_number + 1
+        use.ended_ms = now_ms = context.scheduler.now_ms
+        if outcome.status is PullStatus.FOUND and outcome.offsets:
+            if pulled is None:
+                pulled = use.pulled = deque(maxlen=PULLS_MOST)
+            pulled.append((number, now_ms, outcome.offsets))
+
+    def popped(self, node: Node, call: Call, operation: PopMessage, outcome: Outcome | None) -> None:
+        """Record a pop: its request, and the end of its long poll."""
+        topic, channel_id = (node.name, operation.consumer_group, operation.topic), call.channel.channel_id
+        if outcome is not None and not isinstance(outcome, PopResult):
+            self._failed(channel_id, topic, operation.queue_id, outcome, polled=operation.poll_ms > 0)
+            return
+        use = self._use(channel_id, topic, operation.queue_id)
+        use.requested = True
+        if outcome is None or operation.poll_ms <= 0:
+            use.ended = 0
+        else:
+            self._poll_ended(use)
+
+    def notified(self, node: Node, call: Call, operation: Notification, outcome: Outcome | None) -> None:
+        """Record a receive that waits without popping, which the proxy then pops for."""
+        if isinstance(outcome, EngineError):
+            return
+        topic = (node.name, operation.consumer_group, operation.topic)
+        use = self._use(call.channel.channel_id, topic, operation.queue_id)
+        if outcome is None:
+            use.ended = 0
+        else:
+            self._poll_ended(use)
+
+    def closed(self, channel_id: str) -> None:
+        """Forget a closed channel."""
+        for queues in self._clients.pop(channel_id, {}).values():
+            self._uses -= len(queues)
+
+    def sent_back(self, channel_id: str, topic: Topic, queue_id: int, offset: int) -> None:
+        """Remove a message that a client has pulled and sent back."""
+        use = self._clients.get(channel_id, {}).get(topic, {}).get(queue_id)
+        if use is None or not use.pulled:
+            return
+        for at, (number, since_ms, offsets) in enumerate(use.pulled):
+            if offset in offsets:
+                left = [each for each in offsets if each != offset]
+                if left:
+                    use.pulled[at] = (number, since_ms, left)
+                else:
+                    del use.pulled[at]
+                return
+
+    # readers
+
+    def has_requested(self, channel_id: str, topic: Topic, queue_id: int) -> bool:
+        """True if a client has requested a queue, or with ANY_QUEUE any queue of the topic."""
+        queues = self._clients.get(channel_id, {}).get(topic, {})
+        wanted = queues if queue_id == ANY_QUEUE else (queue_id, ANY_QUEUE)
+        return any(each in queues and queues[each].requested for each in wanted)
+
+    def __iter__(self) -> Iterator[tuple[str, Topic, int, QueueUse]]:
+        """Yield (channel id, topic, queue id, use) of all clients."""
+        for channel_id, topics in list(self._clients.items()):
+            for topic, queues in list(topics.items()):
+                for queue_id, use in list(queues.items()):
+                    yield channel_id, topic, queue_id, use
+
+    def _use(self, channel_id: str, topic: Topic, queue_id: int) -> QueueUse:
+        if queue_id < 0:
+            queue_id = ANY_QUEUE
+        try:
+            return self._clients[channel_id][topic][queue_id]
+        except KeyError:
+            if self._uses >= self._sweep_at:
+                self._sweep()
+            self._uses += 1
+            use = self._clients.setdefault(channel_id, {}).setdefault(topic, {})[queue_id] = QueueUse()
+            return use
+
+    def _failed(self, channel_id: str, topic: Topic, queue_id: int, outcome: Outcome, *, polled: bool = True) -> None:
+        """Record a request without success, if its group subscribes to the topic; a client may send any names."""
+        if not self._context.may_request(channel_id, topic, queue_id):
+            return
+        use = self._use(channel_id, topic, queue_id)
+        if not isinstance(outcome, EngineError) or outcome.code not in _SENT_AGAIN:
+            use.requested = True
+        if polled:
+            self._poll_ended(use)
+        else:
+            use.ended = 0
+
+    def _poll_ended(self, use: QueueUse) -> None:
+        use.ended, use.ended_ms = self._context.next_number(), self._context.scheduler.now_ms
+
+    def _sweep(self) -> None:
+        is_member = self._context.is_member
+        self._clients = {
+            channel_id: left
+            for channel_id, topics in self._clients.items()
+            if (left := {topic: each for topic, each in topics.items() if is_member(*topic[:2], channel_id)})
+        }
+        self._uses = sum(len(queues) for topics in self._clients.values() for queues in topics.values())
+        self._sweep_at = max(FIRST_SWEEP, 2 * self._uses)

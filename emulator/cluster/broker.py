@@ -1,0 +1,389 @@
+"""One broker: builds the rooms of a run in the order of floors, joins their handlers and listeners, and ends runs.
+
+A room uses only the rooms passed to its `build`. Calls in the other direction are listeners, timers, effects, or the
+few callbacks defined here. This file contains no broker rules.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from ..admin import room as admin_room
+from ..assembly.broker_context import BrokerContext
+from ..assembly.durable import Durable
+from ..assembly.handlers import handlers_of, joined
+from ..assembly.room import Room
+from ..auth import room as auth_room
+from ..auth.user_table import UserTable
+from ..client import room as client_room
+from ..client.assignments import RequestModes
+from ..client.deliveries import Deliveries
+from ..config import BrokerConfig, EmulationConfig
+from ..gate.gate import Call, Channel, Gate, Handlers
+from ..group import room as group_room
+from ..group.broker_tables import BrokerTables
+from ..group.group_table import GroupTable
+from ..group.lmq_offset_table import LmqOffsetTable
+from ..group.offset_table import OffsetTable
+from ..kernel.errors import EngineError
+from ..kernel.random_streams import RandomStreams
+from ..kernel.response_code import ResponseCode
+from ..kernel.scheduler import Scheduler
+from ..message import stored_record as records
+from ..operations.base import Operation, Parked, Result
+from ..overload import room as overload_room
+from ..pop import room as pop_room
+from ..pop.pop_kv_records import PopRecords
+from ..pull import room as pull_room
+from ..schedule import room as schedule_room
+from ..send import room as send_room
+from ..snapshot.durable_state import BrokerState, LogState, ServiceState
+from ..static_topic import room as static_topic_room
+from ..static_topic.queue_mappings import QueueMappings
+from ..stats import room as stats_room
+from ..stats.broker_metrics import BROKER, BrokerMetrics
+from ..store import room as store_room
+from ..store.lmq_store import LmqStore
+from ..store.message_store import MessageStore
+from ..topic.topic_table import TopicTable
+from ..transaction import room as transaction_room
+from .name_server import NameServer
+from .replication_status import ReplicationStatus
+
+MASTER_ID = 0
+
+
+class Broker:
+    """A gate node with its own store; takes ownership of `state`, the state of a previous broker.
+
+    `on_configured` is called after its configuration keys have changed.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts of an engine that all its brokers share
+        self,
+        *,
+        config: BrokerConfig,
+        emulation: EmulationConfig,
+        scheduler: Scheduler,
+        random_streams: RandomStreams,
+        gate: Gate,
+        name_server: NameServer,
+        deliveries: Deliveries,
+        on_configured: Callable[[], None],
+        state: BrokerState | None = None,
+    ) -> None:
+        self.config = config
+        self.name = config.broker_name
+        self.broker_id = config.broker_id
+        self._scheduler = scheduler
+        self._gate = gate
+        self._name_server = name_server
+        self._deliveries = deliveries
+        self._on_configured = on_configured
+        self.store_host = ("127.0.0.1", 10911)
+        self._emulation = emulation
+        self._random_streams = random_streams
+        self.topics = TopicTable(
+            config=config,
+            scheduler=scheduler,
+            queue_nums_max=emulation.topic_queue_nums_max,
+            on_change=partial(name_server.register_topic, self),
+            on_delete=partial(name_server.note_deleted_topic, self),
+        )
+        self.mappings = QueueMappings(scheduler, self._choose_handlers)
+        self.groups = GroupTable(config, scheduler)
+        self.offsets = (LmqOffsetTable if config.enable_lmq else OffsetTable)(config, scheduler)
+        kind = LmqStore if config.enable_lmq else MessageStore
+        self.store = kind(
+            config=config,
+            scheduler=scheduler,
+            store_host=records.pack_host(self.store_host),
+            max_bytes=emulation.store_max_bytes,
+            is_slave=self.broker_id != MASTER_ID,
+            batched=self.topics.batched,
+        )
+        self.user_table = UserTable(config)
+        self.pop_records = PopRecords()
+        self._request_modes: RequestModes = {}
+        self.replication = ReplicationStatus(config, self.store)
+        self.running = True
+        """False between `stop` and `start`: it rejects all operations, and the name server does not list it."""
+        self._begin_run(ServiceState() if state is None else self._restore(state))
+
+    def _restore(self, state: BrokerState) -> ServiceState:
+        """Restore store and tables from the state of a previous broker; return the state of the services."""
+        self.topics.restore(table=state.topics, version=state.topics_version)
+        self.groups.restore(table=state.groups, forbidden=state.forbidden, version=state.groups_version)
+        for (group, topic), table in state.offsets.items():
+            for queue_id, offset in table.items():
+                self.offsets.commit(group, topic, queue_id, offset)
+        self.offsets.write()
+        log = state.log
+        self.store.restore(
+            segment_bytes=log.segment_bytes,
+            segments=log.segments,
+            full=log.full,
+            last_store_timestamp=log.last_store_timestamp,
+            queues=state.queues,
+        )
+        self.pop_records.restore(state.pop_records)
+        self.mappings.restore(table=state.mappings, version=state.mappings_version)
+        self.user_table.users.update(state.users)
+        self._request_modes.update({(mode.topic, mode.consumer_group): mode for mode in state.request_modes})
+        return state.services
+
+    # a run
+
+    def _begin_run(self, state: ServiceState) -> None:
+        """Build the rooms: services with only in-memory state start empty, the others restore theirs."""
+        config, store, topics = self.config, self.store, self.topics
+        self.lifetime = self._scheduler.begin()
+        self._master_lifetime = self._scheduler.begin(idle=self.broker_id != MASTER_ID)
+        context = BrokerContext(
+            node=self,
+            config=config,
+            emulation=self._emulation,
+            clock=self.lifetime,
+            master_clock=self._master_lifetime,
+            random_streams=self._random_streams,
+            gate=self._gate,
+            complete=partial(self._gate.complete, self),
+            push=partial(self._gate.push, self),
+        )
+        tables = BrokerTables(store, topics, self.groups, self.offsets)
+        store.begin_run(stats_room.build(context, topics.system))
+        storing = store_room.build(context, store, topics)
+        offsets = group_room.build(context, tables)
+        auth = auth_room.build(context, self.user_table)
+        overload = overload_room.build(context)
+        schedule = schedule_room.build(context, store, topics, storing.sync_replication)
+        client = client_room.build(
+            context,
+            tables,
+            request_modes=self._request_modes,
+            read_queues=self._name_server.read_queues,
+            drop_waiting=self._drop_waiting,
+        )
+        transaction = transaction_room.build(context, tables, client.clients, storing.sync_replication)
+        send = send_room.build(
+            context,
+            tables,
+            storing=storing,
+            request_pools=overload.request_pools,
+            recall=schedule.recall,
+            client=client,
+            half_stored=partial(self._deliveries.half_stored, self.name),
+        )
+        pull = pull_room.build(context, tables, client.clients)
+        pop = pop_room.build(context, tables, records=self.pop_records, clients=client.clients, reader=pull.reader)
+        static_topic = static_topic_room.build(self.mappings, topics, pull.pulls, self._execute_at)
+        admin = admin_room.build(
+            context,
+            tables,
+            mappings=self.mappings,
+            request_pools=overload.request_pools,
+            timers=schedule.timers,
+            client=client,
+            slow_group_guard=pull.slow_group_guard,
+            pop=pop,
+            config_changed=self._apply_config,
+        )
+        self._rooms: list[Room] = [
+            *(storing, offsets, auth, overload, schedule, client, transaction, send, pull, pop, static_topic, admin)
+        ]
+        for room in self._rooms:
+            store.listen(room.listeners)
+        self.durables: dict[str, Durable[Any]] = {
+            name: durable for room in self._rooms for name, durable in room.durables.items()
+        }
+        for name, durable in self.durables.items():
+            durable.restore(getattr(state, name))
+        self._plain_handlers: Handlers = joined(handlers_of(self.replication), *(room.handlers for room in self._rooms))
+        self._static_topics = static_topic.static_topics
+        self._choose_handlers()
+        # the services that other layers ask
+        self.access = auth.access
+        self.sync_replication = storing.sync_replication
+        self.request_pools = overload.request_pools
+        self.delays, self.timers = schedule.delays, schedule.timers
+        self.clients, self.locks = client.clients, client.locks
+        self.checks = transaction.checks
+        self.pulls = pull.pulls
+        self.pops, self.notifications, self.revive = pop.pops, pop.notifications, pop.revive
+        self.orders, self.pop_in_flight = pop.orders, pop.in_flight
+        self.pop_buffer, self.pop_kv_service = pop.buffer, pop.kv_service
+        self.message_queries = admin.message_queries
+
+    def _choose_handlers(self) -> None:
+        """Map requests for static topics to physical queues, if there are static topics."""
+        plain_handlers = self._plain_handlers
+        self.handlers: Handlers = (
+            self._static_topics.handlers(plain_handlers) if self.mappings.table else plain_handlers
+        )
+
+    def count_connection(self, what: str) -> None:
+        """Count a remoting client that has connected (`CONNECT`) or disconnected (`CLOSE`)."""
+        self.store.stats.by_name.count_connection(what, self._scheduler.now_ms)
+
+    def metrics(self) -> Mapping[str, BrokerMetrics]:
+        """Return counters since the start of the run and current sizes, by the name of their group."""
+        stats = self.store.stats
+        found = BrokerMetrics(
+            messages_stored=stats.put,
+            messages_delivered=stats.got,
+            log_bytes=self.store.log.stored_bytes,
+            waiting_pulls=len(self.pulls.hold),
+            waiting_pops=self.pops.polling.total,
+            waiting_notifications=self.notifications.polling.total,
+            buffered_check_points=len(self.pop_buffer),
+        )
+        return {BROKER: found}
+
+    def bind(self, host: tuple[str, int]) -> None:
+        """Set the address at which clients reach the broker; messages stored from now on contain it."""
+        self.store_host = host
+        self.store.bind(records.pack_host(host))
+
+    def state(self) -> BrokerState:
+        """Return the state as of a graceful shutdown now, or of the last one.
+
+        Stores the merge buffer's check points first. The result shares tables and log with the broker, so it is valid
+        only until the broker continues.
+        """
+        self.pop_buffer.drain()
+        topics, groups, log = self.topics, self.groups, self.store.log
+        segments, full = log.files()
+        return BrokerState(
+            config=self.config,
+            log=LogState(
+                segment_bytes=log.segment_bytes,
+                segments=segments,
+                full=full,
+                last_store_timestamp=self.store.last_store_timestamp,
+            ),
+            topics=topics.table,
+            topics_version=(topics.version_counter, topics.version_timestamp),
+            groups=groups.table,
+            groups_version=(groups.version_counter, groups.version_timestamp),
+            forbidden=groups.forbidden,
+            offsets=self.offsets.committed,
+            queues=list(self.store.queues.values()),
+            request_modes=list(self._request_modes.values()),
+            pop_records=list(self.pop_records.table.values()),
+            services=self._dump_on_stop(),
+            mappings=self.mappings.table,
+            mappings_version=(self.mappings.version_counter, self.mappings.version_timestamp),
+            users=self.user_table.users,
+        )
+
+    def _dump_on_stop(self) -> ServiceState:
+        """Return the state of the services at a graceful shutdown."""
+        return ServiceState(**{name: durable.dump_on_stop() for name, durable in self.durables.items()})
+
+    def _dump_on_crash(self) -> ServiceState:
+        """Return the state of the services as of the last writes of their files."""
+        return ServiceState(**{name: durable.dump_on_crash() for name, durable in self.durables.items()})
+
+    def crash(self, *, power_loss: bool = True) -> None:
+        """Crash and restart at once with the stored messages.
+
+        Lost is everything that was only in memory: connections, waiting requests (without a response), queue locks,
+        pending offset resets, check points in the merge buffer, and ends of transactions without an op message. Files
+        that are written periodically keep their last contents: offsets of groups, of delay levels and of the timer, and
+        ordered batches. With `power_loss` the unflushed end of the commit log is lost, too. Without it only the process
+        dies, and the operating system still has that data.
+        """
+        self._end_run()
+        self._restart_run(power_loss=power_loss)
+
+    def _end_run(self) -> None:
+        self._scheduler.end(self.lifetime)
+        self._scheduler.end(self._master_lifetime)
+
+    def _restart_run(self, state: ServiceState | None = None, *, power_loss: bool = False) -> None:
+        self.store.recover(power_loss=power_loss)
+        self.offsets.recover()
+        self._begin_run(state or self._dump_on_crash())
+
+    def restart(self) -> None:
+        """Shut down gracefully and restart at once: all files are written, and the merge buffer is stored.
+
+        Lost is the state that upstream does not write even then: connections, waiting requests, queue locks, pending
+        offset resets, ends of transactions without an op message, records in the cache of the KV variant.
+        """
+        self.pop_buffer.drain()
+        self.offsets.write()
+        state = self._dump_on_stop()
+        self._end_run()
+        self._restart_run(state)
+
+    def stop(self, *, kill: bool = False) -> None:
+        """Stop until `start`: gracefully, or with `kill` as `crash` does without power loss.
+
+        A stopped broker rejects every operation with SERVICE_NOT_AVAILABLE. Only callers that need no connection can
+        still reach it.
+        """
+        self.sync_replication.refuse(self._not_running())
+        if kill:
+            self.crash(power_loss=False)
+        else:
+            self.restart()
+        self._end_run()
+        self.running = False
+        self.handlers = dict.fromkeys(self.handlers, self._refuse)
+
+    @property
+    def registered(self) -> bool:
+        """True if the name server lists it: it runs and is not about to stop."""
+        return self.running and not self.request_pools.shutting_down
+
+    def start(self) -> None:
+        """Start after `stop`, with the stored messages."""
+        self._restart_run()
+        self.running = True
+
+    def _refuse(self, call: Call, operation: Operation) -> Result:
+        raise self._not_running()
+
+    def _not_running(self) -> EngineError:
+        return EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, f"the broker[{self.name}] is not running")
+
+    def copy_tables(self, master: "Broker") -> None:
+        """Copy the master's topics, groups, offsets, request modes, timer metrics and delay offsets to this slave.
+
+        Source: SlaveSynchronize (5.3.3).
+        """
+        self.topics.copy_from(master.topics)
+        self.offsets.copy_from(master.offsets)
+        self.delays.copy_from(master.delays)
+        if self.config.timer_wheel_enable:
+            self.timers.metrics.copy_from(master.timers.metrics)
+        self.groups.copy_from(master.groups)
+        self._request_modes.clear()
+        self._request_modes.update(master._request_modes)
+
+    def execute(self, call: Call, operation: Operation) -> Result | Parked:
+        """Carry out an operation for physical queues."""
+        return self._plain_handlers[type(operation)](call, operation)
+
+    # callbacks of the rooms
+
+    def _execute_at(self, broker_name: str, call: Call, operation: Operation) -> Result | Parked:
+        """Carry out an operation for physical queues at the broker of a name."""
+        broker = self if broker_name == self.name else self._name_server.master(broker_name)
+        if broker is None or not broker.running:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, f"The broker[{broker_name}] is not there")
+        return broker.execute(call, operation)
+
+    def _apply_config(self) -> None:
+        """Apply a change of configuration keys. Raises ConfigError if the request pools refuse it."""
+        self.request_pools.apply_config()
+        for room in self._rooms:
+            for config_changed in room.listeners.config_changed:
+                config_changed()
+        self._on_configured()
+
+    def _drop_waiting(self, channel: Channel) -> None:
+        for room in self._rooms:
+            for drop in room.listeners.channel_closed:
+                drop(channel.channel_id)

@@ -1,0 +1,99 @@
+"""Slaves: replication of a master's log, and periodic copies of its tables.
+
+A slave has a record as soon as its master has it; upstream takes milliseconds. Two running brokers are connected at
+once; upstream retries every five seconds. If a master has lost records in a power loss, its slave discards them here;
+upstream's slave keeps data that can never be consistent again.
+Source: DefaultHAService, SlaveSynchronize, BrokerController (5.3.3).
+"""
+
+from .broker import Broker
+from .timer_replica import TimerReplica
+
+FIRST_CHECK_MS = 10_000
+CHECK_INTERVAL_MS = 3_000
+TABLES_AGE_MS = 60_000
+"""Maximum age of a slave's tables, checked every three seconds, first ten seconds after its start."""
+
+
+class Replica:
+    """A slave and its master in one engine."""
+
+    def __init__(self, master: Broker, slave: Broker) -> None:
+        self.master = master
+        self.slave = slave
+        master.replication.add_slave(slave.name, slave.broker_id, slave.store)
+        slave.replication.add_master(master.store)
+        self._tables_ms = self._first_check_ms = 0
+        self._timer: TimerReplica | None = None
+        self._common_end = 0
+        """End offset of both logs at the last record that the slave received."""
+        self._truncations_before = (0, 0)
+        """Number of truncations of either log when the replication began."""
+        self.slave_started()
+        self.connect()
+
+    def slave_started(self) -> None:
+        """Handle the start of a run of the slave: its checks of the tables' age are counted from now."""
+        self._tables_ms = self.slave.lifetime.now_ms
+        self._first_check_ms = self._tables_ms + FIRST_CHECK_MS
+        before = self.slave.timers.followed_before
+        self._timer = TimerReplica(
+            master=self.master,
+            slave=self.slave,
+            first_check_ms=self._first_check_ms,
+            check_interval_ms=CHECK_INTERVAL_MS,
+            before=before,
+        )
+        self._schedule_synchronization()
+
+    def connect(self) -> None:
+        """Start replication if both run; first send the slave the records that it lacks.
+
+        As upstream, a slave receives none if the master has already deleted some of those records.
+        """
+        master, slave = self.master.store, self.slave.store
+        self.disconnect()
+        if self.master.running and self._timer is not None:
+            self._timer.master_began()
+        if not (self.master.running and self.slave.running):
+            return
+        if slave.log.max_offset < master.log.min_offset:
+            return
+        # When the last connection ended, both logs were equal up to there. Only later truncations can make them differ,
+        # so a long log need not be compared as a whole.
+        truncations = (
+            master.log.truncations[self._truncations_before[0] :] + slave.log.truncations[self._truncations_before[1] :]
+        )
+        slave.truncate(slave.log.common_end(master.log, min(self._common_end, *truncations, slave.log.max_offset)))
+        for _, record in master.log.records_from(slave.log.max_offset):
+            slave.replicate(record, master.tags_code_at(record))
+        master.slave_stores.append(slave)
+        self._truncations_before = len(master.log.truncations), len(slave.log.truncations)
+        self.master.sync_replication.slave_caught_up()
+
+    def disconnect(self) -> None:
+        """Stop replication: one of the two has stopped or lost its connections."""
+        master, slave = self.master.store, self.slave.store
+        if slave in master.slave_stores:
+            master.slave_stores.remove(slave)
+            self._common_end = slave.log.max_offset
+        if self._timer is None:
+            return
+        if not self.master.running:
+            self._timer.master_ended()
+        if not self.slave.running:
+            self._timer.slave_ended()
+
+    # tables
+
+    def _schedule_synchronization(self) -> None:
+        """Schedule the table synchronization for the first check at which the tables are too old."""
+        checks = -(-(self._tables_ms + TABLES_AGE_MS + 1 - self._first_check_ms) // CHECK_INTERVAL_MS)
+        due_ms = self._first_check_ms + checks * CHECK_INTERVAL_MS
+        self.slave.lifetime.call_at(due_ms, self._synchronize, "slave synchronization", self.slave.name)
+
+    def _synchronize(self) -> None:
+        self._tables_ms = self.slave.lifetime.now_ms
+        if self.master.running:
+            self.slave.copy_tables(self.master)
+        self._schedule_synchronization()

@@ -1,0 +1,89 @@
+"""Java values in SQL92 filters, and the comparison of values of different types.
+
+A property is always a text. Upstream converts it to the class of the other operand; a text that is not such a number
+ends the evaluation of the whole expression. Source: ComparisonExpression.__compare (5.3.3).
+"""
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+
+from ..kernel.java_numbers import compare_doubles, parse_boolean, parse_double, parse_integer, parse_long
+from ..message.properties import string_hash
+
+Value = bool | int | float | str | None
+
+
+class JavaType(Enum):
+    """The Java type of an expression's value, known before its evaluation."""
+
+    NULL = "null"
+    BOOLEAN = "Boolean"
+    INTEGER = "Integer"
+    LONG = "Long"
+    DOUBLE = "Double"
+    STRING = "String"
+
+
+NUMBERS = (JavaType.INTEGER, JavaType.LONG, JavaType.DOUBLE)
+
+PARSERS: dict[JavaType, Callable[[str], Value]] = {
+    JavaType.INTEGER: parse_integer,
+    JavaType.LONG: parse_long,
+    JavaType.DOUBLE: parse_double,
+    JavaType.BOOLEAN: parse_boolean,
+}
+
+
+def compare(left: Value, left_type: JavaType, right: Value, right_type: JavaType) -> int:
+    """Compare two non-null values: below, equal or above 0; also -1 for values that cannot be compared.
+
+    Raises ValueError (a NumberFormatException upstream) for a text that is not a number. Raises TypeError (a
+    ClassCastException) for a Boolean on the left of a text, which upstream converts on the wrong side.
+    """
+    if left_type is right_type:
+        if left_type is JavaType.DOUBLE:
+            return compare_doubles(float(left or 0.0), float(right or 0.0))
+        return (left > right) - (left < right)  # type: ignore[operator]  # two values of one comparable type
+    if left_type is JavaType.BOOLEAN:
+        if right_type is JavaType.STRING:
+            raise TypeError("a Boolean is no String")
+        return -1
+    if left_type is JavaType.STRING:
+        return compare(PARSERS[right_type](str(left)), right_type, right, right_type)
+    if right_type is JavaType.STRING:
+        return compare(left, left_type, PARSERS[left_type](str(right)), left_type)
+    if right_type is JavaType.BOOLEAN:
+        return -1
+    if JavaType.DOUBLE in (left_type, right_type):
+        return compare_doubles(float(left or 0), float(right or 0))
+    return (left > right) - (left < right)  # type: ignore[operator]  # an Integer and a Long
+
+
+def number_text(value: float, java_type: JavaType) -> str:
+    """Format a number as Java prints it."""
+    if java_type is not JavaType.DOUBLE:
+        return str(value)
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    if 1e-3 <= abs(value) < 1e7 or value == 0:
+        return repr(float(value))
+    digits, _, exponent = repr(float(value)).partition("e")
+    if not exponent:  # Python prints numbers from 1e-4 to 1e16 without exponent
+        shortest = next(text for text in (f"{value:.{n}e}" for n in range(18)) if float(text) == value)
+        digits, _, exponent = shortest.partition("e")
+    if "." not in digits:
+        digits += ".0"
+    return f"{digits}E{int(exponent)}"
+
+
+def hash_set_order(texts: Sequence[str]) -> list[str]:
+    """Return texts in the iteration order of a HashSet made of them. Source: HashMap (OpenJDK 17)."""
+    slots = 16
+    while slots < int(len(texts) / 0.75) + 1:
+        slots *= 2
+
+    def slot(text: str) -> int:
+        value = string_hash(text) & 0xFFFFFFFF
+        return (value ^ value >> 16) & (slots - 1)
+
+    return sorted(dict.fromkeys(texts), key=slot)

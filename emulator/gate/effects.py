@@ -1,0 +1,106 @@
+"""Server-initiated notifications and requests to clients. Each channel encodes them in its own protocol."""
+
+from collections.abc import Mapping
+
+from ..kernel.value_class import value
+
+
+class Effect:
+    """Base class of everything that the broker sends to a client without being a response."""
+
+    __slots__ = ()
+
+
+@value
+class NotifyConsumerIdsChanged(Effect):
+    """Notify a client that the members of a consumer group changed, so that it rebalances. Oneway, code 40."""
+
+    consumer_group: str
+
+
+@value
+class CheckTransactionState(Effect):
+    """Request the state of a half message's transaction from a producer of the group. Oneway, code 39.
+
+    `record` has the real topic and queue id. The offsets are those of the re-put half message.
+    """
+
+    record: bytes
+    topic: str
+    tran_state_table_offset: int
+    commit_log_offset: int
+    msg_id: str
+    transaction_id: str
+    offset_msg_id: str
+    broker_name: str
+
+
+@value
+class ResetConsumerOffset(Effect):
+    """Reset a consumer's offsets of a topic, by queue id. Oneway, code 220.
+
+    `as_list`: encode the offsets in the form that C++ clients read. Source: ResetOffsetBody, ResetOffsetBodyForC.
+    """
+
+    group: str
+    topic: str
+    timestamp: int
+    broker_name: str
+    offsets: Mapping[int, int]
+    as_list: bool = False
+
+
+@value
+class CloseConnection(Effect):
+    """Close the connection, because its client stopped sending heartbeats."""
+
+
+class ServerRequest(Effect):
+    """Base class of requests to a client. `ticket` (1 and up) correlates the client's response with the request."""
+
+    __slots__ = ()
+
+    ticket: int
+
+
+@value
+class RequestRunningInfo(ServerRequest):
+    """Request a consumer's running info: code 307, forwarded as an administrator sent it."""
+
+    ext_fields: Mapping[str, str]
+    ticket: int
+
+
+@value
+class RequestDirectConsumption(ServerRequest):
+    """Request that a consumer's listener processes a stored record: code 309."""
+
+    ext_fields: Mapping[str, str]
+    record: bytes
+    ticket: int
+
+
+@value
+class RequestConsumerStatus(ServerRequest):
+    """Request a consumer's offsets of a topic: code 221."""
+
+    ext_fields: Mapping[str, str]
+    ticket: int
+
+
+@value
+class PushReplyMessage(ServerRequest):
+    """Push a reply message to the client that sent the request. Code 326; `ticket` correlates the client's response."""
+
+    producer_group: str
+    topic: str
+    queue_id: int
+    body: bytes
+    properties: str
+    sys_flag: int
+    flag: int
+    born_timestamp: int
+    born_host: tuple[str, int]
+    store_host: tuple[str, int]
+    store_timestamp: int
+    ticket: int = 0

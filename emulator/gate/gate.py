@@ -1,0 +1,246 @@
+"""The gate: the single entry for every request of either protocol and of the direct API.
+
+    submit -> journal -> engine -> journal -> reply
+
+It must not know sockets or the meaning of an operation. The engine parks a request that has to wait and
+completes it later through `complete`.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from functools import partial
+from typing import Any, Protocol
+
+from ..kernel.errors import EngineError
+from ..kernel.response_code import ResponseCode
+from ..kernel.scheduler import Scheduler
+from ..kernel.value_class import parts
+from ..operations.base import Operation, Parked, Result
+from .effects import Effect
+from .journal import Journal
+from .raw_request import RawRequest, Rejection
+
+Outcome = Result | EngineError
+GRPC_CHANNEL = "grpc:"
+"""Prefix of the channel ids of gRPC clients, for which the proxy sends requests."""
+
+
+class Channel(Protocol):
+    """A client's connection as the engine sees it."""
+
+    @property
+    def channel_id(self) -> str:
+        """An id that is unique among all channels of an engine and stable while the connection lives."""
+
+    @property
+    def remote_address(self) -> tuple[str, int]:
+        """The client's (address, port)."""
+
+    @property
+    def active(self) -> bool:
+        """False once the connection is closed."""
+
+    def push(self, effect: Effect) -> None:
+        """Send an effect to the client, if the connection still allows it."""
+
+
+class Call(Protocol):
+    """One request on its way through the gate."""
+
+    @property
+    def channel(self) -> Channel:
+        """The channel of the client that sent the request."""
+
+    @property
+    def label(self) -> str:
+        """The request's name in its protocol (`SEND_MESSAGE_V2`, `ReceiveMessage`, `direct`), for the journal."""
+
+    @property
+    def active(self) -> bool:
+        """False once the client no longer waits for the response."""
+
+    def reply(self, outcome: Outcome) -> None:
+        """Send the outcome to the client. Called at most once."""
+
+
+Handlers = Mapping[type[Operation], Callable[[Call, Any], Result | Parked]]
+"""The function that carries out each type of operation."""
+
+
+class Node(Protocol):
+    """A broker or a name server: something that carries out operations."""
+
+    @property
+    def name(self) -> str:
+        """The name that the journal shows."""
+
+    @property
+    def handlers(self) -> Mapping[type[Operation], Callable[[Call, "Operation"], Result | Parked]]:
+        """The handler of each type of operation that the node supports."""
+
+
+OutcomeListener = Callable[[Node, Call, Any, Outcome | None], None]
+"""Called with node, call, operation and outcome, before the client gets the outcome; None for a parked request."""
+EffectListener = Callable[[Node, Channel, Any], None]
+"""Called with node, channel and effect, before the client gets the effect."""
+
+
+@parts
+class GateListeners:
+    """Listeners for the requests and effects of certain classes. They submit no requests themselves."""
+
+    outcomes: Mapping[type[Operation], OutcomeListener] = field(default_factory=dict)
+    """By class of operation: for requests that were carried out, also without success, or parked."""
+    refusals: Mapping[type[Operation], OutcomeListener] = field(default_factory=dict)
+    """By class of operation: for requests that were refused before a service carried them out."""
+    effects: Mapping[type[Effect], EffectListener] = field(default_factory=dict)
+    """By class of effect."""
+
+
+class Gate:
+    """Carries out operations, replies with their outcomes, and writes both to the journal."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        journal: Journal,
+        report_bug: Callable[[BaseException], None],
+        ahead_ms: Callable[[], int] = lambda: 0,
+        *,
+        listeners: GateListeners | None = None,
+    ) -> None:
+        listeners = listeners or GateListeners()
+        self._outcomes, self._refusals, self._effects = listeners.outcomes, listeners.refusals, listeners.effects
+        self._scheduler = scheduler
+        self._journal = journal
+        self._report_bug = report_bug
+        self._running = 0
+        self._deferred: deque[Callable[[], None]] = deque()
+        self._ahead_ms = ahead_ms
+        """Returns the engine's time minus the clients' clock (ms, negative: behind)."""
+
+    def engine_time_ms(self, client_ms: int) -> int:
+        """Convert a client's timestamp close to now (ms since the epoch, 0 = not set) to the engine's time.
+
+        A client's clock does not follow jumps of the engine's clock, but a test may send the engine's time. Of the two
+        readings, the one closer to now is right.
+        """
+        ahead_ms, now_ms = self._ahead_ms(), self._scheduler.now_ms
+        if client_ms > 0 and abs(client_ms + ahead_ms - now_ms) < abs(client_ms - now_ms):
+            return client_ms + ahead_ms
+        return client_ms
+
+    def submit(self, node: Node, call: Call, operation: Operation) -> None:
+        """Carry out an operation and reply, now or later.
+
+        An operation that the node does not support gets REQUEST_CODE_NOT_SUPPORTED. Any exception but EngineError is a
+        bug of the emulator: it is reported, the client gets SYSTEM_ERROR, and nothing else is affected.
+        """
+        self._running += 1
+        try:
+            self._execute(node, call, operation)
+        finally:  # as in `run`, without its call for each request
+            self._running -= 1
+            if self._deferred:
+                self._drain_deferred()
+
+    def complete(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
+        """Reply to an operation that was parked."""
+        self.run(partial(self._answer, node, call, operation, outcome))
+
+    def refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
+        """Reply with a refusal to an operation that is not executed."""
+        self.run(partial(self._refuse, node, call, operation, refusal))
+
+    def record_refusal(
+        self, node: str, client: str, label: str, request: RawRequest, *, outcome: EngineError | Rejection
+    ) -> None:
+        """Write to the journal a request that a protocol layer refused on its own.
+
+        `client` is the id of the channel, `label` the name of the request in its protocol.
+        """
+        self._journal.refused(self._scheduler.now_ms, node, client, label, request=request, outcome=outcome)
+
+    def record_success(self, node: str, client: str, label: str, request: RawRequest) -> None:
+        """Write to the journal a request that a protocol layer completed successfully on its own."""
+        self._journal.served(self._scheduler.now_ms, node, client, label, request=request)
+
+    def push(self, node: Node, channel: Channel, effect: Effect) -> None:
+        """Send an effect to a client and write it to the journal, unless the connection is closed."""
+        if channel.active:
+            self._journal.pushed(self._scheduler.now_ms, node.name, channel, effect)
+            if effect.__class__ in self._effects:
+                self._effects[effect.__class__](node, channel, effect)
+            channel.push(effect)
+
+    def run_after_reply(self, action: Callable[[], None]) -> None:
+        """Run a follow-up action of a request after its reply, in order of arrival; at once if no request is running.
+
+        Upstream runs such actions on another thread.
+        """
+        self._deferred.append(action)
+        self._drain_deferred()
+
+    def run(self, action: Callable[[], None]) -> None:
+        """Run a part of a request, for example the retry of a parked one. Its follow-up actions run after it."""
+        self._running += 1
+        try:
+            action()
+        finally:
+            self._running -= 1
+            if self._deferred:
+                self._drain_deferred()
+
+    def _execute(self, node: Node, call: Call, operation: Operation) -> None:
+        kind = operation.__class__
+        handler = node.handlers.get(kind)
+        outcome: Result | Parked | EngineError
+        if handler is None:
+            name = kind.__name__
+            outcome = EngineError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, f"{name} is not supported by {node.name}")
+        else:
+            try:
+                outcome = handler(call, operation)
+            except EngineError as refusal:
+                # Its traceback would hold this frame, which holds it: memory that only the garbage collector frees.
+                outcome = refusal.with_traceback(None)
+            except Exception as bug:
+                self._report_bug(bug)
+                outcome = EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}")
+        if isinstance(outcome, Parked):
+            self._journal.parked(self._scheduler.now_ms, node.name, call, operation)
+            if kind in self._outcomes:
+                self._outcomes[kind](node, call, operation, None)
+            return
+        # As `_answer` has it, without its call for each request.
+        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
+        if kind in self._outcomes:
+            self._outcomes[kind](node, call, operation, outcome)
+        call.reply(outcome)
+
+    def _answer(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
+        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
+        if operation.__class__ in self._outcomes:
+            self._outcomes[operation.__class__](node, call, operation, outcome)
+        call.reply(outcome)
+
+    def _refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
+        client, label = call.channel.channel_id, call.label
+        self._journal.refused(self._scheduler.now_ms, node.name, client, label, request=operation, outcome=refusal)
+        if operation.__class__ in self._refusals:
+            self._refusals[operation.__class__](node, call, operation, refusal)
+        call.reply(refusal)
+
+    def _drain_deferred(self) -> None:
+        if self._running:
+            return
+        self._running = 1  # an action may append further ones, which run after it
+        try:
+            while self._deferred:
+                try:
+                    self._deferred.popleft()()
+                except Exception as bug:
+                    self._report_bug(bug)
+        finally:
+            self._running = 0

@@ -1,0 +1,153 @@
+"""Offset table: committed offsets, pull offsets, and pending resets of groups.
+
+Committed offsets are written to a file every `flushConsumerOffsetInterval`, the others never.
+Source: ConsumerOffsetManager (5.3.3).
+"""
+
+from collections.abc import Iterable, Iterator
+
+from ..config import BrokerConfig
+from ..kernel.file_image import FileImage
+from ..kernel.scheduler import Scheduler
+from ..topic.topic_group_index import TopicGroupIndex
+
+_GroupTopic = tuple[str, str]
+"""(group, topic)"""
+
+
+class OffsetTable:
+    """Offsets by (group, topic) and queue id. A commit overwrites the offset, even with a lower one."""
+
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._file = self._begin_file()
+        self.committed: dict[_GroupTopic, dict[int, int]] = {}
+        self._pull_offsets: dict[_GroupTopic, dict[int, int]] = {}
+        self._resets: dict[_GroupTopic, dict[int, int]] = {}
+        self._names: TopicGroupIndex[_GroupTopic] = TopicGroupIndex()
+        """Index of all three tables; it may contain entries that some of the tables no longer have."""
+
+    def _begin_file(self) -> FileImage[tuple[str, str, int], int]:
+        return FileImage(self._scheduler, lambda: self._config.flush_consumer_offset_interval)
+
+    def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Overwrite the committed offset."""
+        table = self.committed.get((group, topic))
+        if table is None:
+            table = self.committed[group, topic] = {}
+            self._names.add(topic, group, (group, topic))
+        key = (group, topic, queue_id)
+        if self._file.unchanged_since_write(key):
+            self._file.save(key, table.get(queue_id))
+        table[queue_id] = offset
+
+    def clone(self, source: str, dest: str, topic: str) -> None:
+        """Copy the committed offsets of a group to another, and nothing else; a no-op if there are none."""
+        table = self.committed.get((source, topic))
+        if table is None:
+            return
+        before = self.committed.get((dest, topic), {})
+        for queue_id in sorted(before.keys() | table.keys()):
+            if self._file.unchanged_since_write((dest, topic, queue_id)):
+                self._file.save((dest, topic, queue_id), before.get(queue_id))
+        self.committed[dest, topic] = dict(table)
+        self._names.add(topic, dest, (dest, topic))
+
+    def query(self, group: str, topic: str, queue_id: int) -> int:
+        """Return the pending reset, else the committed offset, else -1."""
+        reset = self.pending_reset(group, topic, queue_id) if self._resets else None
+        if reset is not None:
+            return reset
+        table = self.committed.get((group, topic))
+        return -1 if table is None else table.get(queue_id, -1)
+
+    def set_pull_offset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Record the next offset that a group pulls (not its committed offset)."""
+        table = self._pull_offsets.get((group, topic))
+        if table is None:
+            table = self._pull_offsets[group, topic] = {}
+            self._names.add(topic, group, (group, topic))
+        table[queue_id] = offset
+
+    def pull_offset(self, group: str, topic: str, queue_id: int) -> int:
+        """Return the next offset that a group pulls, -1 if it has not pulled."""
+        table = self._pull_offsets.get((group, topic))
+        return -1 if table is None else table.get(queue_id, -1)
+
+    def delete_pull_offsets(self, group: str, topic: str) -> None:
+        """Delete a group's pull offsets of a topic."""
+        self._pull_offsets.pop((group, topic), None)
+
+    def reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Reset an offset of a group: at once for queries, and for its next pull or pop of the queue."""
+        self._resets.setdefault((group, topic), {})[queue_id] = offset
+        self.commit(group, topic, queue_id, offset)
+
+    def pending_reset(self, group: str, topic: str, queue_id: int) -> int | None:
+        """Return the reset that the next read will apply, or None."""
+        return self._resets[group, topic].get(queue_id) if (group, topic) in self._resets else None
+
+    def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
+        """Return the pending reset and remove it."""
+        resets = self._resets.get((group, topic)) if self._resets else None
+        reset = None if resets is None else resets.pop(queue_id, None)
+        if resets is not None and not resets:
+            del self._resets[group, topic]
+        return reset
+
+    def topics_of(self, group: str) -> list[str]:
+        """Return the topics with committed offsets of a group; none if its name has an @, as upstream splits there."""
+        pairs = () if "@" in group else self._names.of_group(group)
+        return [pair[1] for pair in pairs if pair in self.committed]
+
+    def groups_of(self, topic: str) -> list[str]:
+        """Return the groups with committed offsets on a topic, except the broker's entries for broadcast consumers."""
+        return [pair[0] for pair in self._names.of_topic(topic) if pair in self.committed and "@" not in pair[0]]
+
+    def all(self) -> Iterator[tuple[str, str, dict[int, int]]]:
+        """Iterate over (group, topic, offsets by queue id)."""
+        return ((group, topic, table) for (group, topic), table in self.committed.items())
+
+    def copy_from(self, other: "OffsetTable") -> None:
+        """Copy another broker's committed offsets; entries that only this broker has stay. Writes the file."""
+        for group, topic, table in other.all():
+            self.committed[group, topic] = dict(table)
+            self._names.add(topic, group, (group, topic))
+        self._file.write()
+
+    def delete_group(self, group: str) -> None:
+        """Delete all offsets of a group."""
+        self._delete(self._names.of_group(group))
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete all offsets of a topic."""
+        self._delete(self._names.of_topic(topic))
+
+    def _delete(self, pairs: Iterable[_GroupTopic]) -> None:
+        for group, topic in pairs:
+            for queue_id, offset in self.committed.pop((group, topic), {}).items():
+                if self._file.unchanged_since_write((group, topic, queue_id)):
+                    self._file.save((group, topic, queue_id), offset)
+            self._pull_offsets.pop((group, topic), None)
+            self._resets.pop((group, topic), None)
+            self._names.discard(topic, group, (group, topic))
+
+    def write(self) -> None:
+        """Write the file now."""
+        self._file.write()
+
+    def recover(self) -> None:
+        """Recover after a crash: restore the offsets from the file; those never written to it are lost."""
+        for (group, topic, queue_id), offset in self._file.values_at_last_write().items():
+            table = self.committed.setdefault((group, topic), {})
+            self._names.add(topic, group, (group, topic))
+            if offset is None:
+                table.pop(queue_id, None)
+            else:
+                table[queue_id] = offset
+            if not table:
+                del self.committed[group, topic]
+        self._pull_offsets.clear()
+        self._resets.clear()
+        self._file = self._begin_file()

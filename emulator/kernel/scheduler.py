@@ -1,0 +1,214 @@
+"""The single scheduler of an engine, in integer milliseconds. Time is injected.
+
+It owns `now_ms` and the timers. It must not know the wall clock. A driver of real time passes the wall clock to
+`advance_to`, and a test passes any time.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from heapq import heapify, heappop, heappush
+
+
+class Timer:
+    """An action scheduled for an instant; `cancel()` removes it.
+
+    `kind` names the action (`"revive"`, `"long poll"`), `owner` its subject (a group, a queue, a message).
+    """
+
+    __slots__ = ("_scheduler", "action", "due_ms", "kind", "lifetime", "owner", "sequence")
+
+    def __init__(  # noqa: PLR0917 - one for each timer; keywords would cost time
+        self, scheduler: "Scheduler", due_ms: int, sequence: int, action: Callable[[], None], kind: str, owner: str
+    ) -> None:
+        self._scheduler = scheduler
+        self.due_ms = due_ms
+        self.sequence = sequence
+        self.action: Callable[[], None] | None = action
+        self.kind = kind
+        self.owner = owner
+        self.lifetime: Lifetime | None = None
+
+    @property
+    def active(self) -> bool:
+        """True until the timer has run or has been canceled."""
+        return self.action is not None
+
+    def cancel(self) -> None:
+        """Cancel the timer. A no-op if it has run or has been canceled."""
+        if self.action is not None:
+            self.action = None
+            self._scheduler.forget(self)
+
+
+class Scheduler:
+    """Runs timers in order of due time and sequence, with `now_ms` set to each due time."""
+
+    def __init__(self, now_ms: int = 0) -> None:
+        self.now_ms = now_ms
+        self._timers: dict[int, OrderedDict[int, Timer]] = {}
+        """Timers by instant and sequence. Ten thousand polls of one second share few instants: setting or canceling a
+        timer of an existing instant touches nothing else."""
+        self._instants: list[int] = []
+        """A heap of the keys of `_timers`."""
+        self._empty = 0
+        """The number of instants whose timers were all canceled."""
+        self._sequence = 0
+        self._advancing = False
+        self._lifetimes: list[Lifetime] = []
+        self.on_earlier: Callable[[], None] | None = None
+        """Called when a new timer is due before all others, so that a real-time driver can wake up earlier."""
+        self.on_timer: Callable[[Timer], None] | None = None
+        """Called with each new timer, for a driver that ends long polls early while the clock is paused."""
+
+    def call_at(self, due_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
+        """Run `action` when the time reaches `due_ms`; an instant in the past is due at the next advance."""
+        self._sequence = sequence = self._sequence + 1
+        timer = Timer(self, due_ms, sequence, action, kind, owner)
+        timers = self._timers.get(due_ms)
+        if timers is not None:
+            if not timers:
+                self._empty -= 1
+            timers[sequence] = timer
+            if self.on_timer is not None:
+                self.on_timer(timer)
+            return timer
+        instants = self._instants
+        earlier = not instants or due_ms < instants[0]
+        self._timers[due_ms] = OrderedDict({sequence: timer})
+        heappush(instants, due_ms)
+        if self.on_timer is not None:
+            self.on_timer(timer)
+        if earlier and not self._advancing and self.on_earlier is not None:
+            self.on_earlier()
+        return timer
+
+    def call_later(self, delay_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
+        """Run `action` after `delay_ms` (>= 0)."""
+        return self.call_at(self.now_ms + delay_ms, action, kind, owner)
+
+    def next_deadline_ms(self) -> int | None:
+        """Return the due time of the earliest active timer, or None."""
+        instants = self._instants
+        while instants and not self._timers[instants[0]]:
+            del self._timers[heappop(instants)]
+            self._empty -= 1
+        return instants[0] if instants else None
+
+    def earliest(self) -> list[Timer]:
+        """Return the active timers of the earliest due instant, in the order in which they will run."""
+        due_ms = self.next_deadline_ms()
+        return [] if due_ms is None else list(self._timers[due_ms].values())
+
+    @property
+    def advancing(self) -> bool:
+        """True while timers run."""
+        return self._advancing
+
+    def advance_to(self, target_ms: int) -> None:
+        """Run every timer due up to and including `target_ms`, then set the time to `target_ms`.
+
+        A target in the past runs the timers that are due now and leaves the time unchanged: time never goes backward.
+        """
+        if self._advancing:
+            raise AssertionError("advance_to was called from inside a timer")
+        self._advancing = True
+        try:
+            target_ms = max(target_ms, self.now_ms)
+            while (due_ms := self.next_deadline_ms()) is not None and due_ms <= target_ms:
+                timers = self._timers[due_ms]
+                _, timer = timers.popitem(last=False)
+                if not timers:
+                    del self._timers[heappop(self._instants)]
+                action, timer.action = timer.action, None
+                if due_ms > self.now_ms:
+                    self._set_now(due_ms)
+                if action is not None:
+                    action()
+            self._set_now(target_ms)
+        finally:
+            self._advancing = False
+
+    def run_early(self, timer: Timer) -> None:
+        """Run a timer at once, before its due time. A no-op if it has run or has been canceled."""
+        action = timer.action
+        if action is not None:
+            timer.cancel()
+            action()
+
+    def _set_now(self, now_ms: int) -> None:
+        self.now_ms = now_ms
+        for lifetime in self._lifetimes:
+            lifetime.now_ms = now_ms
+
+    def begin(self, *, idle: bool = False) -> "Lifetime":
+        """Start a lifetime of timers. No timer of an `idle` lifetime ever runs."""
+        lifetime = Lifetime(self)
+        lifetime.ended = idle
+        self._lifetimes.append(lifetime)
+        return lifetime
+
+    def end(self, lifetime: "Lifetime") -> None:
+        """End a lifetime and cancel all its timers."""
+        self._lifetimes.remove(lifetime)
+        lifetime.ended = True
+        for timer in list(self.scheduled()):
+            if timer.lifetime is lifetime:
+                timer.cancel()
+
+    def forget(self, timer: Timer) -> None:
+        """Remove a canceled timer.
+
+        Long polls cancel one timer per message, so the heap is rebuilt when most of its instants are empty.
+        """
+        timers = self._timers[timer.due_ms]
+        del timers[timer.sequence]
+        if timers:
+            return
+        self._empty += 1
+        if self._empty > 256 and self._empty * 4 > len(self._instants) * 3:
+            self._timers = {due_ms: timers for due_ms, timers in self._timers.items() if timers}
+            self._instants = list(self._timers)
+            heapify(self._instants)
+            self._empty = 0
+
+    def scheduled(self) -> Iterator[Timer]:
+        """Iterate over the active timers, earliest first."""
+        return iter([timer for due_ms in sorted(self._timers) for timer in self._timers[due_ms].values()])
+
+    def has(self, wanted: Callable[[Timer], bool]) -> bool:
+        """True if any active timer satisfies `wanted`. Stops at the first match; the order is undefined."""
+        return any(wanted(timer) for timers in self._timers.values() for timer in timers.values())
+
+
+class Lifetime(Scheduler):
+    """The scheduler as seen by one run of a broker: the same time, and timers that end with the run."""
+
+    def __init__(self, world: Scheduler) -> None:
+        super().__init__(world.now_ms)
+        self._world = world
+        self.ended = False
+
+    def call_at(self, due_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
+        """Set a timer that is canceled when this lifetime ends, or at once if it has ended."""
+        timer = self._world.call_at(due_ms, action, kind, owner)
+        timer.lifetime = self
+        if self.ended:
+            timer.cancel()
+        return timer
+
+    def next_deadline_ms(self) -> int | None:
+        """Return the due time of the earliest timer of the engine's scheduler, or None."""
+        return self._world.next_deadline_ms()
+
+    @property
+    def advancing(self) -> bool:
+        """True while timers of the engine's scheduler run."""
+        return self._world.advancing
+
+    def advance_to(self, target_ms: int) -> None:
+        """Advance the engine's scheduler."""
+        self._world.advance_to(target_ms)
+
+    def scheduled(self) -> Iterator[Timer]:
+        """Iterate over the active timers of this lifetime, earliest first."""
+        return (timer for timer in self._world.scheduled() if timer.lifetime is self)

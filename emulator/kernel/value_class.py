@@ -1,0 +1,111 @@
+"""Decorators for classes that only carry values.
+
+The standard library compiles `__init__`, `__repr__` and `__eq__` of each dataclass when its module is loaded. With the
+many classes of the engine that is a third of the start time, for methods that most runs never call. Here all classes
+share `__repr__` and `__eq__`, and `__init__` is compiled when the first object is created.
+"""
+
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, TypeVar, dataclass_transform
+
+C = TypeVar("C")
+
+
+@dataclass_transform(field_specifiers=(field,))
+def value(cls: type[C]) -> type[C]:
+    """Make a class of annotated fields a slotted dataclass, equal to another of its class with equal fields.
+
+    Its objects are mutable and therefore have no hash.
+    """
+    return _with_equality(slotted(cls))  # type: ignore[no-any-return]  # the class again, now with slots
+
+
+@dataclass_transform(field_specifiers=(field,), frozen_default=True)
+def frozen_value(cls: type[C]) -> type[C]:
+    """Make a class of annotated fields a slotted dataclass whose fields a type checker does not let change.
+
+    Its objects are equal to others of its class with equal fields, and have the hash of their fields.
+    """
+    made: Any = _with_equality(slotted(cls))
+    if "__hash__" not in cls.__dict__:
+        made.__hash__ = _hash
+    return made  # type: ignore[no-any-return]  # the class again, now with slots
+
+
+@dataclass_transform(field_specifiers=(field,), frozen_default=True, kw_only_default=True)
+def parts(cls: type[C]) -> type[C]:
+    """Make a class of annotated fields a slotted, keyword-only dataclass; its objects are equal to themselves only."""
+    return slotted(cls, kw_only=True)
+
+
+def slotted(cls: type[C], *, kw_only: bool = False) -> type[C]:
+    """Make a class of annotated fields a dataclass with slots, whose `__init__` is compiled when it is first called."""
+    made: Any = dataclass(slots=True, init=False, repr=False, eq=False, kw_only=kw_only)(cls)
+    own = cls.__dict__
+    if "__repr__" not in own:
+        made.__repr__ = dataclass_repr
+    if "__init__" not in own:
+
+        def first(self: Any, /, *args: Any, **kwargs: Any) -> None:
+            compiled = made.__init__ = _compiled_init(made)
+            compiled(self, *args, **kwargs)
+
+        made.__init__ = first
+    return made  # type: ignore[no-any-return]  # the class again, now with slots
+
+
+def _with_equality(made: Any) -> Any:
+    if "__eq__" not in made.__dict__:
+        made.__eq__ = dataclass_eq
+        made.__hash__ = None
+    return made
+
+
+def _compiled_init(cls: Any) -> Callable[..., None]:
+    """Compile the `__init__` that the standard library would have compiled for the fields of a dataclass."""
+    names: dict[str, Any] = {"MISSING": MISSING}
+    positional, lines = ["self"], []
+    keyword: list[str] = []
+    for each in fields(cls):
+        name = source = each.name
+        parameter = name
+        if each.default is not MISSING:
+            names[f"default_{name}"] = each.default
+            parameter = f"{name}=default_{name}"
+        elif each.default_factory is not MISSING:
+            names[f"make_{name}"] = each.default_factory
+            parameter = f"{name}=MISSING"
+            source = f"make_{name}() if {name} is MISSING else {name}"
+        if each.init:
+            (keyword if each.kw_only else positional).append(parameter)
+        elif parameter == name:
+            continue
+        else:
+            source = f"make_{name}()" if each.default is MISSING else f"default_{name}"
+        lines.append(f"    self.{name} = {source}\n")
+    if hasattr(cls, "__post_init__"):
+        lines.append("    self.__post_init__()\n")
+    parameters = ", ".join([*positional, *(["*", *keyword] if keyword else [])])
+    made: dict[str, Any] = {}
+    exec(f"def __init__({parameters}):\n{''.join(lines) or '    pass'}", names, made)
+    compiled: Callable[..., None] = made["__init__"]
+    compiled.__qualname__ = f"{cls.__qualname__}.__init__"
+    return compiled
+
+
+def dataclass_repr(self: Any) -> str:
+    """Return the representation of any dataclass: `Name(field=value, ...)`."""
+    shown = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+    return f"{type(self).__qualname__}({shown})"
+
+
+def dataclass_eq(self: Any, other: Any) -> bool:
+    """True if another object is of the same class and has equal fields."""
+    if type(other) is not type(self):
+        return NotImplemented  # type: ignore[no-any-return]  # Python then tries the other operand's `__eq__`
+    return all(getattr(self, each.name) == getattr(other, each.name) for each in fields(self) if each.compare)
+
+
+def _hash(self: Any) -> int:
+    return hash(tuple(getattr(self, each.name) for each in fields(self) if each.compare))

@@ -1,0 +1,251 @@
+"""Check points and acknowledgements of pops: JSON bodies, merge keys, and their messages in the revive topic.
+
+They are stored as messages of `rmq_sys_REVIVE_LOG_<cluster>`. The timer delivers them there: a check point one second
+before the invisible time ends, an acknowledgement at its end.
+Source: PopCheckPoint, AckMsg, BatchAckMsg, PopBufferMergeService (5.3.3).
+"""
+
+import json
+from dataclasses import field
+from typing import Any
+
+from ..kernel.errors import EngineError
+from ..kernel.java_numbers import long_sum
+from ..kernel.value_class import value
+from ..message import properties as props
+from ..message.message import MessageToStore
+from ..message.names import revive_topic
+from ..store.message_store import MessageStore
+
+CK_TAG = "ck"
+ACK_TAG = "ack"
+BATCH_ACK_TAG = "bAck"
+ACK_TIME_INTERVAL_MS = 1000
+"""A check point becomes readable this long before the invisible time ends (PopAckConstants.ackTimeInterval)."""
+
+RE_PUT_INTERVALS_S = (10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
+"""Seconds added to the invisible time each time a copy cannot be stored; the last value repeats."""
+
+MergeKey = tuple[str, str, int, int, int, str]
+
+
+@value
+class CheckPoint:
+    """Check point: the messages that one pop took from one queue; bit i of `bits` is set if message i is acknowledged.
+
+    Message i has the queue offset `start_offset` + `diffs[i]`. A check point has at most 32 messages.
+    """
+
+    topic: str
+    group: str
+    queue_id: int
+    start_offset: int
+    pop_time: int
+    invisible_ms: int
+    broker_name: str
+    diffs: list[int] = field(default_factory=list)
+    bits: int = 0
+    re_put_times: int = 0
+    revive_offset: int = 0
+
+    @property
+    def revive_ms(self) -> int:
+        """End of the invisible time (ms since the epoch)."""
+        return long_sum(self.pop_time, self.invisible_ms)
+
+    def merge_key(self) -> MergeKey:
+        """Return the key that an acknowledgement must have to match this check point."""
+        return (self.topic, self.group, self.queue_id, self.start_offset, self.pop_time, self.broker_name)
+
+    def acknowledge(self, offset: int) -> None:
+        """Set the bit of a queue offset; ignore an offset that does not belong to this check point."""
+        try:
+            self.bits |= 1 << self.diffs.index(offset - self.start_offset)
+        except ValueError:
+            return
+
+    def unacknowledged(self) -> list[int]:
+        """Return the queue offsets whose bit is not set."""
+        return [self.start_offset + diff for index, diff in enumerate(self.diffs) if not self.bits >> index & 1]
+
+    def acknowledged(self) -> list[int]:
+        """Return the queue offsets whose bit is set."""
+        return [self.start_offset + diff for index, diff in enumerate(self.diffs) if self.bits >> index & 1]
+
+    @property
+    def is_last_attempt(self) -> bool:
+        """True if the check point was re-put once for each interval of RE_PUT_INTERVALS_S."""
+        return self.re_put_times >= len(RE_PUT_INTERVALS_S)
+
+    def retry_of(self, offset: int) -> "CheckPoint":
+        """Return the check point that retries one message later, after its copy could not be stored."""
+        interval_s = RE_PUT_INTERVALS_S[min(self.re_put_times, len(RE_PUT_INTERVALS_S) - 1)]
+        return CheckPoint(
+            self.topic,
+            self.group,
+            self.queue_id,
+            offset,
+            self.pop_time,
+            long_sum(self.invisible_ms, interval_s * 1000),
+            self.broker_name,
+            [0],
+            re_put_times=self.re_put_times + 1,
+        )
+
+    def to_json(self) -> bytes:
+        """Encode the body, with its keys in upstream's order."""
+        body: dict[str, object] = {
+            "bm": self.bits,
+            "bn": self.broker_name,
+            "c": self.group,
+            "d": self.diffs,
+            "it": self.invisible_ms,
+            "n": len(self.diffs),
+            "pt": self.pop_time,
+            "q": self.queue_id,
+            "reviveTime": self.revive_ms,
+            "ro": 0,
+        }
+        if self.re_put_times:
+            body["rp"] = str(self.re_put_times)
+        body["so"] = self.start_offset
+        body["t"] = self.topic
+        return _dump(body)
+
+    @staticmethod
+    def from_json(body: bytes, revive_offset: int) -> "CheckPoint":
+        """Decode a body. An empty offset list is the old form: consecutive offsets. Raises ValueError."""
+        data = _load(body, {"t": str, "c": str, "bn": str, "q": int, "so": int, "pt": int, "it": int, "bm": int})
+        return CheckPoint(
+            data["t"],
+            data["c"],
+            data["q"],
+            data["so"],
+            data["pt"],
+            data["it"],
+            data["bn"],
+            _whole_numbers(data.get("d") or list(range(_byte(data.get("n") or 0)))),
+            data["bm"],
+            int(data.get("rp") or 0),
+            revive_offset,
+        )
+
+
+@value
+class Ack:
+    """Acknowledged queue offsets of one check point. Upstream's merge buffer stores batches without a broker name."""
+
+    topic: str
+    group: str
+    queue_id: int
+    start_offset: int
+    pop_time: int
+    broker_name: str | None
+    offsets: list[int]
+
+    def merge_key(self, broker_name: str = "") -> MergeKey:
+        """Return the key of the check point that this belongs to; `broker_name` replaces a missing broker name."""
+        name = self.broker_name or broker_name
+        return (self.topic, self.group, self.queue_id, self.start_offset, self.pop_time, name)
+
+    def to_json(self, *, batch: bool) -> bytes:
+        """Encode the body of an `ack` (one offset) or of a `bAck`.
+
+        In a `bAck` the offsets are in `aol`, and `ao` is -1, or 0 if the merge buffer wrote it.
+        """
+        not_set = -1 if self.broker_name is not None else 0
+        body: dict[str, object] = {"ao": not_set if batch else self.offsets[0]}
+        if batch:
+            body["aol"] = self.offsets
+        if self.broker_name is not None:
+            body["bn"] = self.broker_name
+        body |= {
+            "c": self.group,
+            "pt": self.pop_time,
+            "q": self.queue_id,
+            "so": self.start_offset,
+            "t": self.topic,
+        }
+        return _dump(body)
+
+    @staticmethod
+    def from_json(body: bytes) -> "Ack":
+        """Decode the body of an `ack` or `bAck`. Raises ValueError."""
+        data = _load(body, {"t": str, "c": str, "q": int, "so": int, "pt": int})
+        broker_name = data.get("bn")
+        if broker_name is not None and not isinstance(broker_name, str):
+            raise ValueError("bn is no text")
+        offsets = _whole_numbers(data["aol"] if data.get("aol") is not None else [data.get("ao")])
+        return Ack(data["t"], data["c"], data["q"], data["so"], data["pt"], broker_name, offsets)
+
+
+class ReviveLog:
+    """Stores check points and acknowledgements, which the timer then delivers to the revive topic."""
+
+    def __init__(self, cluster: str, store: MessageStore) -> None:
+        self.topic = revive_topic(cluster)
+        self._store = store
+
+    def write_check_point(self, point: CheckPoint, revive_qid: int) -> bool:
+        """Store a check point, readable one second before its invisible time ends.
+
+        Returns False if the timer rejects it, because its invisible time is longer than the longest delay.
+        """
+        key = f"{point.topic}@{point.queue_id}@{point.start_offset}@{point.group}@{point.pop_time}@{point.broker_name}"
+        return self._write(
+            revive_qid,
+            point.to_json(),
+            CK_TAG,
+            f"{key}@{CK_TAG}",
+            deliver_ms=point.revive_ms - ACK_TIME_INTERVAL_MS,
+            born_ms=self._store.now_ms,
+        )
+
+    def write_ack(self, ack: Ack, revive_qid: int, deliver_ms: int, now_ms: int, *, batch: bool) -> bool:
+        """Store an acknowledgement, readable at `deliver_ms`, the end of the invisible time.
+
+        Returns False if the timer rejects it.
+        """
+        tag = BATCH_ACK_TAG if batch else ACK_TAG
+        if ack.broker_name is None:
+            key = f"{ack.topic}@{ack.queue_id}@{ack.offsets}@{ack.group}@{ack.pop_time}@{tag}"
+        else:
+            offset = -1 if batch else ack.offsets[0]
+            key = f"{ack.topic}@{ack.queue_id}@{offset}@{ack.group}@{ack.pop_time}@{ack.broker_name}@{ACK_TAG}"
+        return self._write(revive_qid, ack.to_json(batch=batch), tag, key, deliver_ms=deliver_ms, born_ms=now_ms)
+
+    def _write(self, queue_id: int, body: bytes, tag: str, key: str, *, deliver_ms: int, born_ms: int) -> bool:
+        properties = {props.TAGS: tag, props.UNIQ_KEY: key, props.TIMER_DELIVER_MS: str(deliver_ms)}
+        try:
+            self._store.put(MessageToStore(self.topic, queue_id, body, properties, born_ms, self._store.store_host))
+        except EngineError:
+            return False
+        return True
+
+
+def _load(body: bytes, wanted: dict[str, type]) -> dict[str, Any]:
+    """Decode a JSON object and check these fields and types; clients can send anything to the revive topic."""
+    data = json.loads(body)
+    if not isinstance(data, dict):
+        raise ValueError("not an object")
+    for name, kind in wanted.items():
+        if not isinstance(data.get(name), kind):
+            raise ValueError(f"{name} is not of type {kind.__name__}")
+    return data
+
+
+def _byte(number: object) -> int:
+    found = int(number)  # type: ignore[call-overload]  # int() raises for anything but a number
+    if not -0x80 <= found <= 0x7F:  # upstream's field is a byte
+        raise ValueError(f"{found} is no byte")
+    return int(found)
+
+
+def _whole_numbers(values: object) -> list[int]:
+    if not isinstance(values, list) or not all(isinstance(value, int) for value in values):
+        raise ValueError("offsets are no list of whole numbers")
+    return values
+
+
+def _dump(body: dict[str, object]) -> bytes:
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()

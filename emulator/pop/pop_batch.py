@@ -1,0 +1,58 @@
+"""The messages that one pop has collected so far, and the encoding of a retry message in a pop response."""
+
+from dataclasses import field
+
+from ..filter.message_filter import MessageFilter
+from ..kernel.value_class import value
+from ..message import properties as props
+from ..message import stored_record as records
+from ..message.receipt import Receipt
+from ..operations.consume import PopMessage, PoppedMessage, PullStatus
+from ..pull.queue_reader import QueueReader, Read
+
+READ_AGAIN = (PullStatus.OFFSET_TOO_SMALL, PullStatus.OFFSET_OVERFLOW_BADLY, PullStatus.OFFSET_FOUND_NULL)
+"""Read outcomes after which the pop commits the corrected offset and reads once more from there."""
+
+
+@value
+class PopBatch:
+    """The messages of a pop response and its header texts; `rest_num`: messages left in the queues (restNum)."""
+
+    operation: PopMessage
+    message_filter: MessageFilter | None
+    pop_time: int
+    revive_qid: int
+    messages: list[PoppedMessage] = field(default_factory=list)
+    starts: list[str] = field(default_factory=list)
+    offsets: list[str] = field(default_factory=list)
+    counts: list[str] = field(default_factory=list)
+    rest_num: int = 0
+
+    @property
+    def free_slots(self) -> int:
+        """Number of messages that still fit into the response."""
+        return self.operation.max_msg_nums - len(self.messages)
+
+    def read(self, reader: QueueReader, topic: str, queue_id: int, offset: int) -> Read:
+        """Read at most as many messages as still fit into the response."""
+        return reader.read(topic, queue_id, offset, self.free_slots, self.message_filter, self.operation.consumer_group)
+
+    def add_header_info(self, queue_id: int, digit: int, start_offset: int, read: Read) -> None:
+        """Add a queue to `startOffsetInfo` and `msgOffsetInfo`."""
+        self.starts.append(f"{digit} {queue_id} {start_offset}")
+        self.offsets.append(f"{digit} {queue_id} {','.join(map(str, read.offsets))}")
+
+
+def reconsume_times_of(record: bytes) -> int:
+    """Return the reconsume times of a stored record, without decoding the record where its layout allows that."""
+    if not record[39] & 0x30:
+        times = int.from_bytes(record[72:76], "big")
+        if times >> 31 == 0:
+            return times
+    return records.decode(record).reconsume_times
+
+
+def with_receipt(record: bytes, topic: str, receipt: Receipt) -> bytes:
+    """Return a retry message encoded under another topic, with its receipt handle as the property POP_CK."""
+    parts = records.decode(record)
+    return records.reencode(parts, topic=topic, properties=parts.property_map() | {props.POP_CK: receipt.text()})

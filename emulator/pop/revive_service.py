@@ -1,0 +1,186 @@
+"""Revive: copies popped messages that were not acknowledged in time to the pop retry topic.
+
+Each revive queue has its own clock: the latest deliver time of the records read from that queue, or now if that is more
+than 3 s ago. A check point is decided when the clock is more than 2 s past the end of its invisible time. That is 2 to
+5 s after it; traffic in the same revive queue makes it later.
+
+Upstream scans the queues and, while it waits, polls every 100 ms. Here the time of the deciding poll is computed from
+the first undecided check point, so that nothing runs while nothing is due. Check points and acknowledgements are read
+once, when they become readable. Source: PopReviveService (5.3.3).
+"""
+
+from collections.abc import Iterator
+from itertools import takewhile
+
+from ..config import BrokerConfig
+from ..group.broker_tables import BrokerTables
+from ..kernel.java_numbers import parse_long
+from ..kernel.scheduler import Scheduler, Timer
+from ..message import properties as props
+from ..message import stored_record as records
+from ..message.names import REVIVE_GROUP, is_retry
+from ..store.consume_queue import ConsumeQueue
+from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey, ReviveLog
+from .pop_inflight_counter import PopInflightCounter
+from .pop_retry_writer import PopRetryWriter
+
+SLACK_MS = 2000
+STALE_MS = 3000
+POLL_INTERVAL_MS = 100
+
+
+class ReviveQueue:
+    """One revive queue: its undecided check points in the order in which they became readable.
+
+    Upstream restarts its clock after the decided check points. Here the clock continues while any check point is
+    undecided. The result is the same, because decided ones are always older than undecided ones.
+    """
+
+    def __init__(self, queue_id: int) -> None:
+        self.queue_id = queue_id
+        self.points: dict[MergeKey, CheckPoint] = {}
+        self.timer: Timer | None = None
+        self._newest_ms = 0
+
+    def advance_clock(self, readable_ms: int) -> None:
+        """Advance the clock to the deliver time of a check point, or of an acknowledgement that matched one."""
+        self._newest_ms = max(self._newest_ms, readable_ms)
+
+    def take_decided(self, now: int) -> list[CheckPoint]:
+        """Remove and return the decided check points; as upstream, an undecided one blocks those behind it."""
+        clock = self._clock(now)
+        decided = list(takewhile(lambda point: clock - point.revive_ms > SLACK_MS, self.points.values()))
+        for point in decided:
+            del self.points[point.merge_key()]
+        if not self.points:
+            self._newest_ms = 0
+        return decided
+
+    def _clock(self, now: int) -> int:
+        return now if now - self._newest_ms > STALE_MS else self._newest_ms
+
+    def decided_ms(self, now: int) -> int | None:
+        """Return when the first check point is decided if no other record is read; None without check points."""
+        if not self.points:
+            return None
+        end_ms = next(iter(self.points.values())).revive_ms + SLACK_MS
+        return 1 + (now if self._clock(now) > end_ms else max(self._newest_ms + STALE_MS, end_ms, now))
+
+
+class ReviveService:
+    """Decides the check points of all revive queues of a broker."""
+
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        tables: BrokerTables,
+        log: ReviveLog,
+        retry_writer: PopRetryWriter,
+        in_flight: PopInflightCounter,
+    ) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._store = tables.store
+        self._topics = tables.topics
+        self._groups = tables.groups
+        self._offsets = tables.offsets
+        self._log = log
+        self._retry_writer = retry_writer
+        self._in_flight = in_flight
+        self._start_ms = scheduler.now_ms
+        self._queues: dict[int, ReviveQueue] = {}
+        for stored in list(tables.store.queues_of(log.topic)):
+            self._read_after_restart(stored)
+
+    def _read_after_restart(self, stored: ConsumeQueue) -> None:
+        """Read a revive queue after a restart, from the last check point that is known to be decided."""
+        decided = self._offsets.query(REVIVE_GROUP, self._log.topic, stored.queue_id)
+        for offset in range(max(decided + 1, stored.min_offset), stored.max_offset):
+            record = self._store.record(self._log.topic, stored.queue_id, offset)
+            if record is not None:
+                self.arrived(stored.queue_id, offset, records.decode(record).property_map())
+
+    def arrived(self, queue_id: int, offset: int, properties: dict[str, str]) -> None:
+        """Process a message of the revive topic that is a check point or an acknowledgement.
+
+        Any client can send to the revive topic; malformed messages are ignored.
+        """
+        record = self._store.record(self._log.topic, queue_id, offset)
+        if record is None:
+            return
+        queue = self._queues.get(queue_id)
+        if queue is None:
+            queue = self._queues[queue_id] = ReviveQueue(queue_id)
+        tag = properties.get(props.TAGS)
+        body = records.decode(record).body
+        try:
+            readable_ms = parse_long(properties.get(props.TIMER_DELIVER_MS, "0"))
+            if tag == CK_TAG:
+                point = CheckPoint.from_json(body, offset)
+                key = point.merge_key()
+                # If two have the same key, the later one and its position count; otherwise a crash after both would
+                # redeliver again.
+                queue.points.pop(key, None)
+                queue.points[key] = point
+            elif tag not in (ACK_TAG, BATCH_ACK_TAG) or not self._acknowledge(queue, Ack.from_json(body)):
+                return
+        except ValueError:
+            return
+        queue.advance_clock(readable_ms)
+        self._schedule_poll(queue)
+
+    def undecided(self) -> Iterator[tuple[int, CheckPoint]]:
+        """Yield (time of its decision, check point) for the undecided ones, queue by queue.
+
+        Those behind the first of a queue are decided no sooner than that time.
+        """
+        for queue in self._queues.values():
+            if queue.timer is not None:
+                for point in queue.points.values():
+                    yield max(queue.timer.due_ms, point.revive_ms + SLACK_MS), point
+
+    def _acknowledge(self, queue: ReviveQueue, ack: Ack) -> bool:
+        """Set the bits of the check point that matches. Returns False if there is none."""
+        point = queue.points.get(ack.merge_key(self._config.broker_name))
+        if point is None:
+            return False
+        for offset in ack.offsets:
+            point.acknowledge(offset)
+        return True
+
+    def _schedule_poll(self, queue: ReviveQueue) -> None:
+        """Set the timer of a queue to the time at which its first check point will be decided, as far as known."""
+        decided_ms = queue.decided_ms(self._scheduler.now_ms)
+        if decided_ms is None:
+            return
+        due_ms = self._start_ms - (self._start_ms - decided_ms) // POLL_INTERVAL_MS * POLL_INTERVAL_MS
+        if queue.timer is not None:
+            if queue.timer.due_ms == due_ms:
+                return
+            queue.timer.cancel()
+        queue.timer = self._scheduler.call_at(due_ms, lambda: self._poll(queue), "revive", f"queue {queue.queue_id}")
+
+    def _poll(self, queue: ReviveQueue) -> None:
+        queue.timer = None
+        for point in queue.take_decided(self._scheduler.now_ms):
+            self._offsets.commit(REVIVE_GROUP, self._log.topic, queue.queue_id, point.revive_offset)
+            if self._topics.find(point.topic) is None and not is_retry(point.topic):
+                continue
+            if self._groups.find_or_create(point.group) is None:
+                continue
+            self._redeliver(queue, point)
+        self._schedule_poll(queue)
+
+    def _redeliver(self, queue: ReviveQueue, point: CheckPoint) -> None:
+        """Store copies of the unacknowledged messages; one that cannot be stored gets its own check point."""
+        for offset in point.unacknowledged():
+            # A forged handle may name another broker, whose messages cannot be read here.
+            is_ours = point.broker_name == self._config.broker_name
+            if is_ours and self._retry_writer.put(
+                point.topic, point.group, point.queue_id, offset, pop_time=point.pop_time
+            ):
+                self._in_flight.subtract((point.topic, point.group, point.queue_id), point.pop_time)
+            elif not (self._config.skip_when_ck_re_put_reach_max_times and point.is_last_attempt):
+                self._log.write_check_point(point.retry_of(offset), queue.queue_id)

@@ -1,0 +1,143 @@
+"""Builds pops for one run of a broker."""
+
+from ..assembly.broker_context import BrokerContext
+from ..assembly.handlers import handlers_of
+from ..assembly.listeners import ArrivalListener, Listeners
+from ..assembly.room import Room
+from ..client.client_registry import ClientRegistry
+from ..group.broker_tables import BrokerTables
+from ..kernel.value_class import parts
+from ..operations.consume import Notification, PopMessage
+from ..pull.queue_reader import QueueReader
+from .ack_service import AckService
+from .check_point import ReviveLog
+from .consumer_order_info import OrderInfoTable
+from .notification_service import NotificationService
+from .pop_inflight_counter import PopInflightCounter
+from .pop_init_offset import PopInitOffsets
+from .pop_kv_records import PopRecords
+from .pop_kv_service import PopKvService
+from .pop_long_polling import PopLongPolling
+from .pop_merge_buffer import PopMergeBuffer
+from .pop_retry_writer import PopRetryWriter
+from .pop_service import PopService
+from .pop_wake_ups import WakeUps
+from .revive_service import ReviveService
+
+
+@parts
+class PopRoom(Room):
+    """Pops, acknowledgements, redelivery, and the records of messages in flight."""
+
+    pops: PopService
+    notifications: NotificationService
+    revive: ReviveService
+    orders: OrderInfoTable
+    in_flight: PopInflightCounter
+    buffer: PopMergeBuffer
+    kv_service: PopKvService | None
+    """The KV variant, if it is configured."""
+
+
+def build(
+    context: BrokerContext, tables: BrokerTables, *, records: PopRecords, clients: ClientRegistry, reader: QueueReader
+) -> PopRoom:
+    """Build the room."""
+    config, clock, gate = context.config, context.clock, context.gate
+    store, topics, groups, offsets = tables.store, tables.topics, tables.groups, tables.offsets
+    waiting_pops: PopLongPolling[PopMessage] = PopLongPolling(config, clock, gate, "pop")
+    waiting_notifications: PopLongPolling[Notification] = PopLongPolling(
+        config, clock, gate, "notification", newest_first=True
+    )
+    wake_ups = WakeUps(context.emulation, waiting_pops, waiting_notifications)
+    orders = OrderInfoTable(config, clock, wake_ups.order_unblocked)
+    in_flight = PopInflightCounter(config, clock, wake_ups.queue_below_threshold)
+    revive_log = ReviveLog(config.broker_cluster_name, store)
+    buffer = PopMergeBuffer(
+        config=config,
+        scheduler=clock,
+        offsets=offsets,
+        log=revive_log,
+        exists=lambda topic, group: topics.find(topic) is not None and groups.find(group) is not None,
+    )
+    init_offsets = PopInitOffsets(config, store, offsets, orders)
+    retry_writer = PopRetryWriter(config=config, tables=tables, on_redelivered=wake_ups.redelivered)
+    kv_service: PopKvService | None = None
+    if config.pop_consumer_kv_service_init:
+        kv_service = PopKvService(
+            config=config,
+            scheduler=clock,
+            store=store,
+            offsets=offsets,
+            init_offsets=init_offsets,
+            reader=reader,
+            orders=orders,
+            records=records,
+            retry_writer=retry_writer,
+        )
+    pops = PopService(
+        config=config,
+        scheduler=clock,
+        random=context.stream("pop"),
+        tables=tables,
+        clients=clients,
+        init_offsets=init_offsets,
+        reader=reader,
+        orders=orders,
+        buffer=buffer,
+        in_flight=in_flight,
+        kv_service=kv_service,
+        complete=context.complete,
+        polling=waiting_pops,
+        wake_ups=wake_ups,
+    )
+    notifications = NotificationService(
+        config=config,
+        scheduler=clock,
+        random=context.stream("notification"),
+        tables=tables,
+        reader=reader,
+        orders=orders,
+        buffer=buffer,
+        pops=waiting_pops,
+        complete=context.complete,
+        polling=waiting_notifications,
+    )
+    acks = AckService(
+        config=config,
+        scheduler=clock,
+        tables=tables,
+        orders=orders,
+        log=revive_log,
+        buffer=buffer,
+        in_flight=in_flight,
+        kv_service=kv_service,
+        wake_pops=wake_ups.order_unblocked,
+    )
+    revive = ReviveService(
+        config=config,
+        scheduler=context.master_clock,
+        tables=tables,
+        log=revive_log,
+        retry_writer=retry_writer,
+        in_flight=in_flight,
+    )
+    return PopRoom(
+        pops=pops,
+        notifications=notifications,
+        revive=revive,
+        orders=orders,
+        in_flight=in_flight,
+        buffer=buffer,
+        kv_service=kv_service,
+        handlers=handlers_of(pops, notifications, acks),
+        listeners=Listeners(
+            arrivals=[
+                ArrivalListener(waiting_pops.arrived, waiting_pops.is_awaited),
+                ArrivalListener(waiting_notifications.arrived, waiting_notifications.is_awaited),
+            ],
+            watchers={revive_log.topic: revive.arrived},
+            channel_closed=[waiting_pops.drop_inactive, waiting_notifications.drop_inactive],
+        ),
+        durables={"orders": orders},
+    )

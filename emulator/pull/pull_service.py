@@ -1,0 +1,259 @@
+"""Pull: checks in upstream's order, the read, the offset commit of the request, and long polling.
+
+Source: PullMessageProcessor, DefaultPullMessageResultHandler (5.3.3).
+"""
+
+from ..assembly.broker_context import Complete
+from ..assembly.handlers import handles
+from ..client.client_registry import ClientRegistry
+from ..config import BrokerConfig, EmulationConfig
+from ..filter.filter_table import RetryFilter
+from ..filter.message_filter import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
+from ..gate.gate import Call
+from ..group.broker_tables import BrokerTables
+from ..kernel.errors import FAQ, EngineError
+from ..kernel.response_code import ResponseCode
+from ..kernel.scheduler import Scheduler
+from ..message.names import MAY_ALWAYS_PULL, SYSTEM_GROUP_PREFIX, group_of_retry_topic, is_retry
+from ..operations.base import PARKED, Parked, Result
+from ..operations.clients import ACTIVELY, BROADCASTING, SubscriptionData
+from ..operations.consume import (
+    FLAG_COMMIT_OFFSET,
+    FLAG_LITE_PULL,
+    FLAG_SUBSCRIPTION,
+    FLAG_SUSPEND,
+    PullMessage,
+    PullResult,
+    PullStatus,
+)
+from ..operations.groups import GroupConfig
+from ..store.refusals import illegal_queue_id, refuse_on_slave
+from ..topic.topic_table import PERM_READ
+from .broadcast_offsets import BroadcastOffsets
+from .pull_request_hold import PullRequestHold
+from .queue_reader import QueueReader, Read
+from .suggested_broker import BrokerSuggestions
+
+_CODES = {
+    PullStatus.FOUND: ResponseCode.SUCCESS,
+    PullStatus.MESSAGE_WAS_REMOVING: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    PullStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    PullStatus.OFFSET_FOUND_NULL: ResponseCode.PULL_NOT_FOUND,
+    PullStatus.OFFSET_OVERFLOW_ONE: ResponseCode.PULL_NOT_FOUND,
+    PullStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
+    PullStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
+    PullStatus.OFFSET_RESET: ResponseCode.PULL_OFFSET_MOVED,
+}
+
+
+class PullService:
+    """Handles the pull requests of one broker."""
+
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        emulation: EmulationConfig,
+        scheduler: Scheduler,
+        tables: BrokerTables,
+        clients: ClientRegistry,
+        reader: QueueReader,
+        complete: Complete,
+    ) -> None:
+        self._config = config
+        self._topics = tables.topics
+        self._groups = tables.groups
+        self._clients = clients
+        self._offsets = tables.offsets
+        self._reader = reader
+        self._complete = complete
+        self._emulation = emulation
+        self._suggestions = BrokerSuggestions(config, reader)
+        self._broadcasts = BroadcastOffsets(config, scheduler, clients, tables.offsets)
+        self.hold = PullRequestHold(scheduler, self._check_interval_ms, self._resume)
+
+    @handles(PullMessage)
+    def pull(self, call: Call, operation: PullMessage) -> Result | Parked:
+        """Read a queue, or wait for messages.
+
+        Errors: SYSTEM_BUSY on a slave without `slaveReadEnable`, then in upstream's order of checks, see `_check`.
+        """
+        if not self._config.slave_read_enable:
+            refuse_on_slave(self._config)
+        group, topic_sys_flag = self._check(call, operation)
+        message_filter = self._filter(operation)
+        if self._config.reject_pull_consumer_enable:
+            self._refuse_pull_consumer(call, operation.consumer_group)
+        reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
+        if reset is not None:
+            low, high = self._reader.bounds(operation.topic, operation.queue_id)
+            read = Read(PullStatus.OFFSET_RESET, reset, low, high)
+        else:
+            read = self._read(operation, message_filter)
+        if operation.sys_flag & FLAG_COMMIT_OFFSET:
+            self._offsets.commit(operation.consumer_group, operation.topic, operation.queue_id, operation.commit_offset)
+        behind = self._suggestions.is_far_behind(operation, read)
+        code = self._suggestions.code(self._code(operation, read))
+        self._broadcasts.record_pull(call, operation, code, read.next_offset)
+        if code is ResponseCode.PULL_NOT_FOUND and operation.sys_flag & FLAG_SUSPEND:
+            return self._wait(call, operation, message_filter)
+        return self._result(code, read, topic_sys_flag, group, behind)
+
+    def wait(self, call: Call, operation: PullMessage) -> Parked:
+        """Park a pull that found no messages. Errors: those about its subscription."""
+        return self._wait(call, operation, self._filter(operation))
+
+    def _wait(self, call: Call, operation: PullMessage, message_filter: MessageFilter | None) -> Parked:
+        timeout_ms = operation.suspend_timeout_ms
+        if not self._config.long_polling_enable:
+            timeout_ms = self._config.short_polling_time_mills
+        self.hold.hold(call, operation, message_filter, operation.queue_offset, timeout_ms=timeout_ms)
+        return PARKED
+
+    def _check_interval_ms(self) -> int:
+        if self._config.long_polling_enable:
+            return self._emulation.pull_hold_check_interval
+        return max(self._config.short_polling_time_mills, 1)
+
+    def _resume(self, call: Call, operation: PullMessage) -> None:
+        """Read once more for a pull that waited; it neither waits nor commits again."""
+        try:
+            group, topic_sys_flag = self._check(call, operation)
+            message_filter = self._filter(operation)
+            if self._config.reject_pull_consumer_enable:
+                self._refuse_pull_consumer(call, operation.consumer_group)
+            read = self._read(operation, message_filter)
+            reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
+            if reset is not None:
+                read = Read(PullStatus.OFFSET_RESET, reset, read.min_offset, read.max_offset)
+            behind = self._suggestions.is_far_behind(operation, read)
+            code = self._suggestions.code(self._code(operation, read))
+            outcome: Result | EngineError = self._result(code, read, topic_sys_flag, group, behind)
+        except EngineError as refusal:
+            outcome = refusal.with_traceback(None)
+        self._complete(call, operation, outcome)
+
+    def _check(self, call: Call, operation: PullMessage) -> tuple[GroupConfig, int]:
+        config = self._config
+        if not config.broker_permission & PERM_READ:
+            raise _forbidden(f"the broker[{config.broker_name}] pulling message is forbidden", 1)
+        if operation.sys_flag & FLAG_LITE_PULL and not config.lite_pull_message_enable:
+            raise _forbidden(f"the broker[{config.broker_name}] for lite pull consumer is forbidden", 1)
+        group = self._groups.get_enabled(operation.consumer_group)
+        topic = self._topics.get(operation.topic)
+        if not topic.perm & PERM_READ:
+            raise _forbidden(f"the topic[{operation.topic}] pulling message is forbidden", 3)
+        if not 0 <= operation.queue_id < topic.read_queue_nums:
+            raise illegal_queue_id(call, operation.queue_id, topic, ResponseCode.INVALID_PARAMETER)
+        return group, topic.topic_sys_flag
+
+    def _refuse_pull_consumer(self, call: Call, name: str) -> None:
+        group = self._clients.consumers.get(name)
+        if group is not None and (group.consume_type != ACTIVELY or call.channel.channel_id in group.members):
+            return
+        if name in MAY_ALWAYS_PULL or name.startswith(SYSTEM_GROUP_PREFIX):
+            return
+        raise EngineError(
+            ResponseCode.SUBSCRIPTION_NOT_EXIST,
+            f"the consumer's group info not exist, or the pull consumer is rejected by server.\n{FAQ}",
+        )
+
+    def _filter(self, operation: PullMessage) -> MessageFilter | None:
+        if operation.sys_flag & FLAG_SUBSCRIPTION:
+            try:
+                subscription = build_subscription(operation.topic, operation.subscription, operation.expression_type)
+            except ValueError:
+                raise parse_failed() from None
+            self._clients.compensate(operation.consumer_group, subscription)
+            self._check_kind(subscription)
+            try:
+                return self._of_retries(subscription) or filter_of(subscription)
+            except SqlError:
+                return None  # upstream only asserts here, so every message matches
+        subscription = self._registered_subscription(operation)
+        if is_tag_type(subscription.expression_type):
+            return filter_of(subscription)
+        data = self._clients.filters.find(operation.topic, operation.consumer_group)
+        if data is None:
+            raise EngineError(
+                ResponseCode.FILTER_DATA_NOT_EXIST,
+                "The broker's consumer filter data is not exist!Your expression may be wrong!",
+            )
+        if data.version < operation.sub_version:
+            raise EngineError(ResponseCode.FILTER_DATA_NOT_LATEST, "the consumer's consumer filter data not latest")
+        self._check_kind(subscription)
+        return None if subscription.class_filter_mode else self._of_retries(subscription) or data.filter
+
+    def _of_retries(self, subscription: SubscriptionData) -> MessageFilter | None:
+        """Return the separate filter that a retry topic can have, else None."""
+        topic = subscription.topic
+        if not self._config.filter_support_retry or is_tag_type(subscription.expression_type) or not is_retry(topic):
+            return None
+        return RetryFilter(self._clients.filters, group_of_retry_topic(topic))
+
+    def _check_kind(self, subscription: SubscriptionData) -> None:
+        if not is_tag_type(subscription.expression_type) and not self._config.enable_property_filter:
+            raise EngineError(
+                ResponseCode.SYSTEM_ERROR,
+                f"The broker does not support consumer to filter message by {subscription.expression_type}",
+            )
+
+    def _registered_subscription(self, operation: PullMessage) -> SubscriptionData:
+        group = self._clients.consumers.get(operation.consumer_group)
+        if group is None:
+            raise EngineError(ResponseCode.SUBSCRIPTION_NOT_EXIST, f"the consumer's group info not exist\n{FAQ}")
+        config = self._groups.get(operation.consumer_group)
+        if not config.consume_broadcast_enable and group.message_model == BROADCASTING:
+            raise _forbidden(f"the consumer group[{operation.consumer_group}] can not consume by broadcast way", 4)
+        if not self._groups.may_read(config.group_name, operation.topic):
+            raise _forbidden(
+                f"the consumer group[{operation.consumer_group}] is forbidden for topic[{operation.topic}]", 5
+            )
+        subscription = group.subscriptions.get(operation.topic)
+        if subscription is None:
+            raise EngineError(ResponseCode.SUBSCRIPTION_NOT_EXIST, f"the consumer's subscription not exist\n{FAQ}")
+        if subscription.sub_version < operation.sub_version:
+            raise EngineError(ResponseCode.SUBSCRIPTION_NOT_LATEST, "the consumer's subscription not latest")
+        return subscription
+
+    def _read(self, operation: PullMessage, message_filter: MessageFilter | None) -> Read:
+        read = self._reader.read(
+            operation.topic,
+            operation.queue_id,
+            operation.queue_offset,
+            operation.max_msg_nums,
+            message_filter,
+            operation.consumer_group,
+        )
+        if read.records:
+            self._reader.count_delivery(operation.topic, operation.consumer_group, operation.queue_id)
+        read.next_offset = self._suggestions.next_offset(operation, read)
+        self._offsets.set_pull_offset(operation.consumer_group, operation.topic, operation.queue_id, read.next_offset)
+        return read
+
+    @staticmethod
+    def _code(operation: PullMessage, read: Read) -> ResponseCode:
+        code = _CODES.get(read.status)
+        if code is not None:
+            return code
+        return ResponseCode.PULL_NOT_FOUND if operation.queue_offset == 0 else ResponseCode.PULL_OFFSET_MOVED
+
+    def _result(  # noqa: PLR0917 - once per pull; keywords would cost time
+        self, code: ResponseCode, read: Read, topic_sys_flag: int, group: GroupConfig, behind: bool
+    ) -> PullResult:
+        return PullResult(
+            code,
+            read.status,
+            read.next_offset,
+            read.min_offset,
+            read.max_offset,
+            read.records,
+            read.offsets,
+            self._suggestions.broker_id(group, behind),
+            topic_sys_flag,
+            group.group_sys_flag,
+        )
+
+
+def _forbidden(remark: str, forbidden_type: int) -> EngineError:
+    return EngineError(ResponseCode.NO_PERMISSION, remark, forbidden_type=forbidden_type)

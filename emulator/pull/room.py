@@ -1,0 +1,56 @@
+"""Builds pulls for one run of a broker."""
+
+from ..assembly.broker_context import BrokerContext
+from ..assembly.handlers import handlers_of
+from ..assembly.listeners import ArrivalListener, Listeners
+from ..assembly.room import Room
+from ..client.client_registry import ClientRegistry
+from ..group.broker_tables import BrokerTables
+from ..kernel.value_class import parts
+from ..store.compaction import Compaction
+from .cold_data import ColdData
+from .pull_service import PullService
+from .queue_reader import QueueReader
+from .slow_group_guard import SlowGroupGuard
+
+
+@parts
+class PullRoom(Room):
+    """Pulls, and the reader of queues that pops use as well."""
+
+    pulls: PullService
+    reader: QueueReader
+    slow_group_guard: SlowGroupGuard
+
+
+def build(context: BrokerContext, tables: BrokerTables, clients: ClientRegistry) -> PullRoom:
+    """Build the room."""
+    config, clock, store = context.config, context.clock, tables.store
+    slow_group_guard = SlowGroupGuard(config, clock, tables.groups)
+    reader = QueueReader(
+        config=config,
+        store=store,
+        topics=tables.topics,
+        compaction=Compaction(config, store, context.random_streams, context.identity),
+        slow_group_guard=slow_group_guard,
+    )
+    pulls = PullService(
+        config=config,
+        emulation=context.emulation,
+        scheduler=clock,
+        tables=tables,
+        clients=clients,
+        reader=reader,
+        complete=context.complete,
+    )
+    return PullRoom(
+        pulls=pulls,
+        reader=reader,
+        slow_group_guard=slow_group_guard,
+        handlers=handlers_of(pulls, ColdData(config)),
+        listeners=Listeners(
+            arrivals=[ArrivalListener(pulls.hold.arrived, pulls.hold.is_awaited)],
+            config_changed=[slow_group_guard.apply_config],
+            channel_closed=[pulls.hold.drop_inactive],
+        ),
+    )

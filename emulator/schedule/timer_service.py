@@ -1,0 +1,439 @@
+"""Timer messages (arbitrary delay): they wait in rmq_sys_wheel_timer and are delivered at the end of their slot.
+
+A slot is `timerPrecisionMs` wide. A message belongs to the slot that contains its deliver time, or to the one before if
+that time is the start of a slot. A slot is read once it is over, so a message is delivered at the first slot boundary
+at or after its time. Each slot in use has one timer. A slot holds offsets only; the messages are in the store. Check
+points and acknowledgements of pops use the timer, too.
+Source: TimerMessageStore, HookUtils (5.3.3).
+
+A file records every `timerFlushIntervalMs` which slots were read. After a crash the slots read since then are read
+again, so that their messages are delivered twice.
+
+Upstream delivers 65 to 140 ms after the boundary; here there is no such latency.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
+
+from ..assembly.handlers import handles
+from ..config import BrokerConfig
+from ..gate.gate import Call
+from ..kernel.errors import EngineError
+from ..kernel.java_numbers import long_sum, parse_long
+from ..kernel.random_streams import RandomStream
+from ..kernel.response_code import ResponseCode
+from ..kernel.scheduler import Scheduler
+from ..kernel.value_class import value
+from ..message import properties as props
+from ..message import stored_record as records
+from ..message.message import MessageToStore
+from ..message.message_copies import copy_of, restore_original_queue
+from ..message.names import TIMER_TOPIC
+from ..operations.timers import GetTimerCheckPoint, GetTimerMetrics, TimerCheckPointResult, TimerMetricsResult
+from ..store.message_store import MessageStore
+from .delay_levels import delay_level, may_be_delayed
+from .timer_metrics import LOG_UNIT_BYTES, TimerFile, TimerMetrics, WheelProgress, WrittenMetrics
+
+PRECISIONS_MS = (1000, 500, 200, 100)
+UNREAD_SLOTS = 7 * 86400 - 60
+"""A wheel that was never read starts this many slots in the past (TimerMessageStore.recover)."""
+NEVER_ENQUEUED = str(0x7FFFFFFFFFFFFFFF)
+"""TIMER_ENQUEUE_MS of a message that was due before it entered the wheel."""
+
+
+def delete_key(real_topic: str, unique_key: str) -> str:
+    """Return the key by which a delete mark names its target (TimerMessageStore.buildDeleteKey)."""
+    return f"{real_topic}+{unique_key}"
+
+
+@value
+class SlotMessage:
+    """A message in a slot: its offset in the timer topic, its enqueue time, and whether it is rolled (re-put later)."""
+
+    offset: int
+    enqueue_ms: str
+    is_rolled: bool
+
+
+@value
+class Slot:
+    """The messages of a slot in order of arrival, and the keys of the recalled ones."""
+
+    waiting: list[SlotMessage] = field(default_factory=list)
+    deleted: set[str] = field(default_factory=set)
+    number: int = 0
+    """Number of messages minus delete marks, as upstream counts the load of a slot."""
+
+    def is_recalled(self, waiting: SlotMessage, properties: Mapping[str, str]) -> bool:
+        """Return True if a waiting message was recalled; one that is rolled here cannot be recalled in this slot."""
+        if not self.deleted or waiting.is_rolled:
+            return False
+        unique_key = properties.get(props.UNIQ_KEY)
+        return unique_key is not None and delete_key(properties.get(props.REAL_TOPIC, ""), unique_key) in self.deleted
+
+
+@value
+class FollowedTimer:
+    """A slave's knowledge of its master's timer, see TimerCheckPointResult. `read_ms` is None if it has none yet."""
+
+    read_ms: int | None = None
+    taken: int = 0
+    version: int = 0
+    changed_ms: int | None = None
+
+
+@value
+class TimerState:
+    """The state that a run of a timer leaves to the next run. `slots`: see `TimerService.slots`."""
+
+    slots: dict[int, Slot] = field(default_factory=dict)
+    progress: WheelProgress = field(default_factory=WheelProgress)
+    version: int = 0
+    metrics: WrittenMetrics = field(default_factory=WrittenMetrics)
+    followed: FollowedTimer = field(default_factory=FollowedTimer)
+    first_held_back: int | None = None
+    """First offset of the timer topic that `timerStopEnqueue` has kept out of the wheel; None if it keeps none out."""
+
+
+class TimerService:
+    """The timer wheel of one broker. A slave's wheel is filled like its master's but never read."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        store: MessageStore,
+        random: RandomStream,
+    ) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._store = store
+        self._random = random
+        self.slots: dict[int, Slot] = {}
+        """Slot time (ms) -> contents of the slot."""
+        self._read_slots: deque[tuple[int, int, Slot]] = deque()
+        """Slots read since the last write of the file: time of reading, slot time, contents."""
+        self.metrics = TimerMetrics(scheduler)
+        self._file = TimerFile(scheduler, WheelProgress())
+        self._version = 0
+        self.began_ms = scheduler.now_ms
+        self._followed: Callable[[], FollowedTimer] | None = None
+        """Returns the slave's knowledge of its master's timer; None on a master."""
+        self.followed_before = FollowedTimer()
+        """The knowledge left by the previous run."""
+        self._first_held_back: int | None = None
+
+    def restore(self, state: TimerState) -> None:
+        """Start with the wheel of the previous run, and enter the messages that it did not contain yet."""
+        self.slots |= state.slots
+        self.metrics.restore(state.metrics)
+        self._file = TimerFile(self._scheduler, state.progress)
+        self._version = state.version
+        self.followed_before = state.followed
+        if state.first_held_back is not None:  # offsets of messages lost in a crash are used again
+            self._first_held_back = min(state.first_held_back, self._store.max_offset(TIMER_TOPIC, 0))
+        for slot_ms in self.slots:
+            self._schedule_read(slot_ms, "")
+        if not self._store.is_slave:
+            self._recount(state.progress.taken)
+            self._enqueue_held_back()
+
+    def follow(self, known: Callable[[], FollowedTimer]) -> None:
+        """Begin to follow a master's timer; `known` returns this slave's knowledge of it."""
+        self._followed = known
+
+    def dump_on_stop(self) -> TimerState:
+        """Return the state as a graceful shutdown writes it; the Slot objects are not copied."""
+        return self._state(dict(self.slots), self._file.progress, self.metrics.dump_on_stop())
+
+    def dump_on_crash(self) -> TimerState:
+        """Return the state as of the last writes of the files."""
+        progress = self._file.written(self._config.timer_flush_interval_ms)
+        return self._state(self._written_slots(), progress, self.metrics.dump_on_crash())
+
+    def _state(self, slots: dict[int, Slot], progress: WheelProgress, metrics: WrittenMetrics) -> TimerState:
+        version = self._version + self._file.writes(self._config.timer_flush_interval_ms)
+        followed = self.followed_before if self._followed is None else self._followed()
+        return TimerState(slots, progress, version, metrics, followed, self._first_held_back)
+
+    def _written_slots(self) -> dict[int, Slot]:
+        """Return the slots that are unread according to the file, without lost messages."""
+        self._drop_written()
+        end = self._store.max_offset(TIMER_TOPIC, 0)
+        slots = {slot_ms: slot for _, slot_ms, slot in self._read_slots}
+        for slot_ms, slot in self.slots.items():
+            known = slots.setdefault(slot_ms, slot)
+            if known is not slot:
+                known.waiting += slot.waiting
+                known.deleted |= slot.deleted
+                known.number += slot.number
+        for slot in slots.values():
+            slot.waiting = [waiting for waiting in slot.waiting if waiting.offset < end]
+        return slots
+
+    def _drop_written(self) -> None:
+        """Drop the slots that were read before the last write of the file."""
+        written_ms = self._file.written_ms(self._config.timer_flush_interval_ms)
+        while self._read_slots and self._read_slots[0][0] < written_ms:
+            self._read_slots.popleft()
+
+    def _schedule_read(self, slot_ms: int, owner: str) -> None:
+        self._scheduler.call_at(slot_ms + self.precision_ms, lambda: self._read(slot_ms), "timer", owner)
+
+    @property
+    def precision_ms(self) -> int:
+        """Width of a slot in ms: `timerPrecisionMs` rounded down to a width that upstream supports."""
+        wanted = self._config.timer_precision_ms
+        if wanted >= PRECISIONS_MS[0]:
+            return PRECISIONS_MS[0]
+        return next(precision for precision in PRECISIONS_MS if precision <= wanted)
+
+    def apply_config(self) -> None:
+        """Apply a changed configuration: messages kept out of the wheel may enter it now."""
+        if not self._store.is_slave:
+            self._enqueue_held_back()
+
+    def _enqueue_held_back(self) -> None:
+        """Put the messages kept out by `timerStopEnqueue` into their slots, unless it is still on."""
+        if self._first_held_back is None or self._config.timer_stop_enqueue:
+            return
+        first, self._first_held_back = self._first_held_back, None
+        self._fill(first, self._store.max_offset(TIMER_TOPIC, 0))
+
+    def before_put(self, message: MessageToStore) -> None:
+        """Redirect a timer message to the timer topic (store hook); one that is already due stays unchanged.
+
+        Errors: NO_PERMISSION for a send to the timer topic itself (it crashes upstream's timer), SYSTEM_ERROR if the
+        wheel is off or its slot is congested, MESSAGE_ILLEGAL for a time that is not a number or too far away.
+        """
+        properties = message.properties
+        if message.topic == TIMER_TOPIC:
+            raise EngineError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{TIMER_TOPIC}] is forbidden.")
+        if not (
+            props.TIMER_DELIVER_MS in properties
+            or props.TIMER_DELAY_SEC in properties
+            or props.TIMER_DELAY_MS in properties
+        ):
+            return
+        if not may_be_delayed(message):
+            return
+        if delay_level(properties) > 0:
+            for name in (props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC, props.TIMER_DELAY_MS):
+                properties.pop(name, None)
+            return
+        if props.TIMER_OUT_MS in properties:
+            return  # it has already left the wheel once
+        if not self._config.timer_wheel_enable:
+            raise EngineError(
+                ResponseCode.SYSTEM_ERROR, "accurate timer message is not enabled, timerWheelEnable is false"
+            )
+        self._redirect(message)
+
+    def _redirect(self, message: MessageToStore) -> None:
+        now = self._scheduler.now_ms
+        properties = message.properties
+        deliver_ms = self._deliver_ms(properties, now)
+        if deliver_ms <= now:
+            if props.TIMER_DEL_UNIQKEY in properties:
+                raise self._illegal()
+            return
+        if deliver_ms - now > self._config.timer_max_delay_sec * 1000:
+            raise self._illegal()
+        precision = self.precision_ms
+        over = deliver_ms % precision
+        out_ms = deliver_ms - (over or precision)
+        if self._is_crowded(out_ms):
+            most = self._config.timer_congest_num_each_slot
+            raise EngineError(
+                ResponseCode.SYSTEM_ERROR,
+                f"timer message is under flow control, max num limit is {2 * most} or the current value is greater "
+                f"than {most} and less than {2 * most}, trigger random flow control",
+            )
+        properties[props.TIMER_OUT_MS] = str(out_ms)
+        message.redirect(TIMER_TOPIC, 0)
+
+    def _is_crowded(self, slot_ms: int) -> bool:
+        """Return True if flow control rejects a message for this slot.
+
+        Rejections are random above the limit and, as upstream, become rarer as the slot fills. From twice the limit on
+        every message is rejected.
+        """
+        slot = self.slots.get(slot_ms)
+        most = self._config.timer_congest_num_each_slot
+        number = 0 if slot is None else slot.number
+        if number <= most:
+            return False
+        return number >= 2 * most or self._random.below(1000) > 1000 * (number - most) / (most + 0.1)
+
+    def _deliver_ms(self, properties: dict[str, str], now: int) -> int:
+        try:
+            seconds = properties.get(props.TIMER_DELAY_SEC)
+            if seconds is not None:
+                return long_sum(now, parse_long(seconds) * 1000)
+            delay = properties.get(props.TIMER_DELAY_MS)
+            if delay is not None:
+                return long_sum(now, parse_long(delay))
+            return parse_long(properties[props.TIMER_DELIVER_MS])
+        except ValueError:
+            raise self._illegal() from None
+
+    def _illegal(self) -> EngineError:
+        return EngineError(
+            ResponseCode.MESSAGE_ILLEGAL,
+            "timer message illegal, the delay time should not be bigger than the max delay "
+            f"{self._config.timer_max_delay_sec * 1000}ms; or if set del msg, the delay time should be bigger than the "
+            "current time",
+        )
+
+    def arrived(self, _queue_id: int, offset: int, properties: dict[str, str]) -> None:
+        """Put a stored message of the timer topic into its slot, unless `timerStopEnqueue` is on."""
+        if self._config.timer_stop_enqueue:
+            self._first_held_back = offset if self._first_held_back is None else self._first_held_back
+            return
+        try:
+            out_ms = parse_long(properties.get(props.TIMER_OUT_MS, ""))
+        except ValueError:
+            return  # a batch stored it without the hooks; it stays in the timer topic
+        self._count_enqueued(offset, properties)
+        precision = self.precision_ms
+        now = self._scheduler.now_ms
+        write_ms = now - now % precision
+        slot_ms = self._roll_slot(out_ms, write_ms, precision)
+        slot = self.slots.get(slot_ms)
+        if slot is None:
+            slot = self.slots[slot_ms] = Slot()
+            self._schedule_read(slot_ms, properties.get(props.REAL_TOPIC, ""))
+        is_rolled = slot_ms != out_ms
+        key = properties.get(props.TIMER_DEL_UNIQKEY)
+        slot.number += 1 if key is None else -1
+        if key is not None and not is_rolled:
+            slot.deleted.add(key)
+            return
+        slot.waiting.append(SlotMessage(offset, str(write_ms) if out_ms >= write_ms else NEVER_ENQUEUED, is_rolled))
+
+    def _count_enqueued(self, offset: int, properties: Mapping[str, str]) -> None:
+        self._file.record_enqueued(self._config.timer_flush_interval_ms, offset)
+        self.metrics.add(properties.get(props.REAL_TOPIC), -1 if props.TIMER_DEL_UNIQKEY in properties else 1)
+
+    def _recount(self, taken: int) -> None:
+        """Count the messages that came after the last write of the files; upstream puts them into the wheel again."""
+        end = self._store.max_offset(TIMER_TOPIC, 0)
+        for offset, properties in self._still_stored(
+            taken, end if self._first_held_back is None else self._first_held_back
+        ):
+            self._count_enqueued(offset, properties)
+
+    def _roll_slot(self, out_ms: int, write_ms: int, precision: int) -> int:
+        """Return the slot of a message, or the slot in which it waits to be rolled if its own is beyond the window."""
+        window_slots = self._config.timer_roll_window_slot
+        beyond = out_ms - write_ms - window_slots * precision
+        if beyond < 0:
+            return out_ms
+        pause_slots = window_slots // 2 if beyond < window_slots // 3 * precision else window_slots
+        return write_ms + pause_slots * precision
+
+    def _read(self, slot_ms: int) -> None:
+        """Deliver the messages of a slot that is over, except recalled ones."""
+        slot = self.slots.pop(slot_ms)
+        self._drop_written()
+        self._read_slots.append((self._scheduler.now_ms, slot_ms, slot))
+        dequeue_ms = str(self._scheduler.now_ms)
+        for waiting in slot.waiting:
+            stored = self._store.record(TIMER_TOPIC, 0, waiting.offset)
+            if stored is None:
+                continue
+            message = copy_of(records.decode(stored))
+            properties = message.properties
+            if slot.is_recalled(waiting, properties):
+                continue
+            self.metrics.add(properties.get(props.REAL_TOPIC), -1)
+            properties[props.TIMER_ENQUEUE_MS] = waiting.enqueue_ms
+            properties[props.TIMER_DEQUEUE_MS] = dequeue_ms
+            if waiting.is_rolled:
+                properties[props.TIMER_ROLL_TIMES] = str(_count(properties.get(props.TIMER_ROLL_TIMES)) + 1)
+            elif not restore_original_queue(message) or message.topic == TIMER_TOPIC:
+                continue
+            try:
+                self._store.append(message)
+            except EngineError:
+                continue  # upstream retries three times, then drops the message
+
+    def congestion(self) -> int:
+        """Return the number of messages in the wheel minus delete marks."""
+        return sum(slot.number for slot in self.slots.values())
+
+    # slaves
+
+    @property
+    def taken(self) -> int:
+        """Number of messages that have entered the wheel."""
+        return self._file.progress.taken
+
+    @property
+    def written_taken(self) -> int:
+        """The same number as of the last write of the file."""
+        return self._file.written(self._config.timer_flush_interval_ms).taken
+
+    def known_at(self, at_ms: int, taken: int) -> FollowedTimer:
+        """Return the contents of the file at a time of this run, with `taken` messages taken."""
+        interval = self._config.timer_flush_interval_ms
+        written_ms = self._file.written_ms(interval, at_ms)
+        version = self._version + self._file.writes(interval, at_ms)
+        return FollowedTimer(written_ms - written_ms % self.precision_ms, taken, version, written_ms)
+
+    def fill(self, end: int) -> None:
+        """Put the messages before offset `end` of the timer topic into their slots, unless `timerStopEnqueue` is on."""
+        if not self._config.timer_stop_enqueue:
+            self._fill(self.taken, min(end, self._store.max_offset(TIMER_TOPIC, 0)))
+
+    def _fill(self, first: int, end: int) -> None:
+        for offset, properties in self._still_stored(first, end):
+            self.arrived(0, offset, properties)
+
+    def _still_stored(self, first: int, end: int) -> Iterator[tuple[int, dict[str, str]]]:
+        """Yield the stored messages of a range of the timer topic; deleted ones are counted as taken and skipped."""
+        for offset in range(first, end):
+            stored = self._store.record(TIMER_TOPIC, 0, offset)
+            if stored is None:
+                self._file.record_enqueued(self._config.timer_flush_interval_ms, offset, units=0)
+            else:
+                yield offset, records.decode(stored).property_map()
+
+    @handles(GetTimerCheckPoint)
+    def get_check_point(self, call: Call, operation: GetTimerCheckPoint) -> TimerCheckPointResult:
+        """Return the check point as of the last write of the file. Errors: SYSTEM_ERROR without a timer."""
+        if not self._config.timer_wheel_enable:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, "The checkpoint is null")
+        interval = self._config.timer_flush_interval_ms
+        written_ms, progress = self._file.written_ms(interval), self._file.written(interval)
+        if self._followed is not None:
+            known = self._followed()
+            read_ms = self.began_ms - self.began_ms % self.precision_ms - UNREAD_SLOTS * self.precision_ms
+            return TimerCheckPointResult(
+                read_ms if known.read_ms is None else known.read_ms,
+                progress.units * LOG_UNIT_BYTES,
+                min(progress.taken, known.taken),
+                known.version,
+                self.began_ms if known.changed_ms is None else known.changed_ms,
+                known.taken,
+            )
+        return TimerCheckPointResult(
+            written_ms - written_ms % self.precision_ms,
+            progress.units * LOG_UNIT_BYTES,
+            progress.taken,
+            self._version + self._file.writes(interval),
+            written_ms,
+            progress.taken,
+        )
+
+    @handles(GetTimerMetrics)
+    def get_metrics(self, call: Call, operation: GetTimerMetrics) -> TimerMetricsResult:
+        """Return the counts by topic. Errors: SYSTEM_ERROR without a timer."""
+        if not self._config.timer_wheel_enable:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, "The timer message store is null")
+        return TimerMetricsResult(dict(self.metrics.topics), self.metrics.version, self.metrics.changed_ms)
+
+
+def _count(text: str | None) -> int:
+    return int(text) if text is not None and text.isdecimal() else 0

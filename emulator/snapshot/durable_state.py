@@ -1,0 +1,86 @@
+"""Durable state: the data of a broker and of an engine that survive a graceful stop, from which the next run starts.
+
+All other data are in memory only, in upstream and in the emulator: connections, waiting requests, queue locks, pending
+resets, counts of in-flight messages, ends of transactions not yet written, route changes by administrators.
+"""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Annotated
+
+from ..auth.user_table import User
+from ..config import BrokerConfig, EmulationConfig, NamesrvConfig
+from ..filter import filter_table as filter_data
+from ..kernel.value_class import frozen_value, value
+from ..operations.groups import GroupConfig, SetMessageRequestMode
+from ..operations.topics import QueueMapping, TopicConfig
+from ..pop.consumer_order_info import GroupQueue, OrderInfo
+from ..pop.pop_kv_records import PopRecord
+from ..schedule.timer_service import TimerState
+from ..store.consume_queue import ConsumeQueue
+
+BigInt = Annotated[int, 1024]
+"""An integer that Java code never sees: the seed is any integer, the state of a random stream has 64 unsigned bits."""
+Version = tuple[int, int]
+"""The version of a table: number of changes, and time of the last change (ms)."""
+
+
+@frozen_value
+class ServiceState:
+    """State of a broker's services, without its store and its tables of topics, groups and offsets."""
+
+    orders: Mapping[GroupQueue, OrderInfo] = field(default_factory=dict)
+    delay_offsets: Mapping[int, int] = field(default_factory=dict)
+    timer: TimerState = field(default_factory=TimerState)
+    filters: Mapping[filter_data.TopicGroup, filter_data.FilterData] = field(default_factory=dict)
+
+
+@value
+class LogState:
+    """The commit log: the bytes of each file by number, and the time at which each but the last became full (ms)."""
+
+    segment_bytes: int
+    segments: dict[int, bytearray] = field(default_factory=lambda: {0: bytearray()})
+    full: dict[int, int] = field(default_factory=dict)
+    last_store_timestamp: int = 0
+
+
+@value
+class BrokerState:
+    """The durable state of a broker. Offsets are by (group, topic) and queue id."""
+
+    config: BrokerConfig
+    log: LogState
+    topics: dict[str, TopicConfig]
+    topics_version: Version
+    groups: dict[str, GroupConfig]
+    groups_version: Version
+    forbidden: dict[str, set[str]]
+    offsets: dict[tuple[str, str], dict[int, int]]
+    queues: list[ConsumeQueue]
+    request_modes: list[SetMessageRequestMode]
+    pop_records: list[PopRecord]
+    services: ServiceState
+    mappings: dict[str, QueueMapping] = field(default_factory=dict)
+    """Queue mappings of static topics."""
+    mappings_version: Version = (0, 0)
+    users: dict[str, User] = field(default_factory=dict)
+
+
+@value
+class EngineState:
+    """The durable state of an engine.
+
+    `streams` are the states of the random streams drawn from so far. `kv_config` holds the name server's values by
+    namespace and key. `extras` belongs to upper layers, by section and key. The state is not a copy: its objects belong
+    to the engine that it comes from or goes to.
+    """
+
+    now_ms: int = 0
+    seed: BigInt = 0
+    streams: dict[str, BigInt] = field(default_factory=dict)
+    emulation: EmulationConfig = field(default_factory=EmulationConfig)
+    namesrv: NamesrvConfig = field(default_factory=NamesrvConfig)
+    kv_config: dict[str, dict[str, str]] = field(default_factory=dict)
+    brokers: list[BrokerState] = field(default_factory=list)
+    extras: dict[str, dict[str, str]] = field(default_factory=dict)

@@ -1,0 +1,87 @@
+"""Validation of a state that was read from a file: declared types, and consistency between its parts.
+
+A checksum proves that a file is complete, not who wrote it. An engine can start from any state that passes.
+"""
+
+from collections.abc import Collection
+from struct import Struct
+
+from ..kernel.java_types import check_fields
+from ..message.stored_record import MAGIC_V1, MAGIC_V2
+from ..store.consume_queue import ConsumeQueue
+from .durable_state import BrokerState, EngineState, LogState
+
+LAST_MS = 253_402_300_799_999
+"""The end of the year 9999, the last date that Python supports."""
+_FILE_BYTES_MAX = 0x7FFFFFFF
+_ID_MAX = 0x7FFFFFFF
+_HEAD = Struct(">iI")
+
+
+def check_state(state: EngineState) -> None:
+    """Validate a state. Raises ValueError that names the wrong part."""
+    check_fields(state)
+    _require(0 <= state.now_ms <= LAST_MS, f"nowMs={state.now_ms}: expected a time from 0 to {LAST_MS}")
+    identities = [(broker.config.broker_name, broker.config.broker_id) for broker in state.brokers]
+    _require(len(set(identities)) == len(identities), "two brokers have one name and one id")
+    _require(any(number == 0 for _, number in identities), "there is no master")
+    for broker in state.brokers:
+        _check_broker(broker, state.emulation.topic_queue_nums_max)
+
+
+def _check_broker(state: BrokerState, queue_nums_max: int) -> None:
+    for topic in state.topics.values():
+        most = max(topic.read_queue_nums, topic.write_queue_nums)
+        _require(most <= queue_nums_max, f"topic {topic.topic_name} has {most} queues, more than topicQueueNumsMax")
+    for group in state.groups.values():
+        most = group.retry_queue_nums
+        _require(
+            most <= queue_nums_max, f"group {group.group_name} has {most} retry queues, more than topicQueueNumsMax"
+        )
+    _check_log(state.log)
+    _check_unique([(queue.topic, queue.queue_id) for queue in state.queues], "consume queues")
+    for queue in state.queues:
+        _check_queue(queue, state.log)
+    for record in state.pop_records:
+        _require(record.offset >= 0, f"a pop record has the offset {record.offset}")
+
+
+def _check_log(log: LogState) -> None:
+    size = log.segment_bytes
+    _require(0 < size <= _FILE_BYTES_MAX, f"fileBytes={size}: expected 1 to {_FILE_BYTES_MAX}")
+    last = max(log.segments)
+    _require(min(log.segments) >= 0 and last * size < 1 << 62, f"the log has a file number {last}")
+    for number, content in log.segments.items():
+        full = len(content) <= size
+        _require(full, f"file {number} of the log has {len(content)} bytes, more than fileBytes={size}")
+    _require(log.full.keys() <= log.segments.keys(), "the log has no file of one that was full")
+
+
+def _check_queue(queue: ConsumeQueue, log: LogState) -> None:
+    """Require that each unit points to a record of its size, or to a part of the log that was dropped."""
+    name = f"queue {queue.queue_id} of {queue.topic}"
+    _require(0 <= queue.queue_id <= _ID_MAX, f"{name} has no valid number")
+    _require(0 <= queue.first < 1 << 62, f"{name} begins at {queue.first}")
+    size, files = log.segment_bytes, log.segments
+    begin, before = min(files) * size, -1
+    unpack = _HEAD.unpack_from
+    for physical, length in zip(queue.physical, queue.sizes, strict=True):
+        _require(before < physical, f"{name} has units that are not in order")
+        before = physical
+        if physical < begin:
+            continue
+        number, at = divmod(physical, size)
+        content = files.get(number, b"")
+        found = unpack(content, at) if at + length <= len(content) and length >= _HEAD.size else (0, 0)
+        _require(
+            found[0] == length and found[1] in (MAGIC_V1, MAGIC_V2), f"{name} has a unit without a record in the log"
+        )
+
+
+def _check_unique(keys: Collection[object], what: str) -> None:
+    _require(len(set(keys)) == len(keys), f"two {what} have one name")
+
+
+def _require(holds: bool, problem: str) -> None:
+    if not holds:
+        raise ValueError(problem)

@@ -1,0 +1,221 @@
+"""The snapshot file: an engine's state as a stream of bytes. Equal states give equal bytes.
+
+    magic        8 bytes  89 52 4D 51 53 4E 50 0A
+    version      u32      1
+    frames       kind (4 letters), length (u64), check (u32), content (`length` bytes), check (u32)
+
+Numbers are big-endian. A check is the CRC-32 of everything before it, from the magic on. The frames are, in this order:
+
+    ENGN         JSON: time, seed, random streams, configuration, name server's values, number of brokers
+    for each broker
+      BRKR       JSON: configuration, tables, and the structure of its log and its queues (`snapshot_tables`)
+      UNIT       units of all queues, one queue after the other: physical offsets (i64), sizes (i32), tags codes (i64)
+      SEGM       the bytes of one file of the log; one frame per file, oldest first
+    DONE         empty
+
+The file contains no code. It is not compressed, because the output of gzip depends on its version.
+"""
+
+import json
+import sys
+from array import array
+from collections.abc import Iterator
+from io import BufferedIOBase
+from struct import Struct
+from typing import Any
+from zlib import crc32
+
+from ..config import ConfigError
+from ..kernel.errors import SqlError
+from ..store.consume_queue import ConsumeQueue
+from .durable_state import BrokerState, EngineState
+from .snapshot_checks import check_state
+from .snapshot_tables import broker_from_json, broker_to_json, engine_from_json, engine_to_json
+
+MAGIC = b"\x89RMQSNP\n"
+VERSION = 1
+ENGINE, BROKER, UNITS, SEGMENT, DONE = b"ENGN", b"BRKR", b"UNIT", b"SEGM", b"DONE"
+_NUMBER = Struct(">I")
+_HEAD = Struct(">4sQ")
+_PIECE_BYTES = 1024 * 1024
+
+
+_COPY_AGAIN = "copy the snapshot again, or save it once more"
+
+
+class SnapshotError(ValueError):
+    """The input is not a usable snapshot. `wrong` says why, `remedy` what to do; the text has both."""
+
+    def __init__(self, wrong: str, remedy: str) -> None:
+        super().__init__(f"{wrong}; {remedy}")
+        self.wrong = wrong
+        self.remedy = remedy
+
+
+def write_snapshot(state: EngineState, out: BufferedIOBase) -> None:
+    """Write a state to `out` in one pass; `out` is neither flushed nor closed."""
+    frames = _Writer(out)
+    frames.write(ENGINE, _json(engine_to_json(state)))
+    for broker in state.brokers:
+        frames.write(BROKER, _json(broker_to_json(broker)))
+        frames.write(UNITS, *(part for queue in broker.queues for part in _packed(queue)))
+        for segment in broker.log.segments.values():
+            frames.write(SEGMENT, segment)
+    frames.write(DONE)
+
+
+def read_snapshot(source: BufferedIOBase) -> EngineState:
+    """Read a state, in one pass to the end. Raises SnapshotError if it is incomplete, damaged or inconsistent."""
+    frames = _Reader(source)
+    try:
+        state, brokers = engine_from_json(_parsed(frames.read(ENGINE)))
+        state.brokers = [_read_broker(frames) for _ in range(brokers)]
+        frames.read(DONE)
+        check_state(state)
+    except SnapshotError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, ConfigError, SqlError) as wrong:
+        # The checksums are right, so the writer used another format.
+        raise SnapshotError(
+            f"it says something that this version does not understand ({type(wrong).__name__}: {wrong})",
+            "use the version of rocketmq-testkit that has written it",
+        ) from None
+    except RecursionError:
+        raise SnapshotError(
+            "its tables are nested too deeply", "use the version of rocketmq-testkit that has written it"
+        ) from None
+    frames.expect_end()
+    return state
+
+
+def _read_broker(frames: "_Reader") -> BrokerState:
+    broker, counts = broker_from_json(_parsed(frames.read(BROKER)))
+    units = memoryview(frames.read(UNITS))
+    for queue, count in zip(broker.queues, counts, strict=True):
+        units = _unpack(queue, count, units)
+    if units:
+        raise ValueError(f"{len(units)} bytes of units belong to no queue")
+    for number in broker.log.segments:
+        broker.log.segments[number] = frames.read(SEGMENT)
+    return broker
+
+
+# frames
+
+
+class _Writer:
+    def __init__(self, out: BufferedIOBase) -> None:
+        self._out = out
+        self._check = 0
+        self._put(MAGIC + _NUMBER.pack(VERSION))
+
+    def write(self, kind: bytes, *parts: bytes | bytearray | memoryview) -> None:
+        self._put(_HEAD.pack(kind, sum(map(len, parts))))
+        self._put(_NUMBER.pack(self._check))
+        for part in parts:
+            self._put(part)
+        self._put(_NUMBER.pack(self._check))
+
+    def _put(self, data: bytes | bytearray | memoryview) -> None:
+        self._check = crc32(data, self._check)
+        self._out.write(data)
+
+
+class _Reader:
+    def __init__(self, source: BufferedIOBase) -> None:
+        self._source = source
+        self._check = 0
+        magic = self._source.read(len(MAGIC))
+        if magic != MAGIC:
+            if MAGIC.startswith(magic):
+                raise _cut_off()
+            raise SnapshotError(
+                f"it is no snapshot, since it begins with {magic!r}", "give a file that a snapshot was saved to"
+            )
+        self._check = crc32(magic)
+        version = _NUMBER.unpack(self._take(_NUMBER.size))[0]
+        if version > VERSION:
+            raise SnapshotError(
+                f"its format is version {version}, and versions up to {VERSION} are known here",
+                "update rocketmq-testkit, or save the snapshot with an older one",
+            )
+        if version < 1:
+            raise _damaged("version of the format")
+
+    def read(self, wanted: bytes) -> bytearray:
+        """Return the content of the next frame, which must be of this kind."""
+        kind, length = _HEAD.unpack(self._take(_HEAD.size))
+        self._compare("head of a section")
+        if kind != wanted:
+            raise ValueError(f"there is a section {kind.decode(errors='replace')} instead of {wanted.decode()}")
+        content = self._take(length)
+        self._compare(f"section {kind.decode()}")
+        return content
+
+    def expect_end(self) -> None:
+        if self._source.read(1):
+            raise SnapshotError("something follows behind its end", "save the snapshot once more")
+
+    def _compare(self, what: str) -> None:
+        expected = self._check
+        if _NUMBER.unpack(self._take(_NUMBER.size))[0] != expected:
+            raise _damaged(what)
+
+    def _take(self, size: int) -> bytearray:
+        """Read `size` bytes in pieces, because a file may declare a length that it does not have."""
+        data = bytearray()
+        while len(data) < size:
+            found = self._source.read(min(size - len(data), _PIECE_BYTES))
+            if not found:
+                raise _cut_off()
+            data += found
+        self._check = crc32(data, self._check)
+        return data
+
+
+def _cut_off() -> SnapshotError:
+    return SnapshotError("it ends too early", _COPY_AGAIN)
+
+
+def _damaged(what: str) -> SnapshotError:
+    return SnapshotError(f"it is damaged (the {what} has another check)", _COPY_AGAIN)
+
+
+# contents
+
+
+def _json(form: dict[str, Any]) -> bytes:
+    return json.dumps(form, separators=(",", ":")).encode()
+
+
+def _parsed(content: bytearray) -> dict[str, Any]:
+    form = json.loads(content)
+    if not isinstance(form, dict):
+        raise TypeError("a section is no object")
+    return form
+
+
+def _packed(queue: ConsumeQueue) -> Iterator[memoryview]:
+    for column in (queue.physical, queue.sizes, queue.tags_codes):
+        yield memoryview(_big_endian(column)).cast("B")
+
+
+def _unpack(queue: ConsumeQueue, count: int, units: memoryview) -> memoryview:
+    """Fill a queue from the first units; return the remaining bytes."""
+    for column in (queue.physical, queue.sizes, queue.tags_codes):
+        size = count * column.itemsize
+        if len(units) < size:
+            raise ValueError(f"there are too few units for queue {queue.queue_id} of {queue.topic}")
+        column.frombytes(units[:size])
+        units = units[size:]
+        if sys.byteorder == "little":
+            column.byteswap()
+    return units
+
+
+def _big_endian(column: "array[int]") -> "array[int]":
+    if sys.byteorder == "big":
+        return column
+    turned = array(column.typecode, column)
+    turned.byteswap()
+    return turned

@@ -1,0 +1,246 @@
+"""Broker statistics: counters by topic, by group and for the whole broker.
+
+Durations are always 0, because operations take no time in the emulator. Names that begin with COMMERCIAL, and those of
+reads from a disk, exist as in upstream but are never counted. Source: BrokerStatsManager (5.3.3).
+"""
+
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+
+from ..config import BrokerConfig
+from ..message.names import LMQ_PREFIX, SCHEDULE_TOPIC, is_lmq
+from .stats_item import StatsItem
+
+SCHEDULE_GROUP = "SCHEDULE_CONSUMER"
+"""The group under which delivered delayed messages are counted, for the queues of their levels."""
+CONNECTED, CLOSED = "CONNECT", "CLOSE"
+T = TypeVar("T")
+
+
+class TopicGroupTable(Generic[T]):
+    """Items by topic and group. Deleting a topic or a group does not scan the others."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, dict[str, T]] = {}
+        self._topics: dict[str, set[str]] = {}
+        """Topics of each group."""
+
+    def find(self, topic: str, group: str) -> T | None:
+        """Return the item of a topic and group, or None."""
+        items = self._items.get(topic)
+        return None if items is None else items.get(group)
+
+    def make(self, topic: str, group: str, item: T) -> T:
+        """Add the item of a topic and group."""
+        self._items.setdefault(topic, {})[group] = item
+        self._topics.setdefault(group, set()).add(topic)
+        return item
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete the items of a topic."""
+        for group in self._items.pop(topic, ()):
+            self._topics[group].discard(topic)
+            if not self._topics[group]:
+                del self._topics[group]
+
+    def delete_group(self, group: str) -> None:
+        """Delete the items of a group."""
+        for topic in self._topics.pop(group, ()):
+            del self._items[topic][group]
+            if not self._items[topic]:
+                del self._items[topic]
+
+
+class TopicGroupStats(TopicGroupTable[StatsItem]):
+    """Counters by topic and group."""
+
+    def __init__(self, start_ms: int) -> None:
+        super().__init__()
+        self._start_ms = start_ms
+
+    def add(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
+        """Add messages and bytes to the counter of a topic and group."""
+        item = self.find(topic, group)
+        if item is None:
+            item = self.make(topic, group, StatsItem(self._start_ms, now_ms))
+        item.add(messages, size, now_ms)
+
+
+class BrokerStats:
+    """Counters of one run of a broker, by name. The key of counters of the whole broker is the cluster's name."""
+
+    def __init__(self, config: BrokerConfig, now_ms: int) -> None:
+        self._config = config
+        self._start_ms = now_ms
+        self.put: dict[str, StatsItem] = {}
+        self.got, self.sent_back, self.acked, self.checked = (TopicGroupStats(now_ms) for _ in range(4))
+        """`checked` counts check points of pops."""
+        self.all_put, self.all_got, self.own_put, self.own_got = (StatsItem(now_ms, now_ms) for _ in range(4))
+        """Counters of the whole broker; `own` ones exclude messages of system topics."""
+        self._others: dict[tuple[str, str], StatsItem] = {}
+        """Other counters, by name and key."""
+        self._sent_queues: dict[str, set[int]] = {}
+        """By topic, the queues that clients sent messages to."""
+        self._read_queues: TopicGroupTable[set[int]] = TopicGroupTable()
+        """By topic and group, the queue ids of requests that returned messages."""
+        self._by_queue = config.enable_detail_stat
+        self._no_time = StatsItem(now_ms, now_ms)
+        self._whole: Mapping[str, StatsItem] = {
+            "BROKER_PUT_NUMS": self.all_put,
+            "BROKER_GET_NUMS": self.all_got,
+            "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC": self.own_put,
+            "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC": self.own_got,
+        }
+        self._of_topic_and_group: Mapping[str, TopicGroupStats] = {
+            "GROUP_GET_NUMS": self.got,
+            "GROUP_GET_SIZE": self.got,
+            "SNDBCK_PUT_NUMS": self.sent_back,
+            "GROUP_ACK_NUMS": self.acked,
+            "GROUP_CK_NUMS": self.checked,
+        }
+
+    def count_put(self, topic: str, messages: int, size: int, now_ms: int, times: int) -> None:  # noqa: PLR0917 - once per message; keywords would cost time
+        """Count stored messages."""
+        item = self.put.get(topic)
+        if item is None:
+            item = self.put[topic] = StatsItem(self._start_ms, now_ms)
+        item.add(messages, size, now_ms, times)
+
+    def count_got(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
+        """Count messages delivered to a group."""
+        self.got.add(topic, group, messages, size, now_ms)
+
+    def count_sent_back(self, topic: str, group: str, now_ms: int) -> None:
+        """Count a message of a topic that a group sent back."""
+        self.sent_back.add(topic, group, 1, 0, now_ms)
+
+    def count_dead_letter(self, topic: str | None, group: str, now_ms: int) -> None:
+        """Count a sent-back message that went to the dead letter queue; `topic` is the origin topic of the request."""
+        key = f"null@{topic}@{group}@SEND_BACK_TO_DLQ"  # upstream formats a missing owner as "null"
+        self._other("SNDBCK2DLQ_TIMES", key, now_ms).add(1, 0, now_ms)
+
+    def count_acked(self, topic: str, group: str, messages: int, now_ms: int) -> None:
+        """Count a group's acknowledgements and changes of the invisible duration."""
+        self._other("BROKER_ACK_NUMS", self._config.broker_cluster_name, now_ms).add(messages, 0, now_ms, times=0)
+        self.acked.add(topic, group, messages, 0, now_ms)
+
+    def count_check_point(self, topic: str, group: str, now_ms: int) -> None:
+        """Count a check point of a group."""
+        self._other("BROKER_CK_NUMS", self._config.broker_cluster_name, now_ms).add(1, 0, now_ms, times=0)
+        self.checked.add(topic, group, 1, 0, now_ms)
+
+    def note_sent_queue(self, topic: str, queue_id: int) -> None:
+        """Record that a client sent to a queue, regardless of where the message was stored."""
+        queues = self._sent_queues.get(topic)
+        if queues is None:
+            self._sent_queues[topic] = {queue_id}
+        else:
+            queues.add(queue_id)
+
+    def note_read_queue(self, topic: str, group: str, queue_id: int) -> None:
+        """Record that a request for a queue (-1: any) returned messages."""
+        queues = self._read_queues.find(topic, group)
+        if queues is None:
+            self._read_queues.make(topic, group, {queue_id})
+        else:
+            queues.add(queue_id)
+
+    def count_delayed(self, level_queue: int, messages: int, size: int, now_ms: int) -> None:
+        """Count messages that a client sent with a delay level."""
+        if self._by_queue:
+            self._other("QUEUE_PUT", f"{SCHEDULE_TOPIC}@{level_queue}", now_ms).add(messages, size, now_ms)
+
+    def count_delivered_delay(self, level_queue: int, size: int, now_ms: int) -> None:
+        """Count a delayed message that was delivered to its topic."""
+        self.got.add(SCHEDULE_TOPIC, SCHEDULE_GROUP, 1, size, now_ms)
+        if self._by_queue:
+            key = f"{SCHEDULE_TOPIC}@{level_queue}@{SCHEDULE_GROUP}"
+            self._other("QUEUE_GET", key, now_ms).add(1, size, now_ms)
+
+    def count_registration(self, *, consumers: bool, now_ms: int) -> None:
+        """Count a heartbeat that registered consumer groups or producer groups."""
+        name = "CONSUMER_REGISTER_TIME" if consumers else "PRODUCER_REGISTER_TIME"
+        self._other(name, self._config.broker_cluster_name, now_ms).add(0, 0, now_ms)
+
+    def count_connection(self, what: str, now_ms: int) -> None:
+        """Count a connection of a remoting client that was opened or closed."""
+        self._other("CHANNEL_ACTIVITY", what, now_ms).add(1, 0, now_ms)
+
+    def _other(self, name: str, key: str, now_ms: int) -> StatsItem:
+        item = self._others.get((name, key))
+        if item is None:
+            item = self._others[name, key] = StatsItem(self._start_ms, now_ms)
+        return item
+
+    def find(self, name: str | None, key: str | None) -> StatsItem | None:
+        """Return the counter with a name and a key (a topic, `topic@group`, the cluster, or a key of another form)."""
+        if name is None or key is None:
+            return None
+        if name in ("TOPIC_PUT_NUMS", "TOPIC_PUT_SIZE"):
+            return self.put.get(key)
+        if name in self._whole:
+            return self._whole[name] if key == self._config.broker_cluster_name else None
+        if name in self._of_topic_and_group:
+            topic, _, group = key.partition("@")
+            return self._of_topic_and_group[name].find(topic, group)
+        if name in ("TOPIC_PUT_LATENCY", "GROUP_GET_LATENCY"):
+            return self._no_time if self._took_time(name, key) else None
+        if name.startswith("QUEUE_"):
+            name = name.removesuffix("_NUMS").removesuffix("_SIZE")
+        return self._others.get((name, key))
+
+    def _took_time(self, name: str, key: str) -> bool:
+        """True if upstream would have measured a duration for the key: `queue@topic`, `queue@topic@group`."""
+        first, _, rest = key.partition("@")
+        if name == "TOPIC_PUT_LATENCY":
+            return any(str(queue) == first for queue in self._sent_queues.get(rest, ()))
+        if not self._by_queue:
+            return self._read_queues.find(first, rest) is not None
+        topic, _, group = rest.partition("@")
+        return any(str(queue) == first for queue in self._read_queues.find(topic, group) or ())
+
+    def put_tps(self, topic: str, now_ms: int) -> float:
+        """Return the rate of messages stored in a topic over the last minute (1/s)."""
+        item = self.put.get(topic)
+        return item.snapshots(now_ms)[0].tps if item is not None else 0.0
+
+    def got_tps(self, topic: str, group: str, now_ms: int) -> float:
+        """Return the rate of a topic's messages delivered to a group over the last minute (1/s)."""
+        item = self.got.find(topic, group)
+        return item.snapshots(now_ms)[0].tps if item is not None else 0.0
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete the counters of a topic."""
+        self.put.pop(topic, None)
+        self._sent_queues.pop(topic, None)
+        self._read_queues.delete_topic(topic)
+        for table in self._of_topic_and_group.values():
+            table.delete_topic(topic)
+
+    def delete_group(self, group: str) -> None:
+        """Delete the counters of a group."""
+        self._read_queues.delete_group(group)
+        for table in self._of_topic_and_group.values():
+            table.delete_group(group)
+
+
+class LmqBrokerStats(BrokerStats):
+    """Counters of a broker with light message queues (LMQ): one for all LMQs, or one each with `enableLmqStats`.
+
+    Source: LmqBrokerStatsManager (5.3.3).
+    """
+
+    def count_got(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
+        """Count messages delivered to a group."""
+        super().count_got(self._counted_name(topic), self._counted_name(group), messages, size, now_ms)
+
+    def count_sent_back(self, topic: str, group: str, now_ms: int) -> None:
+        """Count a message of a topic that a group sent back."""
+        super().count_sent_back(self._counted_name(topic), self._counted_name(group), now_ms)
+
+    def got_tps(self, topic: str, group: str, now_ms: int) -> float:
+        """Return the rate of a topic's messages delivered to a group over the last minute (1/s)."""
+        return super().got_tps(self._counted_name(topic), self._counted_name(group), now_ms)
+
+    def _counted_name(self, name: str) -> str:
+        return LMQ_PREFIX if is_lmq(name) and not self._config.enable_lmq_stats else name

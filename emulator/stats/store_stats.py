@@ -1,0 +1,146 @@
+"""Store statistics since the broker's start: messages put and got, and their rates per second.
+
+Upstream samples its counters every second, and computes rates between the last sample and those 10, 60 and 600 s
+earlier. The emulator runs nothing at those seconds: the next count after one adds the missing samples. It counts the
+requests of clients and their effects, but not the reads of upstream's own services, which mostly find nothing.
+Source: StoreStatsService, BrokerStats, BrokerStatsManager (5.3.3).
+"""
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Collection
+from typing import NamedTuple
+
+from ..message.names import DLQ_PREFIX, REVIVE_TOPIC_PREFIX, SYSTEM_TOPIC_PREFIX, SYSTEM_TOPICS
+from .broker_stats import BrokerStats
+
+SAMPLE_MS = 1000
+SPANS = (10, 60, 600)
+"""The numbers of samples over which rates are computed."""
+DAY_MS = 24 * 3600 * 1000
+_NO_PUTS = (DLQ_PREFIX, REVIVE_TOPIC_PREFIX)
+"""Topics whose messages upstream does not count as put: dead letter queues and revive topics."""
+
+
+class StoreTotals(NamedTuple):
+    """Totals at an instant."""
+
+    puts: int
+    """Messages stored, including those of system topics."""
+    reads_found: int
+    reads_missed: int
+    """Reads that returned messages, and reads that returned none."""
+    transferred: int
+    """Messages returned by reads."""
+
+
+class DayTotals(NamedTuple):
+    """Totals at the start of a day (UTC), without system topics."""
+
+    put: int = 0
+    got: int = 0
+
+
+class StoreStats:
+    """Counters of one run of a broker. `system`: topics that are not counted as application topics."""
+
+    def __init__(self, now_ms: int, by_name: BrokerStats, system: Collection[str] = SYSTEM_TOPICS) -> None:
+        self.by_name = by_name
+        self._system = system
+        self._start_ms = now_ms
+        self._next_sample_ms = now_ms + SAMPLE_MS
+        self._next_day_ms = now_ms - now_ms % DAY_MS + DAY_MS
+        self._samples: deque[tuple[int, StoreTotals]] = deque()
+        """Numbers of samples, and the totals in them and in all samples since the previous one."""
+        self.puts = self.put_bytes = self.reads_found = self.reads_missed = self.transferred = 0
+        self.put = self.got = 0
+        """Messages of application topics, stored and delivered."""
+        self.today = self.yesterday = DayTotals()
+
+    def count_stored(self, topic: str, messages: int, size: int, now_ms: int, times: int = 1) -> None:  # noqa: PLR0917 - once per message; keywords would cost time
+        """Count stored messages of `size` bytes in all; `times` is 0 if they belong to an event already counted."""
+        if now_ms >= self._next_sample_ms:
+            self.catch_up(now_ms)
+        self.puts += messages
+        self.put_bytes += size
+        if topic.startswith(_NO_PUTS):
+            return
+        self.by_name.count_put(topic, messages, size, now_ms, times)
+        if topic not in self._system and not topic.startswith(SYSTEM_TOPIC_PREFIX):
+            self.put += messages
+
+    def count_replicated(self, size: int, now_ms: int) -> None:
+        """Count a record replicated from the master for the store, but not for its topic: the master counts that."""
+        if now_ms >= self._next_sample_ms:
+            self.catch_up(now_ms)
+        self.puts += 1
+        self.put_bytes += size
+
+    def count_read(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
+        """Count a read by a group of `messages` messages with a total of `size` bytes."""
+        if now_ms >= self._next_sample_ms:
+            self.catch_up(now_ms)
+        if not messages:
+            self.reads_missed += 1
+            return
+        self.reads_found += 1
+        self.transferred += messages
+        self.by_name.count_got(topic, group, messages, size, now_ms)
+        if topic not in self._system and not topic.startswith(SYSTEM_TOPIC_PREFIX):
+            self.got += messages
+
+    def catch_up(self, now_ms: int) -> None:
+        """Add the samples and day starts missing up to now."""
+        if now_ms < self._next_sample_ms:
+            return
+        self._count_whole_broker(now_ms)
+        last = (now_ms - self._start_ms) // SAMPLE_MS
+        self._samples.append((last, StoreTotals(self.puts, self.reads_found, self.reads_missed, self.transferred)))
+        # The entry before the longest span holds the totals of the oldest sample in it.
+        while len(self._samples) > 1 and self._samples[1][0] < last - SPANS[-1]:
+            self._samples.popleft()
+        self._next_sample_ms = self._start_ms + (last + 1) * SAMPLE_MS
+        if now_ms >= self._next_day_ms:
+            days = (now_ms - self._next_day_ms) // DAY_MS + 1
+            before, self.today = self.today, DayTotals(self.put, self.got)
+            self.yesterday = before if days == 1 else self.today
+            self._next_day_ms += days * DAY_MS
+
+    def _count_whole_broker(self, now_ms: int) -> None:
+        """Copy the totals of the whole broker to its named counters, once per sample: no one reads them earlier."""
+        names = self.by_name
+        for item, counted in (
+            (names.all_put, self.puts),
+            (names.all_got, self.transferred),
+            (names.own_put, self.put),
+            (names.own_got, self.got),
+        ):
+            item.messages = counted
+            item.catch_up(now_ms)
+
+    def rates(self, now_ms: int) -> dict[str, str]:
+        """Return each rate (1/s) as three numbers separated by blanks; a number is empty if samples are missing."""
+        self.catch_up(now_ms)
+        spans = [self._in_a_second(span) for span in SPANS]
+        found = [None if each is None else each[1] for each in spans]
+        missed = [None if each is None else each[2] for each in spans]
+        return {
+            "putTps": _text([None if each is None else each[0] for each in spans]),
+            "getFoundTps": _text(found),
+            "getMissTps": _text(missed),
+            "getTotalTps": _text([(one or 0.0) + (other or 0.0) for one, other in zip(found, missed, strict=True)]),
+            "getTransferredTps": _text([None if each is None else each[3] for each in spans]),
+        }
+
+    def _in_a_second(self, span: int) -> list[float] | None:
+        """Return the rates per second over the last `span` samples, or None if there are too few."""
+        last = self._samples[-1][0] if self._samples else 0
+        if last <= span:
+            return None
+        numbers = [number for number, _ in self._samples]
+        before = self._samples[bisect_left(numbers, last - span)][1]
+        return [(now - then) / span for now, then in zip(self._samples[-1][1], before, strict=True)]
+
+
+def _text(rates: list[float | None]) -> str:
+    return " ".join("" if rate is None else str(rate) for rate in rates)

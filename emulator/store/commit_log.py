@@ -1,0 +1,215 @@
+"""The commit log: one append-only sequence of records in segments, bounded in bytes.
+
+A physical offset is a byte position and is never reused. A record does not cross segments: the rest of a full segment
+is skipped, where upstream writes padding. Source: CommitLog, MappedFileQueue (5.3.3).
+"""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from struct import Struct
+
+from ..message.record_run import RecordRun
+
+END_BYTES = 8
+"""The space that a segment must have left after a record: upstream marks the end of a full file there."""
+MAX_BLOCK_FACTOR = 8
+"""Records are copied in one block and then split, if the block is at most this many times their total size."""
+_SIZE = Struct(">i")
+
+
+class CommitLog:
+    """Segments of `segment_bytes`, in total at most `max_bytes` (the newest segment is never dropped)."""
+
+    def __init__(
+        self, segment_bytes: int, max_bytes: int, on_trim: Callable[[int], None], on_full: Callable[[], None]
+    ) -> None:
+        self.segment_bytes = segment_bytes
+        self.max_bytes = max_bytes
+        self._on_trim = on_trim
+        self._on_full = on_full
+        self._segments: dict[int, bytearray] = {0: bytearray()}
+        self._first = 0
+        self._last = 0
+        self._tail = self._segments[0]
+        self._full: dict[int, int] = {}
+        """The time at which each segment except the last became full (ms), oldest first."""
+        self.truncations: list[int] = []
+        """The offset of each truncation. Records before it are unchanged, unless they were dropped."""
+        self.stored_bytes = 0
+        self.max_offset = 0
+        """The position of the next record, unless the record does not fit into the segment."""
+
+    def restore(self, segment_bytes: int, segments: dict[int, bytearray], full: dict[int, int]) -> None:
+        """Rebuild from the segments of a recovered log (at least one, equal size, consecutive, oldest first)."""
+        self.segment_bytes = segment_bytes
+        self._segments, self._full = segments, full
+        self._first, self._last = min(segments), max(segments)
+        self._tail = segments[self._last]
+        self.stored_bytes = sum(map(len, segments.values()))
+        self.max_offset = self._last * segment_bytes + len(self._tail)
+
+    def files(self) -> tuple[dict[int, bytearray], dict[int, int]]:
+        """Return the segments by number and the times at which they became full (ms), for `restore`; not copied."""
+        return self._segments, self._full
+
+    @property
+    def min_offset(self) -> int:
+        """The first physical offset that is not dropped."""
+        return self._first * self.segment_bytes
+
+    def reserve(self, size: int, now_ms: int) -> int:
+        """Return the physical offset of the next record of `size` bytes; starts a new segment if it does not fit."""
+        if len(self._tail) + size + END_BYTES > self.segment_bytes:
+            self._full[self._last] = now_ms
+            self._last += 1
+            self._tail = self._segments[self._last] = bytearray()
+            self.max_offset = self._last * self.segment_bytes
+            self._trim()
+            self._on_full()
+        return self.max_offset
+
+    @property
+    def free_bytes(self) -> int:
+        """The number of bytes that records may still take in the current segment."""
+        return self.segment_bytes - len(self._tail) - END_BYTES
+
+    def append(self, record: bytes) -> None:
+        """Append a record at the offset that `reserve` returned, or several records that fit into the segment."""
+        self._tail += record
+        size = len(record)
+        self.max_offset += size
+        self.stored_bytes += size
+
+    def truncate(self, end: int) -> None:
+        """Truncate the log at `end`, the start or the end of a stored record."""
+        self.truncations.append(end)
+        for number in [number for number in self._segments if number * self.segment_bytes > end]:
+            self.stored_bytes -= len(self._segments.pop(number))
+            self._full.pop(number - 1, None)
+        self._last = max(self._segments)
+        self._tail = self._segments[self._last]
+        kept = end - self._last * self.segment_bytes
+        self.stored_bytes -= max(len(self._tail) - kept, 0)
+        del self._tail[kept:]
+        self.max_offset = end
+
+    def common_end(self, other: "CommitLog", equal_until: int = 0) -> int:
+        """Return the offset from which this log differs from another: the end of the last record that both share.
+
+        `equal_until`: the end of a record up to which both are known to be equal.
+        """
+        if self._is_prefix_of(other, equal_until):
+            return self.max_offset
+        end = max(self.min_offset, other.min_offset, equal_until)
+        for ours, theirs in zip(self.records_from(end), other.records_from(end), strict=False):
+            if ours != theirs:
+                break
+            end = ours[0] + len(ours[1])
+        return end
+
+    def _is_prefix_of(self, other: "CommitLog", equal_until: int) -> bool:
+        """True if this log is a prefix of the other one, apart from segments that the other one dropped."""
+        for number in range(max(self._first, equal_until // self.segment_bytes), self._last + 1):
+            segment, theirs = self._segments[number], other._segments.get(number)
+            if theirs is None and number < other._first:
+                continue  # the other log has dropped it
+            at = max(equal_until - number * self.segment_bytes, 0)
+            if theirs is None or theirs[at : len(segment)] != segment[at:]:
+                return False
+            if number != self._last and len(theirs) != len(segment):
+                return False
+        return True
+
+    def read(self, physical_offset: int, size: int) -> bytes:
+        """Return `size` bytes at an offset that must be stored."""
+        at = physical_offset % self.segment_bytes
+        return bytes(memoryview(self._segments[physical_offset // self.segment_bytes])[at : at + size])
+
+    def read_ascending(self, physical_offsets: Sequence[int], sizes: "array[int]", total: int) -> Sequence[bytes]:
+        """Read records at ascending offsets that must be stored, as those of a queue are; `total`: their total size."""
+        if not physical_offsets:
+            return []
+        number, start = divmod(physical_offsets[0], self.segment_bytes)
+        end = physical_offsets[-1] + sizes[-1] - number * self.segment_bytes
+        if end > self.segment_bytes or end - start > MAX_BLOCK_FACTOR * total:
+            return [
+                self.read(physical_offset, size) for physical_offset, size in zip(physical_offsets, sizes, strict=True)
+            ]
+        block = bytes(memoryview(self._segments[number])[start:end])
+        if end - start == total:
+            return RecordRun(block, sizes)
+        first = physical_offsets[0]
+        return [
+            block[physical_offset - first : physical_offset - first + size]
+            for physical_offset, size in zip(physical_offsets, sizes, strict=True)
+        ]
+
+    def segment_of(self, physical_offset: int) -> tuple[bytearray, int]:
+        """Return the segment that contains an offset, and the position in it. Raises KeyError if it was dropped."""
+        return self._segments[physical_offset // self.segment_bytes], physical_offset % self.segment_bytes
+
+    def record_at(self, physical_offset: int) -> bytes | None:
+        """Return the record that starts at an offset, or None if none starts there."""
+        if not self.min_offset <= physical_offset < self.max_offset:
+            return None
+        segment, at = self.segment_of(physical_offset)
+        if at + 8 > len(segment):
+            return None
+        size = _SIZE.unpack_from(segment, at)[0]
+        if size < 91 or at + size > len(segment) or segment[at + 4 : at + 7] != b"\xda\xa3\x20":
+            return None
+        if Struct(">q").unpack_from(segment, at + 28)[0] != physical_offset:
+            return None
+        return bytes(memoryview(segment)[at : at + size])
+
+    def size_at(self, physical_offset: int) -> int | None:
+        """Return the 32-bit number at an offset (the size, if a record starts there); None outside the log."""
+        if not self.min_offset <= physical_offset < self.max_offset:
+            return None
+        segment, at = self.segment_of(physical_offset)
+        if at + _SIZE.size > len(segment):
+            return None
+        size: int = _SIZE.unpack_from(segment, at)[0]
+        return size
+
+    def bytes_at(self, physical_offset: int, size: int) -> bytes | None:
+        """Return `size` bytes from an offset in the log, or None if the segment contains fewer."""
+        segment, at = self.segment_of(physical_offset)
+        return bytes(memoryview(segment)[at : at + size]) if at + size <= len(segment) else None
+
+    def records_from(self, physical_offset: int) -> Iterator[tuple[int, bytes]]:
+        """Yield (offset, record) for all records from `physical_offset` on, the start of a record or of a segment."""
+        position = max(physical_offset, self.min_offset)
+        while position < self.max_offset:
+            segment, at = self.segment_of(position)
+            if at >= len(segment):
+                position = (position // self.segment_bytes + 1) * self.segment_bytes
+                continue
+            size = _SIZE.unpack_from(segment, at)[0]
+            yield position, bytes(memoryview(segment)[at : at + size])
+            position += size
+
+    def full_files(self) -> Iterable[int]:
+        """Return the times at which the segments except the last became full (ms), oldest first."""
+        return self._full.values()
+
+    def drop_oldest(self, count: int) -> None:
+        """Drop the `count` oldest segments; the last one stays."""
+        for _ in range(count):
+            if self._first < self._last:
+                self._drop_first()
+        if count:
+            self._on_trim(self.min_offset)
+
+    def _trim(self) -> None:
+        dropped = False
+        while self.stored_bytes > self.max_bytes and self._first < self._last:
+            self._drop_first()
+            dropped = True
+        if dropped:
+            self._on_trim(self.min_offset)
+
+    def _drop_first(self) -> None:
+        self.stored_bytes -= len(self._segments.pop(self._first))
+        del self._full[self._first]
+        self._first += 1

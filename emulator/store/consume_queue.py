@@ -1,0 +1,129 @@
+"""The consume queue: the logical order of one queue of a topic.
+
+A unit is (physical offset, size, tags code); its index is the logical offset, dense and growing by one.
+Source: ConsumeQueue (5.3.3).
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from ..message import properties as props
+
+
+class ConsumeQueue:
+    """Units of one (topic, queue id). `trim` removes the first units after their records were dropped."""
+
+    __slots__ = ("first", "physical", "queue_id", "sizes", "tags_codes", "topic")
+
+    def __init__(self, topic: str, queue_id: int) -> None:
+        self.topic = topic
+        self.queue_id = queue_id
+        self.first = 0
+        self.physical = array("q")
+        self.sizes = array("i")
+        self.tags_codes = array("q")
+
+    @property
+    def min_offset(self) -> int:
+        """The logical offset of the first unit."""
+        return self.first
+
+    @property
+    def max_offset(self) -> int:
+        """The logical offset that the next unit will get."""
+        return self.first + len(self.physical)
+
+    @property
+    def is_drained(self) -> bool:
+        """True if the queue held messages, all of which were dropped."""
+        return self.first > 0 and not self.physical
+
+    def append(self, physical_offset: int, size: int, tags_code: int) -> int:
+        """Add a unit and return its logical offset."""
+        self.physical.append(physical_offset)
+        self.sizes.append(size)
+        self.tags_codes.append(tags_code)
+        return self.first + len(self.physical) - 1
+
+    def extend(self, physical_offsets: Sequence[int], sizes: Sequence[int], tags_codes: Sequence[int]) -> None:
+        """Add a unit for each of several records that hold one message each."""
+        self.physical.extend(physical_offsets)
+        self.sizes.extend(sizes)
+        self.tags_codes.extend(tags_codes)
+
+    def append_replica(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
+        """Add a unit replicated from the master at its offset; a unit that is not the next one is ignored."""
+        if offset == self.max_offset:
+            self.append(physical_offset, size, tags_code)
+
+    def as_batch_of(self, messages: int) -> AbstractContextManager[None]:
+        """Make appends in this context count as `messages` messages each; only queues of batches do."""
+        return nullcontext()
+
+    def unit(self, offset: int) -> tuple[int, int, int]:
+        """Return (physical offset, size, tags code) of a logical offset. Raises IndexError if there is no such unit."""
+        index = offset - self.first
+        if index < 0:
+            raise IndexError(offset)
+        return self.physical[index], self.sizes[index], self.tags_codes[index]
+
+    def offset_at(self, physical_offset: int) -> int:
+        """Return the offset of the first unit whose record is at or after a physical offset, or the maximum offset."""
+        return self.first + bisect_left(self.physical, physical_offset)
+
+    def truncate(self, end: int) -> None:
+        """Remove the units whose record is at or after a physical offset."""
+        count = bisect_left(self.physical, end)
+        del self.physical[count:], self.sizes[count:], self.tags_codes[count:]
+
+    def trim(self, min_physical_offset: int) -> None:
+        """Remove the units whose record is before `min_physical_offset`."""
+        count = bisect_left(self.physical, min_physical_offset)
+        if count:
+            del self.physical[:count], self.sizes[:count], self.tags_codes[:count]
+            self.first += count
+
+
+class BatchConsumeQueue(ConsumeQueue):
+    """A consume queue in which a record may hold several messages; it has one unit per message, all equal.
+
+    Source: BatchConsumeQueue (5.3.3), whose units contain their number of messages.
+    """
+
+    __slots__ = ("_messages",)
+
+    def __init__(self, topic: str, queue_id: int) -> None:
+        super().__init__(topic, queue_id)
+        self._messages = 1
+
+    @contextmanager
+    def as_batch_of(self, messages: int) -> Iterator[None]:
+        """Make appends in this context add `messages` units each."""
+        self._messages = messages
+        try:
+            yield
+        finally:
+            self._messages = 1
+
+    def append(self, physical_offset: int, size: int, tags_code: int) -> int:
+        """Add the units of a record and return the offset of the first."""
+        first = super().append(physical_offset, size, tags_code)
+        for _ in range(self._messages - 1):
+            super().append(physical_offset, size, tags_code)
+        return first
+
+    def first_unit_of_record(self, offset: int) -> int:
+        """Return the offset of the first unit of the record at an offset."""
+        return self.first + bisect_left(self.physical, self.physical[offset - self.first])
+
+    def end_of_record(self, offset: int) -> int:
+        """Return the offset after the last unit of the record at an offset."""
+        return self.first + bisect_right(self.physical, self.physical[offset - self.first])
+
+
+def number_within(properties: Mapping[str, str]) -> int:
+    """Return the number of messages in a record that holds several; 1 if the property is missing or malformed."""
+    text = properties.get(props.INNER_NUM, "")
+    return max(int(text), 1) if text.isascii() and text.isdigit() else 1

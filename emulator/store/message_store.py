@@ -1,0 +1,503 @@
+"""The message store: one commit log, the consume queues that index it, and listeners for new messages.
+
+It must not know requests or clients. Source: DefaultMessageStore, CommitLog, HookUtils (5.3.3). Upstream dispatches
+to the consume queues about 1 ms after the append; here both happen at once, which no client can notice.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate, count
+
+from ..assembly.listeners import ArrivalListener, Hook, Listeners, Watcher
+from ..config import BrokerConfig
+from ..kernel.errors import EngineError
+from ..kernel.response_code import ResponseCode
+from ..kernel.scheduler import Scheduler
+from ..message import properties as props
+from ..message import stored_record as records
+from ..message.batch import LazyProperties, Part, are_well_formed, tags_of
+from ..message.message import MessageToStore, StoredPosition
+from ..message.names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_lmq, is_retry
+from ..stats.broker_stats import BrokerStats
+from ..stats.store_stats import StoreStats
+from .commit_log import CommitLog
+from .consume_queue import BatchConsumeQueue, ConsumeQueue, number_within
+from .disk import Disk
+from .flush import FlushPosition
+from .store_time_index import StoreTimeIndex
+
+PROPERTIES_MAX_BYTES = 32767
+OVERHEAD_BYTES = 2 * 65536
+"""An upper bound of a record's size without its body."""
+_SLAVE = "the message store is in slave mode, so putMessage is forbidden"
+_FULL = "the message store is not writeable, so putMessage is forbidden"
+
+_SHORT_TAG = 128
+_code_of_short_tag = lru_cache(maxsize=65536)(props.string_hash)
+
+
+def tags_code_of(tag: str) -> int:
+    """The hash of a tag, by which consume queues filter. It is remembered for short tags, of which clients use few."""
+    return _code_of_short_tag(tag) if len(tag) <= _SHORT_TAG else props.string_hash(tag)
+
+
+class MessageStore:
+    """Stores messages and finds them again."""
+
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        store_host: bytes,
+        max_bytes: int,
+        is_slave: bool = False,
+        batched: Collection[str] = (),
+    ) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self.store_host = store_host
+        self.max_message_size = config.max_message_size
+        largest = config.max_message_size + OVERHEAD_BYTES
+        room = min(max_bytes, config.store_disk_bytes or max_bytes)
+        segment_bytes = max(min(config.mapped_file_size_commit_log, room // 8), largest)
+        self._flush_position = FlushPosition(config, scheduler.now_ms, 0)
+        self.log = CommitLog(segment_bytes, max_bytes, self._trimmed, self._file_is_full)
+        self._time_index = StoreTimeIndex()
+        self.queues: dict[tuple[str, int], ConsumeQueue] = {}
+        self._of_topic: dict[str, dict[int, ConsumeQueue]] = {}
+        self.empty_queues_read: dict[str, set[int]] = {}
+        """Empty queues that were read, by topic: upstream creates queues on reads."""
+        self.hooks: list[Hook] = []
+        """Called in order before each append; a hook may redirect or refuse the message."""
+        self.arrivals: list[ArrivalListener] = []
+        """Listeners called after each append."""
+        self.watchers: dict[str, Watcher] = {}
+        """By topic, a function called after each append to it with queue id, offset and properties."""
+        self.full_files: list[Callable[[], None]] = []
+        """Called each time a segment of the log becomes full."""
+        self.slave_stores: list[MessageStore] = []
+        """Stores of slaves, to which every record is replicated."""
+        self.is_slave = is_slave
+        """True if the store is a slave's: it replicates its master's log and stores nothing else."""
+        self.disk = Disk(config)
+        self.stats = StoreStats(scheduler.now_ms, BrokerStats(config, scheduler.now_ms))
+        self.last_store_timestamp = 0
+        self.batched = batched
+        """Topics whose queues may hold several messages in one record."""
+
+    @property
+    def now_ms(self) -> int:
+        """The store timestamp of a message stored now."""
+        return self._scheduler.now_ms
+
+    def bind(self, store_host: bytes) -> None:
+        """Set the packed address that messages stored from now on contain."""
+        self.store_host = store_host
+
+    def begin_run(self, stats: StoreStats) -> None:
+        """Begin a run of the broker, without listeners and with these counters."""
+        self.stats = stats
+        self.disk.begin_run()
+        self.hooks.clear()
+        self.arrivals.clear()
+        self.watchers.clear()
+        self.full_files.clear()
+
+    def listen(self, listeners: Listeners) -> None:
+        """Add listeners for the rest of the run."""
+        self.hooks += listeners.before_put
+        self.arrivals += listeners.arrivals
+        self.watchers |= listeners.watchers
+        self.full_files += listeners.full_files
+
+    # writing
+
+    def put(self, message: MessageToStore) -> StoredPosition:
+        """Store a message. Raises MESSAGE_ILLEGAL if it is too large, or if it may not hold other messages but does."""
+        return self._append_whole(message) if self.prepare(message) else self.append(message)
+
+    def prepare(self, message: MessageToStore) -> bool:
+        """Run the hooks on a message that is about to be stored. Returns True if it holds other messages.
+
+        Raises MESSAGE_ILLEGAL and the errors of the hooks.
+        """
+        whole = props.INNER_NUM in message.properties or message.sys_flag & records.SYS_INNER_BATCH
+        if whole and (not message.sys_flag & records.SYS_INNER_BATCH or message.topic not in self.batched):
+            raise self._too_large()
+        for hook in self.hooks:
+            hook(message)
+        return bool(whole)
+
+    def _append_whole(self, message: MessageToStore) -> StoredPosition:
+        """Store a message that holds others. In a queue of batches it takes as many offsets as it holds messages."""
+        # A hook may have redirected it to a queue for delayed messages, which counts it as one.
+        number = number_within(message.properties)
+        with self._made_queue(message.topic, message.queue_id).as_batch_of(number):
+            stored = self.append(message)
+        self.stats.count_stored(message.topic, number - 1, 0, stored.store_timestamp, times=0)
+        return stored
+
+    def _made_queue(self, topic: str, queue_id: int) -> ConsumeQueue:
+        queue = self.queues.get((topic, queue_id))
+        if queue is None:
+            queue = self.queues[topic, queue_id] = self._kind_of(topic)(topic, queue_id)
+            self._of_topic.setdefault(topic, {})[queue_id] = queue
+        return queue
+
+    def _kind_of(self, topic: str) -> type[ConsumeQueue]:
+        return BatchConsumeQueue if topic in self.batched else ConsumeQueue
+
+    def append(self, message: MessageToStore, properties_text: str | None = None) -> StoredPosition:
+        """Store a message unchanged, without the hooks. `properties_text`: its properties, if they are already encoded.
+
+        A message with the flag prepared or rolled back is only in the log: no queue contains it, and its offset is 0.
+        Half messages no longer have that flag here. Raises MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE (in the store of a
+        slave, or with a full disk). Source: CommitLog.DefaultAppendMessageCallback,
+        DefaultMessageStore.CommitLogDispatcherBuildConsumeQueue (5.3.3).
+        """
+        if self.is_slave or self.disk.full:
+            raise EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, _SLAVE if self.is_slave else _FULL)
+        properties = message.properties
+        text = (props.encode(properties) if properties_text is None else properties_text).encode()
+        body = message.body
+        if len(body) > self.max_message_size or len(text) > PROPERTIES_MAX_BYTES:
+            raise self._too_large()
+        topic = message.topic
+        topic_bytes = topic.encode()
+        if len(topic_bytes) > TOPIC_MAX_LENGTH and (not is_retry(topic) or len(topic_bytes) > RETRY_TOPIC_MAX_LENGTH):
+            raise self._too_large()
+        tags_code = message.tags_code
+        if tags_code is None:
+            tag = properties.get(props.TAGS)
+            # Written out: tags are short, and this is done for every message.
+            tags_code = (_code_of_short_tag(tag) if len(tag) <= _SHORT_TAG else tags_code_of(tag)) if tag else 0
+        queue_id = message.queue_id
+        queued = not message.sys_flag & records.SYS_TRANSACTION_PREPARED  # a bit that prepared and rolled back share
+        key = (topic, queue_id)
+        queue = self.queues.get(key) if queued else None
+        if queue is None and queued:
+            queue = self._made_queue(topic, queue_id)
+        born_host, store_host = message.born_host, self.store_host
+        size = records.encoded_size(born_host, store_host, topic_bytes, len(body), len(text))
+        now = self._scheduler.now_ms
+        if now >= self._flush_position.next_check_ms:
+            self._flush_position.catch_up(now, self.log.max_offset)
+        physical_offset = self.log.reserve(size, now)
+        if now != self._time_index.last_ms:
+            self._time_index.add(now, physical_offset)
+        queue_offset = queue.append(physical_offset, size, tags_code) if queue is not None else 0
+        record = records.encode(
+            topic_bytes,
+            queue_id,
+            message.flag,
+            queue_offset,
+            physical_offset,
+            message.sys_flag,
+            message.born_timestamp,
+            born_host,
+            now,
+            store_host,
+            message.reconsume_times,
+            message.prepared_transaction_offset,
+            body,
+            text,
+        )
+        self._write(record, tags_code)
+        self.stats.count_stored(topic, 1, size, now)
+        self.last_store_timestamp = now
+        watcher = self.watchers.get(topic) if queued else None
+        if watcher is not None:
+            watcher(queue_id, queue_offset, properties)
+        for on_message, _ in self.arrivals:
+            on_message(topic, queue_id, queue_offset, tags_code, properties)
+        return StoredPosition(queue_id, queue_offset, physical_offset, size, now)
+
+    def _write(self, record: bytes, tags_code: int) -> None:
+        self.log.append(record)
+        for slave_store in self.slave_stores:
+            slave_store.replicate(record, tags_code)
+
+    append_part = append
+    """Stores one message of a batch."""
+
+    def can_append_batch(self, parts: Sequence[Part], whole: MessageToStore, reserved: Iterable[str]) -> bool:
+        """True if a batch has no special feature, so that `append_batch` can store it.
+
+        `whole` has all fields of its messages but body, flag and own properties. Its properties are added to each.
+        `reserved`: names of properties that are added, or that no message keeps.
+        """
+        if self.is_slave or self.disk.full or whole.topic in self.watchers or whole.tags_code is not None:
+            return False
+        if whole.sys_flag & records.SYS_TRANSACTION_PREPARED or len(whole.body) > self.max_message_size:
+            return False
+        if not parts or len(whole.topic.encode()) > TOPIC_MAX_LENGTH:
+            return False
+        texts = [text for _, _, text in parts]
+        longest = max(map(len, texts)) + len(props.encode(whole.properties).encode())
+        return longest <= PROPERTIES_MAX_BYTES and are_well_formed(texts, reserved)
+
+    def append_batch(self, parts: Sequence[Part], whole: MessageToStore) -> tuple[int, list[int]]:
+        """Store the messages of a batch as `append_part` would, with their encoded properties as sent.
+
+        All are stored before a listener is called for the first one. Returns the first queue offset, and all physical
+        offsets. Source: MessageExtEncoder.encode of batches (5.3.3).
+        """
+        queue = self._made_queue(whole.topic, whole.queue_id)
+        now = self._scheduler.now_ms
+        if now >= self._flush_position.next_check_ms:
+            self._flush_position.catch_up(now, self.log.max_offset)
+        self.last_store_timestamp = now
+        added = props.encode(whole.properties).encode()
+        common_tag = whole.properties.get(props.TAGS)
+        tags = [common_tag] * len(parts) if common_tag else tags_of([text for _, _, text in parts])
+        tags_codes = [tags_code_of(tag) if tag else 0 for tag in tags]
+        copies = [(flag, body, text + added) for flag, body, text in parts]
+        empty = records.encoded_size(whole.born_host, self.store_host, whole.topic.encode(), 0, 0)
+        sizes = [empty + len(body) + len(text) for _, body, text in copies]
+        first, physical_offsets = queue.max_offset, list[int]()
+        while (at := len(physical_offsets)) < len(copies):
+            physical_offset = self.log.reserve(sizes[at], now)
+            if now != self._time_index.last_ms:
+                self._time_index.add(now, physical_offset)
+            ends = [*accumulate(sizes[at:], initial=physical_offset)]
+            # At least one record fits: no record is larger than a segment.
+            run = slice(at, at + max(bisect_right(ends, physical_offset + self.log.free_bytes) - 1, 1))
+            starts = ends[: run.stop - at]
+            self._append_run(queue, whole, now, copies[run], starts, sizes[run], tags_codes[run])
+            physical_offsets += starts
+        arrivals = [on_message for on_message, is_awaited in self.arrivals if is_awaited()]
+        if arrivals:
+            for queue_offset, tags_code, (_, _, text) in zip(count(first), tags_codes, copies, strict=False):
+                lazy = LazyProperties(text)
+                for on_message in arrivals:
+                    on_message(whole.topic, whole.queue_id, queue_offset, tags_code, lazy)
+        return first, physical_offsets
+
+    def _append_run(  # noqa: PLR0917 - once per batch; keywords would cost time
+        self,
+        queue: ConsumeQueue,
+        whole: MessageToStore,
+        now: int,
+        copies: Sequence[Part],
+        physical_offsets: Sequence[int],
+        sizes: Sequence[int],
+        tags_codes: Sequence[int],
+    ) -> None:
+        """Append messages that are in one segment of the log."""
+        block = records.encode_consecutive(
+            whole.topic.encode(),
+            whole.queue_id,
+            queue.max_offset,
+            physical_offsets[0],
+            whole.sys_flag,
+            whole.born_timestamp,
+            whole.born_host,
+            now,
+            self.store_host,
+            whole.reconsume_times,
+            whole.prepared_transaction_offset,
+            copies,
+        )
+        self.log.append(block)
+        self.stats.count_stored(whole.topic, len(copies), len(block), now)
+        queue.extend(physical_offsets, sizes, tags_codes)
+        for slave_store in self.slave_stores:
+            for at, size, tags_code in zip(physical_offsets, sizes, tags_codes, strict=True):
+                slave_store.replicate(block[at - physical_offsets[0] : at - physical_offsets[0] + size], tags_code)
+
+    def replicate(self, record: bytes, tags_code: int) -> None:
+        """Store a record replicated from the master, and call the arrival listeners.
+
+        If the master has deleted and recreated the topic, its queue restarts at 0. Units are ignored here until that
+        queue is as long as this one. Source: DefaultHAClient, ConsumeQueue.putMessagePositionInfo (5.3.3).
+        """
+        found = records.decode(record)
+        now = self._scheduler.now_ms
+        if now >= self._flush_position.next_check_ms:
+            self._flush_position.catch_up(now, self.log.max_offset)
+        physical_offset = self.log.reserve(len(record), now)
+        if physical_offset != found.physical_offset:
+            raise AssertionError(f"a record of offset {found.physical_offset} came to {physical_offset}")
+        if found.store_timestamp != self._time_index.last_ms:
+            self._time_index.add(found.store_timestamp, physical_offset)
+        self.log.append(record)
+        self.stats.count_replicated(len(record), now)
+        self.last_store_timestamp = found.store_timestamp
+        if not found.sys_flag & records.SYS_TRANSACTION_PREPARED:
+            queue = self.queues.get((found.topic, found.queue_id))
+            if queue is None:
+                queue = self._made_queue(found.topic, found.queue_id)
+                queue.first = found.queue_offset
+            whole = found.sys_flag & records.SYS_INNER_BATCH
+            with queue.as_batch_of(number_within(found.property_map()) if whole else 1):
+                queue.append_replica(found.queue_offset, physical_offset, len(record), tags_code)
+        properties = found.property_map()
+        for on_message, _ in self.arrivals:
+            on_message(found.topic, found.queue_id, found.queue_offset, tags_code, properties)
+
+    def tags_code_at(self, record: bytes) -> int:
+        """Return the tags code of a stored record: that in the consume queue, or else the hash of its tag."""
+        found = records.decode(record)
+        queue = self.queues.get((found.topic, found.queue_id))
+        if queue is not None and queue.first <= found.queue_offset < queue.max_offset:
+            physical_offset, _, tags_code = queue.unit(found.queue_offset)
+            if physical_offset == found.physical_offset:
+                return tags_code
+        tag = found.property_map().get(props.TAGS)
+        return tags_code_of(tag) if tag else 0
+
+    def truncate(self, end: int) -> None:
+        """Truncate log and queues at a physical offset."""
+        if end < self.log.max_offset:
+            self.log.truncate(end)
+            self._time_index.truncate(end)
+            for queue in self.queues.values():
+                queue.truncate(end)
+            self._flush_position = FlushPosition(self._config, self._scheduler.now_ms, end)
+
+    def restore(
+        self,
+        segment_bytes: int,
+        segments: dict[int, bytearray],
+        full: dict[int, int],
+        last_store_timestamp: int,
+        *,
+        queues: Iterable[ConsumeQueue],
+    ) -> None:
+        """Restore the content of another store (for the log see `CommitLog.restore`). The segment size stays the same.
+
+        Messages larger than a segment are refused, regardless of the current `maxMessageSize`.
+        """
+        self.log.restore(segment_bytes, segments, full)
+        self._time_index = StoreTimeIndex()
+        self.max_message_size = min(self.max_message_size, segment_bytes - OVERHEAD_BYTES)
+        self.last_store_timestamp = last_store_timestamp
+        for queue in queues:
+            self.queues[queue.topic, queue.queue_id] = queue
+            self._of_topic.setdefault(queue.topic, {})[queue.queue_id] = queue
+        self.recover(power_loss=False)
+
+    def _too_large(self) -> EngineError:
+        return EngineError(
+            ResponseCode.MESSAGE_ILLEGAL,
+            "the message is illegal, maybe msg body or properties length not matched. "
+            f"msg body length limit {self.max_message_size}B, msg properties length limit 32KB.",
+        )
+
+    def recover(self, *, power_loss: bool) -> None:
+        """Recover after a crash: with `power_loss` without the records that were not flushed, else with all records."""
+        now = self._scheduler.now_ms
+        if power_loss:
+            self.truncate(max(self._flush_position.flushed(now, self.log.max_offset), self.log.min_offset))
+        self._flush_position = FlushPosition(self._config, now, self.log.max_offset)
+        self.empty_queues_read.clear()
+
+    # reading
+
+    def queue(self, topic: str, queue_id: int) -> ConsumeQueue | None:
+        """Return the consume queue, or None if nothing was ever stored in it."""
+        return self.queues.get((topic, queue_id))
+
+    def note_empty_read(self, topic: str, queue_id: int) -> None:
+        """Record that an empty queue was read."""
+        self.empty_queues_read.setdefault(topic, set()).add(queue_id)
+
+    def min_offset(self, topic: str, queue_id: int) -> int:
+        """Return the first offset of a queue, 0 if the queue is unknown."""
+        queue = self.queues.get((topic, queue_id))
+        if queue is None:
+            self.note_empty_read(topic, queue_id)
+            return 0
+        return queue.first
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        """Return the next offset of a queue, 0 if the queue is unknown."""
+        queue = self.queues.get((topic, queue_id))
+        return queue.max_offset if queue is not None else 0
+
+    def record(self, topic: str, queue_id: int, offset: int) -> bytes | None:
+        """Return the record at a logical offset, or None."""
+        queue = self.queues.get((topic, queue_id))
+        if queue is None or not queue.first <= offset < queue.max_offset:
+            return None
+        physical_offset, size, _ = queue.unit(offset)
+        return self.log.read(physical_offset, size)
+
+    def store_timestamp(self, queue: ConsumeQueue, offset: int) -> int:
+        """Return the store timestamp of the message at an offset that must exist."""
+        segment, at = self.log.segment_of(queue.unit(offset)[0])
+        return records.store_timestamp(segment, at)
+
+    def search(self, topic: str, queue_id: int, timestamp: int, *, upper: bool) -> int:
+        """Find the offset at a store timestamp, with upstream's boundaries (ConsumeQueue.binarySearchInQueueByTime).
+
+        Lower: the first message at or after it, the end of the queue if all are older. Upper: the last message at or
+        before it, 0 if all are newer. In a queue of batches both return the first message of a record: of the first
+        record at or after the time, or of the last one (BatchConsumeQueue.getOffsetInQueueByTime).
+        """
+        queue = self.queues.get((topic, queue_id))
+        if queue is None:
+            self.note_empty_read(topic, queue_id)
+            return 0
+        if not queue.physical:
+            return 0
+        end = queue.max_offset
+        if isinstance(queue, BatchConsumeQueue):
+            upper, end = False, queue.first_unit_of_record(end - 1)
+        found = min(self._first_stored(queue, timestamp, after=upper), end)
+        if not upper:
+            return found
+        return found - 1 if found > queue.first else 0
+
+    def _first_stored(self, queue: ConsumeQueue, timestamp: int, *, after: bool) -> int:
+        """Return the offset of the first unit stored at or after a time (`after`: only after), or the end."""
+        times = self._time_index
+        if times.covers(timestamp, after=after):
+            physical_offset = times.first_offset_at(timestamp, after=after)
+            return queue.max_offset if physical_offset is None else queue.offset_at(physical_offset)
+        # Restored from a snapshot: the store times are only in the records.
+        low, high = queue.first, queue.max_offset if times.begin is None else queue.offset_at(times.begin)
+        while low < high:
+            middle = (low + high) // 2
+            stored = self.store_timestamp(queue, middle)
+            if stored < timestamp or (after and stored == timestamp):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def queues_of(self, topic: str) -> Iterator[ConsumeQueue]:
+        """Return the consume queues of a topic that contain or contained messages."""
+        return iter(list(self._of_topic.get(topic, {}).values()))
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete the queues of a topic; the records stay in the log until it is trimmed, as in upstream."""
+        for queue_id in self._of_topic.pop(topic, ()):
+            del self.queues[topic, queue_id]
+        self.empty_queues_read.pop(topic, None)
+
+    def delete_drained_queues(self, is_kept: Callable[[str], bool]) -> None:
+        """Delete queues without remaining messages, unless `is_kept(topic)` is True. Source: ConsumeQueueStore."""
+        for topic, queue_id in [key for key, queue in self.queues.items() if queue.is_drained and not is_kept(key[0])]:
+            del self.queues[topic, queue_id]
+            del self._of_topic[topic][queue_id]
+
+    def delete_unknown_topics(self, find: Callable[[str], object], is_kept: Callable[[str], bool]) -> None:
+        """Delete the queues of topics for which `find` returns None and `is_kept` False, except LMQs.
+
+        Source: DefaultMessageStore.cleanUnusedTopic.
+        """
+        for topic in list(self._of_topic):
+            if find(topic) is None and not is_kept(topic) and not is_lmq(topic):
+                self.delete_topic(topic)
+
+    def _file_is_full(self) -> None:
+        for on_full in self.full_files:
+            on_full()
+
+    def _trimmed(self, min_physical_offset: int) -> None:
+        self._time_index.trim(min_physical_offset)
+        for queue in self.queues.values():
+            queue.trim(min_physical_offset)

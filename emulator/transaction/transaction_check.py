@@ -1,0 +1,265 @@
+"""Transaction check: asks a producer about half messages without an end, at most `transactionCheckMax` times.
+
+A round walks through the half topic from the committed position and skips the messages named in op messages. Each other
+half message gets a verdict:
+
+    DISCARD   checked too often or older than the store keeps  -> copy to TRANS_CHECK_MAX_TIME_TOPIC, continue
+    FRESH     stored in this round, or too young               -> end the round here
+    IMMUNE    has an immunity time that is not over            -> re-append it to the half topic, continue
+    CHECK     neither committed nor rolled back                -> re-append it, ask a producer, continue
+    MORE_OPS  not all op messages are read yet                 -> read more; if there are none, wait 1 s; judge again
+
+The next round starts `transactionCheckInterval` after the end of the last one, as long as half or op messages remain.
+Source: TransactionalMessageServiceImpl.check, TransactionalMessageCheckService (5.3.3).
+"""
+
+from collections.abc import Callable, Iterator
+from enum import Enum, auto
+
+from ..assembly.broker_context import Push
+from ..config import BrokerConfig
+from ..gate.gate import Channel
+from ..group.broker_tables import BrokerTables
+from ..kernel.errors import EngineError
+from ..kernel.response_code import ResponseCode
+from ..kernel.scheduler import Scheduler, Timer
+from ..message import names
+from ..message import properties as props
+from ..message import stored_record as records
+from ..message.message import StoredPosition
+from .check_round import CheckRound
+from .half_message import HalfMessage, check_immunity_ms
+from .op_queue import OpQueue, half_offsets
+
+ROUND_MAX_MS = 60_000
+NO_OPS_PAUSE_MS = 1000
+NO_ROOM_PAUSE_MS = 1000
+OPS_PER_READ = 32
+_HOUR_MS = 3_600_000
+_KIND = "transaction check"
+
+FindProducer = Callable[[str], Channel | None]
+
+
+class CheckVerdict(Enum):
+    """The decision of a round about a half message."""
+
+    DISCARD = auto()
+    FRESH = auto()
+    IMMUNE = auto()
+    CHECK = auto()
+    MORE_OPS = auto()
+
+    __hash__ = object.__hash__  # each member exists once, and Enum's own hash costs a call
+
+
+class TransactionChecks:
+    """Checks the half messages of one broker. `find_producer` returns a channel of a producer group, or None."""
+
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        scheduler: Scheduler,
+        tables: BrokerTables,
+        op_queue: OpQueue,
+        find_producer: FindProducer,
+        push: Push,
+    ) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._store = tables.store
+        self._topics = tables.topics
+        self._offsets = tables.offsets
+        self._op_queue = op_queue
+        self._find_producer = find_producer
+        self._push = push
+        self._round_end_ms = scheduler.now_ms
+        self._timer: Timer | None = None
+        self._actions: dict[CheckVerdict, Callable[[CheckRound, HalfMessage], None]] = {
+            CheckVerdict.DISCARD: self._discard,
+            CheckVerdict.IMMUNE: self._reappend_immune,
+            CheckVerdict.CHECK: self._check,
+        }
+        for topic in (names.HALF_TOPIC, names.OP_HALF_TOPIC):
+            if self._committed(topic) < tables.store.max_offset(topic, 0):
+                self.arrived(0, 0, {})
+
+    # timing
+
+    def waiting(self) -> Iterator[tuple[int, HalfMessage]]:
+        """Yield (start of the next round, half message) for all messages that it will meet, including decided ones."""
+        if self._timer is None:
+            return
+        first = max(self._committed(names.HALF_TOPIC), self._store.min_offset(names.HALF_TOPIC, 0))
+        for offset in range(first, self._store.max_offset(names.HALF_TOPIC, 0)):
+            stored = self._store.record(names.HALF_TOPIC, 0, offset)
+            if stored is not None:
+                yield self._timer.due_ms, HalfMessage(stored)
+
+    def undecided(self) -> list[bytes]:
+        """Return the stored half messages without commit or rollback; of several copies only the newest."""
+        decided = self._op_queue.pending_offsets()
+        for offset in range(
+            self._store.min_offset(names.OP_HALF_TOPIC, 0), self._store.max_offset(names.OP_HALF_TOPIC, 0)
+        ):
+            if (stored := self._store.record(names.OP_HALF_TOPIC, 0, offset)) is not None:
+                decided.update(half_offsets(records.decode(stored).body))
+        first = max(self._committed(names.HALF_TOPIC), self._store.min_offset(names.HALF_TOPIC, 0))
+        found: dict[int, bytes] = {}
+        for offset in range(first, self._store.max_offset(names.HALF_TOPIC, 0)):
+            if (stored := self._store.record(names.HALF_TOPIC, 0, offset)) is not None:
+                origin = HalfMessage(stored).first_offset()
+                if offset in decided or origin in decided:
+                    found.pop(origin, None)
+                else:
+                    found[origin] = stored
+        return list(found.values())
+
+    def arrived(self, _queue_id: int, _offset: int, _properties: dict[str, str]) -> None:
+        """Schedule the next round when a message of the half or op topic arrives."""
+        if self._timer is None:
+            interval = self._config.transaction_check_interval
+            rounds = (self._scheduler.now_ms - self._round_end_ms) // interval + 1
+            self._schedule_round(self._round_end_ms + rounds * interval)
+
+    def _schedule_round(self, due_ms: int) -> None:
+        self._timer = self._scheduler.call_at(due_ms, self._begin_round, _KIND)
+
+    def _begin_round(self) -> None:
+        self._op_queue.flush_if_due()
+        first_half, first_op = self._committed(names.HALF_TOPIC), self._committed(names.OP_HALF_TOPIC)
+        check_round = CheckRound(self._scheduler.now_ms, first_half, first_op)
+        self._read_ops(check_round)
+        self._walk(check_round)
+
+    def _committed(self, topic: str) -> int:
+        committed = self._offsets.query(names.TRANSACTION_GROUP, topic, 0)
+        return committed if committed >= 0 else self._store.min_offset(topic, 0)
+
+    def _walk(self, check_round: CheckRound) -> None:
+        """Judge half messages until the round ends or must wait for op messages."""
+        while self._scheduler.now_ms - check_round.start_ms <= ROUND_MAX_MS:
+            if check_round.position in check_round.decided:
+                check_round.skip_decided()
+                check_round.position += 1
+                continue
+            half = self._half(check_round)
+            verdict = CheckVerdict.FRESH if half is None else self._judge(check_round, half)
+            if half is None or verdict is CheckVerdict.FRESH:
+                break
+            if verdict is CheckVerdict.MORE_OPS:
+                if not self._read_ops(check_round):
+                    self._timer = self._scheduler.call_later(NO_OPS_PAUSE_MS, lambda: self._walk(check_round), _KIND)
+                    return
+                continue
+            try:
+                self._actions[verdict](check_round, half)
+            except EngineError as refusal:
+                if verdict is not CheckVerdict.DISCARD and refusal.code is ResponseCode.SERVICE_NOT_AVAILABLE:
+                    # Upstream retries until the end of the round while the disk is full.
+                    self._timer = self._scheduler.call_later(NO_ROOM_PAUSE_MS, lambda: self._walk(check_round), _KIND)
+                    return
+                # Any other message that cannot be stored again is skipped.
+            check_round.position += 1
+        self._end_round(check_round)
+
+    def _end_round(self, check_round: CheckRound) -> None:
+        group, op_end = names.TRANSACTION_GROUP, check_round.op_end()
+        if check_round.position != check_round.first_half:
+            self._offsets.commit(group, names.HALF_TOPIC, 0, check_round.position)
+        if op_end != check_round.first_op:
+            self._offsets.commit(group, names.OP_HALF_TOPIC, 0, op_end)
+        self._timer = None
+        self._round_end_ms = self._scheduler.now_ms
+        halves_left = check_round.position < self._store.max_offset(names.HALF_TOPIC, 0)
+        if halves_left or op_end < self._store.max_offset(names.OP_HALF_TOPIC, 0):
+            self._schedule_round(self._round_end_ms + self._config.transaction_check_interval)
+
+    # reading
+
+    def _half(self, check_round: CheckRound) -> HalfMessage | None:
+        """Return the half message at the position, None at the end; correct a deleted position once a round."""
+        stored = self._store.record(names.HALF_TOPIC, 0, check_round.position)
+        if (
+            stored is None
+            and not check_round.skipped
+            and check_round.position < self._store.min_offset(names.HALF_TOPIC, 0)
+        ):
+            check_round.skipped = True
+            check_round.position = self._store.min_offset(names.HALF_TOPIC, 0)
+            stored = self._store.record(names.HALF_TOPIC, 0, check_round.position)
+        return None if stored is None else HalfMessage(stored)
+
+    def _read_ops(self, check_round: CheckRound) -> bool:
+        """Read the next op messages. Returns False if there are none."""
+        topic = names.OP_HALF_TOPIC
+        check_round.last_op_born_ms = None
+        held = self._store.min_offset(topic, 0)
+        if check_round.next_op < held:
+            check_round.next_op = held
+            self._offsets.commit(names.TRANSACTION_GROUP, topic, 0, held)
+            return False
+        first, end = check_round.next_op, min(check_round.next_op + OPS_PER_READ, self._store.max_offset(topic, 0))
+        for offset in range(first, end):
+            stored = self._store.record(topic, 0, offset)
+            if stored is not None:
+                check_round.add_op_message(records.decode(stored))
+        check_round.next_op = max(first, end)
+        return first < end
+
+    # verdicts
+
+    def _judge(self, check_round: CheckRound, half: HalfMessage) -> CheckVerdict:
+        config, record = self._config, half.record
+        age = self._scheduler.now_ms - record.born_timestamp
+        if record.store_timestamp >= check_round.start_ms:
+            return (
+                CheckVerdict.FRESH
+            )  # upstream reaches it later in the round, but cannot read it before it is dispatched
+        if not half.count_check(config.transaction_check_max) or age > config.file_reserved_time * _HOUR_MS:
+            return CheckVerdict.DISCARD
+        immune_ms = config.transaction_time_out
+        asked = half.properties.get(props.CHECK_IMMUNITY_TIME_IN_SECONDS)
+        if asked is not None:
+            immune_ms = check_immunity_ms(asked, immune_ms)
+            if age < immune_ms and half.immunity_enabled():
+                return CheckVerdict.IMMUNE
+        elif 0 <= age < immune_ms:
+            return CheckVerdict.FRESH
+        return CheckVerdict.CHECK if self._needs_check(check_round, age, immune_ms) else CheckVerdict.MORE_OPS
+
+    def _needs_check(self, check_round: CheckRound, age: int, immune_ms: int) -> bool:
+        if check_round.last_op_born_ms is None:
+            return age > immune_ms or age < 0
+        return check_round.last_op_born_ms - check_round.start_ms > self._config.transaction_time_out or age < 0
+
+    # actions
+
+    def _discard(self, _check_round: CheckRound, half: HalfMessage) -> None:
+        self._topics.create_internal(names.TRANS_CHECK_MAX_TIME_TOPIC, 1)
+        message = half.copy()
+        message.topic, message.queue_id = names.TRANS_CHECK_MAX_TIME_TOPIC, 0
+        self._store.put(message)
+
+    def _reappend_immune(self, check_round: CheckRound, half: HalfMessage) -> None:
+        """Re-append an immune message, unless its first copy was decided meanwhile."""
+        if not check_round.take_decision(half.first_offset()):
+            half.properties[props.WAIT] = "false"
+            self._reappend(half, props.encode(half.properties))
+
+    def _check(self, _check_round: CheckRound, half: HalfMessage) -> None:
+        """Re-append the message and ask a producer about it; the check counts even if no producer is connected."""
+        text = half.text
+        stored = self._reappend(half, text)
+        channel = self._find_producer(half.properties.get(props.PRODUCER_GROUP, ""))
+        if channel is not None:
+            self._push(channel, half.check_request(text, stored, self._store.store_host, self._config.broker_name))
+
+    def _reappend(self, half: HalfMessage, text: str) -> StoredPosition:
+        """Append a copy to the half topic; `text` is the encoded properties."""
+        message = half.copy()
+        message.flag = message.reconsume_times = 0
+        self._store.prepare(message)
+        changed = message.topic != names.HALF_TOPIC  # a hook redirected it: the message has a delay first
+        return self._store.append(message, None if changed else text)

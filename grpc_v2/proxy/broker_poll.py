@@ -1,0 +1,110 @@
+"""The part of a receive on one broker: a Call of the gate that submits one operation after another.
+
+It passes each outcome on and keeps the state of the wait. It must not know how a receive continues.
+"""
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from rocketmq_testkit.emulator.gate.gate import Gate, Outcome
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import DropInactiveRequests
+from rocketmq_testkit.emulator.operations.consume import PopMessage
+
+from ..rules.status import Refusal
+from .fire_and_forget import FireAndForget
+from .rpc_call import RpcCall
+
+if TYPE_CHECKING:
+    from rocketmq_testkit.emulator.cluster.broker import Broker
+
+
+class PollStep(IntEnum):
+    """The purpose of the operation in flight."""
+
+    SHORT_POLL = 0  # a pop that does not wait
+    NOTIFICATION = 1  # a notification, which waits and receives no messages
+    LONG_POLL = 2  # a pop that waits
+
+
+class BrokerPoll:
+    """The wait of one receive on one broker. `on_outcome` gets the outcome of each operation."""
+
+    __slots__ = (
+        "_fire_and_forget",
+        "_gate",
+        "_on_outcome",
+        "_waiting",
+        "active",
+        "broker",
+        "channel",
+        "end_reason",
+        "label",
+        "notified_for_others",
+        "step",
+        "submitting",
+        "waits_in_pop",
+    )
+
+    def __init__(
+        self,
+        call: RpcCall,
+        broker: "Broker",
+        *,
+        fire_and_forget: FireAndForget,
+        on_outcome: "Callable[[BrokerPoll, Outcome], None]",
+    ) -> None:
+        self.broker = broker
+        self.channel = call.channel
+        self.label = call.rpc.name
+        self.active = True
+        """True if the outcome is still needed."""
+        self.end_reason: Refusal | None = None
+        """The reason why the wait on this broker has ended; None while it continues."""
+        self.step = PollStep.SHORT_POLL
+        self.submitting = False
+        """True while an operation is being submitted: an outcome is then immediate."""
+        self.waits_in_pop = False
+        """True if the operation that waits on the broker is a pop."""
+        self.notified_for_others = False
+        """True if the last notification was about messages for other clients."""
+        self._gate: Gate = call.rpc.gate
+        self._fire_and_forget = fire_and_forget
+        self._on_outcome: Callable[[BrokerPoll, Outcome], None] | None = on_outcome
+        self._waiting = False
+
+    def submit(self, operation: Operation, step: PollStep) -> None:
+        """Submit the next operation."""
+        self.step = step
+        self._waiting = self.submitting = True
+        self.waits_in_pop = isinstance(operation, PopMessage)
+        self._gate.submit(self.broker, self, operation)
+        self.submitting = False
+
+    def reply(self, outcome: Outcome) -> None:
+        """Pass on the outcome of the last operation, if it is still needed."""
+        on_outcome = self._on_outcome
+        self._waiting = self.waits_in_pop = False
+        if on_outcome is not None and self.active:
+            on_outcome(self, outcome)
+
+    def finish(self, reason: Refusal) -> None:
+        """End the wait on this broker."""
+        self.end_reason = reason
+        self.active = False
+
+    def broker_stopped(self) -> None:
+        """Record that the broker has dropped the operation, because it stopped."""
+        self._waiting = self.waits_in_pop = False
+
+    def cancel(self) -> None:
+        """Make the broker drop the waiting operation, whose outcome is no longer needed."""
+        if self._waiting:
+            self._waiting = False
+            self._fire_and_forget.submit(self.broker, self.channel, self.label, DropInactiveRequests())
+
+    def close(self) -> None:
+        """Cancel, and drop the references that would keep the receive in memory."""
+        self.cancel()
+        self._on_outcome = None

@@ -1,0 +1,210 @@
+"""One RPC in flight: the gRPC call as services see it, and its operations on the engine.
+
+It must not know HTTP/2: it uses a call's metadata, peer and deadline, and its methods to respond.
+"""
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from google.protobuf.message import Message
+from rocketmq_testkit.emulator.gate.gate import Channel, Gate, Node, Outcome
+from rocketmq_testkit.emulator.gate.raw_request import Rejection
+from rocketmq_testkit.emulator.kernel import bug_reports as bugs
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.operations.base import Operation
+
+from ..config.pools import ProxyPool
+from ..proto import definition_pb2 as pb
+from ..rules.status import Refusal, rejection
+from .raw_requests import raw_request
+from .required_rights import Rights
+from .sessions import Session
+
+OnOutcome = Callable[[Outcome], None]
+
+NODE = "proxy"
+"""The node in journal lines of requests that the proxy handles on its own."""
+
+
+class TransportCall(Protocol):
+    """The transport's call, as far as services use it."""
+
+    on_message: Callable[[Any], None] | None
+    on_half_close: Callable[[], None] | None
+
+    @property
+    def path(self) -> str:
+        """`/package.Service/Method`."""
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Request headers by lower-case name."""
+
+    @property
+    def peer(self) -> tuple[str, int]:
+        """The client's (address, port)."""
+
+    @property
+    def local(self) -> tuple[str, int]:
+        """The (address, port) at which the client reached the server."""
+
+    @property
+    def authority(self) -> str:
+        """The `host:port` that the client dialed."""
+
+    @property
+    def secure(self) -> bool:
+        """True if the call uses TLS."""
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """The client's timeout, in ms from the arrival of the request. None means no timeout."""
+
+    @property
+    def cancelled(self) -> bool:
+        """True if the client no longer waits for the response."""
+
+    @property
+    def finished(self) -> bool:
+        """True if the response is complete."""
+
+    def send(self, message: bytes) -> None:
+        """Send one message of a stream."""
+
+    def reply(self, message: bytes) -> None:
+        """Send the only message of a response and end the call."""
+
+    def finish(self, status: int = 0, message: str = "") -> None:
+        """End the call with a gRPC status and its text."""
+
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        """Call `callback` if the client cancels before the response is complete."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ServedRpc:
+    """An RPC of a running proxy: its declaration, bound to the service that serves it.
+
+    Its operations go through `gate`. `log` takes one line, or a line followed by a traceback.
+    """
+
+    name: str
+    path: str
+    response: Callable[..., Message]
+    anonymous: bool
+    rights: Rights
+    pool: ProxyPool | None
+    blocks_thread: bool
+    start: Callable[["RpcCall", Any], None]
+    send_refusal: Callable[["RpcCall", Refusal], None]
+    gate: Gate
+    log: Callable[[str], None]
+
+
+class RpcCall:
+    """A call of one RPC by one client."""
+
+    __slots__ = (
+        "channel",
+        "client_id",
+        "message",
+        "on_reply",
+        "refusal_is_journaled",
+        "rpc",
+        "server_call",
+        "session",
+    )
+
+    def __init__(  # noqa: PLR0917  # made for each request: keywords would cost it time
+        self,
+        rpc: ServedRpc,
+        server_call: TransportCall,
+        client_id: str,
+        session: Session | None,
+        channel: Channel,
+        message: Message | None,
+    ) -> None:
+        self.rpc = rpc
+        self.server_call = server_call
+        self.client_id = client_id
+        self.session = session
+        self.channel = channel
+        self.message = message
+        """The request; None for a stream of requests."""
+        self.refusal_is_journaled = False
+        """True if the journal already has the refusal as the outcome of an operation."""
+        self.on_reply: Callable[[], None] | None = None
+        """Called after the response, to release what is held for the call."""
+
+    def submit(self, node: Node, operation: Operation, on_outcome: OnOutcome) -> None:
+        """Submit an operation to the engine. `on_outcome` gets the outcome, at once or later."""
+        self.rpc.gate.submit(node, EngineCall(self, on_outcome), operation)
+
+    def reply(self, response: Message) -> None:
+        """Send the response and end the call."""
+        self.server_call.reply(response.SerializeToString())
+        if self.on_reply is not None:
+            self.on_reply()
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Send a Status as the response."""
+        # A receive without messages is no refusal: the journal has the outcomes of its pops.
+        if not self.refusal_is_journaled and refusal.code != pb.MESSAGE_NOT_FOUND:
+            self.journal_refusal(rejection(refusal), self.message)
+        self.rpc.send_refusal(self, refusal)
+
+    def journal_refusal(self, outcome: Rejection, message: Message | None) -> None:
+        """Journal a request that was refused before it became an operation."""
+        request = raw_request(self.server_call.metadata, message)
+        self.rpc.gate.record_refusal(NODE, self.channel.channel_id, self.rpc.name, request, outcome=outcome)
+
+    def journal_success(self) -> None:
+        """Journal a request that succeeded without an operation."""
+        request = raw_request(self.server_call.metadata, self.message)
+        self.rpc.gate.record_success(NODE, self.channel.channel_id, self.rpc.name, request)
+
+    def run_guarded(self, function: Callable[..., None], *arguments: object) -> None:
+        """Call a service function. A Refusal becomes the response.
+
+        An unexpected exception is logged and becomes a response as well. Other calls are not affected.
+        """
+        try:
+            function(*arguments)
+        except Refusal as refusal:
+            self.refuse(refusal)
+        except Exception as bug:
+            name = self.rpc.name
+            report = f"{name} of client {self.client_id} failed\n{traceback.format_exc()}"
+            self.rpc.log(report)
+            bugs.note(report)
+            if not self.server_call.finished:
+                self.refuse(Refusal(pb.INTERNAL_SERVER_ERROR, f"the emulator failed: {type(bug).__name__}: {bug}"))
+
+
+class EngineCall:
+    """One operation of an RPC, as a Call of the gate."""
+
+    __slots__ = ("_on_outcome", "_rpc_call")
+    active = True
+
+    def __init__(self, rpc_call: RpcCall, on_outcome: OnOutcome) -> None:
+        self._rpc_call = rpc_call
+        self._on_outcome = on_outcome
+
+    @property
+    def channel(self) -> Channel:
+        """The client's channel."""
+        return self._rpc_call.channel
+
+    @property
+    def label(self) -> str:
+        """The RPC's name."""
+        return self._rpc_call.rpc.name
+
+    def reply(self, outcome: Outcome) -> None:
+        """Continue the service function with the outcome."""
+        call = self._rpc_call
+        call.refusal_is_journaled = isinstance(outcome, EngineError)
+        call.run_guarded(self._on_outcome, outcome)

@@ -1,0 +1,44 @@
+"""Calls that the transport rejects on its own, for a log of all calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..http2.limits import Limits
+from ..http2.request_head import RequestHead
+from .call import ConnectionFacts
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedCall:
+    """A call without a response of its handler. `head` is None if the connection failed or the head was not read.
+
+    `code` and `name` are a gRPC status, an HTTP status, or the HTTP/2 error code of a stream or connection that ended.
+    """
+
+    head: RequestHead | None
+    code: int
+    name: str
+    text: str
+
+
+OnRefused = Callable[[ConnectionFacts, RefusedCall], None]
+
+
+def ignore_refused(_facts: ConnectionFacts, _refused: RefusedCall) -> None:
+    """Ignore rejected calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """The values that all calls of one connection share. `log` takes one line, or a line followed by a traceback."""
+
+    facts: ConnectionFacts
+    limits: Limits
+    log: Callable[[str], None]
+    on_refused: OnRefused = ignore_refused
+
+    def report_refused(self, head: RequestHead | None, code: int, name: str, text: str) -> None:
+        """Report a call that ends without a response of its handler."""
+        self.on_refused(self.facts, RefusedCall(head, code, name, text))

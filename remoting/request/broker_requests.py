@@ -1,0 +1,130 @@
+"""Encode server-initiated requests: effects of the engine become request frames for a client.
+
+The header is always JSON. Opaque values come from the broker's own counter. Source: Broker2Client (5.3.3).
+"""
+
+from collections.abc import Callable, Mapping
+
+import orjson
+from rocketmq_testkit.emulator.gate.effects import (
+    CheckTransactionState,
+    Effect,
+    NotifyConsumerIdsChanged,
+    PushReplyMessage,
+    RequestConsumerStatus,
+    RequestDirectConsumption,
+    RequestRunningInfo,
+    ResetConsumerOffset,
+    ServerRequest,
+)
+from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
+from rocketmq_testkit.emulator.operations.clients import MessageQueue
+
+from ..bodies.writing import dumps, host_text, message_queue, queue_map
+from ..wire.command import ONEWAY, VERSION_5_3_3
+from ..wire.response_frame import HEAD
+from .request_code import RequestCode
+
+CODE_OF_EFFECT: Mapping[type[Effect], RequestCode] = {
+    NotifyConsumerIdsChanged: RequestCode.NOTIFY_CONSUMER_IDS_CHANGED,
+    CheckTransactionState: RequestCode.CHECK_TRANSACTION_STATE,
+    PushReplyMessage: RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT,
+    RequestRunningInfo: RequestCode.GET_CONSUMER_RUNNING_INFO,
+    RequestDirectConsumption: RequestCode.CONSUME_MESSAGE_DIRECTLY,
+    RequestConsumerStatus: RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT,
+    ResetConsumerOffset: RequestCode.RESET_CONSUMER_CLIENT_OFFSET,
+}
+"""The request code of each effect."""
+
+CODES_WITH_RESPONSE = frozenset(code for effect, code in CODE_OF_EFFECT.items() if issubclass(effect, ServerRequest))
+"""Codes of the requests to which the client responds. All others are oneway."""
+
+
+def encode_request(opaque: int, code: RequestCode, flag: int, ext: Mapping[str, str], *, body: bytes) -> bytes:
+    """Encode a request frame of the broker."""
+    header = (
+        f'{{"code":{code:d},"extFields":{orjson.dumps(ext).decode()},"flag":{flag},"language":"JAVA",'
+        f'"opaque":{opaque},"serializeTypeCurrentRPC":"JSON","version":{VERSION_5_3_3}}}'
+    ).encode()
+    size = len(header)
+    return HEAD.pack(4 + size + len(body), size) + header + body
+
+
+def encode_effect(opaque: int, effect: Effect) -> bytes:
+    """Encode an effect as a request frame."""
+    code = CODE_OF_EFFECT[type(effect)]
+    ext, body = _FIELDS[type(effect)](effect)
+    return encode_request(opaque, code, 0 if isinstance(effect, ServerRequest) else ONEWAY, ext, body=body)
+
+
+def _ids_changed(effect: NotifyConsumerIdsChanged) -> tuple[dict[str, str], bytes]:
+    return {"consumerGroup": effect.consumer_group}, b""
+
+
+def _check_transaction(effect: CheckTransactionState) -> tuple[dict[str, str], bytes]:
+    ext = {
+        "bname": effect.broker_name,
+        "commitLogOffset": str(effect.commit_log_offset),
+        "topic": effect.topic,
+        "msgId": effect.msg_id,
+        "tranStateTableOffset": str(effect.tran_state_table_offset),
+        "offsetMsgId": effect.offset_msg_id,
+        "transactionId": effect.transaction_id,
+    }
+    return ext, effect.record
+
+
+def _push_reply(effect: PushReplyMessage) -> tuple[dict[str, str], bytes]:
+    ext = {
+        "queueId": str(effect.queue_id),
+        "flag": str(effect.flag),
+        "sysFlag": str(effect.sys_flag),
+        "reconsumeTimes": "0",
+        "storeTimestamp": str(effect.store_timestamp),
+        "unitMode": "false",
+        "defaultTopic": AUTO_CREATE_TOPIC,
+        "bornHost": host_text(effect.born_host),
+        "defaultTopicQueueNums": "4",
+        "producerGroup": effect.producer_group,
+        "topic": effect.topic,
+        "bornTimestamp": str(effect.born_timestamp),
+        "storeHost": host_text(effect.store_host),
+        "properties": effect.properties,
+    }
+    return ext, effect.body
+
+
+def _forwarded_request(effect: RequestRunningInfo | RequestConsumerStatus) -> tuple[dict[str, str], bytes]:
+    return dict(effect.ext_fields), b""
+
+
+def _consume_directly(effect: RequestDirectConsumption) -> tuple[dict[str, str], bytes]:
+    return dict(effect.ext_fields), effect.record
+
+
+def _reset_offset(effect: ResetConsumerOffset) -> tuple[dict[str, str], bytes]:
+    ext = {
+        "group": effect.group,
+        "topic": effect.topic,
+        "queueId": "-1",
+        "timestamp": str(effect.timestamp),
+        "isForce": "false",
+    }
+    queues = [
+        (MessageQueue(effect.topic, effect.broker_name, queue_id), offset)
+        for queue_id, offset in effect.offsets.items()
+    ]
+    if effect.as_list:
+        return ext, dumps({"offsetTable": [{**message_queue(queue), "offset": offset} for queue, offset in queues]})
+    return ext, dumps({"offsetTable": queue_map(queues)})
+
+
+_FIELDS: Mapping[type[Effect], Callable[..., tuple[dict[str, str], bytes]]] = {
+    NotifyConsumerIdsChanged: _ids_changed,
+    CheckTransactionState: _check_transaction,
+    PushReplyMessage: _push_reply,
+    RequestRunningInfo: _forwarded_request,
+    RequestDirectConsumption: _consume_directly,
+    RequestConsumerStatus: _forwarded_request,
+    ResetConsumerOffset: _reset_offset,
+}

@@ -1,0 +1,152 @@
+"""A request of a client while the gate carries it out.
+
+A call knows the client's channel and how to encode the outcome. It must not know what the operation means.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.gate.gate import Channel, Outcome
+from rocketmq_testkit.emulator.kernel.errors import EngineError, RejectedBeforeProcessing
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import NO_RESPONSE
+
+from ..wire.ext_fields import Header
+from ..wire.response_frame import encode_response
+
+
+class CallChannel(Channel, Protocol):
+    """The connection of a client: the gate's channel, and the way back for responses."""
+
+    @property
+    def peer_address(self) -> tuple[str, int]:
+        """The client's end of the TCP connection; it becomes the born host of messages."""
+
+    @property
+    def local_address(self) -> tuple[str, int]:
+        """The server's end of the TCP connection."""
+
+    def send(self, frame: bytes) -> None:
+        """Send a frame to the client."""
+
+
+BrokerAddress = Callable[[str, int, CallChannel], str]
+"""(broker name, broker id, requesting channel) -> the `host:port` under which that client reaches that broker."""
+
+
+class Dispatcher(Protocol):
+    """The dispatcher of the listening port that received a request."""
+
+    @property
+    def broker_config(self) -> BrokerConfig:
+        """The configuration of the port's broker; defaults if it serves a name server only."""
+
+    @property
+    def broker_address(self) -> BrokerAddress:
+        """Looks up addresses of brokers for a client."""
+
+    def engine_time_ms(self, client_ms: int, /) -> int:
+        """Convert a client's timestamp close to now (ms since the epoch) to the engine's time."""
+
+    def report_bug(self, bug: BaseException, /) -> None:
+        """Log an error of the protocol layer."""
+
+
+class ResponseEncoder(Protocol):
+    """Encodes the outcomes of one request code."""
+
+    @property
+    def code(self) -> int:
+        """The request code."""
+
+    @property
+    def label(self) -> str:
+        """The request's name in journals."""
+
+    @property
+    def encode_response(self) -> "Callable[[RemotingCall, Any], bytes]":
+        """Encodes the response frame of a result."""
+
+    @property
+    def encode_error(self) -> "Callable[[RemotingCall, EngineError], bytes]":
+        """Encodes the response frame of an error."""
+
+
+class RemotingCall:
+    """A request of a client; implements Call of the gate.
+
+    `version` and `language` are the client's. `header` is the parsed custom header, None before it is parsed.
+    """
+
+    __slots__ = ("channel", "dispatcher", "header", "label", "language", "oneway", "opaque", "processor", "version")
+
+    def __init__(  # noqa: PLR0917  # made for each request: keywords would cost it time
+        self,
+        dispatcher: Dispatcher,
+        channel: CallChannel,
+        processor: ResponseEncoder,
+        opaque: int,
+        oneway: bool,
+        version: int,
+        language: str,
+    ) -> None:
+        self.dispatcher = dispatcher
+        self.channel = channel
+        self.processor = processor
+        self.label = processor.label
+        self.opaque = opaque
+        self.oneway = oneway
+        self.version = version
+        self.language = language
+        self.header: Header | None = None
+
+    @property
+    def active(self) -> bool:
+        """False once the connection is closed."""
+        return self.channel.active
+
+    def reply(self, outcome: Outcome) -> None:
+        """Send the outcome, unless the request is oneway or gets no response."""
+        channel = self.channel
+        if self.oneway or not channel.active or outcome is NO_RESPONSE:
+            return
+        try:
+            if isinstance(outcome, EngineError):
+                frame = self._error(outcome)
+            else:
+                frame = self.processor.encode_response(self, outcome)
+        except Exception as bug:
+            self.dispatcher.report_bug(bug)
+            frame = encode_response(self.opaque, ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}")
+        channel.send(frame)
+
+    def _error(self, error: EngineError) -> bytes:
+        if isinstance(error, RejectedBeforeProcessing):
+            return self.response(error.remark, code=error.code)
+        return self.processor.encode_error(self, error)
+
+    def response(
+        self, remark: str | None = None, ext: Mapping[str, str] | None = None, body: bytes = b"", code: int = 0
+    ) -> bytes:
+        """Encode a response to this request."""
+        return encode_response(self.opaque, code, remark, ext, body)
+
+    def broker_address(self, broker_name: str, broker_id: int) -> str:
+        """Return the `host:port` at which this client reaches a broker."""
+        return self.dispatcher.broker_address(broker_name, broker_id, self.channel)
+
+
+class EventCall:
+    """The Call of events about a connection that the engine must know. Its outcome is not sent."""
+
+    __slots__ = ("channel", "label")
+
+    active = False
+
+    def __init__(self, channel: CallChannel, label: str) -> None:
+        self.channel = channel
+        self.label = label
+
+    def reply(self, outcome: Outcome) -> None:
+        """Do nothing: no client waits for the outcome."""

@@ -1,0 +1,315 @@
+"""Dispatch the frames of one listening port to its nodes: a broker, a name server or both.
+
+It knows frames and the request table. It must not know sockets. Source of the error responses: NettyRemotingAbstract
+(5.3.3).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import count
+from traceback import format_exception
+from typing import Any, Protocol
+
+from rocketmq_testkit.emulator.auth.access_control import AccessControl, AccessDenied, AccessRequest
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.gate.gate import Gate, Node
+from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
+from rocketmq_testkit.emulator.kernel import bug_reports as bugs
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed
+from rocketmq_testkit.emulator.operations.send import ClientResponded
+from rocketmq_testkit.emulator.overload.request_pools import BrokerRequestPools
+from rocketmq_testkit.emulator.stats.broker_stats import CLOSED, CONNECTED
+
+from ..processors import NAME_SERVER_CODES, PROCESSORS, RIGHTS
+from ..processors.unserved import UNSERVED, Reason
+from ..request import authorization
+from ..request.call import BrokerAddress, EventCall, RemotingCall
+from ..request.request_code import RequestCode
+from ..request.request_table import Processor, Role
+from ..request.required_rights import no_rights
+from ..wire import frame, header_json
+from ..wire.command import ONEWAY, RESPONSE
+from ..wire.response_frame import encode_response
+from .server_channel import RemotingChannel
+
+
+class BrokerNode(Node, Protocol):
+    """A broker, as far as this layer uses it."""
+
+    config: BrokerConfig
+    """The broker's configuration. Responses to sends have its region and its trace switch."""
+    request_pools: BrokerRequestPools
+    """The thread pools that the broker's requests pass through."""
+    access: AccessControl
+    """Authentication and authorization of the broker's requests."""
+
+    def count_connection(self, what: str) -> None:
+        """Count a connection that was opened or closed."""
+
+
+Log = Callable[[str], None]
+
+
+class WrongPortWarnings(Protocol):
+    """Warns about clients that connect to the wrong port."""
+
+    def warn_other_protocol(self, peer: tuple[str, int], local: tuple[str, int], first: bytes) -> bool:
+        """Warn about a connection that begins with another protocol. Returns False if that protocol is unknown."""
+
+    def warn_wrong_node(
+        self, label: str, peer: tuple[str, int], local: tuple[str, int], *, to_name_server: bool
+    ) -> None:
+        """Warn about a request for a name server that reached a port without one, or likewise for a broker."""
+
+
+class NoWrongPortWarnings:
+    """Logs no warnings."""
+
+    def warn_other_protocol(self, _peer: tuple[str, int], _local: tuple[str, int], _first: bytes) -> bool:
+        """Do nothing."""
+        return False
+
+    def warn_wrong_node(
+        self, label: str, peer: tuple[str, int], local: tuple[str, int], *, to_name_server: bool
+    ) -> None:
+        """Do nothing."""
+
+
+class RemotingDispatcher:
+    """The nodes of one port, and the dispatch of frames to them."""
+
+    def __init__(
+        self,
+        *,
+        gate: Gate,
+        broker: BrokerNode | None,
+        name_server: Node | None,
+        broker_address: BrokerAddress,
+        log: Log,
+        wrong_port_warnings: WrongPortWarnings | None = None,
+    ) -> None:
+        self._wrong_port_warnings = wrong_port_warnings or NoWrongPortWarnings()
+        self.broker_config = BrokerConfig() if broker is None else broker.config
+        self.broker_address = broker_address
+        self.log = log
+        self._broker = broker
+        self._name_server = name_server
+        self._gate = gate
+        nodes: dict[Role, Node | None] = {Role.BROKER: broker, Role.NAME_SERVER: name_server}
+        self._served: Mapping[int, tuple[Processor, Node]] = {
+            code: (processor, node)
+            for code, processor in PROCESSORS.items()
+            if (node := nodes[processor.role]) is not None and processor.operation in node.handlers
+        }
+        self._not_yet_emulated = {
+            int(code): code.name
+            for code in RequestCode
+            if (code not in UNSERVED or UNSERVED[code].reason is Reason.BETWEEN_SERVERS)
+            and code not in self._served
+            and nodes[Role.NAME_SERVER if code in NAME_SERVER_CODES else Role.BROKER] is not None
+        }
+        self._channels = count(1)
+        self._opaques = count(0)
+        self._logged_codes: set[int] = set()
+
+    def engine_time_ms(self, client_ms: int) -> int:
+        """Convert a client's timestamp close to now to the engine's time, which may have jumped."""
+        return self._gate.engine_time_ms(client_ms)
+
+    def next_channel_id(self, peer: tuple[str, int], local: tuple[str, int]) -> str:
+        """Return an id for a new channel."""
+        if self._broker is not None:
+            self._broker.count_connection(CONNECTED)
+        return f"remoting-{local[1]}-{next(self._channels)}-{peer[0]}:{peer[1]}"
+
+    def next_opaque(self) -> int:
+        """Return the next opaque of a request of this side. It wraps like a Java int."""
+        return (next(self._opaques) + 0x80000000) % 0x100000000 - 0x80000000
+
+    def handle(self, channel: RemotingChannel, serialize_type: int, header: bytes, body: bytes) -> None:
+        """Serve one frame. Raises ProtocolError for an invalid header.
+
+        A request passes the check of access, the request table, its translation to an operation, and the thread pools.
+        """
+        head = (
+            header_json.read_head(header) if serialize_type == frame.JSON else _read_other_head(serialize_type, header)
+        )
+        code, opaque, flag, ext, version, language, remark = head
+        if flag & RESPONSE:
+            self._handle_response(channel, opaque, code=code, remark=remark, ext=ext, body=body)
+            return
+        broker = self._broker
+        if broker is not None and broker.access.is_active and broker.request_pools.go_away_error(version) is None:
+            request = _ReceivedRequest(channel, code, opaque, flag & ONEWAY != 0, ext, body)
+            denied = self._access_denial(broker, request, version)
+            if denied is not None:
+                self._refuse(broker, request, denied)
+                return
+        served = self._served.get(code)
+        if served is None:
+            self._refuse_unserved(_ReceivedRequest(channel, code, opaque, flag & ONEWAY != 0, ext, body), version)
+            return
+        processor, node = served
+        call = RemotingCall(self, channel, processor, opaque, flag & ONEWAY != 0, version, language)
+        operation = self._translate(served, channel, call, ext=ext, body=body)
+        if operation is None:
+            return
+        if broker is node and broker is not None and broker.request_pools.is_active:
+            broker.request_pools.enter(processor.pool, call, operation, version)
+        else:
+            self._gate.submit(node, call, operation)
+
+    def report_unreadable(self, channel: RemotingChannel, reason: str, first: bytes) -> None:
+        """Log and journal that a connection is closed because its bytes are not a valid request.
+
+        `first` are the first bytes of the connection.
+        """
+        if not self._wrong_port_warnings.warn_other_protocol(channel.peer_address, channel.local_address, first):
+            self.log(f"{channel.channel_id} closed: {reason}")
+        outcome = Rejection(None, "CONNECTION_CLOSED", reason)
+        self._gate.record_refusal(
+            self._owner(None).name, channel.channel_id, "UNREADABLE", RawRequest({}), outcome=outcome
+        )
+
+    def closed(self, channel: RemotingChannel) -> None:
+        """Notify the broker that a connection was closed."""
+        channel.active = False
+        if self._broker is not None:
+            self._broker.count_connection(CLOSED)
+            self._gate.submit(self._broker, EventCall(channel, "ChannelClosed"), ChannelClosed())
+
+    def report_bug(self, bug: BaseException) -> None:
+        """Log an unexpected exception of this layer. Other requests are not affected."""
+        report = "".join(format_exception(bug)).rstrip()
+        self.log(report)
+        bugs.note(report)
+
+    def _handle_response(
+        self,
+        channel: RemotingChannel,
+        opaque: int,
+        *,
+        code: int,
+        remark: str | None,
+        ext: Mapping[str, Any],
+        body: bytes,
+    ) -> None:
+        """Pass a client's response to a request of the broker on to it. Drop it if the broker sent no such request."""
+        ticket = channel.pop_ticket(opaque)
+        if ticket is None:
+            self.log(f"{channel.channel_id}: an answer to nothing was dropped, opaque {opaque}")
+        elif self._broker is not None:
+            answered = ClientResponded(ticket, code, remark, header_json.ext_fields(ext) or None, body)
+            self._gate.submit(self._broker, EventCall(channel, "ClientResponded"), answered)
+
+    def _access_denial(self, broker: BrokerNode, request: "_ReceivedRequest", version: int) -> AccessDenied | None:
+        """Return the reason why a broker denies a request. A name server checks no credentials."""
+        if self._owner(request.code) is not broker:
+            return None
+        channel, code = request.channel, request.code
+        access_request = AccessRequest(str(code), channel.channel_id, channel.remote_address[0])
+        fields = header_json.ext_fields(dict(request.ext))
+        rights, cluster = RIGHTS.get(code, no_rights), self.broker_config.broker_cluster_name
+        try:
+            authorization.check(
+                broker.access, access_request, rights, ext=fields, body=request.body, version=version, cluster=cluster
+            )
+        except AccessDenied as denied:
+            return denied
+        return None
+
+    def _translate(
+        self,
+        served: "tuple[Processor, Node]",
+        channel: RemotingChannel,
+        call: RemotingCall,
+        *,
+        ext: Mapping[str, Any],
+        body: bytes,
+    ) -> Operation | None:
+        """Return the operation of a request. If the request is malformed, refuse it and return None."""
+        processor, node = served
+        try:
+            call.header = parsed = processor.header.parse(ext)
+            return processor.translate(call, parsed, body)
+        except EngineError as malformed:
+            request = _ReceivedRequest(channel, processor.code, call.opaque, call.oneway, ext, body)
+            self._refuse(node, request, malformed)
+        except Exception as bug:
+            self.report_bug(bug)
+            request = _ReceivedRequest(channel, processor.code, call.opaque, call.oneway, ext, body)
+            self._refuse(node, request, EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}"))
+        return None
+
+    def _refuse_unserved(self, request: "_ReceivedRequest", version: int) -> None:
+        """Refuse a request code that is not served."""
+        refusal = self._unserved_error(request.code, version)
+        self._warn_wrong_port(request.channel, request.code)
+        self._refuse(self._owner(request.code), request, refusal)
+
+    def _refuse(self, node: Node, request: "_ReceivedRequest", refusal: EngineError) -> None:
+        """Journal a request that becomes no operation, and send its error response: code and remark, no ext fields."""
+        code = request.code
+        label = RequestCode(code).name if code in _KNOWN_CODES else str(code)
+        raw = RawRequest.of(((str(name), str(value)) for name, value in request.ext.items()), len(request.body))
+        self._gate.record_refusal(node.name, request.channel.channel_id, label, raw, outcome=refusal)
+        if not request.oneway:
+            request.channel.send(encode_response(request.opaque, refusal.code, refusal.remark))
+
+    def _warn_wrong_port(self, channel: RemotingChannel, code: int) -> None:
+        processor = PROCESSORS.get(code)
+        if processor is None:
+            return
+        to_name_server = processor.role is Role.NAME_SERVER
+        if (self._name_server if to_name_server else self._broker) is None:
+            peer, local = channel.peer_address, channel.local_address
+            self._wrong_port_warnings.warn_wrong_node(processor.label, peer, local, to_name_server=to_name_server)
+
+    def _owner(self, code: int | None) -> Node:
+        """Return the node that a request code is for, even if the code is unknown. None means that there is no code."""
+        served = None if code is None else self._served.get(code)
+        if served is not None:
+            return served[1]
+        first = (self._name_server, self._broker) if code in NAME_SERVER_CODES else (self._broker, self._name_server)
+        owner = first[0] or first[1]
+        assert owner is not None, "a port serves a broker, a name server or both"
+        return owner
+
+    def _unserved_error(self, code: int, client_version: int) -> EngineError:
+        """Return the error response to a request code that is not served: GO_AWAY or REQUEST_CODE_NOT_SUPPORTED."""
+        go_away_error = None if self._broker is None else self._broker.request_pools.go_away_error(client_version)
+        if go_away_error is not None:
+            return go_away_error
+        remark = f" request type {code} not supported"
+        name = self._not_yet_emulated.get(code)
+        if name is not None:
+            remark += f": {name} is not emulated yet"
+            if code not in self._logged_codes:
+                self._logged_codes.add(code)
+                self.log(f"request code {code} {name} is not emulated yet, it is answered REQUEST_CODE_NOT_SUPPORTED")
+        return EngineError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ReceivedRequest:
+    """A request that is checked or refused before it becomes an operation."""
+
+    channel: RemotingChannel
+    code: int
+    opaque: int
+    oneway: bool
+    ext: Mapping[str, Any]
+    body: bytes
+
+
+def _read_other_head(serialize_type: int, header: bytes) -> header_json.Head:
+    """Read a header that is not JSON. Raises ProtocolError."""
+    command = frame.decode(serialize_type, header, b"")
+    ext = command.ext_fields or {}
+    return command.code, command.opaque, command.flag, ext, command.version, command.language, command.remark
+
+
+_KNOWN_CODES = frozenset(int(code) for code in RequestCode)

@@ -1,0 +1,24 @@
+"""A proxy to a broker that forwards requests, discards the first responses, and closes the connection."""
+
+import socket
+
+from one_connection import SECONDS, OneConnection
+
+CHUNK = 65536
+
+
+class ResponseDropper(OneConnection):
+    """Closes the connection once the broker has started to respond."""
+
+    def __init__(self, broker: str) -> None:
+        super().__init__()
+        host, _, port = broker.rpartition(":")
+        self._broker = (host, int(port))
+        self.eaten = 0
+        """Number of discarded response bytes."""
+
+    def serve(self, client: socket.socket) -> None:
+        """Forward a request, and discard its response."""
+        with socket.create_connection(self._broker, SECONDS) as broker:
+            broker.sendall(client.recv(CHUNK))
+            self.eaten += len(broker.recv(CHUNK))

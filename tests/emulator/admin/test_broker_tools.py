@@ -1,0 +1,179 @@
+"""Requests of admin tools: counters by topic and group, tables, and features that an emulated broker lacks."""
+
+import pytest
+from engine_world import World, make_world, refused
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.cluster import GetBrokerConfig, TextResult
+from rocketmq_testkit.emulator.operations.groups import (
+    BrokerConsumeStatsResult,
+    ConsumeStatsResult,
+    DeleteGroup,
+    GetBrokerConsumeStats,
+    GetConsumeStats,
+    SetMessageRequestMode,
+)
+from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import SendMessageBack
+from rocketmq_testkit.emulator.operations.tools import (
+    BrokerStatsResult,
+    CleanUnusedTopic,
+    ColdDataFlowCtrResult,
+    ExportConfigToJson,
+    GetAllMessageRequestMode,
+    GetColdDataFlowCtrInfo,
+    MessageRequestModesResult,
+    RemoveColdDataFlowCtrConfig,
+    SetCommitLogReadMode,
+    UpdateColdDataFlowCtrConfig,
+    ViewBrokerStats,
+)
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic, GetTopicStats, TopicStatsResult
+
+SAMPLED_MS = 10_000
+
+
+def _minute(world: World, name: str, key: str) -> tuple[int, float]:
+    """Return sum and average of the last minute."""
+    found = world.ask(BrokerStatsResult, ViewBrokerStats(name, key)).minute
+    return found.sum, found.avgpt
+
+
+def _is_unknown(world: World, name: str | None, key: str | None) -> bool:
+    error = refused(world.engine.submit(world.broker, ViewBrokerStats(name, key)))
+    return error.code == ResponseCode.SYSTEM_ERROR and "not exist" in str(error.remark)
+
+
+def test_broker_stats_count_sends_pulls_pops_and_send_backs(world: World) -> None:
+    """Sends, pulls, pops and send-backs are counted by name and key; a name without a count is an error."""
+    world.topic("A")
+    for _ in range(3):
+        sent = world.send("A", b"12345")
+    world.pull("A")
+    world.popped("A", group="P")
+    assert world.ask(Done, SendMessageBack("G", sent.physical_offset, 18, "A", None)) == Done()
+    world.advance(SAMPLED_MS)
+    assert _minute(world, "TOPIC_PUT_NUMS", "A") == (3, 1.0)
+    assert _minute(world, "GROUP_GET_NUMS", "A@G") == (3, 3.0)
+    assert _minute(world, "GROUP_GET_NUMS", "A@P") == (3, 3.0)
+    assert _minute(world, "SNDBCK_PUT_NUMS", "A@G") == (1, 1.0)
+    put, got = _minute(world, "TOPIC_PUT_SIZE", "A"), _minute(world, "GROUP_GET_SIZE", "A@G")
+    assert put[0] == got[0] == 3 * put[1]
+    assert _minute(world, "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC", "DefaultCluster") == (3, 0.0)
+    assert _minute(world, "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC", "DefaultCluster") == (6, 0.0)
+    assert world.ask(TopicStatsResult, GetTopicStats("A")).put_tps == 0.3
+    for name in ("TOPIC_PUT_NUMS", "GROUP_GET_NUMS", "BROKER_PUT_NUMS", "X", None):
+        assert _is_unknown(world, name, "B")
+        assert _is_unknown(world, name, None)
+
+
+def test_broker_stats_are_deleted_with_their_topic_and_group_and_at_a_restart(world: World) -> None:
+    """Counters are deleted with their topic (including those of its groups), with their group, and at a restart."""
+    for topic in ("A", "B", "C"):
+        world.topic(topic)
+        world.send(topic)
+        world.pull(topic)
+    world.ask(Done, DeleteTopic("A"))
+    assert _is_unknown(world, "TOPIC_PUT_NUMS", "A")
+    assert _is_unknown(world, "GROUP_GET_NUMS", "A@G")
+    assert _minute(world, "GROUP_GET_NUMS", "B@G") == (0, 0.0)
+    world.ask(Done, DeleteGroup("G"))
+    assert _is_unknown(world, "GROUP_GET_NUMS", "B@G")
+    assert _minute(world, "TOPIC_PUT_NUMS", "B") == (0, 0.0)
+    world.broker.stop()
+    world.broker.start()
+    assert _is_unknown(world, "TOPIC_PUT_NUMS", "B")
+
+
+@pytest.mark.parametrize(("each", "known_as"), [(False, "%LMQ%"), (True, "%LMQ%x")])
+def test_light_queues_are_counted_together_unless_lmq_stats_are_enabled(each: bool, known_as: str) -> None:
+    """Light queues are counted together, or one by one with `enableLmqStats`."""
+    world = make_world(enable_lmq=True, enable_multi_dispatch=True, enable_lmq_stats=each)
+    world.topic("A")
+    world.send("A", INNER_MULTI_DISPATCH="%LMQ%x")
+    world.pull("%LMQ%x", group="%LMQ%x")
+    world.advance(SAMPLED_MS)
+    assert _minute(world, "GROUP_GET_NUMS", f"{known_as}@{known_as}") == (1, 1.0)
+    assert _minute(world, "TOPIC_PUT_NUMS", "A") == (1, 1.0)
+
+
+def test_consume_stats_of_all_groups_cover_topics_with_offsets(world: World) -> None:
+    """The progress of all groups covers topics with offsets, but no deleted topics and no pull offsets.
+
+    With `only_ordered` it omits unordered topics.
+    """
+    world.topic("A", queues=2)
+    world.topic("B")
+    for topic in ("A", "B"):
+        world.send(topic)
+        world.pull(topic)
+        world.ask(Done, UpdateConsumerOffset("G", topic, 0, 1))
+    world.pull("A", offset=1)
+
+    def told(**asked: bool) -> dict[str, list[ConsumeStatsResult]]:
+        return world.ask(BrokerConsumeStatsResult, GetBrokerConsumeStats(**asked)).groups
+
+    assert [len(stats.offsets) for stats in told()["G"]] == [2, 1]
+    assert all(each.pull_offset == 0 for stats in told()["G"] for each in stats.offsets.values())
+    assert told()["TOOLS_CONSUMER"] == []
+    assert told(only_ordered=True)["G"] == []
+    world.ask(Done, DeleteTopic("B"))
+    assert [len(stats.offsets) for stats in told()["G"]] == [2]
+
+
+def test_the_consume_tps_of_a_group_is_the_sum_over_its_topics(world: World) -> None:
+    """The rate of a group is the sum over its topics, in messages per second of the last minute."""
+    for topic in ("A", "B"):
+        world.topic(topic)
+        world.send(topic)
+        world.pull(topic)
+        world.ask(Done, UpdateConsumerOffset("G", topic, 0, 1))
+    world.advance(SAMPLED_MS)
+    assert world.ask(ConsumeStatsResult, GetConsumeStats("G")).consume_tps == 0.2
+    world.advance(7 * SAMPLED_MS)
+    assert world.ask(ConsumeStatsResult, GetConsumeStats("G")).consume_tps == 0.0
+
+
+def test_a_cleanup_deletes_only_the_queues_of_deleted_topics(world: World) -> None:
+    """A cleanup deletes the queues of deleted topics; other queues and system topics stay."""
+    world.topic("A")
+    world.topic("B")
+    for topic in ("A", "B"):
+        world.send(topic)
+    world.broker.topics.delete("B")
+    world.ask(Done, CleanUnusedTopic())
+    assert {topic for topic, _ in world.broker.store.queues} == {"A"}
+
+
+def test_message_request_modes_are_returned_in_the_order_first_set(world: World) -> None:
+    world.topic("A")
+    modes = [SetMessageRequestMode("A", "G", "POP", 4), SetMessageRequestMode("A", "H", "PULL", 0)]
+    for mode in (*modes, modes[0]):
+        world.ask(Done, mode)
+    assert world.ask(MessageRequestModesResult, GetAllMessageRequestMode()).modes == modes
+
+
+def test_numeric_cold_read_limits_are_kept_until_the_broker_stops(world: World) -> None:
+    """Cold-read limits that are numbers are kept until the broker stops; other values are ignored."""
+    world.ask(Done, UpdateColdDataFlowCtrConfig({"G": "5", "H": "many", "I": "-7", "J": "9"}))
+    world.ask(Done, RemoveColdDataFlowCtrConfig("I"))
+    world.ask(Done, RemoveColdDataFlowCtrConfig("nobody"))
+    told = world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo())
+    assert told == ColdDataFlowCtrResult({"G": 5, "J": 9}, 3_145_728, 104_857_600)
+    world.broker.stop()
+    world.broker.start()
+    assert world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo()).thresholds == {}
+
+
+def test_set_commit_log_read_mode_changes_data_read_ahead_enable(world: World) -> None:
+    """A request changes dataReadAheadEnable; an invalid mode is rejected and changes nothing."""
+    world.ask(Done, SetCommitLogReadMode("1"))
+    for mode in ("2", "", "x", None):
+        refused(world.engine.submit(world.broker, SetCommitLogReadMode(mode)))
+    assert "dataReadAheadEnable=false\n" in world.ask(TextResult, GetBrokerConfig()).text
+
+
+@pytest.mark.parametrize("types", ["", ";", "topics", " TOPICS;consumerOffsets;subscriptionGroups;"])
+def test_a_config_export_succeeds_without_a_result(world: World, types: str) -> None:
+    """An export succeeds without a result, because no table is in a database."""
+    assert world.ask(Done, ExportConfigToJson(types)).remark == "export done."

@@ -1,0 +1,89 @@
+"""Assignment of queues to the clients of a group, for all numbers of both."""
+
+from engine_world import World, make_world
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rocketmq_testkit.emulator.operations.clients import MessageQueue, UnregisterClient
+from rocketmq_testkit.emulator.operations.groups import AssignmentResult, QueryAssignment
+
+STRATEGIES = st.sampled_from(("AVG", "AVG_BY_CIRCLE"))
+NAMES = st.lists(st.text("abz09@#-", min_size=1, max_size=4), min_size=1, max_size=8, unique=True)
+"""Clients in the order in which they join; brokers sort them as Java sorts strings."""
+
+
+def joined(queues: int, clients: list[str]) -> World:
+    """Create a topic with this number of queues, and a group whose clients join in this order."""
+    world = make_world()
+    world.topic("T", queues)
+    for client in clients:
+        world.heartbeat(client, topics={"T": "*"})
+    return world
+
+
+def assigned(world: World, asker: str, strategy: str) -> list[MessageQueue]:
+    result = world.ask(AssignmentResult, QueryAssignment("T", "G", asker, strategy, "CLUSTERING"))
+    assert result.assignments is not None
+    assert {one.mode for one in result.assignments} <= {"PULL"}
+    return [one.queue for one in result.assignments]
+
+
+def shares(world: World, clients: list[str], strategy: str) -> dict[str, list[int]]:
+    """Return the queues of each client, in the order of the response."""
+    return {client: [queue.queue_id for queue in assigned(world, client, strategy)] for client in clients}
+
+
+@settings(max_examples=120, deadline=None, derandomize=True)
+@given(queues=st.integers(1, 17), clients=NAMES, strategy=STRATEGIES)
+def test_each_queue_is_assigned_to_exactly_one_client(queues: int, clients: list[str], strategy: str) -> None:
+    """Every queue belongs to exactly one client, and numbers of queues differ by at most one."""
+    owned = shares(joined(queues, clients), clients, strategy)
+
+    assert sorted(queue for share in owned.values() for queue in share) == list(range(queues))
+    sizes = [len(share) for share in owned.values()]
+    assert max(sizes) - min(sizes) <= 1
+    assert [len(owned[client]) for client in sorted(clients)] == sorted(sizes, reverse=True)
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(queues=st.integers(1, 17), clients=NAMES)
+def test_avg_shares_are_consecutive_and_avg_by_circle_shares_every_nth_queue(queues: int, clients: list[str]) -> None:
+    world = joined(queues, clients)
+
+    blocks = shares(world, clients, "AVG")
+    in_order = [queue for client in sorted(clients) for queue in blocks[client]]
+    assert in_order == list(range(queues))
+    circle = shares(world, clients, "AVG_BY_CIRCLE")
+    for turn, client in enumerate(sorted(clients)):
+        assert circle[client] == list(range(turn, queues, len(clients)))
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(queues=st.integers(1, 17), clients=NAMES, strategy=STRATEGIES, data=st.data())
+def test_assignments_do_not_depend_on_the_order_of_joining(
+    queues: int, clients: list[str], strategy: str, data: st.DataObject
+) -> None:
+    """The same clients get the same queues in whatever order they join and query, also repeatedly."""
+    asking = data.draw(st.permutations(clients))
+    later = joined(queues, data.draw(st.permutations(clients)))
+
+    owned = shares(joined(queues, clients), clients, strategy)
+
+    assert shares(later, asking, strategy) == owned
+    assert shares(later, clients, strategy) == owned
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(queues=st.integers(1, 17), clients=NAMES, strategy=STRATEGIES, data=st.data())
+def test_queues_of_a_client_that_left_are_assigned_to_the_others(
+    queues: int, clients: list[str], strategy: str, data: st.DataObject
+) -> None:
+    """After a client leaves, the others have the queues they would have without it; an unknown client has none."""
+    gone = data.draw(st.sampled_from(clients))
+    staying = [client for client in clients if client != gone]
+    world = joined(queues, [*clients, "stays"])
+    world.engine.submit(world.broker, UnregisterClient(gone, None, "G"), world.channels[gone])
+
+    owned = shares(world, [*staying, "stays"], strategy)
+
+    assert owned == shares(joined(queues, [*staying, "stays"]), [*staying, "stays"], strategy)
+    assert assigned(world, gone, strategy) == []

@@ -1,0 +1,26 @@
+"""Names and numbers of versions."""
+
+import pytest
+from rocketmq_testkit.emulator.client.client_versions import VERSION_3_0_7, VERSION_3_1_8, version_number, version_text
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("V3_0_0_SNAPSHOT", 0),
+        ("V3_0_7_SNAPSHOT", VERSION_3_0_7),
+        ("V3_1_8_SNAPSHOT", VERSION_3_1_8),
+        ("V4_9_7", 407),
+        ("v5_1_0_snapshot", 432),
+        ("V5_3_3", 479),
+        ("HIGHER_VERSION", 612),
+        ("5.2.0", None),
+        ("V3_3_0", None),
+        ("", None),
+    ],
+)
+def test_a_version_name_has_the_number_of_upstream(name: str, number: int | None) -> None:
+    """Version names have the numbers seen on 5.3.3; V3_3_0 was never counted."""
+    assert version_number(name) == number
+    if number is not None:
+        assert version_text(number) == name.upper()

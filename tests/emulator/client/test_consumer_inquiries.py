@@ -1,0 +1,110 @@
+"""Requests to online consumers: forwarded, answered, and timed out in virtual time."""
+
+import pytest
+from engine_world import World, make_world
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
+from rocketmq_testkit.emulator.gate.effects import (
+    RequestConsumerStatus,
+    RequestDirectConsumption,
+    RequestRunningInfo,
+    ServerRequest,
+)
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import (
+    ClientResponse,
+    ConsumeMessageDirectly,
+    ConsumerData,
+    ConsumerStatusResult,
+    GetConsumerRunningInfo,
+    GetConsumerStatus,
+    Heartbeat,
+)
+from rocketmq_testkit.emulator.operations.send import ClientResponded
+
+CURRENT = 491
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def submit(world: World, operation: Operation, channel: DirectChannel | None = None) -> DirectCall:
+    return world.engine.submit(world.broker, operation, channel or DirectChannel())
+
+
+def consumer(world: World, client: str, version: int = CURRENT) -> DirectChannel:
+    """Register an online consumer of group G; return its channel."""
+    channel = DirectChannel(f"{client}'s")
+    submit(world, Heartbeat(client, [], [ConsumerData("G")], version=version), channel)
+    return channel
+
+
+def question(channel: DirectChannel) -> ServerRequest:
+    """Return the newest request pushed to a channel."""
+    found = [effect for effect in channel.effects if isinstance(effect, ServerRequest)]
+    return found[-1]
+
+
+def refusal(call: DirectCall) -> EngineError:
+    assert isinstance(call.outcome, EngineError)
+    return call.outcome
+
+
+def test_a_forwarded_request_returns_the_response_of_the_consumer(world: World) -> None:
+    """A request's fields are forwarded unchanged; code, remark, fields and body of the response are returned."""
+    channel = consumer(world, "c")
+    ext = {"consumerGroup": "G", "clientId": "c", "jstackEnable": "true"}
+    call = submit(world, GetConsumerRunningInfo("G", "c", ext))
+    asked = question(channel)
+    assert isinstance(asked, RequestRunningInfo)
+    assert (asked.ext_fields, call.outcome) == (ext, None)
+    submit(world, ClientResponded(asked.ticket, 0, "remark", {"a": "b"}, b"body"), channel)
+    assert call.outcome == ClientResponse(0, "remark", {"a": "b"}, b"body")
+
+
+def test_a_forwarded_request_times_out_after_ten_seconds(world: World) -> None:
+    """Without a response in ten seconds the request times out; a later response is ignored."""
+    channel = consumer(world, "c")
+    call = submit(world, GetConsumerRunningInfo("G", "c", {}))
+    world.advance(9_999)
+    assert call.outcome is None
+    world.advance(1)
+    assert refusal(call).code is ResponseCode.CONSUME_MSG_TIMEOUT
+    submit(world, ClientResponded(question(channel).ticket, 0), channel)
+    assert refusal(call).code is ResponseCode.CONSUME_MSG_TIMEOUT
+
+
+def test_a_direct_consumption_request_contains_the_message(world: World) -> None:
+    """A forwarded request contains the message, its broker's name, and the flags of topic and group."""
+    channel = consumer(world, "c")
+    sent = world.send(world.topic("T"), b"hello")
+    submit(world, ConsumeMessageDirectly("G", "c", sent.msg_id, "T", {"msgId": sent.msg_id}))
+    asked = question(channel)
+    assert isinstance(asked, RequestDirectConsumption)
+    assert asked.record == world.broker.store.log.record_at(sent.physical_offset)
+    flags = {"brokerName": world.broker.name, "topicSysFlag": "0", "groupSysFlag": "0"}
+    assert asked.ext_fields == {"msgId": sent.msg_id, **flags}
+
+
+def test_consumer_status_is_requested_from_one_consumer_after_the_other(world: World) -> None:
+    """Consumers are asked one after the other, each after the previous response or five seconds."""
+    first, second = consumer(world, "a"), consumer(world, "b")
+    call = submit(world, GetConsumerStatus("T", "G"))
+    assert isinstance(question(first), RequestConsumerStatus)
+    assert not [each for each in second.effects if isinstance(each, ServerRequest)]
+    world.advance(5_000)
+    submit(world, ClientResponded(question(second).ticket, 0, body=b"{}"), second)
+    assert call.outcome == ConsumerStatusResult({"b": b"{}"})
+
+
+def test_clients_of_a_too_old_version_get_no_forwarded_request(world: World) -> None:
+    """Clients of too old a version get no request, and the error names their version."""
+    channel = consumer(world, "c", version=0)
+    call = submit(world, GetConsumerRunningInfo("G", "c", {}))
+    assert "Version <V3_0_0_SNAPSHOT> too low" in str(refusal(call).remark)
+    call = submit(world, GetConsumerStatus("T", "G"))
+    assert refusal(call).remark == "the client does not support this feature. version=V3_0_0_SNAPSHOT"
+    assert not [each for each in channel.effects if isinstance(each, ServerRequest)]

@@ -1,0 +1,371 @@
+"""Deliveries: messages in flight of pops and pulls, and the ways in which clients complete them."""
+
+import pytest
+from engine_world import World, make_world, messages_of
+from rocketmq_testkit.emulator.client import popped_messages, queue_uses
+from rocketmq_testkit.emulator.client.consumer_kind import kind_of
+from rocketmq_testkit.emulator.client.deliveries import InFlight, Way
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import (
+    ACTIVELY,
+    BROADCASTING,
+    CLUSTERING,
+    PASSIVELY,
+    ChannelClosed,
+    ConsumerData,
+    Heartbeat,
+    SubscriptionData,
+)
+from rocketmq_testkit.emulator.operations.consume import (
+    FLAG_COMMIT_OFFSET,
+    FLAG_SUBSCRIPTION,
+    FLAG_SUSPEND,
+    RENEWAL,
+    AckMessage,
+    BatchAck,
+    BatchAckMessage,
+    ChangeInvisibleTime,
+    PopMessage,
+    PopResult,
+    PullMessage,
+    bit_set,
+)
+from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import SendMessageBack
+
+INVISIBLE_MS = 10_000
+PUSH = kind_of(PASSIVELY, CLUSTERING)
+
+
+class Consumer:
+    """A consumer of group G that subscribes to topic T."""
+
+    def __init__(self, world: World, name: str = "c", kind: str = PASSIVELY, model: str = CLUSTERING) -> None:
+        self.world = world
+        self.channel = DirectChannel(f"channel of {name}")
+        self.ask(Heartbeat(name, [], [ConsumerData("G", kind, model, subscriptions=[SubscriptionData("T")])]))
+
+    def ask(self, operation: Operation) -> DirectCall:
+        return self.world.engine.submit(self.world.broker, operation, self.channel)
+
+    def pop(self, count: int = 32, poll_ms: int = 0) -> PopResult:
+        outcome = self.ask(PopMessage("G", "T", -1, count, INVISIBLE_MS, poll_ms, 0, 0)).outcome
+        assert isinstance(outcome, PopResult), outcome
+        return outcome
+
+    def pull(self, offset: int = 0, *, commit: int | None = None, topic: str = "T") -> DirectCall:
+        flags = FLAG_SUSPEND | FLAG_SUBSCRIPTION | (0 if commit is None else FLAG_COMMIT_OFFSET)
+        return self.ask(PullMessage("G", topic, 0, offset, 32, flags, commit or 0, 15_000, subscription="*"))
+
+
+@pytest.fixture
+def world() -> World:
+    world = make_world()
+    world.topic("T")
+    return world
+
+
+@pytest.fixture
+def consumer(world: World) -> Consumer:
+    return Consumer(world)
+
+
+def in_flight(world: World) -> list[InFlight]:
+    return sorted(world.engine.deliveries.in_flight(), key=lambda message: (message.topic, message.offset))
+
+
+def offsets(world: World) -> list[int]:
+    return [message.offset for message in in_flight(world)]
+
+
+def handle(popped: PopResult, offset: int = 0) -> str:
+    """Return the receipt handle of a message of queue 0."""
+    start = popped.messages[0].start_offset
+    return f"{start} {popped.pop_time} {popped.invisible_ms} {popped.revive_qid} 0 broker-a 0 {offset}"
+
+
+def change(popped: PopResult, invisible_ms: int) -> ChangeInvisibleTime:
+    return ChangeInvisibleTime("G", "T", 0, handle(popped), 0, invisible_ms)
+
+
+def labeled(consumer: Consumer, label: str, operation: Operation) -> None:
+    """Submit an operation with the label of a protocol."""
+    call = DirectCall(consumer.channel)
+    call.label = label
+    consumer.world.engine.gate.submit(consumer.world.broker, call, operation)
+
+
+# popped messages
+
+
+def test_a_popped_message_is_in_flight_with_its_client(world: World, consumer: Consumer) -> None:
+    """A pop puts each of its messages in flight: who has it, for which group, since when and until when."""
+    world.send("T")
+    world.send("T")
+    consumer.pop()
+    first, second = in_flight(world)
+    assert (first.way, first.node, first.group, first.topic, first.queue_id) == (Way.POP, "broker-a", "G", "T", 0)
+    assert (first.offset, second.offset) == (0, 1)
+    assert (first.client.client_id, first.kind) == ("c", PUSH)
+    assert (first.since_ms, first.until_ms) == (world.now_ms, world.now_ms + INVISIBLE_MS)
+    assert first.number == second.number == world.engine.deliveries.last_number
+
+
+def test_an_acknowledged_message_is_not_in_flight(world: World, consumer: Consumer) -> None:
+    """An acknowledgement completes its message and no other, also one that another client sends."""
+    world.send("T")
+    world.send("T")
+    popped = consumer.pop()
+    Consumer(world, "other").ask(AckMessage("G", "T", 0, handle(popped, 1), 1))
+    assert offsets(world) == [0]
+
+
+@pytest.mark.parametrize("refused", [True, False], ids=["refused by a pool", "answered with an error"])
+def test_a_refused_acknowledgement_completes_its_message(world: World, consumer: Consumer, refused: bool) -> None:
+    """An acknowledgement that fails still completes its message, because its client may never repeat it."""
+    world.send("T")
+    popped = consumer.pop()
+    if refused:
+        busy = EngineError(ResponseCode.SYSTEM_BUSY, "busy")
+        acknowledgement = AckMessage("G", "T", 0, handle(popped), 0)
+        world.engine.gate.refuse(world.broker, DirectCall(consumer.channel), acknowledgement, busy)
+    else:
+        outcome = consumer.ask(AckMessage("G", "T", 0, "no handle", 0)).outcome
+        assert isinstance(outcome, EngineError)
+    assert in_flight(world) == []
+
+
+def test_a_refused_pop_puts_nothing_in_flight(world: World, consumer: Consumer) -> None:
+    """A pop that a pool refuses changes nothing."""
+    world.send("T")
+    busy = EngineError(ResponseCode.SYSTEM_BUSY, "busy")
+    pop = PopMessage("G", "T", -1, 32, INVISIBLE_MS, 0, 0, 0)
+    world.engine.gate.refuse(world.broker, DirectCall(consumer.channel), pop, busy)
+    assert in_flight(world) == []
+    assert not world.engine.deliveries.has_requested(consumer.channel.channel_id, ("broker-a", "G", "T"), 0)
+
+
+def test_a_message_is_in_flight_until_its_invisible_duration_ends(world: World, consumer: Consumer) -> None:
+    """At the end of the invisible duration the message expires; its redelivery from the retry topic is a new one."""
+    world.send("T")
+    consumer.pop()
+    world.advance(INVISIBLE_MS - 1)
+    assert offsets(world) == [0]
+    world.advance(1)
+    assert in_flight(world) == []
+    world.advance(5_000)
+    consumer.pop()
+    assert [(message.topic, message.offset) for message in in_flight(world)] == [("%RETRY%G_T", 0)]
+
+
+def test_a_renewal_extends_the_time_in_flight(world: World, consumer: Consumer) -> None:
+    """The proxy's renewal extends the time of one message; a renewal that fails does not."""
+    world.send("T")
+    world.send("T")
+    popped = consumer.pop()
+    world.advance(4_000)
+    labeled(consumer, RENEWAL, ChangeInvisibleTime("G", "T", 0, handle(popped, 1), 9, 60_000))
+    labeled(consumer, RENEWAL, change(popped, 60_000))
+    first, second = in_flight(world)
+    assert first.until_ms == world.now_ms + 60_000
+    assert second.until_ms == world.now_ms - 4_000 + INVISIBLE_MS
+    assert first.since_ms == second.since_ms == world.now_ms - 4_000
+
+
+def test_a_renewal_of_a_completed_message_is_ignored(world: World, consumer: Consumer) -> None:
+    """After the acknowledgement a renewal brings no message back."""
+    world.send("T")
+    popped = consumer.pop()
+    consumer.ask(AckMessage("G", "T", 0, handle(popped), 0))
+    labeled(consumer, RENEWAL, change(popped, 60_000))
+    assert in_flight(world) == []
+
+
+def test_a_client_that_changes_the_invisible_duration_is_done(world: World, consumer: Consumer) -> None:
+    """With another label the change completes the message: its consumer has failed it, and waits for a redelivery."""
+    world.send("T")
+    popped = consumer.pop()
+    labeled(consumer, "CHANGE_MESSAGE_INVISIBLETIME", change(popped, 60_000))
+    assert in_flight(world) == []
+
+
+@pytest.mark.parametrize("octets", [1, 10], ids=["short bit set", "bit set longer than all messages in flight"])
+def test_a_batch_acknowledgement_completes_the_messages_of_its_bits(
+    world: World, consumer: Consumer, octets: int
+) -> None:
+    """Each bit of a batch acknowledgement completes one message; bits for others have no effect."""
+    for _ in range(3):
+        world.send("T")
+    popped = consumer.pop()
+    bits = bit_set(0b101).ljust(octets, b"\x80")
+    queue_id, receipt = 0, (popped.revive_qid, popped.pop_time, popped.invisible_ms)
+    consumer.ask(BatchAckMessage([BatchAck("G", "T", "0", 0, queue_id, *receipt, bits)]))
+    assert offsets(world) == [1]
+    consumer.ask(BatchAckMessage(None))
+    assert offsets(world) == [1]
+
+
+def test_a_batch_acknowledgement_of_a_retry_names_the_topic_by_its_digit(world: World, consumer: Consumer) -> None:
+    """Acknowledgements of redelivered messages name the original topic and the digit of the retry topic."""
+    world.send("T")
+    consumer.pop()
+    world.advance(INVISIBLE_MS + 5_000)
+    popped = consumer.pop()
+    assert len(in_flight(world)) == 1
+    receipt = (popped.revive_qid, popped.pop_time, popped.invisible_ms)
+    consumer.ask(BatchAckMessage([BatchAck("G", "T", "1", 0, 0, *receipt, bit_set(1))]))
+    assert in_flight(world) == []
+
+
+def test_a_later_receive_of_the_client_is_noted(world: World, consumer: Consumer) -> None:
+    """A message is marked once its client receives again: with messages, or waiting. An empty answer does not count."""
+    world.send("T")
+    consumer.pop()
+    consumer.pop()
+    assert [message.received_again for message in in_flight(world)] == [False]
+    consumer.ask(PopMessage("G", "T", -1, 32, INVISIBLE_MS, 20_000, 0, 0))
+    assert [message.received_again for message in in_flight(world)] == [True]
+    world.send("T")
+    assert [message.received_again for message in in_flight(world)] == [True, False]
+
+
+# clients
+
+
+def test_messages_of_a_disconnected_client_are_not_in_flight(world: World, consumer: Consumer) -> None:
+    """Only messages of connected members count; a client that connects again still has its messages."""
+    world.send("T")
+    consumer.pop()
+    consumer.channel.active = False
+    assert in_flight(world) == []
+    consumer.channel.active = True
+    assert offsets(world) == [0]
+    consumer.ask(ChannelClosed())
+    assert in_flight(world) == []
+
+
+def test_messages_of_an_unregistered_client_are_not_in_flight(world: World) -> None:
+    """A client that never registered, such as a test, holds nothing."""
+    world.send("T")
+    assert len(messages_of(world.pop("T"))) == 1
+    world.pull("T")
+    assert in_flight(world) == []
+
+
+def test_a_restart_of_the_broker_ends_all_registrations(world: World, consumer: Consumer) -> None:
+    """After a restart nobody is registered, so nothing is in flight."""
+    world.send("T")
+    consumer.pop()
+    world.engine.restart(world.broker)
+    assert in_flight(world) == []
+
+
+# pulled messages
+
+
+def test_a_pulled_message_is_in_flight_until_its_offset_is_committed(world: World, consumer: Consumer) -> None:
+    """A committed offset above a pulled message completes it, whoever commits it."""
+    world.send("T")
+    world.send("T")
+    consumer.pull()
+    first, second = in_flight(world)
+    assert (first.way, first.until_ms, first.since_ms, first.client.client_id) == (Way.PULL, None, world.now_ms, "c")
+    assert (first.offset, second.offset) == (0, 1)
+    world.engine.execute(world.broker, UpdateConsumerOffset("G", "T", 0, 1))
+    assert offsets(world) == [1]
+    consumer.pull(2, commit=2)
+    assert in_flight(world) == []
+
+
+def test_a_message_that_was_sent_back_is_not_in_flight(world: World, consumer: Consumer) -> None:
+    """A client completes a message by sending it back, before any offset is committed."""
+    sent = [world.send("T") for _ in range(3)]
+    consumer.pull()
+    consumer.ask(SendMessageBack("G", sent[1].physical_offset, 0))
+    assert offsets(world) == [0, 2]
+    consumer.ask(SendMessageBack("G", sent[0].physical_offset, 0))
+    consumer.ask(SendMessageBack("G", sent[2].physical_offset, 0))
+    assert in_flight(world) == []
+
+
+def test_one_message_of_a_pull_can_be_sent_back(world: World, consumer: Consumer) -> None:
+    """Single messages of several pulls are completed; a message of another client is not."""
+    sent = []
+    for offset in range(3):
+        sent.append(world.send("T"))
+        consumer.pull(offset)
+    Consumer(world, "other").ask(SendMessageBack("G", sent[0].physical_offset, 0))
+    consumer.ask(SendMessageBack("G", sent[1].physical_offset, 0))
+    assert offsets(world) == [0, 2]
+
+
+def test_a_failed_send_back_completes_nothing(world: World, consumer: Consumer) -> None:
+    """A send-back that the broker refuses, or of no stored message, changes nothing."""
+    sent = world.send("T")
+    consumer.pull()
+    consumer.ask(SendMessageBack("unknown group", sent.physical_offset, 0))
+    consumer.ask(SendMessageBack("G", sent.physical_offset + 1, 0))
+    assert offsets(world) == [0]
+
+
+def test_a_message_that_two_clients_pulled_belongs_to_the_later_one(world: World, consumer: Consumer) -> None:
+    """After a rebalance the new owner of a queue pulls the uncommitted messages again, and holds them."""
+    world.send("T")
+    consumer.pull()
+    Consumer(world, "new owner").pull()
+    assert [message.client.client_id for message in in_flight(world)] == ["new owner"]
+
+
+@pytest.mark.parametrize("kind", [PASSIVELY, ACTIVELY])
+def test_pulls_of_broadcasting_consumers_are_never_in_flight(world: World, kind: str) -> None:
+    """No broker knows the progress of a broadcasting consumer."""
+    consumer = Consumer(world, kind=kind, model=BROADCASTING)
+    world.send("T")
+    consumer.pull()
+    assert in_flight(world) == []
+
+
+# bounded memory
+
+
+def test_only_the_newest_pulls_of_a_queue_are_kept(
+    world: World, consumer: Consumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that commits nothing takes bounded memory; the oldest of its pulls are forgotten."""
+    monkeypatch.setattr(queue_uses, "PULLS_MOST", 2)
+    for offset in range(3):
+        world.send("T")
+        consumer.pull(offset)
+    assert offsets(world) == [1, 2]
+
+
+def test_expired_and_unregistered_messages_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pops of clients that never acknowledge take bounded memory, also if nobody reads the deliveries."""
+    monkeypatch.setattr(popped_messages, "FIRST_SWEEP", 10)
+    world = make_world()
+    world.topic("T")
+    consumer = Consumer(world)
+    for _ in range(50):
+        world.send("T")
+        consumer.pop()
+        world.send("T")
+        world.pop("T")
+        world.advance(INVISIBLE_MS)
+    assert len(world.engine.deliveries._popped._held) <= 11
+
+
+def test_queues_of_unregistered_clients_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Used queues of clients that are not registered take bounded memory; those of members stay."""
+    monkeypatch.setattr(queue_uses, "FIRST_SWEEP", 10)
+    world = make_world()
+    world.topic("T")
+    consumer = Consumer(world)
+    consumer.pull()
+    for number in range(50):
+        pull = PullMessage("G", "T", 0, 0, 32, FLAG_SUBSCRIPTION, 0, 0, subscription="*")
+        world.engine.submit(world.broker, pull, DirectChannel(f"stranger {number}"))
+    assert len(world.engine.deliveries._queues._clients) <= 11
+    assert world.engine.deliveries.has_requested(consumer.channel.channel_id, ("broker-a", "G", "T"), 0)

@@ -1,0 +1,173 @@
+"""Pending responses of clients: ends of transactions; responses to checks, pushed replies and forwarded requests."""
+
+import pytest
+from engine_world import World, make_world
+from rocketmq_testkit.emulator.client import pending_responses
+from rocketmq_testkit.emulator.client.pending_responses import PendingResponse, ResponseKind
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
+from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, RequestDirectConsumption, ServerRequest
+from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import (
+    ConsumeMessageDirectly,
+    ConsumerData,
+    GetConsumerRunningInfo,
+    Heartbeat,
+)
+from rocketmq_testkit.emulator.operations.send import (
+    ClientResponded,
+    EndTransaction,
+    SendMessage,
+    SendReplyMessage,
+    SendResult,
+)
+
+CURRENT = 491
+HOST = ("10.0.0.1", 5000)
+
+
+class Client:
+    """A producer of group P and consumer of group G."""
+
+    def __init__(self, world: World, channel_id: str = "client's") -> None:
+        self.world = world
+        self.channel = DirectChannel(channel_id)
+        self.ask(Heartbeat("client", ["P"], [ConsumerData("G")], version=CURRENT))
+
+    def ask(self, operation: Operation) -> DirectCall:
+        return self.world.engine.submit(self.world.broker, operation, self.channel)
+
+    def half(self) -> SendResult:
+        properties = {"TRAN_MSG": "true", "PGROUP": "P", "UNIQ_KEY": "ID"}
+        sent = self.ask(SendMessage("P", "T", 0, b"?", properties, HOST, self.world.now_ms, sys_flag=4)).outcome
+        assert isinstance(sent, SendResult)
+        return sent
+
+    def ticket(self) -> int:
+        """Return the ticket of the newest request to the client."""
+        return [effect for effect in self.channel.effects if isinstance(effect, ServerRequest)][-1].ticket
+
+    def checks(self) -> list[CheckTransactionState]:
+        return [effect for effect in self.channel.effects if isinstance(effect, CheckTransactionState)]
+
+
+@pytest.fixture
+def world() -> World:
+    world = make_world()
+    world.topic("T")
+    return world
+
+
+@pytest.fixture
+def client(world: World) -> Client:
+    return Client(world)
+
+
+def pending(world: World) -> list[PendingResponse]:
+    return list(world.engine.deliveries.pending_responses())
+
+
+def ended(physical_offset: int, queue_offset: int) -> EndTransaction:
+    return EndTransaction("P", queue_offset, physical_offset, 12, False, "ID")
+
+
+def test_a_half_message_waits_for_the_end_of_its_transaction(world: World, client: Client) -> None:
+    """A producer owes the end of a transaction, but may leave it open."""
+    sent = client.half()
+    [response] = pending(world)
+    assert (response.kind, response.node, response.topic, response.is_optional) == (
+        ResponseKind.HALF_MESSAGE,
+        "broker-a",
+        "T",
+        True,
+    )
+    assert (response.client.client_id, response.since_ms) == ("client", world.now_ms)
+    assert response.number == world.engine.deliveries.last_number
+    client.ask(ended(sent.physical_offset, sent.queue_offset))
+    assert pending(world) == []
+
+
+def test_an_ordinary_send_owes_nothing(world: World, client: Client) -> None:
+    """Only half messages wait for a producer."""
+    client.ask(SendMessage("P", "T", 0, b"x", {}, HOST, world.now_ms))
+    client.ask(SendMessage("P", "unknown", -1, b"x", {"TRAN_MSG": "true"}, HOST, world.now_ms, default_topic="none"))
+    assert pending(world) == []
+
+
+def test_an_end_that_is_refused_counts(world: World, client: Client) -> None:
+    """A producer may never repeat an end that a thread pool refused."""
+    sent = client.half()
+    busy = EngineError(ResponseCode.SYSTEM_BUSY, "busy")
+    end = ended(sent.physical_offset, sent.queue_offset)
+    world.engine.gate.refuse(world.broker, DirectCall(client.channel), end, busy)
+    assert pending(world) == []
+
+
+@pytest.mark.parametrize(("channel_id", "is_optional"), [("client's", False), (f"{GRPC_CHANNEL}client", True)])
+def test_a_transaction_check_waits_for_the_producer(world: World, channel_id: str, is_optional: bool) -> None:
+    """A remoting producer responds to each check, also with "unknown"; gRPC SDKs send nothing then."""
+    client = Client(world, channel_id)
+    client.half()
+    world.advance(90_000)
+    [check] = client.checks()[-1:]
+    response = pending(world)[-1]
+    assert (response.kind, response.topic, response.is_optional) == (ResponseKind.CHECK, "T", is_optional)
+    before = len(pending(world))
+    offsets = check.tran_state_table_offset, check.commit_log_offset
+    client.ask(EndTransaction("P", *offsets, 0, True, "ID"))
+    assert len(pending(world)) == before - 1
+
+
+def test_a_forwarded_request_waits_for_its_response(world: World, client: Client) -> None:
+    """A client owes the response to a request that the broker forwards for an administrator."""
+    client.ask(GetConsumerRunningInfo("G", "client", {}))
+    [response] = pending(world)
+    assert (response.kind, response.topic, response.is_optional) == (ResponseKind.FORWARDED_REQUEST, "", False)
+    client.ask(ClientResponded(client.ticket() + 1, 0))
+    assert len(pending(world)) == 1
+    client.ask(ClientResponded(client.ticket(), 0))
+    assert pending(world) == []
+
+
+def test_grpc_clients_owe_a_response_only_to_direct_consumption(world: World) -> None:
+    """Of all forwarded requests a gRPC client responds only to the one to consume a message."""
+    client = Client(world, f"{GRPC_CHANNEL}client")
+    sent = world.send("T")
+    client.ask(GetConsumerRunningInfo("G", "client", {}))
+    assert pending(world) == []
+    client.ask(ConsumeMessageDirectly("G", "client", sent.msg_id, "T", {}))
+    assert isinstance(client.channel.effects[-1], RequestDirectConsumption)
+    assert [response.kind for response in pending(world)] == [ResponseKind.FORWARDED_REQUEST]
+
+
+def test_a_pushed_reply_waits_for_the_client(world: World, client: Client) -> None:
+    """The client that sent a request owes the response to the push of its reply."""
+    properties = {"MSG_TYPE": "reply", "REPLY_TO_CLIENT": "client"}
+    client.ask(SendReplyMessage(SendMessage("P", "T", 0, b"pong", properties, HOST, world.now_ms)))
+    [response] = pending(world)
+    assert (response.kind, response.topic, response.is_optional) == (ResponseKind.REPLY, "T", False)
+    client.ask(ClientResponded(client.ticket(), 0))
+    assert pending(world) == []
+
+
+def test_pending_responses_of_a_disconnected_client_are_deleted(world: World, client: Client) -> None:
+    """Nobody waits for a client that is gone, nor after it came back."""
+    client.half()
+    client.channel.active = False
+    assert pending(world) == []
+    client.channel.active = True
+    assert pending(world) == []
+
+
+def test_the_oldest_pending_responses_above_the_limit_are_deleted(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Producers that end no transaction take bounded memory."""
+    monkeypatch.setattr(pending_responses, "RESPONSES_MAX", 2)
+    numbers = []
+    for _ in range(3):
+        client.half()
+        numbers.append(world.engine.deliveries.last_number)
+    assert [response.number for response in pending(world)] == numbers[1:]

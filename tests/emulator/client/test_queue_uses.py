@@ -1,0 +1,177 @@
+"""Requests of queues, and the ends of long polls after which a client has not started the next one."""
+
+import pytest
+from engine_world import World, make_world
+from rocketmq_testkit.emulator.client.queue_uses import ANY_QUEUE
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed, ConsumerData, Heartbeat, SubscriptionData
+from rocketmq_testkit.emulator.operations.consume import (
+    FLAG_SUBSCRIPTION,
+    FLAG_SUSPEND,
+    Notification,
+    PopMessage,
+    PullMessage,
+)
+
+PLACE = ("broker-a", "G", "T")
+POLL_MS = 15_000
+
+
+class Consumer:
+    """A push consumer of group G that subscribes to topic T and to a topic that does not exist."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.channel = DirectChannel("c")
+        subscriptions = [SubscriptionData("T", sub_version=1), SubscriptionData("missing", sub_version=1)]
+        self.ask(Heartbeat("consumer", [], [ConsumerData("G", subscriptions=subscriptions)]))
+
+    def ask(self, operation: Operation) -> DirectCall:
+        return self.world.engine.submit(self.world.broker, operation, self.channel)
+
+    def pull(self, queue_id: int = 0, offset: int = 0, topic: str = "T", group: str = "G") -> DirectCall:
+        flags = FLAG_SUSPEND | FLAG_SUBSCRIPTION
+        return self.ask(PullMessage(group, topic, queue_id, offset, 32, flags, 0, POLL_MS, subscription="*"))
+
+    def pop(self, poll_ms: int = POLL_MS, queue_id: int = -1, count: int = 32) -> DirectCall:
+        return self.ask(PopMessage("G", "T", queue_id, count, 10_000, poll_ms, 0, 0))
+
+
+@pytest.fixture
+def world() -> World:
+    world = make_world()
+    world.topic("T", queues=2)
+    return world
+
+
+@pytest.fixture
+def consumer(world: World) -> Consumer:
+    return Consumer(world)
+
+
+def requested(world: World, queue_id: int) -> bool:
+    return world.engine.deliveries.has_requested("c", PLACE, queue_id)
+
+
+def ends(world: World) -> list[str]:
+    """Return the topics of ended long polls."""
+    return [poll.topic for poll in world.engine.deliveries.poll_ends()]
+
+
+def uses(world: World) -> int:
+    return sum(1 for _ in world.engine.deliveries._queues)
+
+
+# requests
+
+
+def test_a_pull_requests_one_queue(world: World, consumer: Consumer) -> None:
+    """A pull requests its queue only, and with it a queue of the topic."""
+    assert not requested(world, ANY_QUEUE)
+    consumer.pull(1)
+    assert [requested(world, queue_id) for queue_id in (0, 1, ANY_QUEUE)] == [False, True, True]
+
+
+def test_a_pop_of_all_queues_requests_each_of_them(world: World, consumer: Consumer) -> None:
+    """A pop with a negative queue id requests all queues."""
+    consumer.pop(queue_id=-3)
+    assert all(requested(world, queue_id) for queue_id in (0, 1, ANY_QUEUE))
+
+
+def test_a_request_of_another_group_or_client_does_not_count(world: World, consumer: Consumer) -> None:
+    """Requests belong to a channel, a group and a topic."""
+    consumer.pop()
+    deliveries = world.engine.deliveries
+    assert not deliveries.has_requested("another", PLACE, 0)
+    assert not deliveries.has_requested("c", ("broker-a", "other", "T"), 0)
+    assert not deliveries.has_requested("c", ("broker-b", "G", "T"), 0)
+
+
+@pytest.mark.parametrize("sub_version", [0, 99], ids=["it is known", "it is not known yet"])
+def test_a_pull_that_its_sdk_repeats_requests_nothing(world: World, consumer: Consumer, sub_version: int) -> None:
+    """An SDK repeats a pull after SUBSCRIPTION_NOT_LATEST, so that pull is no request yet."""
+    outcome = consumer.ask(PullMessage("G", "T", 0, 0, 32, FLAG_SUSPEND, 0, POLL_MS, sub_version)).outcome
+    assert isinstance(outcome, EngineError) == (sub_version == 99)
+    assert requested(world, 0) == (sub_version == 0)
+
+
+def test_a_pull_that_fails_otherwise_is_a_request(world: World, consumer: Consumer) -> None:
+    """A pull that the broker will always refuse requests its queue: nobody should wait for a better one."""
+    world.broker.config.broker_permission = 2
+    assert isinstance(consumer.pull().outcome, EngineError)
+    assert isinstance(consumer.pop().outcome, EngineError)
+    assert requested(world, 0)
+    assert ends(world) == ["T", "T"]
+
+
+def test_a_failed_pop_without_poll_ends_no_poll(world: World, consumer: Consumer) -> None:
+    """A pop that does not wait has no long poll that could end."""
+    world.broker.config.broker_permission = 2
+    consumer.pop(poll_ms=0)
+    assert requested(world, 0)
+    assert ends(world) == []
+
+
+def test_failed_requests_with_other_names_take_no_memory(world: World, consumer: Consumer) -> None:
+    """A client may request any names; only queues of topics to which its group subscribes are kept."""
+    for number in range(3):
+        assert isinstance(consumer.pull(topic="missing").outcome, EngineError)
+        assert isinstance(consumer.pull(topic=f"unknown-{number}").outcome, EngineError)
+        assert isinstance(consumer.pull(2 + number).outcome, EngineError)
+        assert isinstance(consumer.pull(group=f"g-{number}", topic="missing").outcome, EngineError)
+        assert isinstance(consumer.ask(Notification("G", f"unknown-{number}", 0, POLL_MS, 0)).outcome, EngineError)
+    assert uses(world) == 0
+
+
+def test_a_closed_channel_is_forgotten(world: World, consumer: Consumer) -> None:
+    """After its connection closed, a client has to request its queues again."""
+    consumer.pull(1)
+    consumer.ask(ChannelClosed())
+    assert not requested(world, 1)
+    assert uses(world) == 0
+
+
+# long polls
+
+
+@pytest.mark.parametrize("way", ["pull", "pop", "notification"])
+def test_the_end_of_a_long_poll_lasts_until_the_next_one(world: World, consumer: Consumer, way: str) -> None:
+    """A long poll ends by its timeout; the next one of the same queue takes its place."""
+    begun_ms = world.now_ms
+
+    def poll() -> None:
+        if way == "pull":
+            consumer.pull()
+        elif way == "pop":
+            consumer.pop()
+        else:
+            consumer.ask(Notification("G", "T", -1, POLL_MS, 0))
+
+    poll()
+    assert ends(world) == []
+    world.advance(2 * POLL_MS)
+    [end] = world.engine.deliveries.poll_ends()
+    assert (end.node, end.group, end.topic, end.client.client_id) == ("broker-a", "G", "T", "consumer")
+    assert begun_ms + POLL_MS <= end.since_ms < begun_ms + 2 * POLL_MS
+    assert end.number == world.engine.deliveries.last_number
+    poll()
+    assert ends(world) == []
+
+
+def test_a_pop_that_does_not_wait_starts_no_poll(world: World, consumer: Consumer) -> None:
+    """A pop without poll time takes the place of an ended poll, and has no end itself."""
+    consumer.pop()
+    world.advance(2 * POLL_MS)
+    assert ends(world) == ["T"]
+    consumer.pop(poll_ms=0)
+    assert ends(world) == []
+
+
+def test_ends_of_a_disconnected_client_are_left_out(world: World, consumer: Consumer) -> None:
+    """Nobody waits for the next poll of a client that is gone."""
+    consumer.pop()
+    world.advance(2 * POLL_MS)
+    consumer.channel.active = False
+    assert ends(world) == []

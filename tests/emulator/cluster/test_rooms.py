@@ -1,0 +1,48 @@
+"""The rooms that a broker is built of."""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import fields
+
+from engine_world import World
+from rocketmq_testkit.emulator import operations
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.consume import PullMessage
+from rocketmq_testkit.emulator.snapshot.durable_state import ServiceState
+from rocketmq_testkit.emulator.stats.broker_metrics import BROKER
+
+
+def subclasses(kind: type[Operation]) -> Iterator[type[Operation]]:
+    """All subclasses, direct and indirect."""
+    for each in kind.__subclasses__():
+        yield each
+        yield from subclasses(each)
+
+
+def test_every_operation_has_a_handler(world: World) -> None:
+    """Each operation of the package is handled by a broker or by the name server."""
+    for module in pkgutil.iter_modules(operations.__path__):
+        importlib.import_module(f"{operations.__name__}.{module.name}")
+    package = operations.__name__
+    declared = {each for each in subclasses(Operation) if each.__module__.startswith(package)}
+    assert declared == world.broker.handlers.keys() | world.engine.name_server.handlers.keys()
+
+
+def test_a_snapshot_has_the_state_of_every_durable_service(world: World) -> None:
+    """Each field of the services' state in a snapshot belongs to one durable service, and no service is left out."""
+    state = world.broker.state().services
+    assert {field.name for field in fields(ServiceState)} == set(world.broker.durables)
+    assert all(getattr(state, name) == each.dump_on_stop() for name, each in world.broker.durables.items())
+
+
+def test_broker_metrics_count_messages_and_waiting_requests(world: World) -> None:
+    """Metrics of a broker count messages since its start and show its waiting requests."""
+    world.topic("A", 1)
+    world.send("A", b"one")
+    world.engine.submit(world.broker, PullMessage("G", "A", 0, 1, 32, 2 | 4, 0, 15_000, subscription="*"))
+    metrics = world.broker.metrics()[BROKER]
+    assert (metrics.messages_stored, metrics.messages_delivered, metrics.waiting_pulls) == (1, 0, 1)
+    assert metrics.log_bytes == world.broker.store.log.stored_bytes > 0
+    world.engine.restart()
+    assert world.broker.metrics()[BROKER].messages_stored == 0

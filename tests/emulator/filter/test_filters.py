@@ -1,0 +1,101 @@
+"""Subscriptions of requests and heartbeats, and their filters."""
+
+from dataclasses import replace
+
+import pytest
+from engine_world import World, make_world
+from rocketmq_testkit.emulator.engine import DirectChannel
+from rocketmq_testkit.emulator.filter.message_filter import build_subscription, filter_of
+from rocketmq_testkit.emulator.message.stored_record import decode, property_map, reencode
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.store.message_store import tags_code_of
+
+CHANNEL = DirectChannel("c", ("10.0.0.1", 5000))
+RETRY = "%RETRY%G"
+
+
+@pytest.mark.parametrize(
+    ("expression", "tags"),
+    [
+        ("A||B", {"A", "B"}),
+        ("\tA\n || \x07", {"A"}),
+        ("\N{NO-BREAK SPACE}A", {"\N{NO-BREAK SPACE}A"}),
+        ("A\N{IDEOGRAPHIC SPACE}||A", {"A\N{IDEOGRAPHIC SPACE}", "A"}),
+    ],
+)
+def test_tags_are_trimmed_as_in_java(expression: str, tags: set[str]) -> None:
+    """Tags are trimmed as in Java: characters up to the blank are removed, other white space stays."""
+    assert build_subscription("T", expression).tags == tags
+
+
+def subscribe(world: World, subscription: SubscriptionData) -> None:
+    world.engine.execute(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=[subscription])]), CHANNEL)
+
+
+def pull(world: World, topic: str = "A", expression: str | None = None, kind: str = "SQL92") -> list[bytes]:
+    """Return the messages that a pull of group `G` finds, by its own expression or that of the heartbeat."""
+    flags = 0 if expression is None else 4
+    operation = PullMessage("G", topic, 0, 0, 32, flags, 0, 0, 0, expression, kind)
+    result = world.engine.execute(world.broker, operation, CHANNEL)
+    assert isinstance(result, PullResult)
+    return [decode(each).body for each in result.records]
+
+
+@pytest.fixture
+def world() -> World:
+    """A message with tag `red` and one without a tag, in topic `A`."""
+    world = make_world(enable_property_filter=True, filter_support_retry=True)
+    world.topic("A")
+    world.send("A", b"red", TAGS="red")
+    world.send("A", b"none")
+    return world
+
+
+def test_tag_hashes_of_a_heartbeat_decide_not_its_tags(world: World) -> None:
+    """A heartbeat's tag hashes decide, not its tags; a star and a class filter match all messages."""
+    by_tag = SubscriptionData("A", "red", "TAG", frozenset({"red"}), frozenset(), 1)
+    subscribe(world, by_tag)
+    assert pull(world) == []
+    subscribe(world, replace(by_tag, codes=frozenset({tags_code_of("red")}), sub_version=2))
+    assert pull(world) == [b"red"]
+    subscribe(world, replace(by_tag, sub_string="*", sub_version=3))
+    assert pull(world) == [b"red", b"none"]
+    subscribe(world, replace(by_tag, class_filter_mode=True, sub_version=4))
+    assert pull(world) == [b"red", b"none"]
+
+
+def test_a_tag_whose_hash_is_0_matches_messages_without_a_tag(world: World) -> None:
+    """A tag whose hash is 0 matches messages without a tag, which have the same hash."""
+    assert pull(world, expression="f5a5a608", kind="TAG") == [b"none"]
+
+
+def test_retries_are_filtered_by_the_subscription_to_their_original_topic(world: World) -> None:
+    """With filterSupportRetry retries are filtered by the subscription to their original topic, not by the pull's."""
+    world.topic(RETRY)
+    for topic in ("A", "B"):
+        world.send(RETRY, b"red of " + topic.encode(), TAGS="red", RETRY_TOPIC=topic)
+        world.send(RETRY, b"blue of " + topic.encode(), TAGS="blue", RETRY_TOPIC=topic)
+    subscribe(world, SubscriptionData("A", "TAGS = 'red'", "SQL92", sub_version=1))
+    for expression in ("TRUE", "FALSE", "TAGS ="):
+        assert pull(world, RETRY, expression) == [b"red of A", b"red of B", b"blue of B"]
+    assert pull(world, RETRY, "blue", "TAG") == [b"blue of A", b"blue of B"]
+    assert pull(world, "A", "FALSE") == []
+
+
+def test_a_subscription_of_an_unknown_type_has_no_filter() -> None:
+    assert filter_of(SubscriptionData("A", "red", "FOO")) is None
+
+
+@pytest.mark.parametrize("topic", ["A", "t" * 200])
+@pytest.mark.parametrize("host", ["10.0.0.1", "fe80::1"])
+def test_properties_are_found_in_records_of_every_layout(topic: str, host: str) -> None:
+    """Properties are found in records of every layout without decoding them."""
+    world = make_world()
+    world.topic("A")
+    world.broker.bind((host, 10911))
+    world.send("A", b"body")
+    stored = world.broker.store.record("A", 0, 0)
+    assert stored is not None
+    properties = {"color": "red", "größe": "\N{GRINNING FACE}"}
+    assert property_map(reencode(decode(stored), topic=topic, properties=properties)) == properties

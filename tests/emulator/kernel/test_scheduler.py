@@ -1,0 +1,158 @@
+"""Injected time: timers run one by one at their own time."""
+
+import pytest
+from rocketmq_testkit.emulator.kernel.random_streams import RandomStreams
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Timer
+
+
+def test_ending_a_lifetime_cancels_its_remaining_timers() -> None:
+    """Timers of a lifetime run in order with all others, and the remaining ones end with it."""
+    scheduler = Scheduler(100)
+    lifetime, other = scheduler.begin(), scheduler.begin()
+    ran: list[str] = []
+    lifetime.call_later(10, lambda: ran.append(f"first {lifetime.now_ms}"), "x")
+    other.call_later(10, lambda: ran.append("second"), "x")
+    lifetime.call_later(20, lambda: ran.append("never"), "x")
+    other.call_later(20, lambda: ran.append("last"), "x")
+    scheduler.advance_to(115)
+    assert (lifetime.now_ms, other.now_ms) == (115, 115)
+    assert [len(list(each.scheduled())) for each in (scheduler, lifetime, other)] == [2, 1, 1]
+    assert lifetime.next_deadline_ms() == 120
+    scheduler.end(lifetime)
+    scheduler.advance_to(200)
+    assert ran == ["first 110", "second", "last"]
+    assert (lifetime.now_ms, other.now_ms) == (115, 200)
+    assert not lifetime.call_later(10, lambda: ran.append("too late"), "x").active
+
+
+def test_timers_see_their_own_due_time() -> None:
+    """A chain of timers does not drift: each sees the time at which it was due."""
+    scheduler = Scheduler(100)
+    seen: list[int] = []
+
+    def step() -> None:
+        seen.append(scheduler.now_ms)
+        if len(seen) < 3:
+            scheduler.call_later(10, step, "step")
+
+    scheduler.call_later(10, step, "step")
+    scheduler.advance_to(1000)
+    assert seen == [110, 120, 130]
+    assert scheduler.now_ms == 1000
+
+
+def test_timers_due_at_the_same_time_run_in_creation_order() -> None:
+    scheduler = Scheduler()
+    seen: list[str] = []
+    for name in "abc":
+        scheduler.call_at(5, lambda name=name: seen.append(name), "t")  # type: ignore[misc]  # bound early
+    scheduler.advance_to(5)
+    assert seen == ["a", "b", "c"]
+
+
+def test_cancelled_timers_do_not_run_and_do_not_pile_up() -> None:
+    """Cancelled timers do not run, and many of them do not make the heap grow, at one time or at many."""
+    scheduler = Scheduler()
+    ran: list[int] = []
+    kept = scheduler.call_at(1_000_000, lambda: ran.append(1), "kept")
+    for number in range(10_000):
+        scheduler.call_at(500_000, lambda: ran.append(2), "cancelled").cancel()
+        scheduler.call_at(500_000 + number, lambda: ran.append(3), "cancelled").cancel()
+    assert len(list(scheduler.scheduled())) == 1
+    assert len(scheduler._instants) == len(scheduler._timers) < 600  # removed, not merely skipped
+    assert scheduler.next_deadline_ms() == 1_000_000
+    scheduler.advance_to(1_000_000)
+    assert ran == [1]
+    assert not kept.active
+
+
+def test_a_timer_can_cancel_and_add_timers_of_its_own_time() -> None:
+    """A timer can cancel others of its time, add to them, and set one for a time that has passed."""
+    scheduler = Scheduler()
+    ran: list[str] = []
+
+    def first() -> None:
+        ran.append("first")
+        second.cancel()
+        scheduler.call_later(0, lambda: ran.append("added"), "t")
+        scheduler.call_at(5, lambda: ran.append(f"past at {scheduler.now_ms}"), "t")
+
+    scheduler.call_at(10, first, "t")
+    second = scheduler.call_at(10, lambda: ran.append("second"), "t")
+    scheduler.call_at(10, lambda: ran.append("third"), "t")
+    scheduler.advance_to(10)
+    assert ran == ["first", "past at 10", "third", "added"]
+    assert scheduler.next_deadline_ms() is None
+
+
+def test_timers_after_a_failing_timer_run_with_the_next_advance() -> None:
+    """An error in a timer propagates to the caller; timers due after it run with the next advance."""
+    scheduler = Scheduler()
+    ran: list[int] = []
+
+    def fail() -> None:
+        raise OSError("broken")
+
+    scheduler.call_at(10, fail, "t")
+    scheduler.call_at(10, lambda: ran.append(scheduler.now_ms), "t")
+    with pytest.raises(OSError, match="broken"):
+        scheduler.advance_to(20)
+    scheduler.advance_to(20)
+    assert ran == [10]
+
+
+def test_advancing_to_a_past_time_leaves_the_time_unchanged() -> None:
+    """Advancing to a past time leaves the time unchanged, but runs due timers."""
+    scheduler = Scheduler(50)
+    ran: list[int] = []
+    scheduler.call_at(10, lambda: ran.append(scheduler.now_ms), "late")
+    scheduler.advance_to(20)
+    assert (scheduler.now_ms, ran) == (50, [50])
+
+
+def test_the_driver_is_notified_of_a_timer_due_before_all_others() -> None:
+    """A real-time driver is notified of a timer that is due before all others, and only then."""
+    scheduler = Scheduler()
+    calls: list[int | None] = []
+    scheduler.on_earlier = lambda: calls.append(scheduler.next_deadline_ms())
+    scheduler.call_at(100, lambda: None, "t")
+    scheduler.call_at(200, lambda: None, "t")
+    scheduler.call_at(50, lambda: None, "t")
+    assert calls == [100, 50]
+
+
+def test_a_timer_that_advances_the_time_raises_assertion_error() -> None:
+    scheduler = Scheduler()
+    scheduler.call_at(1, lambda: scheduler.advance_to(2), "bad")
+    with pytest.raises(AssertionError, match="inside a timer"):
+        scheduler.advance_to(1)
+
+
+def test_random_streams_are_independent_and_determined_by_the_seed() -> None:
+    """A draw from one random stream does not affect another, and the seed determines all."""
+    one, other = RandomStreams(7), RandomStreams(7)
+    one.stream("a").bits()
+    assert [one.stream("b").bits() for _ in range(5)] == [other.stream("b").bits() for _ in range(5)]
+    assert RandomStreams(8).stream("b").bits() != RandomStreams(7).stream("b").bits()
+    assert all(0 <= RandomStreams(3).stream(str(n)).below(10) < 10 for n in range(100))
+
+
+def test_a_matching_timer_is_found_among_others_until_it_has_run() -> None:
+    """A wanted timer is found among others at the same and other times, until it has run."""
+    scheduler = Scheduler(0)
+
+    def present() -> str:
+        found = ""
+        for kind in "abcd":
+
+            def wanted(timer: Timer, kind: str = kind) -> bool:
+                return timer.kind == kind
+
+            found += kind if scheduler.has(wanted) else ""
+        return found
+
+    for kind, after_ms in (("a", 10), ("b", 10), ("c", 20)):
+        scheduler.call_later(after_ms, lambda: None, kind)
+    assert present() == "abc"
+    scheduler.advance_to(10)
+    assert present() == "c"

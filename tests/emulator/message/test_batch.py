@@ -1,0 +1,195 @@
+"""Batches: the fast copy of their messages stores the same as decoding and merging their properties."""
+
+import struct
+from collections.abc import Sequence
+
+import pytest
+from engine_world import World, make_world
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message.batch import LazyProperties, are_well_formed, split_batch, tag_of
+from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+
+RESERVED = ("CLUSTER", "MSG_REGION", "TRACE_ON", "POP_CK")
+NAMES = st.sampled_from(["TAGS", "KEYS", "MY_TAGS", "UNIQ_KEY", "WAIT", *RESERVED]) | st.text(max_size=4)
+VALUES = st.sampled_from(["a", "Aa", "BB", "größe", "\x03", "", "TAGS"]) | st.text(max_size=6)
+PAIRS = st.lists(st.tuples(NAMES, VALUES), max_size=4)
+
+
+def encoded(text: str) -> bytes:
+    return text.encode(errors="replace")
+
+
+TEXTS = (
+    PAIRS.map(lambda pairs: encoded("".join(f"{name}\x01{value}\x02" for name, value in pairs)))
+    | st.text("ab\x01\x02\x03", max_size=8).map(encoded)
+    | st.binary(max_size=8)
+)
+PARTS = st.lists(st.tuples(st.integers(-5, 5), st.binary(max_size=9), TEXTS), min_size=1, max_size=5)
+SHARED = st.dictionaries(st.sampled_from(["WAIT", "TAGS", "X", "POP_CK", "MSG_REGION"]), VALUES, max_size=2)
+
+
+def body_of(parts: Sequence[tuple[int, bytes, bytes]]) -> bytes:
+    """Return the body of a batch as clients encode it, with property texts that clients would not write."""
+    return b"".join(
+        struct.pack(">iiiii", 22 + len(body) + len(text), 0, 0, flag, len(body))
+        + body
+        + struct.pack(">H", len(text))
+        + text
+        for flag, body, text in parts
+    )
+
+
+def store(world: World, parts: Sequence[tuple[int, bytes, bytes]], shared: dict[str, str]) -> SendResult:
+    world.topic("T")
+    message = SendMessage(
+        "PG", "T", 0, body_of(parts), dict(shared), ("10.0.0.1", 5000), world.now_ms, flag=3, batch=True
+    )
+    return world.ask(SendResult, message)
+
+
+def stored(world: World) -> tuple[list[bytes], list[int]]:
+    """Return the records of the queue and the tags codes of its units."""
+    outcome = world.pull("T").outcome
+    assert isinstance(outcome, PullResult)
+    return list(outcome.records), list(world.broker.store.queues["T", 0].tags_codes)
+
+
+@given(PARTS, SHARED)
+@example([(0, b"a", b"TAGS\x01a\x02X\x01y\x02TAGS\x01b\x02")], {})
+@example([(0, b"a", b"a\x01b\x02"), (0, b"b", b"c\x01d\x02TAGS\x01t\x02")], {"WAIT": "true"})
+def test_copied_batch_messages_are_stored_like_merged_ones(
+    parts: list[tuple[int, bytes, bytes]], shared: dict[str, str]
+) -> None:
+    """A broker with light queues never copies, since it decodes all properties; both brokers store the same.
+
+    If a name occurs twice, the copy contains both, and the last one counts.
+    """
+    quick, plain = make_world(), make_world(enable_lmq=True)
+
+    responses = [store(world, parts, shared) for world in (quick, plain)]
+
+    (copies, codes), (merged, merged_codes) = stored(quick), stored(plain)
+    assert codes == merged_codes
+    if any(len(pairs) != len(dict(pairs)) for pairs in map(pairs_of, parts)):
+        assert [contents(each) for each in copies] == [contents(each) for each in merged]
+    else:
+        assert copies == merged
+        assert responses[0] == responses[1]
+
+
+BEGINNINGS = (0, 1, 7, 200, 1000)
+"""Numbers of messages before the batches, so that the end of a file falls elsewhere in a batch."""
+
+
+@pytest.mark.parametrize("before", BEGINNINGS)
+def test_a_copied_batch_continues_in_the_next_log_file(before: int) -> None:
+    """Copied batches continue in the next log file like single messages, and no message is lost in between."""
+    keys = {"max_message_size": 20_000, "mapped_file_size_commit_log": 160_000}
+    worlds = make_world(**keys), make_world(enable_lmq=True, **keys)
+    parts = [(0, f"{number}".encode() * 100, b"a\x01b\x02c\x01d\x02"[: number % 3 * 4]) for number in range(40)]
+
+    for world in worlds:
+        world.topic("T")
+        for _ in range(before):
+            world.send("T", b"x" * 20, UNIQ_KEY="k")
+        for _ in range(30):
+            store(world, parts, {})
+
+    copies, merged = (list(world.broker.store.log.records_from(0)) for world in worlds)
+    assert copies == merged
+    assert len(copies) == before + 30 * len(parts)
+    assert copies[-1][0] > 2 * 160_000
+    queues = [world.broker.store.queues["T", 0] for world in worlds]
+    assert queues[0].physical == queues[1].physical
+    assert queues[0].sizes == queues[1].sizes
+
+
+def test_a_waiting_pull_is_answered_with_the_whole_batch() -> None:
+    """A waiting pull is answered when the whole batch is stored, with all its messages."""
+    world = make_world()
+    world.topic("T")
+    waiting = world.pull("T", suspend_ms=15_000)
+    assert waiting.outcome is None
+
+    store(world, [(0, b"one", b""), (0, b"two", b"")], {})
+
+    assert isinstance(waiting.outcome, PullResult)
+    assert [decode(record).body for record in waiting.outcome.records] == [b"one", b"two"]
+
+
+def pairs_of(part: tuple[int, bytes, bytes]) -> list[tuple[str, str]]:
+    """Return the name-value pairs of a text, including duplicate names."""
+    found = [each.partition("\x01") for each in part[2].decode(errors="replace").split("\x02")]
+    return [(name, value) for name, _, value in found if name and value]
+
+
+def contents(data: bytes) -> tuple[object, ...]:
+    """Return the contents of a record without its position."""
+    record = decode(data)
+    return record.queue_id, record.flag, record.queue_offset, record.sys_flag, record.body, record.property_map()
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4))
+def test_a_usual_property_text_is_unchanged_by_decoding_and_encoding(texts: list[bytes]) -> None:
+    """A usual text is unchanged by decoding and encoding, except for duplicate names."""
+    if not are_well_formed(texts, RESERVED):
+        return
+    for text in texts:
+        pairs = pairs_of((0, b"", text))
+        assert "".join(f"{name}\x01{value}\x02" for name, value in pairs).encode() == text
+        assert not {name for name, _ in pairs} & set(RESERVED)
+        assert tag_of(text) == props.decode(text.decode()).get("TAGS")
+        assert dict(LazyProperties(text)) == props.decode(text.decode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"a\x01b",
+        b"a\x01\x02",
+        b"\x01b\x02",
+        b"a\x01b\x02\x01c\x02",
+        b"a\x02",
+        b"a\x01b\x01c\x02",
+        b"a\x01\x03b\x02",
+        b"a\x01\xff\x02",
+        b"CLUSTER\x01x\x02",
+    ],
+)
+def test_a_property_text_with_malformed_or_reserved_pairs_is_not_usual(text: bytes) -> None:
+    """Any one of these texts makes the broker decode the properties of the batch."""
+    assert are_well_formed([b"a\x01b\x02", b""], RESERVED)
+    assert not are_well_formed([b"a\x01b\x02", text], RESERVED)
+
+
+def test_a_split_batch_has_the_messages_that_it_was_built_from() -> None:
+    parts = [(1, b"one", b"a\x01b\x02"), (2, b"", b"")]
+
+    assert split_batch(body_of(parts)) == parts
+
+
+def test_a_duplicate_property_name_stays_in_the_stored_text() -> None:
+    """A duplicate name stays in the stored text, as upstream; its reader uses the last one."""
+    world = make_world()
+    store(world, [(0, b"a", b"X\x01y\x02X\x01z\x02")], {"WAIT": "true"})
+
+    [record] = stored(world)[0]
+    assert decode(record).properties.startswith("X\x01y\x02X\x01z\x02WAIT\x01true\x02CLUSTER\x01")
+    assert decode(record).property_map()["X"] == "z"
+
+
+def test_a_waiting_filtered_pull_is_woken_by_the_matching_message_of_a_batch() -> None:
+    """A pull that waits with a property filter is woken by the first message of a batch that matches."""
+    world = make_world(enable_property_filter=True)
+    world.topic("T")
+    world.send("T")
+    waiting = world.pull("T", 1, suspend_ms=1000, expression="colour = 'red'", kind="SQL92")
+
+    store(world, [(0, b"blue", b"colour\x01blue\x02"), (0, b"red", b"colour\x01red\x02")], {})
+
+    assert isinstance(waiting.outcome, PullResult)
+    assert [decode(each).body for each in waiting.outcome.records] == [b"red"]

@@ -1,0 +1,37 @@
+"""The bits of a stored message's system flag that the broker sets."""
+
+import pytest
+from engine_world import World
+from rocketmq_testkit.emulator.message.stored_record import Record, decode, unpack_host
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
+
+
+def stored(world: World) -> list[Record]:
+    outcome = world.pull("T").outcome
+    assert isinstance(outcome, PullResult)
+    return [decode(record) for record in outcome.records]
+
+
+@pytest.mark.parametrize("claimed", [0x10, 0x20, 0x30])
+@pytest.mark.parametrize("sender", ["10.0.0.1", "::1"])
+def test_host_bits_match_the_stored_addresses_whatever_flag_the_sender_sets(
+    world: World, claimed: int, sender: str
+) -> None:
+    """The host bits match the stored addresses regardless of the sender's flag, so every record can be decoded."""
+    world.topic("T")
+    sent = SendMessage("PG", "T", 0, b"x", {}, (sender, 5), world.now_ms, sys_flag=claimed | 0x100)
+    world.ask(SendResult, sent)
+    [record] = stored(world)
+    assert (unpack_host(record.born_host), record.body) == ((sender, 5), b"x")
+    assert record.sys_flag == 0x100 | (0x10 if sender == "::1" else 0)
+    assert [message.queue_offset for message in world.popped("T")] == [0]
+
+
+def test_messages_have_the_multi_tag_bit_while_their_topic_is_multi_tag(world: World) -> None:
+    """Messages of a topic have the multi-tag bit while its filter type is MULTI_TAG."""
+    for kind in ("MULTI_TAG", "SINGLE_TAG"):
+        world.engine.execute(world.broker, CreateTopic(TopicConfig("T", 1, 1, 6, kind)))
+        world.send("T")
+    assert [record.sys_flag for record in stored(world)] == [0x2, 0]

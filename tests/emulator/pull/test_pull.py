@@ -1,0 +1,315 @@
+"""Pulls and long polling of pulls."""
+
+import pytest
+from engine_world import World, make_world, refused
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
+from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed, DropInactiveRequests
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult, PullStatus
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.offsets import (
+    OffsetResult,
+    QueryConsumerOffset,
+    ResetOffset,
+    UpdateConsumerOffset,
+)
+from stored import scheduled
+
+
+def result(call: DirectCall) -> PullResult:
+    assert isinstance(call.outcome, PullResult), call.outcome
+    return call.outcome
+
+
+@pytest.mark.parametrize(
+    ("stored", "offset", "code", "status", "following"),
+    [
+        (3, 0, 0, "FOUND", 3),
+        (3, 3, 19, "OFFSET_OVERFLOW_ONE", 3),
+        (3, 9, 21, "OFFSET_OVERFLOW_BADLY", 3),
+        (3, -1, 21, "OFFSET_TOO_SMALL", 0),
+        (0, 0, 19, "NO_MESSAGE_IN_QUEUE", 0),
+        (0, 5, 21, "NO_MESSAGE_IN_QUEUE", 0),
+    ],
+)
+def test_a_pull_offset_in_or_out_of_range_returns_code_status_and_next_offset(
+    world: World, stored: int, offset: int, code: int, status: str, following: int
+) -> None:
+    """Each pull offset returns its code, status and next offset (seen on 5.3.3)."""
+    world.topic("A")
+    for _ in range(stored):
+        world.send("A")
+    pulled = result(world.pull("A", offset))
+    assert (pulled.code, pulled.status.name, pulled.next_begin_offset) == (code, status, following)
+    assert (pulled.min_offset, pulled.max_offset) == (0, stored)
+
+
+def test_one_pull_returns_at_most_32_messages_and_256_kib(world: World) -> None:
+    """A pull returns at most 32 messages and 256 KiB, but always at least one message."""
+    world.topic("A")
+    for _ in range(40):
+        world.send("A")
+    assert len(result(world.pull("A", 0, count=100)).records) == 32
+    assert len(result(world.pull("A", 0, count=0)).records) == 1
+    world.topic("B")
+    for _ in range(6):
+        world.send("B", b"x" * 60_000)
+    assert len(result(world.pull("B", 0)).records) == 4
+    world.topic("C")
+    world.send("C", b"x" * 1_000_000)
+    assert len(result(world.pull("C", 0)).records) == 1
+
+
+def test_a_waiting_pull_is_answered_by_the_next_message_of_its_queue(world: World) -> None:
+    """A pull at the end of a queue waits and is answered by the next message of that queue."""
+    world.topic("A", 2)
+    call = world.pull("A", 0, suspend_ms=15_000)
+    assert call.outcome is None
+    world.send("A", queue=1)
+    assert call.outcome is None
+    world.send("A", b"wanted")
+    assert decode(result(call).records[0]).body == b"wanted"
+    assert result(call).next_begin_offset == 1
+
+
+@pytest.mark.parametrize(("suspend_ms", "waited_ms"), [(0, 0), (1000, 5000), (7000, 10_000), (15_000, 15_000)])
+def test_a_waiting_pull_ends_at_the_next_check_every_5_s(world: World, suspend_ms: int, waited_ms: int) -> None:
+    """A waiting pull ends at the next check; upstream checks every 5 s, counted from its start."""
+    world.topic("A")
+    call = world.pull("A", 0, suspend_ms=suspend_ms)
+    world.advance(max(waited_ms - 1, 0))
+    assert (call.outcome is None) == (waited_ms > 0)
+    world.advance(1)
+    assert result(call).code == ResponseCode.PULL_NOT_FOUND
+
+
+def test_with_a_check_interval_of_1_ms_a_waiting_pull_ends_at_its_timeout() -> None:
+    world = make_world(pull_hold_check_interval=1)
+    world.topic("A")
+    call = world.pull("A", 0, suspend_ms=1234)
+    world.advance(1233)
+    assert call.outcome is None
+    world.advance(1)
+    assert result(call).status is PullStatus.NO_MESSAGE_IN_QUEUE
+
+
+def test_a_message_with_another_tag_ends_a_waiting_pull_at_the_next_check(world: World) -> None:
+    """A message with another tag ends a waiting pull at the next check, with code 20 and an offset past the message."""
+    world.topic("A")
+    world.send("A", TAGS="T")
+    call = world.pull("A", 1, suspend_ms=12_000, expression="T")
+    world.advance(100)
+    world.send("A", TAGS="U")
+    assert call.outcome is None
+    world.advance(4900)
+    assert result(call).code == ResponseCode.PULL_RETRY_IMMEDIATELY
+    assert result(call).next_begin_offset == 2
+
+
+def test_tags_are_matched_by_hash(world: World) -> None:
+    """Tags of an OR list are trimmed and matched by hash code: `Aa` and `BB` collide, `A` is another tag."""
+    world.topic("A")
+    for tag in ("Aa", "BB", "A", "x"):
+        world.send("A", tag.encode(), TAGS=tag)
+    world.send("A", b"untagged")
+
+    def matched(expression: str) -> list[bytes]:
+        return [decode(record).body for record in result(world.pull("A", 0, expression=expression)).records]
+
+    assert matched("Aa") == [b"Aa", b"BB"]
+    assert matched(" A ||x|| ") == [b"A", b"x"]
+    assert matched("*") == matched("") == [b"Aa", b"BB", b"A", b"x", b"untagged"]
+    refused = world.pull("A", 0, expression="||").outcome
+    assert isinstance(refused, EngineError)
+    assert refused.code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
+
+
+def pull_by_heartbeat(world: World, topic: str, version: int = 0) -> DirectCall:
+    return world.engine.submit(world.broker, PullMessage("G", topic, 0, 0, 32, 0, 0, 0, version))
+
+
+def test_a_pull_without_inline_subscription_uses_that_of_the_heartbeat(world: World) -> None:
+    """A pull without inline subscription uses group, topic and version of the last heartbeat."""
+    world.topic("A")
+    world.topic("B")
+    world.send("A")
+    assert refused(pull_by_heartbeat(world, "A")).code == ResponseCode.SUBSCRIPTION_NOT_EXIST
+    world.heartbeat("c1", topics={"A": "*"}, version=5)
+    assert result(pull_by_heartbeat(world, "A", 5)).code == 0
+    assert refused(pull_by_heartbeat(world, "A", 6)).code == ResponseCode.SUBSCRIPTION_NOT_LATEST
+    assert refused(pull_by_heartbeat(world, "B")).code == ResponseCode.SUBSCRIPTION_NOT_EXIST
+
+
+def test_pulls_are_rejected_in_upstreams_order_of_checks(world: World) -> None:
+    """Group switch, topic, permission and queue id are checked in this order, with upstream's texts."""
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("off", consume_enable=False)))
+    world.topic("W", perm=2)
+    world.topic("A")
+    cases = [
+        (world.pull("none", group="off"), 16, "subscription group no permission, off"),
+        (world.pull("none", group="bad group!"), 26, "subscription group [bad group!] does not exist"),
+        (world.pull("none"), 17, "topic[none] not exist, apply first please!"),
+        (world.pull("W", queue=7), 16, "the topic[W] pulling message is forbidden"),
+        (world.pull("A", queue=7), 29, "queueId[7] is illegal, topic:[A] topicConfig.readQueueNums:[1]"),
+    ]
+    for call, code, text in cases:
+        assert isinstance(call.outcome, EngineError)
+        assert call.outcome.code == code
+        assert text in (call.outcome.remark or "")
+
+
+def test_a_pull_with_commit_flag_commits_its_offset(world: World) -> None:
+    """A pull with flag 1 commits its commit offset, on the first pass only."""
+    world.topic("A")
+    world.send("A")
+    world.engine.submit(world.broker, PullMessage("G", "A", 0, 0, 32, 5, 1, 0, 0, "*"))
+    assert world.broker.offsets.query("G", "A", 0) == 1
+
+
+def test_an_offset_reset_is_returned_by_the_next_pull_once(world: World) -> None:
+    """After a server-side reset the next pull returns OFFSET_RESET once; commits before it are ignored."""
+    world.topic("A")
+    for _ in range(5):
+        world.send("A")
+    world.pull("A", 0)
+    update = UpdateConsumerOffset("G", "A", 0, 4)
+    world.engine.execute(world.broker, update)
+    world.engine.execute(world.broker, ResetOffset("G", "A", 0))
+    world.engine.execute(world.broker, update)
+    assert world.ask(OffsetResult, QueryConsumerOffset("G", "A", 0)).offset == 0
+    moved = result(world.pull("A", 4))
+    assert (moved.code, moved.status.name, moved.next_begin_offset) == (21, "OFFSET_RESET", 0)
+    assert result(world.pull("A", 0)).code == 0
+
+
+@pytest.mark.parametrize(("zero", "code"), [(False, ResponseCode.QUERY_NOT_FOUND), (True, None)])
+def test_a_new_group_has_no_offset_in_an_empty_queue_unless_configured(zero: bool, code: ResponseCode | None) -> None:
+    """A new group has no offset in an empty queue, as upstream, or 0 with `emptyQueueOffsetZero`."""
+    world = make_world(empty_queue_offset_zero=zero)
+    world.topic("A")
+    asked = world.engine.submit(world.broker, QueryConsumerOffset("G", "A", 0)).outcome
+    assert asked == OffsetResult(0) if code is None else isinstance(asked, EngineError) and asked.code is code
+    world.send("A")
+    assert world.ask(OffsetResult, QueryConsumerOffset("G", "A", 0)).offset == 0
+
+
+def test_a_pull_of_a_closed_connection_gets_no_response_and_is_removed(world: World) -> None:
+    """A pull whose connection is closed gets no response and is removed from the hold."""
+    world.topic("A")
+    call = world.pull("A", 0, suspend_ms=15_000)
+    call.active = False
+    world.send("A")
+    assert call.outcome is None
+    assert len(world.broker.pulls.hold) == 0
+
+
+class ClosingCall(DirectCall):
+    """A call whose connection is lost when the response is written."""
+
+    def __init__(self, world: World, channel: DirectChannel, others: list[DirectCall]) -> None:
+        super().__init__(channel)
+        self.world, self.others = world, others
+
+    def reply(self, outcome: Outcome) -> None:
+        """Keep the response, and close the connection with all its other calls."""
+        super().reply(outcome)
+        for other in self.others:
+            other.active = False
+        self.world.engine.submit(self.world.broker, ChannelClosed(), self.channel)
+
+
+def test_a_connection_lost_with_the_first_response_gets_no_second_response(world: World) -> None:
+    """A message matches several pulls of a connection that is lost with the first response: the others get none."""
+    world.topic("A")
+    channel = DirectChannel("closing", ("10.0.0.9", 4000))
+    others = [DirectCall(channel), DirectCall(channel)]
+    calls = [ClosingCall(world, channel, others), *others]
+    kept = DirectCall(DirectChannel("kept", ("10.0.0.9", 4001)))
+    for call in (*calls, kept):
+        world.engine.gate.submit(
+            world.broker, call, PullMessage("G", "A", 0, 0, 32, 2 | 4, 0, 15_000, subscription="*")
+        )
+    world.send("A")
+    assert [isinstance(call.outcome, PullResult) for call in (*calls, kept)] == [True, False, False, True]
+    assert len(world.broker.pulls.hold) == 0
+
+
+class SendingCall(DirectCall):
+    """A call that counts its responses, and sends a message with the first one."""
+
+    def __init__(self, world: World, channel: DirectChannel) -> None:
+        super().__init__(channel)
+        self.world, self.replies = world, 0
+
+    def reply(self, outcome: Outcome) -> None:
+        """Keep the response and send a message, which wakes all other pulls before this method returns."""
+        super().reply(outcome)
+        self.replies += 1
+        if self.replies == 1:
+            self.world.send("A", b"second")
+
+
+def test_a_message_sent_with_the_first_response_wakes_no_pull_twice(world: World) -> None:
+    """A message sent with the first response wakes no pull twice: each gets one response with all messages."""
+    world.topic("A")
+    calls = [SendingCall(world, DirectChannel(f"c{number}")) for number in range(3)]
+    for call in calls:
+        world.engine.gate.submit(
+            world.broker, call, PullMessage("G", "A", 0, 0, 32, 2 | 4, 0, 15_000, subscription="*")
+        )
+    world.send("A", b"first")
+    assert [call.replies for call in calls] == [1, 1, 1]
+    assert [len(result(call).records) for call in calls] == [1, 2, 3]
+    assert len(world.broker.pulls.hold) == 0
+
+
+def test_forget_waiting_keeps_the_other_waiting_pull_of_the_connection(world: World) -> None:
+    """Of two pulls of one connection only the one whose client no longer waits is removed."""
+    world.topic("A")
+    channel = DirectChannel("c")
+    gone, kept = DirectCall(channel), DirectCall(channel)
+    for call in (gone, kept):
+        pull = PullMessage("G", "A", 0, 0, 32, 2 | 4, 0, 15_000, subscription="*")
+        world.engine.gate.submit(world.broker, call, pull)
+    gone.active = False
+    world.engine.submit(world.broker, DropInactiveRequests(), channel)
+    assert len(world.broker.pulls.hold) == 1
+    world.send("A")
+    assert (gone.outcome, len(result(kept).records)) == (None, 1)
+
+
+def test_a_pull_with_a_newer_subscription_version_is_rejected_as_not_latest(world: World) -> None:
+    """A pull with a newer subscription version than the heartbeat returns SUBSCRIPTION_NOT_LATEST."""
+    world.topic("A")
+    world.heartbeat("c", topics={"A": "*"}, version=5)
+    for version, code in ((6, ResponseCode.SUBSCRIPTION_NOT_LATEST), (5, None)):
+        call = world.engine.submit(world.broker, PullMessage("G", "A", 0, 0, 32, 0, 0, 0, version))
+        if code is None:
+            assert not isinstance(call.outcome, EngineError)
+        else:
+            refusal = refused(call)
+            assert (refusal.code, refusal.remark) == (code, "the consumer's subscription not latest")
+
+
+def test_a_pull_that_has_ended_leaves_no_timer(world: World) -> None:
+    """A pull that was woken, or whose connection is closed, leaves no timer scheduled."""
+    world.topic("A")
+    woken, gone = world.pull("A", suspend_ms=15_000), world.pull("A", suspend_ms=15_000)
+    assert len(scheduled(world, "pull")) == 2
+    gone.active = False
+    world.engine.submit(world.broker, DropInactiveRequests(), gone.channel)
+    assert len(scheduled(world, "pull")) == 1
+    world.send("A")
+    assert (len(result(woken).records), scheduled(world, "pull")) == (1, [])
+
+
+def test_only_queues_whose_pulls_returned_messages_are_recorded(world: World) -> None:
+    """Queues whose pulls returned messages are recorded by topic and group; other queues are not."""
+    world.topic("A", 3)
+    world.send("A", queue=1)
+    for queue in (0, 1):
+        world.pull("A", queue=queue)
+    assert world.broker.store.stats.by_name._read_queues.find("A", "G") == {1}

@@ -1,0 +1,249 @@
+"""Delay levels: each level strictly in order, visible at the check that finds the head due."""
+
+from struct import pack
+
+import pytest
+from engine_world import START_MS, World, make_world
+from rocketmq_testkit.emulator.config import ConfigError
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.send import SendMessage
+from rocketmq_testkit.emulator.operations.timers import DelayOffsetsResult, GetAllDelayOffset
+from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
+from stored import scheduled, stored, stored_bodies
+
+SCHEDULE = "SCHEDULE_TOPIC_XXXX"
+_S, _M, _H = 1000, 60_000, 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("level", "delay_ms"),
+    list(
+        enumerate(
+            [1 * _S, 5 * _S, 10 * _S, 30 * _S, *(n * _M for n in (*range(1, 11), 20, 30)), 1 * _H, 2 * _H], start=1
+        )
+    ),
+)
+def test_a_message_of_each_default_level_is_stored_after_its_delay(world: World, level: int, delay_ms: int) -> None:
+    """A message of a level is stored in its topic after the level's delay and not a millisecond earlier."""
+    world.topic("A")
+    world.advance(10_000)
+    world.send("A", DELAY=str(level))
+    world.advance(delay_ms - 1)
+    assert stored(world, "A") == []
+    world.advance(1)
+    assert [record.store_timestamp for record in stored(world, "A")] == [world.now_ms]
+
+
+@pytest.mark.parametrize(("sent_at", "visible_at"), [(0, 1000), (37, 1100), (100, 1100), (101, 1200), (5050, 6100)])
+def test_delay_levels_are_checked_every_100_ms_from_1_s_after_the_start(
+    world: World, sent_at: int, visible_at: int
+) -> None:
+    """A message that is due between two checks (every 100 ms, first 1 s after the start) appears at the later one."""
+    world.topic("A")
+    world.advance(sent_at)
+    world.send("A", DELAY="1")
+    world.advance(10_000)
+    assert [record.store_timestamp - START_MS for record in stored(world, "A")] == [visible_at]
+
+
+def test_with_a_check_interval_of_1_ms_a_delayed_message_appears_on_time() -> None:
+    """With a check interval of 1 ms a message appears exactly at its deliver time."""
+    world = make_world(delay_level_check_interval=1)
+    world.topic("A")
+    world.advance(37)
+    world.send("A", DELAY="1")
+    world.advance(10_000)
+    assert [record.store_timestamp - START_MS for record in stored(world, "A")] == [1037]
+
+
+def test_a_delayed_message_waits_in_the_schedule_topic_queue_of_its_level(world: World) -> None:
+    """A waiting message is in queue level - 1 of the schedule topic, and its tags code is its deliver time."""
+    world.topic("A", 4)
+    world.send("A", queue=3, DELAY="3", TAGS="T")
+    (waiting,) = stored(world, SCHEDULE, 2)
+    assert waiting.property_map() | {"REAL_TOPIC": "A", "REAL_QID": "3", "DELAY": "3"} == waiting.property_map()
+    queue = world.broker.store.queue(SCHEDULE, 2)
+    assert queue is not None
+    assert queue.unit(0)[2] == START_MS + 10_000
+
+
+def test_the_delivered_copy_keeps_queue_body_born_data_and_properties(world: World) -> None:
+    """The delivered copy keeps queue, body, born data and properties, including DELAY, REAL_TOPIC and REAL_QID."""
+    world.topic("A", 4)
+    world.send("A", b"body", queue=2, DELAY="1", TAGS="T", KEYS="k", color="red")
+    world.advance(1000)
+    (copy,) = stored(world, "A", 2)
+    properties = copy.property_map()
+    assert (copy.body, copy.queue_id, copy.born_timestamp, copy.reconsume_times) == (b"body", 2, START_MS, 0)
+    assert {name: properties[name] for name in ("DELAY", "REAL_TOPIC", "REAL_QID", "TAGS", "KEYS", "color")} == {
+        "DELAY": "1",
+        "REAL_TOPIC": "A",
+        "REAL_QID": "2",
+        "TAGS": "T",
+        "KEYS": "k",
+        "color": "red",
+    }
+    assert len(world.popped("A", expression="T")) == 1
+
+
+@pytest.mark.parametrize("level", ["0", "-1", "-9"])
+def test_a_message_with_level_0_or_below_is_stored_at_once(world: World, level: str) -> None:
+    world.topic("A")
+    world.send("A", DELAY=level)
+    assert len(stored(world, "A")) == 1
+
+
+@pytest.mark.parametrize("level", ["19", "99", "2147483647"])
+def test_a_delay_level_above_the_maximum_is_clamped(world: World, level: str) -> None:
+    """A level above the maximum is clamped: the message is in the last level's queue with DELAY=18."""
+    world.topic("A")
+    world.send("A", DELAY=level)
+    (waiting,) = stored(world, SCHEDULE, 17)
+    assert waiting.property_map()["DELAY"] == "18"
+
+
+@pytest.mark.parametrize("level", ["x", "1.5", " 1", "99999999999"])
+def test_a_delay_level_that_is_not_a_number_is_rejected(world: World, level: str) -> None:
+    """A level that is not a number is rejected with SYSTEM_ERROR and Java's text; no message is stored."""
+    world.topic("A")
+    with pytest.raises(EngineError) as caught:
+        world.send("A", DELAY=level)
+    assert caught.value.code is ResponseCode.SYSTEM_ERROR
+    assert caught.value.remark == f'java.lang.NumberFormatException: For input string: "{level}"'
+    assert stored(world, "A") == []
+
+
+def test_messages_of_one_level_are_delivered_in_send_order(world: World) -> None:
+    """Messages of one level are delivered in send order, even if several are due at one check."""
+    world.topic("A")
+    for n in range(20):
+        world.send("A", b"%d" % n, DELAY="2" if n % 2 else "1")
+        world.advance(15)
+    world.advance(10_000)
+    assert [int(body) for body in stored_bodies(world, "A")] == [*range(0, 20, 2), *range(1, 20, 2)]
+    assert world.broker.delays.offsets == {1: 10, 2: 10}
+
+
+def test_each_delay_level_in_use_has_one_timer_until_it_is_empty(world: World) -> None:
+    """Each level in use has one timer, and no timer remains afterwards."""
+    world.topic("A")
+    assert scheduled(world, "delay level") == []
+    for _ in range(5):
+        world.send("A", DELAY="1")
+        world.send("A", DELAY="3")
+    assert scheduled(world, "delay level") == [1000, 10_000]
+    world.advance(10_000)
+    assert scheduled(world, "delay level") == []
+
+
+def test_delivery_of_a_delayed_message_wakes_a_waiting_pull(world: World) -> None:
+    """A waiting pull is answered at the time of delivery."""
+    world.topic("A")
+    world.send("A", b"late", DELAY="1")
+    call = world.pull("A", suspend_ms=15_000)
+    world.advance(999)
+    assert call.outcome is None
+    world.advance(1)
+    assert isinstance(call.outcome, PullResult)
+    assert len(call.outcome.records) == 1
+
+
+def test_configured_levels_replace_the_default_levels() -> None:
+    """Another level string configures other levels, even more than the schedule topic has queues."""
+    world = make_world(message_delay_level=" ".join(f"{n}s" for n in range(2, 22)))
+    world.topic("A")
+    world.send("A", b"first", DELAY="1")
+    world.send("A", b"last", DELAY="20")
+    world.advance(2000)
+    assert stored_bodies(world, "A") == [b"first"]
+    world.advance(19_000)
+    assert stored_bodies(world, "A") == [b"first", b"last"]
+
+
+@pytest.mark.parametrize(("text", "delays"), [("1s", [1000]), ("3m 2h 1d ", [180_000, 7_200_000, 86_400_000])])
+def test_delay_levels_are_parsed_in_seconds_minutes_hours_and_days(text: str, delays: list[int]) -> None:
+    """Levels are whole numbers of seconds, minutes, hours or days."""
+    assert parse_delay_levels(text) == delays
+
+
+@pytest.mark.parametrize("text", ["", "  ", "1", "s", "1x", "1.5s", "1s 2S", "1s five", "1s  5s", " 1s"])
+def test_an_invalid_message_delay_level_fails_the_start_of_the_broker(text: str) -> None:
+    """An invalid level string fails the start of the broker with an error that names the key."""
+    with pytest.raises(ConfigError, match="messageDelayLevel="):
+        make_world(message_delay_level=text)
+
+
+def test_a_delayed_half_message_is_lost(world: World) -> None:
+    """A delayed half message is lost, as upstream, because no copy goes to the half topic."""
+    world.topic("A")
+    world.send("A", DELAY="1", TRAN_MSG="true", PGROUP="PG")
+    world.advance(60_000)
+    assert stored(world, "RMQ_SYS_TRANS_HALF_TOPIC") == []
+    assert stored(world, "A") == []
+
+
+def test_a_revived_message_with_a_level_is_delayed_again(world: World) -> None:
+    """The retry copy of a popped message with a delay level is delayed again by that level."""
+    world.topic("A")
+    world.send("A", DELAY="2")
+    world.advance(5000)
+    popped_at = world.now_ms
+    assert len(world.popped("A", invisible_ms=2000)) == 1
+    world.advance(20_000)
+    (retry,) = stored(world, "%RETRY%G_A")
+    late = retry.store_timestamp - popped_at - 2000
+    assert 7000 <= late <= 9000
+    assert retry.property_map()["REAL_TOPIC"] == "%RETRY%G_A"
+
+
+def test_a_batch_message_with_an_invalid_level_is_revived_without_delay(world: World) -> None:
+    """A batch bypasses the check of delay levels; its message with an invalid level is revived without delay."""
+    world.topic("A")
+    properties = b"DELAY\x01x\x02"
+    inner = pack(">iiii2sh", 0, 0, 0, 2, b"hi", len(properties)) + properties
+    body = pack(">i", len(inner) + 4) + inner
+    world.engine.execute(
+        world.broker, SendMessage("PG", "A", 0, body, {}, ("10.0.0.1", 5000), world.now_ms, batch=True)
+    )
+    assert len(world.popped("A", invisible_ms=1000)) == 1
+    world.advance(10_000)
+    assert stored_bodies(world, "%RETRY%G_A") == [b"hi"]
+
+
+def offsets(world: World) -> tuple[dict[int, int], int, int]:
+    """Return the delivered offsets, their version, and the time of that version since the start."""
+    result = world.ask(DelayOffsetsResult, GetAllDelayOffset())
+    return result.offsets, result.version, result.changed_ms - START_MS
+
+
+def test_delay_offsets_count_delivered_messages_from_the_first_check_on(world: World) -> None:
+    """The offsets include a level from the first check after its first message; waiting messages do not count."""
+    world.topic("A")
+    world.advance(50)
+    for level in ("1", "1", "2"):
+        world.send("A", DELAY=level)
+    world.advance(949)
+    assert offsets(world) == ({}, 0, 0)
+    world.advance(1)
+    assert offsets(world) == ({1: 0, 2: 0}, 0, 0)
+    world.advance(100)
+    assert offsets(world) == ({1: 2, 2: 0}, 0, 0)
+    world.advance(4_000)
+    assert offsets(world) == ({1: 2, 2: 1}, 0, 0)
+
+
+def test_the_version_of_delay_offsets_increases_every_200th_check(world: World) -> None:
+    """The version increases at every 200th check of levels that had a message, due or not."""
+    world.topic("A")
+    for level in ("1", "2"):
+        world.send("A", DELAY=level)
+    world.advance(1_000 + 9_800)
+    assert offsets(world)[1:] == (0, 0)
+    world.advance(100)
+    assert offsets(world)[1:] == (1, 10_900)
+    world.broker.restart()
+    assert offsets(world) == ({}, 0, 10_900)
+    world.advance(1_000)
+    assert offsets(world)[0] == {1: 1, 2: 1}

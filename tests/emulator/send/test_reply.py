@@ -1,0 +1,116 @@
+"""Request-reply: replies are pushed to the client that sent the request, stored, and answered after the push."""
+
+import pytest
+from engine_world import World, make_world
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
+from rocketmq_testkit.emulator.gate.effects import PushReplyMessage
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import Heartbeat
+from rocketmq_testkit.emulator.operations.send import ClientResponded, SendMessage, SendReplyMessage, SendResult
+from stored import stored
+
+TOPIC = "DefaultCluster_REPLY_TOPIC"
+
+
+def submit(world: World, operation: Operation, channel: DirectChannel | None = None) -> DirectCall:
+    return world.engine.submit(world.broker, operation, channel or DirectChannel())
+
+
+def requester(world: World) -> DirectChannel:
+    """Register a producer with client id `asker`; return its channel."""
+    channel = DirectChannel("asker's")
+    submit(world, Heartbeat("asker", ["PG"], []), channel)
+    return channel
+
+
+def reply(world: World, client: str | None = "asker", **more: str) -> DirectCall:
+    properties = {"MSG_TYPE": "reply", **({} if client is None else {"REPLY_TO_CLIENT": client}), **more}
+    sent = SendMessage("PG", TOPIC, 0, b"pong", properties, ("10.0.0.1", 5000), world.now_ms)
+    return submit(world, SendReplyMessage(sent))
+
+
+def result(call: DirectCall) -> SendResult:
+    assert isinstance(call.outcome, SendResult)
+    return call.outcome
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def push_to(channel: DirectChannel) -> PushReplyMessage:
+    (push,) = channel.effects
+    assert isinstance(push, PushReplyMessage)
+    return push
+
+
+def test_a_reply_is_answered_and_stored_after_the_client_answered_the_push(world: World) -> None:
+    channel = requester(world)
+    call = reply(world)
+    push = push_to(channel)
+    assert (push.body, call.outcome, stored(world, TOPIC)) == (b"pong", None, [])
+    assert f"PUSH_REPLY_TIME\x01{world.now_ms}\x02" in push.properties
+    submit(world, ClientResponded(push.ticket, 0), channel)
+    assert (result(call).code, result(call).remark, result(call).transaction_id) == (0, None, None)
+    (record,) = stored(world, TOPIC)
+    assert (record.body, "PUSH_REPLY_TIME" in record.property_map()) == (b"pong", False)
+
+
+def test_a_reply_fails_if_the_client_answers_the_push_with_an_error(world: World) -> None:
+    """A push answered with an error code fails the reply; a second answer has no effect."""
+    channel = requester(world)
+    call = reply(world)
+    push = push_to(channel)
+    for code in (1, 0):
+        submit(world, ClientResponded(push.ticket, code), channel)
+    assert (result(call).code, result(call).remark) == (1, "push reply message to askerfail.")
+    assert len(stored(world, TOPIC)) == 1
+
+
+def test_a_reply_fails_if_its_push_is_not_answered_in_ten_seconds(world: World) -> None:
+    requester(world)
+    call = reply(world)
+    world.advance(9_999)
+    assert call.outcome is None
+    world.advance(1)
+    assert result(call).code == 1
+
+
+@pytest.mark.parametrize(
+    ("client", "remark"),
+    [
+        (None, "reply message properties[REPLY_TO_CLIENT] is null"),
+        ("stranger", "push reply message fail, channel of <stranger> not found."),
+    ],
+)
+def test_a_reply_to_an_unknown_client_fails_at_once_but_is_stored(
+    world: World, client: str | None, remark: str
+) -> None:
+    """A reply without a known client fails at once, but is stored."""
+    call = reply(world, client)
+    assert (result(call).code, result(call).remark) == (1, remark)
+    assert len(stored(world, TOPIC)) == 1
+
+
+def test_with_store_reply_message_disabled_a_reply_has_no_message_id() -> None:
+    """Without storing, the response has message id and offset 0, and an empty id if the push failed."""
+    world = make_world(store_reply_message_enable=False)
+    channel = requester(world)
+    call = reply(world)
+    submit(world, ClientResponded(push_to(channel).ticket, 0), channel)
+    assert (result(call).msg_id, result(call).queue_offset) == ("0", 0)
+    assert result(reply(world, "stranger")).msg_id == ""
+    assert stored(world, TOPIC) == []
+
+
+@pytest.mark.parametrize("more", [{"long": "x" * 33_000}, {"INNER_NUM": "2"}])
+def test_a_reply_that_cannot_be_stored_is_answered_by_its_push(world: World, more: dict[str, str]) -> None:
+    """A reply that cannot be stored is answered according to its push, without a message id."""
+    channel = requester(world)
+    call = reply(world, **more)
+    submit(world, ClientResponded(push_to(channel).ticket, 0), channel)
+    assert (result(call).code, result(call).msg_id) == (0, "0")
+    lost = result(reply(world, "nobody", **more))
+    assert (lost.code, lost.msg_id) == (1, "")
+    assert stored(world, TOPIC) == []

@@ -1,0 +1,239 @@
+"""Failed messages: sent back with a delay level, or moved to the dead letter queue."""
+
+import pytest
+from engine_world import START_MS, World, make_world
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message.stored_record import offset_message_id
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.clients import LockBatchMq, MessageQueue, UnlockBatchMq
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessage, SendMessageBack
+from stored import stored, stored_bodies
+
+RETRY, DLQ, SCHEDULE = "%RETRY%G", "%DLQ%G", "SCHEDULE_TOPIC_XXXX"
+SCHEDULE_S = [10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
+
+
+def send_back(world: World, offset: int, *, group: str = "G", level: int = 0, most: int | None = None) -> None:
+    result = world.engine.execute(
+        world.broker, SendMessageBack(group, offset, level, origin_topic="A", max_reconsume_times=most)
+    )
+    assert isinstance(result, Done)
+    assert result.remark is None
+
+
+def send_failing(world: World) -> int:
+    """Send a message to topic S; return its physical offset."""
+    world.topic("S")
+    return world.send("S", b"bad", TAGS="T", KEYS="k", color="red").physical_offset
+
+
+def send_to_retry_topic(world: World, *, times: int, most: int | None, topic: str = RETRY) -> None:
+    operation = SendMessage("PG", topic, 0, b"again", {}, ("10.0.0.1", 5000), world.now_ms)
+    operation.reconsume_times, operation.max_reconsume_times = times, most
+    world.engine.execute(world.broker, operation)
+
+
+@pytest.mark.parametrize(("level", "after_ms"), [(0, 10_000), (1, 1000), (2, 5000), (3, 10_000), (4, 30_000)])
+def test_delay_level_0_means_level_3_for_the_first_retry(world: World, level: int, after_ms: int) -> None:
+    """Delay level 0 means level 3 for the first failure; other levels are used unchanged."""
+    world.advance(2000)
+    send_back(world, send_failing(world), level=level)
+    world.advance(after_ms - 1)
+    assert stored(world, RETRY) == []
+    world.advance(1)
+    assert stored_bodies(world, RETRY) == [b"bad"]
+
+
+def test_a_message_that_always_fails_goes_to_the_dlq_after_16_retries(world: World) -> None:
+    """A message that always fails is delivered 17 times, then stored once in the dead letter queue."""
+    offset = send_failing(world)
+    for times, seconds in enumerate(SCHEDULE_S):
+        before = world.now_ms
+        send_back(world, offset)
+        world.advance(7200 * 1000)
+        record = stored(world, RETRY)[-1]
+        assert record.reconsume_times == times + 1
+        assert 0 <= record.store_timestamp - before - seconds * 1000 < 1000
+        offset = record.physical_offset
+    assert stored(world, DLQ) == []
+    send_back(world, offset)
+    (dead,) = stored(world, DLQ)
+    assert (dead.body, dead.reconsume_times) == (b"bad", 17)
+    assert len(stored(world, RETRY)) == 16
+
+
+def test_a_retry_keeps_properties_and_names_its_origin_topic_and_message(world: World) -> None:
+    """The copy names its origin topic and message and keeps the sender's properties; a second copy keeps the origin."""
+    offset = send_failing(world)
+    origin = offset_message_id(world.broker.store.store_host, offset)
+    send_back(world, offset)
+    waiting = stored(world, SCHEDULE, 2)[0].property_map()
+    world.advance(10_000)
+    (retry,) = stored(world, RETRY)
+    properties = retry.property_map()
+    assert properties == waiting
+    assert (
+        properties.items()
+        >= {
+            "RETRY_TOPIC": "S",
+            "ORIGIN_MESSAGE_ID": origin,
+            "WAIT": "false",
+            "DELAY": "3",
+            "REAL_TOPIC": RETRY,
+            "REAL_QID": "0",
+            "TAGS": "T",
+            "KEYS": "k",
+            "color": "red",
+        }.items()
+    )
+    assert retry.born_timestamp == START_MS
+    send_back(world, retry.physical_offset)
+    (second,) = stored(world, SCHEDULE, 3)
+    again = second.property_map()
+    assert (again["RETRY_TOPIC"], again["ORIGIN_MESSAGE_ID"], again["DELAY"]) == ("S", origin, "4")
+    assert second.reconsume_times == 2
+    assert second.born_host == retry.born_host
+
+
+@pytest.mark.parametrize(
+    ("level", "most", "group_most"), [(-1, None, 16), (0, 0, 16), (3, 0, 16), (0, None, 0), (0, -1, 0)]
+)
+def test_a_negative_level_or_no_retries_left_sends_the_message_to_the_dlq(
+    world: World, level: int, most: int | None, group_most: int
+) -> None:
+    """With a negative level or no retries left the message goes to the dead letter queue at once, with DELAY=0."""
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("G", retry_max_times=group_most)))
+    send_back(world, send_failing(world), level=level, most=most)
+    (dead,) = stored(world, DLQ)
+    properties = dead.property_map()
+    assert dead.reconsume_times == 1
+    assert {name: properties[name] for name in ("DELAY", "RETRY_TOPIC", "WAIT")} == {
+        "DELAY": "0",
+        "RETRY_TOPIC": "S",
+        "WAIT": "false",
+    }
+    assert "ORIGIN_MESSAGE_ID" in properties
+    topic = world.broker.topics.get(DLQ)
+    assert (topic.read_queue_nums, topic.write_queue_nums, topic.perm) == (1, 1, 6)
+
+
+def test_a_send_back_with_a_level_above_the_maximum_is_clamped(world: World) -> None:
+    """Level 99 waits in the queue of the last level with DELAY=18."""
+    send_back(world, send_failing(world), level=99)
+    (waiting,) = stored(world, SCHEDULE, 17)
+    assert waiting.property_map()["DELAY"] == "18"
+
+
+def test_a_retry_topic_has_the_retry_queues_of_its_group(world: World) -> None:
+    """The retry topic has the group's number of queues; with none the message is dropped, with SUCCESS."""
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("G", retry_queue_nums=3)))
+    offset = send_failing(world)
+    for _ in range(30):
+        send_back(world, offset, level=1)
+    world.advance(2000)
+    topic = world.broker.topics.get(RETRY)
+    assert (topic.read_queue_nums, topic.perm) == (3, 6)
+    assert all(stored(world, RETRY, queue) for queue in range(3))
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("H", retry_queue_nums=0)))
+    send_back(world, offset, group="H")
+    assert world.broker.topics.find("%RETRY%H") is None
+
+
+def test_the_first_send_back_of_an_unknown_group_creates_it(world: World) -> None:
+    """The first send-back of an unknown group creates the group with defaults."""
+    send_back(world, send_failing(world), group="N")
+    assert world.broker.groups.find("N") is not None
+
+
+def refusal(world: World, operation: SendMessageBack | SendMessage) -> tuple[ResponseCode, str | None]:
+    with pytest.raises(EngineError) as caught:
+        world.engine.execute(world.broker, operation)
+    return caught.value.code, caught.value.remark
+
+
+def test_a_send_back_of_an_illegal_group_or_unknown_message_is_rejected(world: World) -> None:
+    """Offset 0 is valid; an offset inside a record is rejected like an unknown one."""
+    send_failing(world)
+    code, remark = refusal(world, SendMessageBack("a b", 0, 0))
+    assert code is ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
+    assert remark is not None
+    assert remark.startswith("subscription group not exist, a b \nSee ")
+    assert refusal(world, SendMessageBack("G", 5_800_941, 0)) == (
+        ResponseCode.SYSTEM_ERROR,
+        "look message by offset failed, 5800941",
+    )
+    assert refusal(world, SendMessageBack("G", 1, 0))[0] is ResponseCode.SYSTEM_ERROR
+    send_back(world, 0)
+
+
+def test_a_send_back_without_write_permission_is_rejected(world: World) -> None:
+    """A send-back is rejected without WRITE permission of the broker or of the retry topic."""
+    offset = send_failing(world)
+    world.broker.topics.create_internal(RETRY, 1, 4)
+    assert refusal(world, SendMessageBack("G", offset, 0)) == (
+        ResponseCode.NO_PERMISSION,
+        "the topic[%RETRY%G] sending message is forbidden",
+    )
+    world.broker.config.broker_permission = 4
+    assert refusal(world, SendMessageBack("G", offset, 0)) == (
+        ResponseCode.NO_PERMISSION,
+        "the broker[127.0.0.1] sending message is forbidden",
+    )
+
+
+def test_without_auto_creation_a_send_back_of_an_unknown_group_is_rejected() -> None:
+    """Without auto-creation an unknown group is rejected in a send-back and in a send to its retry topic."""
+    world = make_world(auto_create_subscription_group=False)
+    offset = send_failing(world)
+    code = ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
+    assert refusal(world, SendMessageBack("G", offset, 0))[0] is code
+    send = SendMessage("PG", RETRY, 0, b"again", {}, ("10.0.0.1", 5000), world.now_ms)
+    assert refusal(world, send)[0] is code
+
+
+def test_a_committed_message_can_be_sent_back(world: World) -> None:
+    """A committed message that is sent back is delayed despite its transaction bits."""
+    world.topic("S")
+    half = world.send("S", b"bad", TRAN_MSG="true", PGROUP="PG")
+    world.engine.execute(world.broker, EndTransaction("PG", half.queue_offset, half.physical_offset, 8, False, ""))
+    send_back(world, stored(world, "S")[0].physical_offset)
+    world.advance(10_000)
+    assert stored_bodies(world, RETRY) == [b"bad"]
+
+
+@pytest.mark.parametrize(
+    ("times", "most", "dead"), [(2, 2, False), (3, 2, True), (16, None, False), (17, None, True), (0, 0, False)]
+)
+def test_a_send_to_a_retry_topic_with_too_many_reconsumptions_goes_to_the_dlq(
+    world: World, times: int, most: int | None, dead: bool
+) -> None:
+    """A message sent to a retry topic is dead after too many reconsumptions, then with DELAY=-1 and no delay."""
+    send_to_retry_topic(world, times=times, most=most)
+    (record,) = stored(world, DLQ if dead else RETRY)
+    assert record.property_map().get("DELAY") == ("-1" if dead else None)
+    assert record.reconsume_times == times
+
+
+def test_a_retry_goes_to_the_dlq_while_a_consumer_holds_a_queue_lock(world: World) -> None:
+    """A retry goes to the dead letter queue while a consumer of the group holds a lock that is not expired."""
+    queue = MessageQueue("S", "broker-a", 0)
+    world.engine.execute(world.broker, LockBatchMq("G", "c1", [queue]))
+    send_to_retry_topic(world, times=1, most=16)
+    assert len(stored(world, DLQ)) == 1
+    world.engine.execute(world.broker, UnlockBatchMq("G", "c1", [queue]))
+    send_to_retry_topic(world, times=1, most=16)
+    world.engine.execute(world.broker, LockBatchMq("G", "c1", [queue]))
+    world.advance(60_001)
+    send_to_retry_topic(world, times=1, most=16)
+    assert len(stored(world, DLQ)) == 1
+    assert len(stored(world, RETRY)) == 2
+
+
+def test_a_send_to_a_retry_topic_with_a_delay_level_is_delayed(world: World) -> None:
+    operation = SendMessage("PG", RETRY, 0, b"again", {"DELAY": "3"}, ("10.0.0.1", 5000), world.now_ms)
+    world.engine.execute(world.broker, operation)
+    assert stored(world, RETRY) == []
+    world.advance(10_000)
+    assert stored_bodies(world, RETRY) == [b"again"]

@@ -1,0 +1,430 @@
+"""An engine started from a snapshot: its state, its behavior, and what a snapshot does not contain."""
+
+from io import BytesIO
+from types import NoneType
+
+import pytest
+from engine_world import World, bodies, make_world
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig, NamesrvConfig
+from rocketmq_testkit.emulator.engine import DirectChannel, Engine
+from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
+from rocketmq_testkit.emulator.gate.gate import Node
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.operations.base import Operation, Result
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
+from rocketmq_testkit.emulator.operations.cluster import (
+    GetBrokerHaStatus,
+    GetKvConfig,
+    GetNamesrvConfig,
+    GetRouteInfo,
+    PutKvConfig,
+    UpdateBrokerConfig,
+    UpdateNamesrvConfig,
+)
+from rocketmq_testkit.emulator.operations.consume import PullMessage
+from rocketmq_testkit.emulator.operations.groups import (
+    CreateGroup,
+    GetAllGroups,
+    GetConsumeStats,
+    GroupConfig,
+    RetryPolicy,
+    SetMessageRequestMode,
+    UpdateGroupForbidden,
+)
+from rocketmq_testkit.emulator.operations.message_queries import QueryMessage
+from rocketmq_testkit.emulator.operations.offsets import GetAllConsumerOffset, UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessage
+from rocketmq_testkit.emulator.operations.timers import GetAllDelayOffset, GetTimerCheckPoint, GetTimerMetrics
+from rocketmq_testkit.emulator.operations.topics import (
+    CreateStaticTopic,
+    CreateTopic,
+    GetAllTopics,
+    GetTopicStats,
+    QueueMapping,
+    QueuePart,
+    TopicConfig,
+)
+from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot
+from snapshot_files import begun, copied, saved
+from stored import committed, filled, stored_bodies
+
+
+def moved(world: World) -> World:
+    """Return a world started from a snapshot of this one."""
+    engine = copied(world.engine)
+    return World(engine, engine.brokers[0])
+
+
+def response(engine: Engine, node: Node, operation: Operation) -> Result | str:
+    """Return the result of an operation, or the text of its error."""
+    try:
+        return engine.execute(node, operation)
+    except EngineError as refused:
+        return str(refused)
+
+
+# contents
+
+PART = QueuePart(0, 0, "broker-a", 5)
+CHANGES: tuple[Operation, ...] = (
+    CreateTopic(TopicConfig("A", 3, 2, 6, order=True), {"+message.type": "FIFO"}),
+    CreateTopic(TopicConfig("B", 1, 1, 4), {"+queue.type": "BatchCQ"}),
+    CreateTopic(TopicConfig("C", 1, 1, 6, "MULTI_TAG", 1)),
+    SendMessage("PG", "A", 1, b"m", {"TAGS": "red", "KEYS": "k1 k2"}, ("10.0.0.1", 5000), 7),
+    SendMessage("PG", "A", 0, b"half", {"TRAN_MSG": "true", "PGROUP": "P"}, ("10.0.0.1", 5000), 7),
+    SendMessage("PG", "A", 0, b"m", {"DELAY": "3"}, ("::1", 5000), 7),
+    SendMessage("PG", "C", 0, b"m", {"TIMER_DELAY_SEC": "3600"}, ("10.0.0.1", 5000), 7),
+    CreateGroup(GroupConfig("G", retry_max_times=3, retry_policy=RetryPolicy("EXPONENTIAL", initial_ms=7))),
+    CreateGroup(GroupConfig("H", attributes={"x": "y"}, retry_policy=RetryPolicy(next_ms=[1, 2]))),
+    UpdateGroupForbidden("G", "B", readable=False),
+    UpdateGroupForbidden("G", "A", readable=False),
+    UpdateConsumerOffset("G", "A", 1, 1),
+    UpdateConsumerOffset("G@broadcast", "A", 0, 9),
+    SetMessageRequestMode("A", "G", "POP", 4),
+    UpdateBrokerConfig({"popPollingSize": "5", "brokerPermission": "4", "messageDelayLevel": "1s 2s 1h"}),
+    CreateStaticTopic(TopicConfig("S", 1, 1), QueueMapping("S", 1, "broker-a", 1, {0: [PART]})),
+    Heartbeat("c", [], [ConsumerData("G", subscriptions=[SubscriptionData("A", "a > 1", "SQL92", sub_version=3)])]),
+)
+"""Operations on a broker; the first one creates what the others use."""
+QUESTIONS: tuple[Operation, ...] = (
+    GetAllTopics(),
+    GetAllGroups(),
+    GetAllConsumerOffset(),
+    GetAllDelayOffset(),
+    GetTimerMetrics(),
+    GetTopicStats("A"),
+    GetConsumeStats("G", "A"),
+    QueryMessage("A", "k2", 10, 0, 2**62),
+    PullMessage("H", "A", 1, 0, 10, 4, 0, 0, 0, "*", "TAG"),
+    PullMessage("G", "A", 1, 0, 10, 4, 0, 0, 0, "*", "TAG"),
+    GetBrokerHaStatus(),
+)
+
+
+@given(st.lists(st.sampled_from(CHANGES[1:]), max_size=12), st.integers(0, 20_000))
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_a_restored_engine_answers_every_query_as_after_a_restart(changes: list[Operation], wait_ms: int) -> None:
+    """After any changes an engine from a snapshot answers every query as after a restart, at once and later.
+
+    Their remaining states are equal byte for byte.
+    """
+    world = make_world()
+    for change in (CHANGES[0], *changes):
+        response(world.engine, world.broker, change)
+    world.advance(wait_ms)
+    other = moved(world)
+    world.engine.restart()
+    for pause_ms in (0, 60_000):
+        for each in (world, other):
+            each.advance(pause_ms)
+        for question in QUESTIONS:
+            assert response(other.engine, other.broker, question) == response(world.engine, world.broker, question)
+        assert other.broker.config == world.broker.config
+        assert saved(other.engine) == saved(world.engine)
+
+
+def test_a_snapshot_contains_the_name_servers_configuration_and_kv_pairs() -> None:
+    """A snapshot has the name server's configuration and key-value pairs, but no route changes, as a restart."""
+    engine = Engine(namesrv=NamesrvConfig(enable_topic_list=False))
+    engine.execute(engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", "A", "broker-a:4"))
+    engine.execute(engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
+    engine.execute(engine.brokers[0], CreateTopic(TopicConfig("A", 4, 4)))
+    other = copied(engine)
+    for question in (GetKvConfig("ORDER_TOPIC_CONFIG", "A"), GetNamesrvConfig(), GetRouteInfo("A")):
+        assert response(other, other.name_server, question) == response(engine, engine.name_server, question)
+
+
+def test_a_snapshot_contains_all_masters_and_slaves_with_their_logs() -> None:
+    """A snapshot contains all masters and slaves with their logs and links; a stopped broker runs afterwards."""
+    engine = Engine(
+        brokers=[
+            BrokerConfig(broker_name="a", broker_cluster_name="east"),
+            BrokerConfig(broker_name="b"),
+            BrokerConfig(broker_name="b", broker_id=1, broker_role="SLAVE"),
+        ],
+        seed=4,
+    )
+    for broker in engine.brokers[:2]:
+        engine.execute(broker, CreateTopic(TopicConfig("A", 1, 1)))
+        engine.execute(broker, SendMessage("PG", "A", 0, broker.name.encode(), {}, ("10.0.0.1", 5000), 0))
+    engine.scheduler.advance_to(70_000)
+    engine.stop(engine.brokers[0])
+    other = copied(engine)
+    worlds = [World(other, broker) for broker in other.brokers]
+    assert [stored_bodies(world, "A") for world in worlds] == [[b"a"], [b"b"], [b"b"]]
+    assert [(broker.running, broker.config) for broker in other.brokers] == [
+        (True, broker.config) for broker in engine.brokers
+    ]
+    worlds[1].send("A", b"later")
+    assert stored_bodies(worlds[2], "A") == [b"b", b"later"]
+    assert worlds[2].broker.topics.find("A") is not None
+
+
+def test_a_restored_slave_keeps_its_masters_timer_check_point() -> None:
+    """A slave keeps its knowledge of its master's timer until its next check."""
+    slave = BrokerConfig(broker_id=1, broker_role="SLAVE")
+    engine = Engine(brokers=[BrokerConfig(), slave])
+    world = World(engine, engine.brokers[0])
+    world.topic("A")
+    world.send("A", TIMER_DELAY_SEC="3600")
+    world.advance(30_000)
+    known = engine.execute(engine.brokers[1], GetTimerCheckPoint())
+    other = copied(engine)
+    assert other.execute(other.brokers[1], GetTimerCheckPoint()) == known
+    engine.restart(engine.brokers[1])
+    engine.restart()
+    for each in (engine, other):
+        each.scheduler.advance_to(60_000)
+    assert saved(engine) == saved(other)
+
+
+WIRING = frozenset(
+    {
+        "_deliveries",
+        "_random_streams",
+        "_emulation",
+        "_gate",
+        "_name_server",
+        "_on_configured",
+        "_scheduler",
+        "replication",
+    }
+)
+SAVED = frozenset(  # see BrokerState
+    {"config", "topics", "groups", "offsets", "store", "pop_records", "_request_modes", "mappings", "user_table"}
+)
+
+
+def test_every_broker_attribute_that_survives_a_restart_is_saved(world: World) -> None:
+    """Every attribute that survives a restart of a broker is in SAVED, and therefore in `BrokerState` and snapshots."""
+    before = dict(vars(world.broker))
+    world.engine.restart()
+    outlives = {
+        name
+        for name, held in vars(world.broker).items()
+        if held is before[name] and not isinstance(held, str | int | tuple | NoneType)
+    }
+    assert outlives == WIRING | SAVED
+
+
+def test_a_restored_engine_continues_its_random_streams() -> None:
+    """The engine continues the random streams of the snapshot; another seed gives other choices."""
+    world = make_world(seed=7)
+    world.topic("A", 64)
+
+    def queues(of: World) -> list[int]:
+        return [of.send("A", b"m", queue=-1).queue_id for _ in range(40)]
+
+    queues(world)
+    snapshot = saved(world.engine)
+    other, strange = begun(snapshot), Engine(state=read_snapshot(BytesIO(snapshot)), seed=8)
+    assert other.random_streams.seed == 7
+    expected = queues(world)
+    assert queues(World(other, other.brokers[0])) == expected
+    assert queues(World(strange, strange.brokers[0])) != expected
+
+
+def test_a_start_from_a_snapshot_may_replace_the_saved_configurations() -> None:
+    """The emulation configuration is in a snapshot; a start may replace the broker configurations."""
+    world = make_world(pull_hold_check_interval=1, store_max_bytes=2**30)
+    snapshot = saved(world.engine)
+    other = begun(snapshot)
+    assert other.emulation == world.engine.emulation
+    given = Engine(
+        state=read_snapshot(BytesIO(snapshot)),
+        brokers=[BrokerConfig(pop_polling_size=3)],
+        emulation=EmulationConfig(journal_max_entries=2),
+    )
+    assert given.brokers[0].config.pop_polling_size == 3
+    assert given.emulation.pull_hold_check_interval == EmulationConfig().pull_hold_check_interval
+
+
+@pytest.mark.parametrize("files", [1, 3])
+def test_a_restored_log_continues_in_the_same_files(files: int) -> None:
+    """The log continues in the same files: the remaining ones keep number and age, and the last one is filled up."""
+    world = make_world(mapped_file_size_commit_log=200_000, max_message_size=8_000, file_reserved_time=1)
+    world.topic("A")
+    while len(world.broker.store.log.files()[0]) < files + 1:
+        world.send("A", b"x" * 8_000)
+        world.advance(1_000)
+    if files > 1:
+        world.broker.store.log.drop_oldest(1)
+    other = moved(world)
+    assert other.broker.store.log.files() == world.broker.store.log.files()
+    world.engine.restart()
+    for each in (world, other):
+        each.send("A", b"next", KEYS="k")
+        each.advance(30 * 3_600_000)
+    assert list(other.broker.store.log.records_from(0)) == list(world.broker.store.log.records_from(0))
+    assert other.broker.store.min_offset("A", 0) == world.broker.store.min_offset("A", 0) > 0
+
+
+def test_a_restored_log_rejects_messages_too_large_for_its_files() -> None:
+    """Log files keep their size, so messages too large for them are rejected even if maxMessageSize allows them."""
+    world = make_world(mapped_file_size_commit_log=200_000, max_message_size=8_000)
+    world.topic("A")
+    world.engine.execute(world.broker, UpdateBrokerConfig({"maxMessageSize": "1000000"}))
+    other = moved(world)
+    assert other.send("A", b"x" * 60_000).queue_offset == 0
+    with pytest.raises(EngineError, match="message is illegal"):
+        other.send("A", b"x" * 70_000)
+
+
+def test_restored_light_and_batch_queues_keep_their_types() -> None:
+    """Light queues and BatchCQ queues keep their types, which count offsets differently."""
+    world = make_world(enable_lmq=True, enable_multi_dispatch=True)
+    world.engine.execute(world.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
+    world.topic("A")
+    other = world
+    for _ in range(2):
+        other.send("A", INNER_MULTI_DISPATCH="%LMQ%x")
+        other.send("B")
+        other = moved(other)
+    kinds = {type(queue).__name__ for queue in other.broker.store.queues.values()}
+    assert kinds == {"ConsumeQueue", "BatchConsumeQueue", "LmqConsumeQueue"}
+    assert [other.broker.store.max_offset(topic, 0) for topic in ("A", "B", "%LMQ%x")] == [2, 2, 2]
+
+
+# behavior
+
+
+def test_restored_delayed_timer_and_invisible_messages_are_delivered_on_time(world: World) -> None:
+    """Delayed, timer and invisible messages are delivered at their own times, each once."""
+    filled(world, 4)
+    world.send("A", b"delayed", DELAY="2")
+    world.send("A", b"timed", TIMER_DELIVER_MS=str(world.now_ms + 20_000))
+    messages = world.popped("A", count=2, invisible_ms=10_000)
+    receipts = [world.receipt(message) for message in messages]
+    world.advance(1_000)
+    other = moved(world)
+    other.ack("A", receipts[0])
+    assert (committed(other), other.broker.store.max_offset("A", 0)) == (2, 4)
+    other.advance(3_000)
+    assert other.broker.store.max_offset("A", 0) == 4
+    other.advance(2_000)
+    assert stored_bodies(other, "A")[4:] == [b"delayed"]
+    other.advance(16_000)
+    assert stored_bodies(other, "A")[4:] == [b"delayed", b"timed"]
+    assert stored_bodies(other, "%RETRY%G_A") == [b"1"]
+
+
+def test_messages_due_before_the_restore_are_delivered_at_once(world: World) -> None:
+    """If time has passed before the start, due messages are delivered at once, as after a stop of the broker."""
+    filled(world, 1)
+    world.send("A", b"delayed", DELAY="18")
+    world.send("A", b"timed", TIMER_DELIVER_MS=str(world.now_ms + 20_000))
+    world.popped("A", invisible_ms=3_600_000)
+    later = begun(saved(world.engine), world.now_ms + 3 * 3_600_000)
+    other = World(later, later.brokers[0])
+    other.advance(5_000)
+    assert sorted(stored_bodies(other, "A")) == [b"0", b"delayed", b"timed"]
+    assert stored_bodies(other, "%RETRY%G_A") == [b"0"]
+
+
+def test_a_restored_half_message_can_be_ended_and_is_otherwise_checked(world: World) -> None:
+    """A half message keeps its offsets, so its end finds it; one without an end is checked."""
+    world.topic("A")
+    halves = [world.send("A", b"%d" % n, TRAN_MSG="true", PGROUP="P") for n in range(2)]
+    other = moved(world)
+    first = halves[0]
+    other.engine.execute(
+        other.broker, EndTransaction("P", first.queue_offset, first.physical_offset, 8, False, first.msg_id)
+    )
+    assert stored_bodies(other, "A") == [b"0"]
+    producer = DirectChannel("p")
+    other.engine.submit(other.broker, Heartbeat("p", ["P"], []), producer)
+    other.advance(40_000)
+    [asked] = producer.effects
+    assert isinstance(asked, CheckTransactionState)
+
+
+@pytest.mark.parametrize("buffered", [False, True])
+def test_restored_messages_in_flight_are_redelivered_unless_acknowledged(buffered: bool) -> None:
+    """Messages in flight are redelivered unless acknowledged, with or without the buffer; old handles stay valid."""
+    world = make_world(enable_pop_buffer_merge=buffered)
+    filled(world, 3)
+    receipts = [world.receipt(message) for message in world.popped("A", invisible_ms=30_000)]
+    world.ack("A", receipts[0])
+    other = moved(world)
+    assert other.popped("A") == []
+    other.ack("A", receipts[1])
+    other.advance(40_000)
+    assert bodies(other.popped("A")) == [b"2"]
+
+
+def test_a_snapshot_contains_the_kv_records_of_unacknowledged_messages() -> None:
+    """KV records of unacknowledged messages are in a snapshot, and the start reads the last pop's messages again."""
+    world = make_world(pop_consumer_kv_service_init=True, pop_consumer_kv_service_enable=True)
+    filled(world, 3)
+    receipts = [world.receipt(message) for message in world.popped("A", invisible_ms=30_000)]
+    world.ack("A", receipts[0])
+    other = moved(world)
+    assert list(other.broker.pop_records.table.items()) == list(world.broker.pop_records.table.items())
+    other.advance(31_000)
+    assert stored_bodies(other, "%RETRY%G_A") == [b"1", b"2"]
+
+
+def test_a_restored_ordered_batch_in_flight_blocks_its_queue(world: World) -> None:
+    """An ordered batch in flight blocks its queue, with its acknowledgements and its attempt id."""
+    filled(world, 2)
+    messages = world.popped("A", order=True, invisible_ms=60_000, attempt="one")
+    world.ack("A", world.receipt(messages[0]))
+    other = moved(world)
+    assert other.popped("A", order=True) == []
+    assert bodies(other.popped("A", order=True, attempt="one")) == [b"1"]
+
+
+# not in a snapshot
+
+
+def test_a_snapshot_contains_no_connections_waiting_requests_or_journal(world: World) -> None:
+    world.topic("A")
+    world.heartbeat("c", topics={"A": "*"})
+    polls = [world.pop("A", poll_ms=20_000), world.pull("A", suspend_ms=20_000)]
+    other = moved(world)
+    assert other.broker.clients.consumers == {}
+    assert {timer.kind for timer in other.engine.scheduler.scheduled()} <= {"timer"}
+    assert len(other.engine.journal) == 0
+    other.send("A")
+    assert [poll.outcome for poll in polls] == [None, None]
+
+
+# effect on the original engine
+
+
+def test_taking_a_snapshot_changes_nothing_in_the_running_engine(world: World) -> None:
+    """Taking a snapshot changes nothing: connections, polls, pops and the losses in a crash stay the same."""
+    quiet = make_world()
+    for each in (world, quiet):
+        filled(each, 3)
+        each.send("A", DELAY="1")
+        each.send("A", TIMER_DELIVER_MS=str(each.now_ms + 1_500))
+        each.heartbeat("c", topics={"A": "*"})
+        each.popped("A", count=1)
+        each.popped("A", count=1, order=True, group="O")
+        each.advance(2_100)
+    saved(world.engine)
+    outcomes = []
+    for each in (world, quiet):
+        poll = each.pop("A", count=2, poll_ms=5_000, group="H")
+        each.engine.crash(power_loss=False)
+        assert committed(each) == -1
+        each.advance(30_000)
+        assert each.broker.store.max_offset("A", 0) == 7
+        outcomes.append((repr(poll.outcome), repr(each.popped("A")), [repr(entry) for entry in each.engine.journal]))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_taking_a_snapshot_stores_the_merge_buffer(world: World) -> None:
+    """Taking a snapshot stores the merge buffer, as a graceful shutdown does; later acknowledgements still count."""
+    world = make_world(enable_pop_buffer_merge=True)
+    filled(world, 3)
+    receipts = [world.receipt(message) for message in world.popped("A", invisible_ms=30_000)]
+    world.ack("A", receipts[0])
+    saved(world.engine)
+    assert (len(world.broker.pop_buffer), committed(world)) == (0, 3)
+    world.ack("A", receipts[1])
+    world.advance(40_000)
+    assert bodies(world.popped("A")) == [b"2"]

@@ -1,0 +1,189 @@
+"""Mutated snapshots with valid checksums start a working engine or are rejected with one sentence."""
+
+import json
+import random
+import threading
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from struct import pack, unpack_from
+from typing import Any
+from zlib import crc32
+
+import pytest
+from everything import BODY_MAX
+from extremes import exchange
+from lived_in import lived_in
+from remoting_world import Port
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.snapshot.durable_state import EngineState
+from rocketmq_testkit.emulator.snapshot.snapshot_file import MAGIC, VERSION, SnapshotError, read_snapshot
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures.inspect.direct_api import Direct
+from rocketmq_testkit.fixtures.options.options import OptionError
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+from snapshot_files import saved
+
+MUTANTS = 400
+SEED = 20_260
+VALUES: list[Any] = [
+    None, True, False, -1, 0, 1, 1.5, 2**31, 2**63, -(2**63) - 1, 10**30, "", "x", "5", "\ud800", [], {}, [1], ["x"],
+    [None], {"a": 1}, {"5": "x"}, [[1, 2], [3]],
+]  # fmt: skip
+Frame = tuple[bytes, bytes]
+SNAPSHOT = saved(lived_in().engine)
+
+
+def frames(data: bytes) -> list[Frame]:
+    """Return the kinds and contents of a file's frames."""
+    found, at = [], len(MAGIC) + 4
+    while at < len(data):
+        kind, length = unpack_from(">4sQ", data, at)
+        found.append((kind, data[at + 16 : at + 16 + length]))
+        at += 16 + length + 4
+    return found
+
+
+def built(parts: list[Frame], lengths: dict[int, int] | None = None) -> bytes:
+    """Build a file of frames with valid checksums; `lengths` replaces frame lengths by index."""
+    data = bytearray(MAGIC + pack(">I", VERSION))
+    for place, (kind, content) in enumerate(parts):
+        data += pack(">4sQ", kind, (lengths or {}).get(place, len(content)))
+        data += pack(">I", crc32(data))
+        data += content
+        data += pack(">I", crc32(data))
+    return bytes(data)
+
+
+PARTS = frames(SNAPSHOT)
+
+
+def test_a_snapshot_split_into_frames_and_joined_again_is_unchanged() -> None:
+    assert built(PARTS) == SNAPSHOT
+
+
+@pytest.mark.parametrize("length", [2**20, 2**33, 2**40, 2**63 - 1, 2**63, 2**64 - 1])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_snapshot_with_a_wrong_frame_length_is_rejected(place: int, length: int) -> None:
+    """A wrong frame length is rejected without allocating memory for the missing bytes."""
+    with pytest.raises(SnapshotError, match=r"^it ends too early; copy the snapshot again, or save it once more$"):
+        read_snapshot(BytesIO(built(PARTS, {place: length})))
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "9" * 5_000, "\xff"])
+def test_a_snapshot_with_unreadable_json_is_rejected(text: str) -> None:
+    """JSON that is nested too deeply, has too many digits or is not UTF-8 is rejected."""
+    with pytest.raises(SnapshotError):
+        read_snapshot(BytesIO(built([(PARTS[0][0], text.encode("latin-1")), *PARTS[1:]])))
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_a_snapshot_with_mutated_tables_is_rejected_or_starts_a_working_engine(part: int) -> None:
+    """A file with mutated tables is rejected with SnapshotError, or starts an engine that works and can be saved."""
+    chance = random.Random(SEED + part)
+    for _ in range(MUTANTS // 10):
+        data = mutant(chance)
+        state = read(data)
+        if state is not None:
+            check_engine(Engine(state=state))
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_snapshot_with_mutated_queue_units_raises_only_snapshot_error(part: int) -> None:
+    """A file with mutated queue units or segments is read, or rejected with SnapshotError."""
+    chance = random.Random(SEED + part)
+    for _ in range(25):
+        parts = list(PARTS)
+        place = chance.choice([at for at, (kind, _) in enumerate(parts) if kind in (b"UNIT", b"SEGM")])
+        content = bytearray(parts[place][1])
+        at = chance.randrange(len(content))
+        content[at : at + chance.choice((1, 4, 8))] = chance.randbytes(chance.choice((0, 1, 4, 8)))
+        parts[place] = (parts[place][0], bytes(content))
+        read(built(parts))
+
+
+def read(data: bytes) -> EngineState | None:
+    """Return the state of a file; None if it is rejected with SnapshotError."""
+    try:
+        return read_snapshot(BytesIO(data))
+    except SnapshotError:
+        return None
+
+
+def mutant(chance: random.Random) -> bytes:
+    """Return the file with one to three values of its tables replaced, removed, doubled or moved."""
+    parts = list(PARTS)
+    for _ in range(chance.randint(1, 3)):
+        place = chance.choice([at for at, (kind, _) in enumerate(parts) if kind in (b"ENGN", b"BRKR")])
+        form = json.loads(parts[place][1])
+        spots = list(_spots(form))
+        holder, key = chance.choice(spots)
+        way = chance.randrange(4)
+        if way == 0:
+            del holder[key]
+        elif way == 1 and isinstance(holder, list):
+            holder.insert(key, holder[key])
+        elif way == 2:
+            other, other_key = chance.choice(spots)
+            holder[key] = json.loads(json.dumps(other[other_key])) if other_key in _keys(other) else None
+        else:
+            holder[key] = chance.choice(VALUES)
+        parts[place] = (parts[place][0], json.dumps(form).encode())
+    return built(parts)
+
+
+def _spots(form: Any) -> Iterator[tuple[Any, Any]]:
+    for key in _keys(form):
+        yield form, key
+        yield from _spots(form[key])
+
+
+def _keys(form: Any) -> list[Any]:
+    return list(form) if isinstance(form, dict) else list(range(len(form))) if isinstance(form, list) else []
+
+
+def check_engine(engine: Engine) -> None:
+    """Check that the engine lists its tables, accepts a message, advances its time and can be saved."""
+    port = Port(engine)
+    peer = port.peer()
+    direct = Direct(engine)
+    topics, groups = list(direct.topics(system=True)), list(direct.groups(system=True))
+    for topic in topics[:50]:
+        for code in (RequestCode.GET_TOPIC_STATS_INFO, RequestCode.GET_ROUTEINFO_BY_TOPIC):
+            _check_responses(exchange(peer, code, {"topic": topic}, b""))
+    for group in groups[:50]:
+        _check_responses(exchange(peer, RequestCode.GET_CONSUME_STATS, {"consumerGroup": group}, b""))
+    for code in (
+        RequestCode.GET_ALL_TOPIC_CONFIG,
+        RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
+        RequestCode.GET_ALL_CONSUMER_OFFSET,
+        RequestCode.GET_ALL_MESSAGE_REQUEST_MODE,
+        RequestCode.GET_BROKER_RUNTIME_INFO,
+        RequestCode.GET_BROKER_CONFIG,
+    ):
+        _check_responses(exchange(peer, code, {}, b""))
+    fields = {"a": "P", "b": "A", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "0", "h": "0"}
+    _check_responses(exchange(peer, RequestCode.SEND_MESSAGE_V2, fields, b"x"))
+    engine.scheduler.advance_to(engine.scheduler.now_ms + 70_000)
+    saved(engine)
+    assert port.log == []
+
+
+def _check_responses(responses: list[Any]) -> None:
+    for response in responses:
+        assert len(response.body) < BODY_MAX
+        assert not (response.remark or "").startswith(("TypeError", "ValueError", "KeyError", "OverflowError")), (
+            response
+        )
+
+
+def test_an_emulator_that_rejects_its_snapshot_leaves_no_thread(tmp_path: Path) -> None:
+    """A command that cannot start from its file opens no port and leaves no thread."""
+
+    before = threading.active_count()
+    for name, data in (("lie", built(PARTS, {1: 2**63})), ("deep", built([(b"ENGN", b"[" * 100_000)]))):
+        path = tmp_path / name
+        path.write_bytes(data)
+        with pytest.raises(OptionError, match=f"^snapshot='{path}': it"):
+            Emulator(snapshot=path).start()
+    assert threading.active_count() == before

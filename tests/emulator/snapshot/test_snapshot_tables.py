@@ -1,0 +1,103 @@
+"""Snapshots with valid checksums but invalid tables are rejected before an engine starts from them."""
+
+import json
+from collections.abc import Callable
+from io import BytesIO
+from struct import Struct
+from typing import Any
+from zlib import crc32
+
+import pytest
+from engine_world import World, make_world
+from rocketmq_testkit.emulator.operations.users import CreateUser, PolicyEntryInfo, PolicyInfo, PutAcl, UserInfo
+from rocketmq_testkit.emulator.snapshot.snapshot_file import MAGIC, SnapshotError, read_snapshot
+from snapshot_files import begun, saved
+from stored import filled
+
+HEAD, CHECK = Struct(">4sQ"), Struct(">I")
+PROVIDER = "org.apache.rocketmq.auth.{0}.provider.Local{1}MetadataProvider"
+KEEPING: dict[str, object] = {
+    "authentication_metadata_provider": PROVIDER.format("authentication", "Authentication"),
+    "authorization_metadata_provider": PROVIDER.format("authorization", "Authorization"),
+}
+Change = Callable[[dict[str, Any]], None]
+
+
+def four_files() -> World:
+    """Create a world whose log has four files, and a user with a right."""
+    world = make_world(1, max_message_size=16 * 1024, mapped_file_size_commit_log=64 * 1024, **KEEPING)
+    filled(world)
+    while len(world.broker.store.log.files()[0]) < 4:
+        world.send("A", bytes(15_000))
+    world.engine.execute(world.broker, CreateUser("alice", UserInfo("secret-1", "Normal")))
+    entry = PolicyEntryInfo("Topic:orders", ["Pub"], [], "Allow")
+    world.engine.execute(world.broker, PutAcl(None, "User:alice", [PolicyInfo("Custom", [entry])]))
+    return world
+
+
+SNAPSHOT = saved(four_files().engine)
+
+
+def rewritten(change: Change) -> bytes:
+    """Return the snapshot with changed broker tables and valid checksums."""
+    at = len(MAGIC) + CHECK.size
+    out = bytearray(SNAPSHOT[:at])
+    while at < len(SNAPSHOT):
+        kind, length = HEAD.unpack_from(SNAPSHOT, at)
+        at += HEAD.size + CHECK.size
+        content = SNAPSHOT[at : at + length]
+        at += length + CHECK.size
+        if kind == b"BRKR":
+            form = json.loads(content)
+            change(form)
+            content = json.dumps(form).encode()
+        for part in (HEAD.pack(kind, len(content)), content):
+            out += part
+            out += CHECK.pack(crc32(out))
+    return bytes(out)
+
+
+def files(*numbers: int) -> Change:
+    """List only these log files."""
+
+    def change(form: dict[str, Any]) -> None:
+        listed = {number: [number, full] for number, full in form["log"]["files"]}
+        form["log"]["files"] = [listed.get(number, [number, None]) for number in numbers]
+
+    return change
+
+
+def resource(key: str | None) -> Change:
+    """Set the resource of the user's right."""
+
+    def change(form: dict[str, Any]) -> None:
+        form["users"][0]["rights"][0][1][0] = key
+
+    return change
+
+
+def test_a_snapshot_with_valid_tables_is_accepted() -> None:
+    """Valid tables with all files and the user's right are accepted, so the helper itself changes nothing."""
+    assert sorted(begun(rewritten(files(0, 1, 2, 3))).brokers[0].store.log.files()[0]) == [0, 1, 2, 3]
+    assert begun(rewritten(resource("Group:other"))).brokers[0].name == "broker-a"
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (files(), "the log has the files []"),
+        (files(0, 1, 3), "the log has the files [0, 1, 3]"),
+        (files(0, 3), "the log has the files [0, 3]"),
+        (files(1, 0), "the log has the files [1, 0]"),
+        (files(0, 0, 1), "the log has the files [0, 0, 1]"),
+        (resource("nothing"), "nothing is no resource"),
+        (resource("Thing:orders"), "Thing:orders is no resource"),
+        (resource(""), " is no resource"),
+        (resource(None), "None is no resource"),
+    ],
+)
+def test_a_snapshot_with_log_gaps_or_invalid_resources_is_rejected(change: Change, told: str) -> None:
+    """A log with a gap, and a right to an invalid resource, are rejected."""
+    with pytest.raises(SnapshotError) as raised:
+        read_snapshot(BytesIO(rewritten(change)))
+    assert f"ValueError: {told})" in str(raised.value)

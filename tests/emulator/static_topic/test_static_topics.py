@@ -1,0 +1,347 @@
+"""Static topics: logical queues, whose numbers and offsets stay when they move to another broker."""
+
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+
+import pytest
+from engine_world import START_MS, World, refused
+from rocketmq_testkit.emulator.cluster.broker import Broker
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.offsets import (
+    GetEarliestStoreTime,
+    GetMaxOffset,
+    GetMinOffset,
+    OffsetResult,
+    QueryConsumerOffset,
+    SearchOffset,
+    TimestampResult,
+    UpdateConsumerOffset,
+)
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.topics import (
+    CreateStaticTopic,
+    DeleteTopic,
+    GetAllTopics,
+    GetTopicConfig,
+    QueueMapping,
+    QueuePart,
+    TopicConfig,
+    TopicResult,
+    TopicsResult,
+)
+from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot, write_snapshot
+
+HERE, THERE = "broker-a", "broker-b"
+
+
+@pytest.fixture
+def world() -> World:
+    engine = Engine(brokers=[BrokerConfig(), BrokerConfig(broker_name=THERE)], now_ms=START_MS)
+    return World(engine, engine.brokers[0])
+
+
+def there(world: World) -> Broker:
+    return world.engine.brokers[1]
+
+
+def create(
+    world: World,
+    parts: Mapping[int, Sequence[QueuePart]],
+    *,
+    queues: int = 4,
+    epoch: int = 1,
+    broker: Broker | None = None,
+    force: bool = False,
+) -> None:
+    """Make topic T static: send a broker the parts of its logical queues."""
+    node = broker or world.broker
+    mapping = QueueMapping("T", 2, node.name, epoch, {number: list(each) for number, each in parts.items()})
+    world.engine.execute(node, CreateStaticTopic(TopicConfig("T", queues, queues), mapping, force))
+
+
+def crossed(world: World) -> None:
+    """Map logical queue 0 to queue 1, and 1 to queue 0."""
+    create(world, {0: [QueuePart(0, 1, HERE, 0)], 1: [QueuePart(0, 0, HERE, 0)]})
+
+
+def send(world: World, queue: int, body: bytes = b"m", broker: Broker | None = None) -> SendResult:
+    operation = SendMessage("PG", "T", queue, body, {}, ("10.0.0.1", 5000), world.now_ms)
+    return world.ask(SendResult, operation, broker)
+
+
+def pull(world: World, queue: int, offset: int, broker: Broker | None = None) -> PullResult:
+    return world.ask(PullResult, PullMessage("G", "T", queue, offset, 32, 4, 0, 0, 0, "*", "TAG"), broker)
+
+
+def offset(world: World, operation: Operation, broker: Broker | None = None) -> int:
+    return world.ask(OffsetResult, operation, broker).offset
+
+
+def moved(world: World) -> list[QueuePart]:
+    """Create logical queue 0 with three messages on this broker, moved to the other one at offset 100.
+
+    Both brokers get the mapping.
+    """
+    first = QueuePart(0, 0, HERE, 0)
+    create(world, {0: [first]}, queues=1)
+    for number in range(3):
+        send(world, 0, b"%d" % number)
+    parts = [QueuePart(0, 0, HERE, 0, 0, 3), QueuePart(1, 0, THERE, 100)]
+    create(world, {0: parts}, queues=1, epoch=2, broker=there(world))
+    create(world, {0: parts}, queues=1, epoch=2)
+    return parts
+
+
+def test_clients_of_a_static_topic_see_only_logical_queue_numbers(world: World) -> None:
+    """Producers and consumers see only logical queue numbers; administrators see the physical queues."""
+    crossed(world)
+    sent = send(world, 0, b"zero")
+    assert (sent.queue_id, sent.queue_offset) == (0, 0)
+    send(world, 1, b"one")
+    found = pull(world, 0, 0)
+    assert [decode(each).body for each in found.records] == [b"zero"]
+    assert (found.offset_delta, found.next_begin_offset, found.max_offset) == (0, 1, 1)
+    assert decode(found.records[0]).queue_id == 1
+    assert offset(world, GetMaxOffset("T", 1)) == 1
+    assert world.broker.store.max_offset("T", 1) == 1
+
+
+def test_a_send_to_any_queue_goes_to_the_first_logical_queue(world: World) -> None:
+    """A send to any queue goes to the first logical queue in the mapping, led by this broker or not."""
+    create(world, {3: [QueuePart(0, 1, HERE, 0)], 2: [QueuePart(0, 2, HERE, 0)]})
+    assert send(world, -1).queue_id == 2
+
+
+@pytest.mark.parametrize(
+    ("operation", "text"),
+    [
+        (
+            SendMessage("PG", "T", 7, b"", {}, ("10.0.0.1", 5000), 0),
+            "T-7 does not exit in request process of current broker broker-a",
+        ),
+        (
+            PullMessage("G", "T", 7, 0, 32, 4, 0, 0, 0, "*", "TAG"),
+            "T-7 cannot find mapping item in request process of current broker broker-a",
+        ),
+        (GetMaxOffset("T", 7), "T-7 does not exit in request process of current broker broker-a"),
+        (GetMinOffset("T", 7), "T-7 is not leader in broker broker-a, request code 31"),
+        (SearchOffset("T", 7, 0), "T-7 does not exit in request process of current broker broker-a"),
+        (GetEarliestStoreTime("T", 7), "T-7 does not exit in request process of current broker broker-a"),
+        (QueryConsumerOffset("G", "T", 7), "T-7 does not exit in request process of current broker broker-a"),
+        (UpdateConsumerOffset("G", "T", 7, 0), "T-7 does not exit in request process of current broker broker-a"),
+    ],
+    ids=lambda each: type(each).__name__ if isinstance(each, Operation) else "",
+)
+def test_requests_for_queues_that_the_broker_does_not_lead_are_rejected(
+    world: World, operation: Operation, text: str
+) -> None:
+    """Requests for queues that this broker does not lead return NOT_LEADER_FOR_QUEUE."""
+    crossed(world)
+    refusal = refused(world.engine.submit(world.broker, operation))
+    assert (refusal.code, refusal.remark) == (ResponseCode.NOT_LEADER_FOR_QUEUE, text)
+
+
+def test_a_pull_without_messages_waits_and_returns_logical_offsets(world: World) -> None:
+    """A pull without messages waits, even beyond the end, and its response has logical offsets."""
+    crossed(world)
+    send(world, 0)
+    ahead = world.engine.submit(world.broker, PullMessage("G", "T", 0, 1, 32, 6, 0, 15_000, 0, "*", "TAG"))
+    beyond = world.engine.submit(world.broker, PullMessage("G", "T", 0, 9, 32, 6, 0, 15_000, 0, "*", "TAG"))
+    assert ahead.outcome is beyond.outcome is None
+    send(world, 0, b"later")
+    assert isinstance(ahead.outcome, PullResult)
+    assert (ahead.outcome.next_begin_offset, ahead.outcome.offset_delta) == (2, 0)
+    world.advance(20_000)
+    assert isinstance(beyond.outcome, PullResult)
+    assert (beyond.outcome.code, beyond.outcome.next_begin_offset) == (ResponseCode.PULL_NOT_FOUND, 2)
+
+
+def test_a_commit_for_a_logical_queue_is_stored_for_its_physical_queue(world: World) -> None:
+    crossed(world)
+    send(world, 0)
+    world.pull("T", group="G")
+    world.engine.execute(world.broker, UpdateConsumerOffset("G", "T", 0, 1))
+    assert offset(world, QueryConsumerOffset("G", "T", 0)) == 1
+    assert world.broker.offsets.query("G", "T", 1) == 1
+    assert offset(world, QueryConsumerOffset("H", "T", 0)) == 0
+
+
+def test_offsets_of_a_part_start_at_its_logical_offset(world: World) -> None:
+    create(world, {0: [QueuePart(0, 0, HERE, 100)]})
+    assert send(world, 0).queue_offset == 100
+    assert offset(world, GetMaxOffset("T", 0)) == 101
+    assert offset(world, GetMinOffset("T", 0)) == 100
+    found = pull(world, 0, 100)
+    assert (len(found.records), found.next_begin_offset, found.offset_delta) == (1, 101, 100)
+    early = pull(world, 0, 5)
+    assert (early.code, early.next_begin_offset) == (ResponseCode.PULL_OFFSET_MOVED, 100)
+
+
+def test_pulls_of_old_offsets_of_a_moved_queue_are_forwarded(world: World) -> None:
+    """The new broker of a moved queue forwards pulls of old offsets to the old broker, then reads its own queue."""
+    moved(world)
+    assert send(world, 0, b"new", there(world)).queue_offset == 100
+    assert refused(world.engine.submit(world.broker, GetMaxOffset("T", 0))).code == ResponseCode.NOT_LEADER_FOR_QUEUE
+    first = pull(world, 0, 0, there(world))
+    assert [decode(each).body for each in first.records] == [b"0", b"1", b"2"]
+    assert (first.next_begin_offset, first.max_offset, first.offset_delta) == (3, 100, 0)
+    assert first.forwarded
+    end = pull(world, 0, 3, there(world))
+    assert (end.code, end.next_begin_offset) == (ResponseCode.PULL_RETRY_IMMEDIATELY, 100)
+    last = pull(world, 0, 100, there(world))
+    assert [decode(each).body for each in last.records] == [b"new"]
+    assert (last.next_begin_offset, last.offset_delta) == (101, 100)
+
+
+def test_offset_queries_of_a_moved_queue_cover_both_brokers(world: World) -> None:
+    """Minimum, maximum, times and consumer offsets of a moved queue cover both brokers."""
+    moved(world)
+    assert offset(world, GetMinOffset("T", 0), there(world)) == 0
+    assert offset(world, GetMaxOffset("T", 0), there(world)) == 100
+    assert offset(world, SearchOffset("T", 0, 0), there(world)) == 0
+    assert world.ask(TimestampResult, GetEarliestStoreTime("T", 0), there(world)).timestamp == START_MS
+    world.advance(1000)
+    send(world, 0, b"new", there(world))
+    assert offset(world, SearchOffset("T", 0, world.now_ms), there(world)) == 0  # as upstream, 0 is "not found"
+    for committed in (2, 101):
+        pull(world, 0, committed, there(world))
+        world.engine.execute(there(world), UpdateConsumerOffset("G", "T", 0, committed))
+        assert offset(world, QueryConsumerOffset("G", "T", 0), there(world)) == committed
+    assert world.broker.offsets.query("G", "T", 0) == 2
+    assert there(world).offsets.query("G", "T", 0) == 1
+    nobody = refused(world.engine.submit(there(world), QueryConsumerOffset("H", "T", 0)))
+    assert (nobody.code, nobody.remark) == (
+        ResponseCode.QUERY_NOT_FOUND,
+        "Not found, maybe this group consumer boot first",
+    )
+
+
+def test_a_part_on_a_stopped_broker_cannot_be_read_but_other_parts_can(world: World) -> None:
+    moved(world)
+    send(world, 0, b"new", there(world))
+    world.engine.stop(world.broker)
+    with pytest.raises(EngineError):
+        pull(world, 0, 0, there(world))
+    assert len(pull(world, 0, 100, there(world)).records) == 1
+
+
+def test_a_leader_without_decided_logical_offset_accepts_messages(world: World) -> None:
+    """A new leader whose logical offset is not decided accepts messages, with offset -1."""
+    create(world, {0: [QueuePart(0, 0, HERE, 0), QueuePart(1, 0, THERE, -1)]}, queues=1, broker=there(world))
+    assert send(world, 0, broker=there(world)).queue_offset == -1
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ([QueuePart(0, -1, HERE, 0)], "The field is illegal, should not be negative"),
+        ([QueuePart(0, 0, HERE, -1), QueuePart(1, 0, HERE, 5)], "The non-latest item has negative logic offset"),
+        ([QueuePart(1, 0, HERE, 0), QueuePart(1, 0, HERE, 5)], "The gen does not increase monotonically"),
+        ([QueuePart(0, 0, HERE, 0, 5, 3)], "The endOffset is smaller than the start offset"),
+        ([QueuePart(0, 0, HERE, 9), QueuePart(1, 0, HERE, 5)], "The base logic offset does not increase monotonically"),
+        (
+            [QueuePart(0, 0, HERE, 0, 0, 9), QueuePart(1, 0, HERE, 5)],
+            "The max logic offset does not increase monotonically",
+        ),
+    ],
+)
+def test_a_mapping_with_inconsistent_parts_is_rejected(world: World, parts: list[QueuePart], text: str) -> None:
+    """Inconsistent parts are rejected; the topic is created nevertheless."""
+    with pytest.raises(EngineError) as found:
+        create(world, {0: parts})
+    assert (found.value.code, found.value.remark) == (ResponseCode.SYSTEM_ERROR, text)
+    assert world.ask(TopicResult, GetTopicConfig("T", with_mapping=True)).mapping is None
+
+
+def test_a_mapping_of_an_older_or_conflicting_epoch_is_rejected_unless_forced(world: World) -> None:
+    """A mapping of an older epoch, or of the same with other queues or leaders, is rejected; force skips this."""
+    crossed(world)
+    for parts, epoch, text in (
+        ({0: [QueuePart(0, 1, HERE, 0)]}, 0, "Can't accept data with small epoch 0 < 1"),
+        ({0: [QueuePart(0, 1, HERE, 0)]}, 1, "Cannot accept equal epoch with null data"),
+        (
+            {0: [QueuePart(0, 3, HERE, 0)], 1: [QueuePart(0, 0, HERE, 0)]},
+            1,
+            "The new leader is different but epoch equal",
+        ),
+    ):
+        with pytest.raises(EngineError) as found:
+            create(world, parts, epoch=epoch)
+        assert found.value.remark == text
+    create(world, {0: [QueuePart(0, 3, HERE, 0)]}, epoch=0, force=True)
+    assert send(world, 0).queue_offset == 0
+    assert world.broker.store.max_offset("T", 3) == 1
+    create(world, {2: [QueuePart(0, 2, HERE, 0)]}, epoch=3)
+    mapping = world.ask(TopicResult, GetTopicConfig("T", with_mapping=True)).mapping
+    assert mapping is not None
+    assert (mapping.epoch, list(mapping.queues)) == (3, [0, 1, 2])
+
+
+def test_a_route_names_the_leaders_of_logical_queues(world: World) -> None:
+    """A route names the leaders of logical queues until the topic is deleted."""
+    moved(world)
+    create(world, {}, queues=0, epoch=3, force=True)
+    route = world.ask(RouteResult, GetRouteInfo("T"), world.engine.name_server)
+    assert route.mappings is not None
+    assert {name: each.queues_led_here() for name, each in route.mappings.items()} == {HERE: {}, THERE: {0: 0}}
+    table = world.ask(TopicsResult, GetAllTopics())
+    assert (list(table.mappings), table.mapping_version[0]) == (["T"], 3)
+    world.engine.execute(world.broker, DeleteTopic("T"))
+    assert world.ask(TopicsResult, GetAllTopics()).mappings == {}
+
+
+def test_static_topic_mappings_survive_a_restart(world: World) -> None:
+    """After a restart the mappings are unchanged, because they are in a file."""
+    crossed(world)
+    send(world, 0)
+    world.engine.crash(world.broker, power_loss=False)
+    assert send(world, 0).queue_offset == 1
+    assert len(pull(world, 0, 0).records) == 2
+
+
+def test_a_snapshot_contains_static_topic_mappings(world: World) -> None:
+    """An engine started from a snapshot has the mappings."""
+    crossed(world)
+    send(world, 0)
+    out = BytesIO()
+    write_snapshot(world.engine.state(), out)
+    engine = Engine(state=read_snapshot(BytesIO(out.getvalue())))
+    later = World(engine, engine.brokers[0])
+    mapping = world.broker.mappings.table["T"]
+    assert later.broker.mappings.table["T"] == mapping
+    assert later.broker.mappings.version_counter == 1
+    assert send(later, 0).queue_offset == 1
+
+
+def test_other_topics_are_unaffected_by_a_static_topic(world: World) -> None:
+    crossed(world)
+    world.topic("U")
+    assert world.send("U").queue_offset == 0
+    outcome = world.pull("U").outcome
+    assert isinstance(outcome, PullResult)
+    assert outcome.offset_delta is None
+
+
+def test_a_search_by_time_ignores_a_last_part_without_decided_offset(world: World) -> None:
+    """A search by time ignores the last part, whose first offset is not decided yet."""
+    create(world, {0: [QueuePart(0, 0, HERE, 0)]}, queues=1)
+    times = []
+    for _ in range(3):
+        times.append(world.now_ms)
+        send(world, 0)
+        world.advance(1000)
+    first, open_end = QueuePart(0, 0, HERE, 0, 0, 3), QueuePart(1, 0, THERE, -1)
+    create(world, {0: [first, open_end]}, queues=2, epoch=2, broker=there(world))
+    assert [offset(world, SearchOffset("T", 0, time), there(world)) for time in times] == [0, 1, 2]
+
+
+def test_a_new_queue_part_starts_at_0_without_end_or_times() -> None:
+    """A new part starts at offset 0 of its queue and has neither end nor times (LogicQueueMappingItem, 5.3.3)."""
+    assert QueuePart(0, 0, HERE, 0) == QueuePart(0, 0, HERE, 0, 0, -1, -1, -1)

@@ -1,0 +1,190 @@
+"""Deletion of old, full log files: at an hour of the day, or on request."""
+
+import pytest
+from engine_world import START_MS, World, make_world
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.cluster import (
+    CleanExpiredConsumeQueue,
+    DeleteExpiredCommitLog,
+    UpdateBrokerConfig,
+)
+from rocketmq_testkit.emulator.operations.offsets import GetMinOffset, OffsetResult
+
+HOUR_MS = 3_600_000
+IN_A_FILE = 25
+
+
+def filled(files: int, **keys: object) -> World:
+    """Create a world with this number of full log files and one message in the last file."""
+    sizes: dict[str, object] = {"max_message_size": 16 * 1024, "mapped_file_size_commit_log": 256 * 1024}
+    world = make_world(1, **sizes, **keys)
+    world.topic("A")
+    for _ in range(files * IN_A_FILE + 1):
+        world.send("A", b"x" * 10_000)
+    return world
+
+
+def min_offset(world: World, topic: str = "A") -> int:
+    """Return the first stored offset of queue 0."""
+    return world.ask(OffsetResult, GetMinOffset(topic, 0)).offset
+
+
+def request_deletion(world: World) -> None:
+    """Request the deletion of expired files."""
+    world.ask(Done, DeleteExpiredCommitLog())
+
+
+def change(world: World, **keys: str) -> None:
+    """Change configuration keys at run time."""
+    world.ask(Done, UpdateBrokerConfig(keys))
+
+
+def scheduled_checks_ms(world: World) -> list[int]:
+    """Return the times of the scheduled checks, in ms from the start."""
+    scheduled = world.engine.scheduler.scheduled()
+    return [timer.due_ms - START_MS for timer in scheduled if timer.kind == "clean up"]
+
+
+def test_requested_deletion_starts_one_minute_after_the_start() -> None:
+    """After a request all full files that are old enough are deleted at the first check, one minute after the start.
+
+    The last file stays regardless of its age.
+    """
+    world = filled(3, file_reserved_time=0)
+    request_deletion(world)
+    world.advance(59_999)
+    assert min_offset(world) == 0
+    world.advance(1)
+    assert min_offset(world) == 3 * IN_A_FILE
+    world.advance(24 * HOUR_MS)
+    assert min_offset(world) == 3 * IN_A_FILE
+
+
+def test_a_deletion_request_is_valid_for_twenty_checks() -> None:
+    """A request is valid for twenty checks; files that expire later are not deleted until the next request."""
+    world = filled(1, delete_when="24", file_reserved_time=1)
+    request_deletion(world)
+    world.advance(60_000 + 20 * 10_000)
+    assert scheduled_checks_ms(world) == []
+    change(world, fileReservedTime="0")
+    world.advance(HOUR_MS)
+    assert min_offset(world) == 0
+    request_deletion(world)
+    world.advance(10_000)
+    assert min_offset(world) == IN_A_FILE
+
+
+def test_only_files_older_than_file_reserved_time_are_deleted() -> None:
+    """`fileReservedTime` counts from when a file became full, and the key is read at each check."""
+    world = filled(1, delete_when="24")
+    request_deletion(world)
+    world.advance(70_000)
+    assert min_offset(world) == 0
+    change(world, fileReservedTime="0")
+    world.advance(10_000)
+    assert min_offset(world) == IN_A_FILE
+
+
+def test_files_older_than_72_hours_are_deleted_at_four_in_the_morning_by_default() -> None:
+    """By default files are deleted at four in the morning (UTC) once they are 72 hours old."""
+    world = filled(2)
+    four = (START_MS // (24 * HOUR_MS) + 1) * 24 * HOUR_MS + 4 * HOUR_MS - START_MS  # on the next day
+    due = four + 3 * 24 * HOUR_MS
+    (look,) = scheduled_checks_ms(world)
+    assert due <= look < due + 10_000
+    world.advance(look - 1)
+    assert min_offset(world) == 0
+    world.advance(1)
+    assert min_offset(world) == 2 * IN_A_FILE
+    assert scheduled_checks_ms(world) == []
+
+
+@pytest.mark.parametrize(("hours", "hour"), [("22", 22), ("23", 23), ("00", 0), ("3;23", 23), (" 05 ; 01", 1)])
+def test_the_first_check_in_a_configured_hour_deletes_expired_files(hours: str, hour: int) -> None:
+    """The first check in one of the configured hours deletes expired files."""
+    world = filled(1, file_reserved_time=0, delete_when=hours)
+    (look,) = scheduled_checks_ms(world)
+    world.advance(look)
+    assert min_offset(world) == IN_A_FILE
+    assert world.now_ms // HOUR_MS % 24 == hour
+    assert look >= 60_000
+    assert look < 24 * HOUR_MS
+
+
+def test_a_delete_when_hour_that_does_not_exist_schedules_no_check() -> None:
+    """An hour that does not exist deletes no file, and no check is scheduled."""
+    world = filled(1, file_reserved_time=0, delete_when="24")
+    assert scheduled_checks_ms(world) == []
+    change(world, deleteWhen="22")
+    assert scheduled_checks_ms(world) == [60_000]
+
+
+def test_a_check_deletes_at_most_delete_file_batch_max_files() -> None:
+    """A check deletes at most `deleteFileBatchMax` files, the oldest first; the next checks delete the others."""
+    world = filled(5, file_reserved_time=0, delete_file_batch_max=2, clean_resource_interval=1000)
+    request_deletion(world)
+    world.advance(60_000)
+    seen = [min_offset(world)]
+    for _ in range(3):
+        world.advance(1000)
+        seen.append(min_offset(world))
+    assert seen == [2 * IN_A_FILE, 4 * IN_A_FILE, 5 * IN_A_FILE, 5 * IN_A_FILE]
+
+
+def test_each_file_expires_according_to_its_own_age() -> None:
+    world = filled(1, file_reserved_time=1, delete_when=";".join(map(str, range(24))))
+    world.advance(30 * 60_000)
+    for _ in range(IN_A_FILE):
+        world.send("A", b"x" * 10_000)
+    world.advance(31 * 60_000)
+    assert min_offset(world) == IN_A_FILE
+    world.advance(30 * 60_000)
+    assert min_offset(world) == 2 * IN_A_FILE
+
+
+def test_a_broker_with_a_single_log_file_schedules_no_check() -> None:
+    world = filled(0, file_reserved_time=0, delete_when=";".join(map(str, range(24))))
+    assert scheduled_checks_ms(world) == []
+
+
+def test_a_crash_discards_a_deletion_request_but_not_the_ages_of_files() -> None:
+    """A crash deletes the request, but not the ages of files; checks start again after a minute."""
+    world = filled(2, file_reserved_time=0, delete_when="24")
+    request_deletion(world)
+    world.engine.crash(power_loss=False)
+    world.advance(120_000)
+    assert min_offset(world) == 0
+    request_deletion(world)
+    world.advance(10_000)
+    assert min_offset(world) == 2 * IN_A_FILE
+
+
+def test_a_cleanup_request_removes_queues_without_messages() -> None:
+    """A request removes queues without messages, which restart at 0.
+
+    Queues with messages, queues that are still unused, and queues of system topics stay.
+    """
+    world = make_world(max_message_size=16 * 1024, mapped_file_size_commit_log=256 * 1024, file_reserved_time=0)
+    for topic in ("A", "old", "both"):
+        world.topic(topic)
+    for topic in ("old", "both"):
+        for _ in range(3):
+            world.send(topic)
+    world.popped("old", count=1)  # its check point is in a system topic
+    for _ in range(60):
+        world.send("A", b"x" * 10_000)
+    world.send("both")
+    world.ask(Done, CleanExpiredConsumeQueue())
+    assert world.broker.store.max_offset("old", 0) == 3
+    request_deletion(world)
+    world.advance(60_000)
+    assert (min_offset(world, "old"), min_offset(world, "both")) == (3, 3)
+    revive = {place: queue.first for place, queue in world.broker.store.queues.items() if queue.is_drained}
+    assert revive.pop(("old", 0)) == 3
+    assert {topic.partition("_")[0] for topic, _ in revive} == {"rmq"}
+    world.ask(Done, CleanExpiredConsumeQueue())
+    assert (min_offset(world, "old"), world.broker.store.max_offset("old", 0)) == (0, 0)
+    assert (min_offset(world, "both"), world.broker.store.max_offset("both", 0)) == (3, 4)
+    assert min_offset(world) > 0
+    assert {place: world.broker.store.queues[place].first for place in revive} == revive
+    assert world.send("old").queue_offset == 0

@@ -1,0 +1,261 @@
+"""Light queues (LMQ): a message is also queued under further names, besides its topic."""
+
+import pytest
+from engine_world import World, bodies, make_world, refused
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult, UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.groups import AssignmentResult, QueryAssignment
+from rocketmq_testkit.emulator.operations.offsets import (
+    AllOffsetsResult,
+    GetAllConsumerOffset,
+    GetMaxOffset,
+    GetMinOffset,
+    OffsetResult,
+    QueryConsumerOffset,
+    ResetOffset,
+    UpdateConsumerOffset,
+)
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.topics import (
+    CreateTopic,
+    GetAllTopics,
+    GetTopicConfig,
+    TopicConfig,
+    TopicResult,
+    TopicsResult,
+)
+from rocketmq_testkit.remoting.client import batch_body
+
+A, B = "%LMQ%a", "%LMQ%b"
+
+
+@pytest.fixture
+def world() -> World:
+    made = make_world(enable_lmq=True, enable_multi_dispatch=True)
+    made.topic("T", 2)
+    return made
+
+
+def send(world: World, names: str, body: bytes = b"m", topic: str = "T", **more: str) -> SendResult:
+    return world.send(topic, body, queue=0, INNER_MULTI_DISPATCH=names, **more)
+
+
+def found(world: World, name: str, offset: int = 0) -> list[tuple[bytes, str | None]]:
+    """Pull; return the body and the light queue offsets of each message."""
+    outcome = world.pull(name, offset).outcome
+    assert isinstance(outcome, PullResult), outcome
+    records = [decode(each) for each in outcome.records]
+    return [(each.body, each.property_map().get("INNER_MULTI_QUEUE_OFFSET")) for each in records]
+
+
+def end(world: World, name: str) -> int:
+    return world.ask(OffsetResult, GetMaxOffset(name, 0)).offset
+
+
+def start(world: World, name: str) -> int:
+    return world.ask(OffsetResult, GetMinOffset(name, 0)).offset
+
+
+def test_a_message_is_in_each_light_queue_that_it_names(world: World) -> None:
+    """A message is in each light queue that it names, with an offset in each; its record keeps its topic."""
+    send(world, f"{A},{B}", b"1")
+    world.send("T", b"2", queue=1, INNER_MULTI_DISPATCH=B)
+    assert found(world, A) == [(b"1", "0,0")]
+    assert found(world, B) == [(b"1", "0,0"), (b"2", "1")]
+    assert found(world, B, 1) == [(b"2", "1")]
+    assert (end(world, A), end(world, B), end(world, "T")) == (1, 2, 1)
+    outcome = world.pull(B, 1).outcome
+    assert isinstance(outcome, PullResult)
+    record = decode(outcome.records[0])
+    assert (record.topic, record.queue_id, record.queue_offset) == ("T", 1, 0)
+
+
+def test_by_default_inner_multi_dispatch_has_no_effect() -> None:
+    """By default, without both keys, the property has no effect."""
+    world = make_world()
+    world.topic("T")
+    send(world, A)
+    assert found(world, "T") == [(b"m", None)]
+    assert refused(world.pull(A)).code == ResponseCode.TOPIC_NOT_EXIST
+
+
+def test_with_enable_lmq_alone_offsets_are_counted_but_nothing_is_queued() -> None:
+    """With enableLmq alone offsets are counted but nothing is queued; later messages start at the count."""
+    world = make_world(enable_lmq=True)
+    world.topic("T")
+    send(world, A)
+    assert (found(world, "T"), end(world, A)) == ([(b"m", "0")], 0)
+    world.ask(Done, UpdateBrokerConfig({"enableMultiDispatch": "true"}))
+    send(world, A, b"later")
+    assert (found(world, A, 1), start(world, A), end(world, A)) == ([(b"later", "1")], 1, 2)
+
+
+def test_a_light_queue_named_twice_gets_the_message_once_but_counts_it_twice(world: World) -> None:
+    """A queue named twice gets the message once but counts it twice, so the next offset is too high."""
+    send(world, f"{A},{A}", b"1")
+    send(world, A, b"2")
+    assert (found(world, A), end(world, A)) == ([(b"1", "0,0"), (b"2", "2")], 2)
+
+
+@pytest.mark.parametrize(
+    ("names", "offsets", "ends"),
+    [
+        ("x", None, (0, 0)),
+        (f"{A},x", "0,", (0, 0)),
+        (f"x,{A}", ",0", (0, 0)),
+        (f"{A}/1,{B}", "0,0", (0, 1)),
+        (f"{A},,", "0", (1, 0)),
+        (" ", None, (0, 0)),
+    ],
+)
+def test_a_message_that_names_a_queue_that_is_not_light_is_in_no_light_queue(
+    world: World, names: str, offsets: str | None, ends: tuple[int, int]
+) -> None:
+    """If a name is not a light queue, the message is in no light queue; a name with a slash is only counted."""
+    send(world, names)
+    assert found(world, "T") == [(b"m", offsets)]
+    assert (end(world, A), end(world, B)) == ends
+
+
+@pytest.mark.parametrize("topic", ["%RETRY%T", "rmq_sys_T"])
+def test_messages_of_retry_and_system_topics_are_in_no_light_queue(world: World, topic: str) -> None:
+    send(world, A, topic=topic)
+    assert (found(world, topic), end(world, A)) == ([(b"m", None)], 0)
+
+
+def test_a_delayed_message_enters_its_light_queue_at_its_delivery(world: World) -> None:
+    """A message with a delay level or a timer enters the light queue at its delivery."""
+    send(world, A, b"level", DELAY="1")
+    send(world, A, b"time", TIMER_DELAY_SEC="2")
+    assert end(world, A) == 0
+    world.advance(5000)
+    assert [body for body, _ in found(world, A)] == [b"level", b"time"]
+
+
+def test_messages_of_a_batch_are_in_no_light_queue(world: World) -> None:
+    body = batch_body([(b"one", {"INNER_MULTI_DISPATCH": A}), (b"two", {})])
+    world.ask(SendResult, SendMessage("PG", "T", 0, body, {}, ("10.0.0.1", 5000), world.now_ms, batch=True))
+    assert (end(world, "T"), end(world, A)) == (2, 0)
+
+
+def test_max_message_size_limits_the_whole_record_of_a_light_message() -> None:
+    """For a message with light queues maxMessageSize limits the record instead of the body.
+
+    A rejected message is not counted.
+    """
+    world = make_world(enable_lmq=True, enable_multi_dispatch=True, max_message_size=1000)
+    world.topic("T")
+    world.send("T", b"x" * 1000)
+    with pytest.raises(EngineError) as too_large:
+        send(world, A, b"x" * 1000)
+    assert too_large.value.code == ResponseCode.MESSAGE_ILLEGAL
+    send(world, A)
+    assert found(world, A) == [(b"m", "0")]
+
+
+def test_a_light_queue_needs_no_creation_and_is_not_listed(world: World) -> None:
+    """A light queue is an unlisted topic of one queue; a send to it has its own offset count."""
+    config = world.ask(TopicResult, GetTopicConfig(A)).config
+    assert (config.read_queue_nums, config.perm) == (1, 6)
+    assert A not in world.ask(TopicsResult, GetAllTopics()).topics
+    send(world, A, b"1")
+    send(world, A, b"2")
+    assert [world.send(A, body).queue_offset for body in (b"a", b"b", b"c", b"d")] == [0, 1, 2, 3]
+    assert [body for body, _ in found(world, A)] == [b"1", b"2", b"a", b"d"]  # the others: offset taken
+    with pytest.raises(EngineError):
+        world.send(A, queue=1)
+
+
+def test_a_light_queue_has_a_route_only_if_an_administrator_creates_it(world: World) -> None:
+    """A light queue has a route only if an administrator creates it, which changes nothing at the broker."""
+    send(world, A)
+    with pytest.raises(EngineError):
+        world.engine.execute(world.engine.name_server, GetRouteInfo(A))
+    world.engine.execute(world.broker, CreateTopic(TopicConfig(A, 4, 4)))
+    route = world.ask(RouteResult, GetRouteInfo(A), world.engine.name_server)
+    assert [queue.read_queue_nums for queue in route.queues] == [4]
+    assert world.ask(TopicResult, GetTopicConfig(A)).config.read_queue_nums == 1
+
+
+def test_a_waiting_pull_or_pop_of_a_light_queue_is_woken(world: World) -> None:
+    """A pull and a pop of a light queue are woken by a message that names it."""
+    pull, pop = world.pull(A, suspend_ms=10_000), world.pop(B, poll_ms=10_000)
+    send(world, f"{A},{B}")
+    assert isinstance(pull.outcome, PullResult)
+    assert len(pull.outcome.records) == 1
+    assert pop.outcome is not None
+
+
+def test_an_unacknowledged_message_of_a_light_queue_is_redelivered(world: World) -> None:
+    """An unacknowledged message popped from a light queue is redelivered, an acknowledged one is not."""
+    send(world, A, b"1")
+    send(world, A, b"2")
+    first, second = world.popped(A)
+    world.ack(A, world.receipt(second))
+    world.advance(60_000)
+    assert bodies(world.popped(A)) == [b"1"]
+    assert first.queue_offset == 0
+
+
+def test_a_light_group_has_one_offset_for_all_queue_ids(world: World) -> None:
+    """A light group has one offset for all queue ids, which lists omit; a reset moves only the next read."""
+    send(world, A)
+    group = "%LMQ%g"
+    world.ask(Done, UpdateConsumerOffset(group, A, 3, 1))
+    for queue in (0, 7):
+        assert world.ask(OffsetResult, QueryConsumerOffset(group, A, queue)).offset == 1
+    table = world.ask(AllOffsetsResult, GetAllConsumerOffset())
+    assert (table.offsets, table.light) == ({}, {(group, A): 1})
+    world.engine.execute(world.broker, ResetOffset(group, A, 0, 0, 0))
+    assert world.ask(OffsetResult, QueryConsumerOffset(group, A, 0)).offset == 1
+    outcome = world.pull(A, 1, group=group).outcome
+    assert isinstance(outcome, PullResult)
+    assert (outcome.code, outcome.next_begin_offset) == (ResponseCode.PULL_OFFSET_MOVED, 0)
+
+
+def test_a_light_queue_is_assigned_without_a_route(world: World) -> None:
+    """A light queue is assigned without a route; a broadcasting client, which needs one, gets none."""
+    world.heartbeat("c", "G", {A: "*"})
+    outcome = world.ask(AssignmentResult, QueryAssignment(A, "G", "c", "AVG", "CLUSTERING"))
+    assert outcome.assignments is not None
+    assert [each.queue.queue_id for each in outcome.assignments] == [0]
+    outcome = world.ask(AssignmentResult, QueryAssignment(A, "G", "c", "AVG", "BROADCASTING"))
+    assert outcome.assignments is None
+
+
+def test_after_a_restart_a_light_queue_counts_from_its_end(world: World) -> None:
+    """After a restart a light queue counts from its end, even if its count was ahead."""
+    send(world, f"{A},{A}")
+    world.engine.restart(world.broker)
+    send(world, A, b"2")
+    assert found(world, A) == [(b"m", "0,0"), (b"2", "1")]
+
+
+def test_a_slave_has_the_light_queues_of_its_master() -> None:
+    """A slave's light queues have the same units as its master's."""
+    configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE")]
+    for config in configs:
+        config.enable_lmq = config.enable_multi_dispatch = True
+    engine = Engine(brokers=configs)
+    world = World(engine, engine.brokers[0])
+    world.topic("T")
+    send(world, f"{A},{B}")
+    send(world, A)
+    for name, length in ((A, 2), (B, 1)):
+        queue = engine.brokers[1].store.queue(name, 0)
+        assert queue is not None
+        assert queue.max_offset == length
+
+
+@pytest.mark.parametrize(("source", "dest", "cloned"), [("G", "H", 3), (A, "H", -1), ("G", B, -1)])
+def test_offsets_are_cloned_unless_a_group_is_a_light_queue(world: World, source: str, dest: str, cloned: int) -> None:
+    """Offsets are cloned from group to group, unless one of them is a light queue."""
+    world.broker.offsets.commit(source, "T", 0, 3)
+    world.broker.offsets.clone(source, dest, "T")
+    assert world.broker.offsets.query(dest, "T", 0) == cloned

@@ -1,0 +1,26 @@
+"""Half messages that are neither committed nor rolled back."""
+
+from engine_world import make_world
+from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.operations.send import EndTransaction
+
+COMMIT = 8
+
+
+def test_a_reappended_half_message_is_undecided_once() -> None:
+    """Of several copies of a half message the newest counts; an end that names the first decides all of them."""
+    world = make_world(transaction_check_interval=3000, transaction_time_out=1000)
+    world.topic("T")
+    first, second = (
+        world.send("T", body, TRAN_MSG="true", PGROUP="PG", CHECK_IMMUNITY_TIME_IN_SECONDS="3600")
+        for body in (b"first", b"second")
+    )
+    world.advance(7000)
+    checks = world.broker.checks
+    assert [decode(each).body for each in checks.undecided()] == [b"first", b"second"]
+    world.engine.execute(
+        world.broker,
+        EndTransaction("PG", first.queue_offset, first.physical_offset, COMMIT, False, first.msg_id),
+    )
+    assert [decode(each).body for each in checks.undecided()] == [b"second"]
+    assert second.queue_offset == 1

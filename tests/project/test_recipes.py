@@ -1,0 +1,214 @@
+"""The recipes of CONTRIBUTING.md: each names the files and the arguments of the declarations that it is about."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import MISSING, fields
+from pathlib import Path
+from types import ModuleType
+
+import config_page
+import pytest
+from rocketmq_testkit.conformance.drivers import registry
+from rocketmq_testkit.emulator.client import consumer_kind
+from rocketmq_testkit.emulator.config import keys
+from rocketmq_testkit.emulator.message import properties
+from rocketmq_testkit.emulator.operations import clients
+from rocketmq_testkit.emulator.pop import pop_batch
+from rocketmq_testkit.emulator.send import send_service
+from rocketmq_testkit.emulator.snapshot import durable_state, snapshot_checks, snapshot_tables
+from rocketmq_testkit.fixtures.control import verbs
+from rocketmq_testkit.fixtures.options import ignored_keys, upstream_keys
+from rocketmq_testkit.grpc_v2 import services
+from rocketmq_testkit.grpc_v2.proxy.rpc_table import Rpc
+from rocketmq_testkit.grpc_v2.services import clients as grpc_clients
+from rocketmq_testkit.remoting import processors
+from rocketmq_testkit.remoting.bodies import client as client_bodies
+from rocketmq_testkit.remoting.processors import unserved
+from rocketmq_testkit.remoting.request.request_table import RequestTable
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text()
+SECTIONS = {part.partition("\n")[0]: part for part in re.split(r"(?m)^## ", PAGE)[1:]}
+RECIPES = {heading: text for heading, text in SECTIONS.items() if heading.startswith("Add ")}
+TWELVE = (
+    "Add a request code",
+    "Add an RPC",
+    "Add a fault at the frame layer",
+    "Add a configuration key",
+    "Add a kind of consumer",
+    "Add a message property",
+    "Add an assertion",
+    "Add a counter",
+    "Add an SDK driver",
+    "Add an emulated version",
+    "Add a web page",
+    "Add durable state to snapshots",
+)
+FOLDERS = "emulator|remoting|grpc_v2|fixtures|testkit|conformance|spark|tests|spark_tests|scripts|docs"
+
+
+def paths(heading: str) -> list[Path]:
+    """Return the files and folders that a recipe names."""
+    found = re.findall(rf"`((?:{FOLDERS})/[^`\s<]*)[^`]*`", RECIPES[heading])
+    return [ROOT / path for path in found]
+
+
+def file_of(found: object) -> Path:
+    """Return the file in which a class, a function or a module is declared."""
+    source = found if isinstance(found, ModuleType) else inspect.getmodule(found)
+    assert source is not None
+    assert source.__file__ is not None
+    return Path(source.__file__).resolve()
+
+
+def not_named(heading: str, declared: Iterable[Path]) -> list[str]:
+    """Return the files that a recipe does not name, neither by themselves nor by their folder.
+
+    A whole package, such as `emulator/`, names none of its files.
+    """
+    named = [path for path in paths(heading) if path.parent != ROOT]
+    missed = {file for file in declared if not any(file == each or each in file.parents for each in named)}
+    return sorted(file.relative_to(ROOT).as_posix() for file in missed)
+
+
+def request_code_files() -> Iterator[Path]:
+    """Yield the files in which the parts of each request code are declared."""
+    yield file_of(unserved)
+    yield file_of(processors)
+    for each in processors.PROCESSORS.values():
+        yield file_of(each.operation)
+        yield file_of(each.rights)
+        yield file_of(type(each.pool))
+        yield file_of(type(each.code))
+        if each.body is not None:
+            yield file_of(each.body)
+    yield from (each for each in file_of(processors).parent.glob("*.py"))
+
+
+def rpc_files() -> Iterator[Path]:
+    """Yield the files in which the parts of each RPC are declared."""
+    yield file_of(services)
+    for rpc in services.RPCS:
+        yield from map(file_of, rpc.operations)
+        yield file_of(rpc.rights)
+        if rpc.pool is not None:
+            yield file_of(type(rpc.pool))
+        yield ROOT / "grpc_v2" / "proto" / f"{rpc.request.DESCRIPTOR.file.name.rpartition('/')[2]}"
+    yield from (each for each in file_of(services).parent.glob("*.py"))
+
+
+def key_files() -> Iterator[Path]:
+    """Yield the files in which configuration keys are declared, or the reasons why they have no effect."""
+    for _, config in config_page.SECTIONS:
+        for base in config.__mro__:
+            if issubclass(base, keys.Config) and inspect.get_annotations(base):
+                yield file_of(base)
+    yield file_of(ignored_keys)
+    yield file_of(upstream_keys)
+
+
+def driver_files() -> Iterator[Path]:
+    """Yield the folders of all drivers, and the file of their table."""
+    yield file_of(registry)
+    yield from (each.folder.resolve() / "recipe.py" for each in registry.RECIPES)
+
+
+def verb_files() -> Iterator[Path]:
+    """Yield the file of each verb of the control port."""
+    yield from (file_of(verb.function) for verb in verbs.TABLE.verbs)
+
+
+WALKS: dict[str, Callable[[], Iterable[Path]]] = {
+    "Add a request code": request_code_files,
+    "Add an RPC": rpc_files,
+    "Add a configuration key": key_files,
+    "Add a kind of consumer": lambda: map(file_of, (consumer_kind, clients, client_bodies, grpc_clients)),
+    "Add a message property": lambda: map(file_of, (properties, send_service, pop_batch)),
+    "Add an SDK driver": driver_files,
+    "Add durable state to snapshots": lambda: map(file_of, (durable_state, snapshot_tables, snapshot_checks)),
+    "Add a verb to the control port": verb_files,
+}
+
+
+@pytest.mark.parametrize("heading", TWELVE)
+def test_each_of_the_twelve_changes_has_a_recipe(heading: str) -> None:
+    """The recipe exists, names files that exist, and the list of recipes links to it."""
+    assert heading in RECIPES
+    assert [path for path in paths(heading) if not path.exists()] == []
+    assert f"(#{heading.lower().replace(' ', '-')})" in SECTIONS["Recipes"]
+
+
+@pytest.mark.parametrize("heading", WALKS)
+def test_a_recipe_names_the_files_of_its_table(heading: str) -> None:
+    """Each file in which an entry of the table is declared is in the recipe, by itself or by its folder."""
+    assert not_named(heading, WALKS[heading]()) == []
+
+
+def test_a_file_that_a_recipe_misses_is_found() -> None:
+    """The walk reports a file outside the folders of a recipe."""
+    assert not_named("Add an RPC", [file_of(properties)]) == ["emulator/message/properties.py"]
+
+
+def keyword_arguments(function: Callable[..., object]) -> list[str]:
+    """Return the names of the arguments of a declaration that are passed by name."""
+    parameters = inspect.signature(function).parameters.values()
+    return [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+
+
+DECLARATIONS = {
+    "Add a request code": keyword_arguments(RequestTable.processor),
+    "Add an RPC": [each.name for each in fields(Rpc) if each.kw_only],
+    "Add a configuration key": keyword_arguments(keys.key),
+    "Add a message property": keyword_arguments(properties._property),
+    "Add a verb to the control port": keyword_arguments(type(verbs.TABLE).verb),
+}
+
+
+@pytest.mark.parametrize("heading", DECLARATIONS)
+def test_a_recipe_names_each_argument_of_its_declaration(heading: str) -> None:
+    """Somebody who follows the recipe meets every argument of the declaration, as `name=`."""
+    assert [name for name in DECLARATIONS[heading] if f"{name}=" not in RECIPES[heading]] == []
+
+
+def test_declarations_of_requests_and_rpcs_have_no_default_rights() -> None:
+    """Rights have no default in either declaration, so that nobody forgets them."""
+    assert inspect.signature(RequestTable.processor).parameters["rights"].default is inspect.Parameter.empty
+    (rights,) = (each for each in fields(Rpc) if each.name == "rights")
+    assert rights.default is MISSING
+    assert rights.default_factory is MISSING
+
+
+def test_a_planned_file_does_not_exist_yet() -> None:
+    """A path in italics is planned. The change that creates it completes the recipe and writes it in backquotes."""
+    planned = re.findall(rf"(?<![*`])\*((?:{FOLDERS})/[^*\s]+)\*", PAGE)
+    assert planned
+    assert [path for path in planned if (ROOT / path).exists()] == []
+
+
+TOOLCHAINS = (ROOT / "conformance" / "drivers" / "toolchains").resolve()
+"""Has the class of all recipes, and no driver."""
+
+
+def test_each_driver_folder_is_in_the_registry() -> None:
+    """A folder with a recipe is the folder of a driver in the registry."""
+    folders = {each.parent.resolve() for each in (ROOT / "conformance" / "drivers").glob("*/recipe.py")} - {TOOLCHAINS}
+    assert folders == {each.folder.resolve() for each in registry.RECIPES}
+
+
+def test_no_literal_outside_the_declarations_lists_request_codes_or_rpcs() -> None:
+    """Outside the declarations, no literal of `remoting/` and `grpc_v2/` is keyed by several request codes or RPCs.
+
+    The code of each effect (`CODE_OF_EFFECT`) is the declaration of the requests that a broker sends.
+    """
+    declarations = ("remoting/processors/", "remoting/request/request_code.py", "remoting/request/broker_requests.py")
+    names = "|".join(rpc.name for rpc in services.RPCS)
+    listed = []
+    for path in [*(ROOT / "remoting").rglob("*.py"), *(ROOT / "grpc_v2").rglob("*.py")]:
+        file = path.relative_to(ROOT).as_posix()
+        if file.startswith((*declarations, "grpc_v2/services/", "grpc_v2/proto/")):
+            continue
+        text = path.read_text()
+        if len(re.findall(r"RequestCode\.[A-Z_0-9]+", text)) > 1 or len(re.findall(rf'"(?:{names})"', text)) > 1:
+            listed.append(file)
+    assert listed == []

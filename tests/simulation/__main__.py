@@ -1,0 +1,15 @@
+"""Runs one seed of a simulation and prints its actions.
+
+python tests/simulation {simulation,cluster,durability,broker_faults} SEED [--journal]
+"""
+
+import sys
+from pathlib import Path
+from runpy import run_path
+
+FOLDER = Path(__file__).resolve().parent
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(FOLDER / "model"), str(FOLDER / "world")]
+    sys.argv = sys.argv[1:]
+    run_path(str(FOLDER / "world" / f"{sys.argv[0]}.py"), run_name="__main__")

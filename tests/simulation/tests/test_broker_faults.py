@@ -1,0 +1,79 @@
+"""Brokers in trouble, and patient clients: accepted messages are delivered when the trouble is over.
+
+SEEDS=10000 runs every twelfth of that many (default 100), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import pytest
+from accepted_messages import KINDS, REFUSALS, AcceptedMessages, Event
+from broker_faults import plan, report, run
+from mutation_broker_faults import FALSIFIED
+from patient_clients import PULLERS, TAKERS
+from stored_messages import Violation
+from test_simulation import BLOCKS
+
+PART = 12
+"""One of this many seeds is run."""
+TRIES = 2
+MOST_EVENTS = 3_000
+
+
+@pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+def test_accepted_messages_are_delivered_after_the_trouble(seeds: range) -> None:
+    """No request is rejected without a reason, no message is lost or invented, and in the end every group has all."""
+    reports = [found for seed in seeds[::PART] if (found := report(seed))]
+
+    assert not reports, "\n\n".join(reports)
+
+
+def test_each_trouble_rejects_each_kind_of_request_that_it_affects() -> None:
+    met: Counter[tuple[str, str]] = Counter()
+    for seed in range(17):
+        met += run(*plan(seed)).book.refusals
+
+    rare = {("down", "ack"), *(("slow", kind) for kind in KINDS)}
+    assert {*met, *rare} == {(trouble, kind) for trouble in REFUSALS for kind in REFUSALS[trouble]}
+    assert met["slow", "send"] > 10
+
+
+def test_two_runs_of_a_seed_have_the_same_responses_at_the_same_times() -> None:
+    first, second = (run(*plan(0), keep=True).events for _ in range(2))
+
+    assert len(first) > 500
+    assert first == second
+
+
+@cache
+def _few_events() -> list[list[Event]]:
+    """Return the events of some seeds with few repeated requests."""
+    return [events for seed in range(8) if len(events := run(*plan(seed), keep=True).events) < MOST_EVENTS]
+
+
+def _complaint(events: list[Event]) -> str:
+    book = AcceptedMessages((PULLERS, TAKERS), TAKERS)
+    try:
+        for seen in events:
+            book.observe(seen)
+    except Violation as violation:
+        return str(violation)
+    return ""
+
+
+@pytest.mark.parametrize(("falsify", "words"), FALSIFIED.items(), ids=[one.__name__ for one in FALSIFIED])
+def test_a_falsified_event_is_reported_for_the_right_reason(
+    falsify: Callable[[list[Event]], Iterator[list[Event]]], words: str
+) -> None:
+    """One falsified event, anywhere, is reported, and for the right reason."""
+    draw = random.Random(falsify.__name__)
+    said = []
+    for events in _few_events():
+        found = list(falsify(events))
+        said += [_complaint(one) for one in draw.sample(found, min(TRIES, len(found)))]
+
+    assert len(said) > TRIES, "too few places to be wrong in"
+    assert all(said)
+    assert any(words in each for each in said), said

@@ -1,0 +1,82 @@
+"""Many seeds of the simulation, each checked by the oracle.
+
+SEEDS=10000 runs that many (default 100), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from leak_check import leaks
+from shortening import shortest
+from simulation import VERBS, Action, Setup, plan, report, run
+
+BLOCK = 25
+SEEDS = int(os.environ.get("SEEDS", "100"))
+FIRST = int(os.environ.get("FIRST_SEED", "0"))
+ONE = os.environ.get("SEED")
+BLOCKS = [range(int(ONE), int(ONE) + 1)] if ONE else [range(n, n + BLOCK) for n in range(FIRST, FIRST + SEEDS, BLOCK)]
+
+
+@pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+def test_the_oracle_finds_no_violation_in_any_seed(seeds: range) -> None:
+    """The oracle finds no violation in any seed, and in the end every group has every message."""
+    reports = [found for seed in seeds if (found := report(seed))]
+
+    assert not reports, "\n\n".join(reports)
+
+
+def test_after_everything_was_consumed_no_timer_or_check_point_is_left() -> None:
+    """After everything was consumed the broker has no timer, waiting request or open check point."""
+    for seed in range(20):
+        assert leaks(run(*plan(seed)).session) == []
+
+
+def test_the_first_seeds_use_every_verb() -> None:
+    used = {action.verb for seed in range(40) for action in plan(seed)[1]}
+
+    assert used == set(VERBS)
+
+
+def _journal(seed: int, hash_seed: str) -> bytes:
+    program = Path(__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, program, "simulation", str(seed), "--journal"],
+        env=os.environ | {"PYTHONHASHSEED": hash_seed},
+        capture_output=True,
+        check=True,
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize("seed", [3, 11])
+def test_two_processes_write_the_same_journal_for_one_seed(seed: int) -> None:
+    """Two processes with different hash seeds write the same journal, byte for byte."""
+    first, second = _journal(seed, "1"), _journal(seed, "2")
+
+    assert first.count(b"\n") > 200
+    assert hashlib.sha256(first).hexdigest() == hashlib.sha256(second).hexdigest()
+
+
+def _fails_for_a_reset_after_a_burst(setup: Setup, actions: list[Action]) -> str:
+    """A judge that fails for a reset of topic O after a burst of more than ten messages."""
+    bursts = [index for index, action in enumerate(actions) if action.verb == "burst" and action.b % 40 >= 8]
+    resets = [index for index, action in enumerate(actions) if action.verb == "reset" and action.a % 3 == 2]
+    return "Violation: that was too much" if bursts and resets and bursts[0] < resets[-1] else ""
+
+
+def test_a_failing_run_is_reduced_to_the_actions_that_fail_together() -> None:
+    """A failing list is reduced to the two actions that fail together, and to the numbers that matter."""
+    setup, actions = plan(1)
+    actions[10:10] = [Action("burst", 3, 7, 9, 2, 1)]
+    actions[80:80] = [Action("reset", 3, 2, 7, 4, 1, "lost")]
+
+    steps = shortest(setup, actions, _fails_for_a_reset_after_a_burst)
+
+    assert [step.verb for step in steps] == ["burst", "reset"]
+    assert [step.client for step in steps] == [0, 0]
+    assert steps[0].b % 40 >= 8
+    assert steps[1].a % 3 == 2

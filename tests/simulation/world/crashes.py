@@ -1,0 +1,70 @@
+"""Crashes, stops and starts of simulated brokers, as their clients and the oracle observe them."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import observations as obs
+from simulated_client import Client
+from snapshot_files import copied
+
+if TYPE_CHECKING:
+    from session import Session
+
+
+class Crashes:
+    """Crashes and stops of one session's broker.
+
+    `clients` are connected to it; `places` are the queues in which groups may have offsets.
+    """
+
+    def __init__(self, session: "Session", clients: Iterable[Client], places: Iterable[tuple[str, obs.Place]]) -> None:
+        self._session = session
+        self._clients = tuple(clients)
+        self._places = tuple(places)
+        self._stopped_ms = 0
+
+    def crash(self, *, power_loss: bool, in_order: bool = False, moves: bool = False) -> None:
+        """Crash the broker, or restart it gracefully (`in_order`); all connections are lost.
+
+        With `moves` another engine starts from a snapshot, if this broker is the only one of its engine.
+        """
+        session = self._session
+        self._disconnect()
+        if moves and len(session.engine.brokers) == 1:  # other sessions use the other brokers of the engine
+            session.engine = copied(session.engine)
+            session.broker = session.engine.brokers[0]
+        elif in_order:
+            session.engine.restart(session.broker)
+        else:
+            session.engine.crash(session.broker, power_loss=power_loss)
+        session.listen()
+        self._connect()
+        self._begins_anew()
+        session.advance(1)
+
+    def stop(self, *, kill: bool) -> None:
+        """Stop the broker, gracefully or with `kill`; all connections are lost."""
+        self._disconnect()
+        self._session.engine.stop(self._session.broker, kill=kill)
+        self._connect()
+        self._stopped_ms = self._session.now_ms
+        self._begins_anew()
+
+    def start(self) -> None:
+        """Start the broker."""
+        self._session.engine.start(self._session.broker)
+        self._session.listen()
+        self._begins_anew(self._session.now_ms - self._stopped_ms)
+
+    def _disconnect(self) -> None:
+        for client in self._clients:
+            client.channel.active = False
+
+    def _connect(self) -> None:
+        for client in self._clients:
+            client.connect()
+
+    def _begins_anew(self, away_ms: int = 0) -> None:
+        offsets = self._session.broker.offsets
+        found = tuple((group, place, offsets.query(group, *place)) for group, place in self._places)
+        self._session.note(obs.Crashed(self._session.now_ms, found, away_ms))

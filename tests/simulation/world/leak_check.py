@@ -1,0 +1,35 @@
+"""Checks what a broker holds after everything was consumed: nothing that grows with the work done may remain."""
+
+from session import Session
+
+HOUSEKEEPING = {"client housekeeping", "slave synchronization", "clean up"}
+"""Timers that run while clients are registered, slaves run, or log files wait to expire."""
+
+
+LONGEST_LEVEL_MS = 2 * 3_600_000
+"""Longest delay level; it may still wait for messages that were deleted."""
+HIDDEN_MS = 310_000
+"""Longer than any invisible time; after a crash messages may still be tracked that no client waits for."""
+
+
+def leaks(session: Session) -> list[str]:
+    """Return descriptions of everything that should not remain."""
+    session.advance(HIDDEN_MS + LONGEST_LEVEL_MS * session.deletes)
+    broker, scheduler = session.broker, session.engine.scheduler
+    counted = {
+        "waiting pops": broker.pops.polling.total,
+        "waiting notifications": broker.notifications.polling.total,
+        "waiting pulls": len(broker.pulls.hold),
+        "check points in memory": len(broker.pop_buffer),
+        "records of pops": len(broker.pop_records),
+        "timer slots": len(broker.timers.slots),
+    }
+    found = [f"{count} {what}" for what, count in counted.items() if count]
+    found += [
+        f"timer {timer.kind} of {timer.owner}" for timer in scheduler.scheduled() if timer.kind not in HOUSEKEEPING
+    ]
+    if len(session.engine.journal) > session.engine.emulation.journal_max_entries:
+        found.append("a journal beyond its bound")
+    if broker.store.log.stored_bytes > session.engine.emulation.store_max_bytes + broker.store.log.segment_bytes:
+        found.append("a store beyond its bound")
+    return found

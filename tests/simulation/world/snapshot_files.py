@@ -1,0 +1,23 @@
+"""Snapshots in memory, and engines started from them."""
+
+from io import BytesIO
+
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot, write_snapshot
+
+
+def saved(engine: Engine) -> bytes:
+    """Return a snapshot of an engine."""
+    out = BytesIO()
+    write_snapshot(engine.state(), out)
+    return out.getvalue()
+
+
+def begun(snapshot: bytes, now_ms: int | None = None) -> Engine:
+    """Start an engine from a snapshot, by default at the snapshot's time."""
+    return Engine(state=read_snapshot(BytesIO(snapshot)), now_ms=now_ms)
+
+
+def copied(engine: Engine) -> Engine:
+    """Start an engine from a snapshot of another engine."""
+    return begun(saved(engine))
