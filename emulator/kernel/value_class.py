@@ -7,7 +7,7 @@ share `__repr__` and `__eq__`, and `__init__` is compiled when the first object 
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, cast, dataclass_transform
 
 C = TypeVar("C")
 
@@ -18,7 +18,7 @@ def value(cls: type[C]) -> type[C]:
 
     Its objects are mutable and therefore have no hash.
     """
-    return _with_equality(slotted(cls))  # type: ignore[no-any-return]  # the class again, now with slots
+    return _with_equality(slotted(cls))
 
 
 @dataclass_transform(field_specifiers=(field,), frozen_default=True)
@@ -27,10 +27,10 @@ def frozen_value(cls: type[C]) -> type[C]:
 
     Its objects are equal to others of its class with equal fields, and have the hash of their fields.
     """
-    made: Any = _with_equality(slotted(cls))
+    made = _with_equality(slotted(cls))
     if "__hash__" not in cls.__dict__:
-        made.__hash__ = _hash
-    return made  # type: ignore[no-any-return]  # the class again, now with slots
+        made.__hash__ = _hash  # type: ignore[method-assign]  # a function in place of the method of `object`
+    return made
 
 
 @dataclass_transform(field_specifiers=(field,), frozen_default=True, kw_only_default=True)
@@ -52,14 +52,15 @@ def slotted(cls: type[C], *, kw_only: bool = False) -> type[C]:
             compiled(self, *args, **kwargs)
 
         made.__init__ = first
-    return made  # type: ignore[no-any-return]  # the class again, now with slots
+    return cast("type[C]", made)
 
 
-def _with_equality(made: Any) -> Any:
+def _with_equality(cls: type[C]) -> type[C]:
+    made: Any = cls
     if "__eq__" not in made.__dict__:
         made.__eq__ = dataclass_eq
         made.__hash__ = None
-    return made
+    return cls
 
 
 def _compiled_init(cls: Any) -> Callable[..., None]:
