@@ -1,7 +1,7 @@
 """A scenario: an application's use of an SDK, as a function that runs with any SDK and notes its observations.
 
     @scenario("PullMessageProcessor.processRequest", verbs={"push"}, modes={"concurrent"})
-    def a_concurrent_consumer_gets_each_message_once(s: Stage) -> None:
+    def a_concurrent_consumer_gets_each_message_once(s: ScenarioContext) -> None:
         \"\"\"A concurrent push consumer gets everything that is sent, whole, and each message once.\"\"\"
         ...
 
@@ -114,7 +114,7 @@ def scenario(
     long: bool = False,
     without: Mapping[str, str] | None = None,
 ) -> Callable[[F], F]:
-    """Mark a function of a Stage as a scenario; see `ScenarioMark`. A mode implies the verb `push`."""
+    """Mark a function of a ScenarioContext as a scenario; see `ScenarioMark`. A mode implies the verb `push`."""
     needed = frozenset(verbs) | (frozenset({"push"}) if modes or outcomes or allocations else frozenset())
     mark = ScenarioMark(
         source,

@@ -21,7 +21,7 @@ class FirstBroker:
 def first_broker(namesrv: RemotingClient, address: str, second_broker: str = "") -> FirstBroker:
     """Return the first broker of the first cluster of the name server at `address`. Raises TargetError if it has none.
 
-    `beside`: address of a broker to skip, because the order of clusters is undefined.
+    `second_broker`: address of a broker to skip, because the order of clusters is undefined.
     """
     known = json_of(namesrv.request(RequestCode.GET_BROKER_CLUSTER_INFO).body)
     for cluster, names in known["clusterAddrTable"].items():

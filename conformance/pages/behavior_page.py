@@ -44,7 +44,7 @@ LIST_HEAD = """\
 Each row is one behavior:
 
 - **behavior**: the statement, and in parentheses the keys of `broker.conf` that it requires beyond those of the suite
-  (`beside.` marks a key of a second broker),
+  (`second-broker.` marks a key of a second broker),
 - **test**: the case or scenario that shows it,
 - **protocol**: the protocol that it uses,
 - **upstream**: the class and method of upstream that it comes from,

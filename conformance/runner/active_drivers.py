@@ -15,7 +15,7 @@ _GONE_SECONDS = 20.0
 
 
 class ActiveDrivers:
-    """Active crews, thread-safe; `close` ends them from another thread, such as after an interrupted run.
+    """Driver processes in use, thread-safe; `close` ends them from another thread, such as after an interrupted run.
 
     `announce` shows builds of drivers in progress.
     """
@@ -29,7 +29,7 @@ class ActiveDrivers:
 
     @contextmanager
     def drivers(self, sdk: str, deployment: Deployment) -> Iterator[DriverProcesses]:
-        """A crew of an SDK for a deployment. Raises TargetError if the run is over."""
+        """Start driver processes of an SDK for a deployment. Raises TargetError if the run is over."""
         drivers = DriverProcesses(sdk, deployment, announce=self._announce)
         with self._changed:
             if self._closed:

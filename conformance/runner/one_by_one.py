@@ -21,24 +21,24 @@ class OneByOne(Closeable):
         self._sdk = sdk
         self._target = target
         self._records = records
-        self._crews = ActiveDrivers()
+        self._active_drivers = ActiveDrivers()
         self._shared = ExitStack()
-        self._crew: DriverProcesses | None = None
+        self._drivers: DriverProcesses | None = None
 
     def run(self, scenario: Scenario) -> Outcome:
         """Run a scenario and return its outcome. Raises TargetError."""
         if is_own(scenario):
-            [outcome] = outcomes([scenario], [self._sdk], self._target, self._records, self._crews)
+            [outcome] = outcomes([scenario], [self._sdk], self._target, self._records, self._active_drivers)
             return outcome
-        obstacle = ruled_out(scenario, self._sdk, self._target, self._records, self._crews)
+        obstacle = ruled_out(scenario, self._sdk, self._target, self._records, self._active_drivers)
         if obstacle is not None:
             return obstacle
-        if self._crew is None:
-            place = self._shared.enter_context(self._target.lend({}))
-            self._crew = self._shared.enter_context(self._crews.drivers(self._sdk, place))
-        return run_scenario(scenario, self._crew.deployment, self._crew, self._target, self._records)
+        if self._drivers is None:
+            deployment = self._shared.enter_context(self._target.lend({}))
+            self._drivers = self._shared.enter_context(self._active_drivers.drivers(self._sdk, deployment))
+        return run_scenario(scenario, self._drivers.deployment, self._drivers, self._target, self._records)
 
     def close(self) -> None:
         """End the processes and return the deployment."""
-        self._crew = None
+        self._drivers = None
         self._shared.close()

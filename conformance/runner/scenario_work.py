@@ -128,16 +128,16 @@ def ruled_out(
 def run_scenario(
     scenario: Scenario, deployment: Deployment, drivers: DriverProcesses, target: Target, records: RecordedOutcomes
 ) -> Outcome:
-    """Run one scenario with a crew and judge it. Raises TargetError, which ends the whole run."""
+    """Run one scenario with the driver processes of its SDK and judge it. Raises TargetError, which ends the whole run."""
     name = scenario.id_with(drivers.sdk)
     record = records.record_of(target.recorded_version, *record_key(name))
     begin = time.monotonic()
     notes: list[tuple[str, Any]] = []
     problem = ""
     try:
-        with scenario_context(deployment, drivers, secrets.token_hex(4)) as stage:
-            notes = stage.notes
-            scenario.run(stage)
+        with scenario_context(deployment, drivers, secrets.token_hex(4)) as context:
+            notes = context.notes
+            scenario.run(context)
     except TargetError:
         raise
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The stage of a scenario: driver processes of one SDK, one deployment, topics and groups, waiting, and notes."""
+"""The context of a scenario: driver processes of one SDK, one deployment, topics and groups, waiting, and notes."""
 
 import re
 import threading
@@ -91,7 +91,7 @@ class DriverProcesses:
             driver.close()
 
     def name(self, driver: Driver, kind: str) -> str:
-        """Return a name for a new object in a process, unique within this crew."""
+        """Return a name for a new object in a process, unique among these processes."""
         self._numbers += 1
         name = f"{kind}{self._numbers}"
         self._made.append((driver, name))
@@ -137,7 +137,7 @@ class ScenarioContext:
         self.hello = drivers.process().hello
 
     def close(self) -> None:
-        """Close the connections; the crew owns the processes."""
+        """Close the connections; `DriverProcesses` owns the processes."""
         self.world.close()
 
     # --- notes
@@ -470,14 +470,14 @@ class ScenarioContext:
 
 @contextmanager
 def scenario_context(deployment: Deployment, drivers: DriverProcesses, token: str) -> Iterator[ScenarioContext]:
-    """Provide the stage of one scenario and clean up the crew afterwards."""
+    """Provide the context of one scenario and clean up the driver processes afterwards."""
     broken = False
     try:
-        stage = ScenarioContext(deployment, drivers, token)
+        context = ScenarioContext(deployment, drivers, token)
         try:
-            yield stage
+            yield context
         finally:
-            stage.close()
+            context.close()
     except DriverFailure:
         broken = True
         raise
