@@ -39,8 +39,8 @@ class Mark:
     `needs`: capabilities that the target must have. `settings`: keys of broker.conf that the case needs. Keys that
     begin with `second-broker.` add a second broker, which has these keys and those of the first. Keys that begin with
     `proxy.` belong to rmq-proxy.json. `alone`: the case changes shared state (a configuration, a system topic), so it
-    gets a broker of its own. `tidy`: the case may share such a broker with other cases, one after the other. It leaves no
-    trace that they could see, and theirs do not affect it.
+    gets a broker of its own. `tidy`: the case may share such a broker with other cases, one after the other. It leaves
+    no trace that they could see, and theirs do not affect it.
     """
 
     protocol: Protocol

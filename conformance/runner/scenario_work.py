@@ -128,7 +128,7 @@ def ruled_out(
 def run_scenario(
     scenario: Scenario, deployment: Deployment, drivers: DriverProcesses, target: Target, records: RecordedOutcomes
 ) -> Outcome:
-    """Run one scenario with the driver processes of its SDK and judge it. Raises TargetError, which ends the whole run."""
+    """Run one scenario with an SDK's driver processes and judge it. Raises TargetError, which ends the run."""
     name = scenario.id_with(drivers.sdk)
     record = records.record_of(target.recorded_version, *record_key(name))
     begin = time.monotonic()

@@ -22,7 +22,7 @@ INVISIBLE_MS = 120_000
 AWAIT_MS = 5000
 """The shortest long polling timeout that a proxy accepts unchanged."""
 FILLER_BODY = b"(priming)"
-"""Body of the messages that a scenario's context sends so that a consumer starts at the right offset; scenarios do not see them."""
+"""Body of messages that let a consumer start at the right offset; scenarios do not see them."""
 _POLL_MS = 300
 _BATCH = 16
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
-from ..gate.gate import Call, Handlers
+from ..gate.gate import Call, Handler, Handlers
 from ..operations.base import Operation, Parked, Result
 
 Service = TypeVar("Service")
@@ -15,8 +15,6 @@ Asked = TypeVar("Asked", bound=Operation)
 Reply = TypeVar("Reply", bound=Result | Parked)
 
 _HANDLED = "handled_operation"
-
-Handler = Callable[[Call, Any], Result | Parked]
 
 
 def handles(

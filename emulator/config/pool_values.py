@@ -7,7 +7,7 @@ from .keys import ConfigError
 
 P = TypeVar("P")
 V = TypeVar("V")
-DIGITS_MAX = 18
+_DIGITS_MAX = 18
 """The most digits of a number of milliseconds."""
 
 
@@ -37,8 +37,13 @@ def parse_by_pool(
     return found
 
 
-def parse_milliseconds(text: str) -> int:
-    """Parse a time of up to 18 digits. Raises ValueError with the allowed values."""
-    if text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX:
+def parse_times(key: str, text: str, pools: Mapping[str, P], *, example_pool: str) -> dict[P, int]:
+    """Parse a time (ms) for each pool. Raises ConfigError, whose example is for `example_pool`."""
+    example = f"{example_pool}=600"
+    return parse_by_pool(key, text, pools, _milliseconds, placeholder="MILLISECONDS", example=example)
+
+
+def _milliseconds(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX:
         return int(text)
     raise ValueError(f"{text} is no time; a time is a whole number of milliseconds, from 0")

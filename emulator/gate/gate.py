@@ -64,8 +64,10 @@ class Call(Protocol):
         """Send the outcome to the client. Called at most once."""
 
 
-Handlers = Mapping[type[Operation], Callable[[Call, Any], Result | Parked]]
-"""The function that carries out each type of operation."""
+Handler = Callable[[Call, Any], Result | Parked]
+"""Carries out an operation of one type."""
+Handlers = Mapping[type[Operation], Handler]
+"""The handler of each type of operation."""
 
 
 class Node(Protocol):
@@ -76,7 +78,7 @@ class Node(Protocol):
         """The name that the journal shows."""
 
     @property
-    def handlers(self) -> Mapping[type[Operation], Callable[[Call, "Operation"], Result | Parked]]:
+    def handlers(self) -> Handlers:
         """The handler of each type of operation that the node supports."""
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ..config import BrokerConfig
-from ..config.pool_values import parse_by_pool, parse_milliseconds
+from ..config.pool_values import parse_by_pool, parse_times
 from ..gate.gate import Call, Channel, Gate, Node, Outcome
 from ..kernel.errors import EngineError, RejectedBeforeProcessing
 from ..kernel.response_code import ResponseCode
@@ -290,14 +290,7 @@ _POOLS = {pool.title: pool for pool in BrokerPool}
 
 def request_times_ms(config: BrokerConfig) -> dict[BrokerPool, int]:
     """Return the time (ms) for which requests occupy a thread, by pool, from `requestTimes`. Raises ConfigError."""
-    return parse_by_pool(
-        "requestTimes",
-        config.request_times,
-        _POOLS,
-        parse_milliseconds,
-        placeholder="MILLISECONDS",
-        example=f"{BrokerPool.SEND.title}=600",
-    )
+    return parse_times("requestTimes", config.request_times, _POOLS, example_pool=BrokerPool.SEND.title)
 
 
 def request_refusals(config: BrokerConfig) -> dict[BrokerPool, RefusalForm]:

@@ -7,7 +7,7 @@ The declaration of an RPC names the pool that runs it. The module loads no proto
 from enum import Enum
 
 from rocketmq_testkit.emulator.config import ConfigError
-from rocketmq_testkit.emulator.config.pool_values import parse_by_pool, parse_milliseconds
+from rocketmq_testkit.emulator.config.pool_values import parse_times
 
 from .proxy_config import ProxyConfig
 
@@ -40,23 +40,12 @@ def refused_pools(config: ProxyConfig) -> set[ProxyPool]:
     found = set()
     for word in config.grpc_request_refusals.split():
         if word not in _POOLS:
-            raise ConfigError(
-                f"{key}={word}: {word} is no pool; {_KNOWN}; use {key}={ProxyPool.PRODUCER.title}", key=key
-            )
+            wrong = f"{word} is no pool; pools are {', '.join(_POOLS)}"
+            raise ConfigError(f"{key}={word}: {wrong}; use {key}={ProxyPool.PRODUCER.title}", key=key)
         found.add(_POOLS[word])
     return found
 
 
 def request_times_ms(config: ProxyConfig) -> dict[ProxyPool, int]:
     """Return the time (ms) for which requests occupy a thread, by pool, from `grpcRequestTimes`. Raises ConfigError."""
-    return parse_by_pool(
-        "grpcRequestTimes",
-        config.grpc_request_times,
-        _POOLS,
-        parse_milliseconds,
-        placeholder="MILLISECONDS",
-        example=f"{ProxyPool.PRODUCER.title}=600",
-    )
-
-
-_KNOWN = f"pools are {', '.join(_POOLS)}"
+    return parse_times("grpcRequestTimes", config.grpc_request_times, _POOLS, example_pool=ProxyPool.PRODUCER.title)

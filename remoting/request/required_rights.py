@@ -68,9 +68,9 @@ def _resources_of_field(field: str, value: str) -> Iterator[Resource]:
     """Yield the resources named by a field. The field's own name implies their type."""
     separator = _SEPARATORS.get(field)
     for name in [value] if separator is None else filter(None, value.split(separator)):
-        if "luster" in field:
+        if "cluster" in field.lower():
             yield Resource(ResourceType.CLUSTER, name)
-        elif field == "b" or "opic" in field:
+        elif field == "b" or "topic" in field.lower():
             yield group_resource(name) if is_retry(name) else topic_resource(name)
         else:
             yield Resource(ResourceType.GROUP, name)
