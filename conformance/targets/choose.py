@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rocketmq_testkit.emulator.kernel.masking import masked_line
-from rocketmq_testkit.fixtures.values.value_forms import nearest_of
+from rocketmq_testkit.emulator.kernel.nearest_name import nearest_of
 from rocketmq_testkit.remoting.client import Credentials
 
 from ..deployment.target import REFERENCE_VERSION, Access, Target, TargetError, Tls

@@ -21,6 +21,7 @@ from rocketmq_testkit.emulator.config import BrokerConfig, parse_properties
 from rocketmq_testkit.emulator.config.keys import unknown_key
 from rocketmq_testkit.emulator.filter.message_filter import build_subscription
 from rocketmq_testkit.emulator.filter.sql_filter import SqlExpression
+from rocketmq_testkit.emulator.kernel.durations import milliseconds
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.java_numbers import parse_double, parse_integer, parse_long
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -34,7 +35,6 @@ from rocketmq_testkit.emulator.store import message_store as store
 from rocketmq_testkit.fixtures.control.schema.checks import _object as json_object
 from rocketmq_testkit.fixtures.options.options import TopicOption
 from rocketmq_testkit.fixtures.values.addresses import split_host_port
-from rocketmq_testkit.fixtures.values.durations import milliseconds
 from rocketmq_testkit.grpc_v2.config.duration_lists import delays_ms, times_ms
 from rocketmq_testkit.grpc_v2.convert.receipt_handle import ReceiptHandle
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv

@@ -24,6 +24,8 @@ BELOW: dict[str, frozenset[str]] = {
 NOT_IN_THE_ENGINE = frozenset({"asyncio", "random", "secrets", "select", "selectors", "socket", "socketserver", "ssl"})
 NOT_IN_THE_ENGINE |= {"concurrent", "multiprocessing", "queue", "subprocess", "threading", "time", "uuid", "datetime"}
 """Modules with another clock, random source or thread than those that are injected into the engine."""
+WITHOUT_A_CLOCK = frozenset({"datetime.timedelta"})
+"""Names of those modules that read no clock."""
 TWISTED = frozenset(
     {
         "remoting/server/twisted_server.py",
@@ -103,7 +105,7 @@ def violations(found: Import) -> Iterator[str]:
     if folder == "emulator" and not found.level and found.top != NAMESPACE:
         if found.top not in sys.stdlib_module_names:
             yield f"{found}: the engine uses the standard library alone"
-        if found.top in NOT_IN_THE_ENGINE:
+        if found.top in NOT_IN_THE_ENGINE and found.name not in WITHOUT_A_CLOCK:
             yield f"{found}: the engine is told time and chance, and has one thread"
 
 
