@@ -33,8 +33,8 @@ def _listed(names: str) -> tuple[str, ...]:
 ROOMS: Mapping[str, Sequence[str]] = {
     "emulator": _listed(
         """
-        kernel deviation.py message config operations gate assembly topic stats store filter group auth overload
-        schedule client transaction send pull pop static_topic admin snapshot cluster consumer_lag.py engine.py
+        kernel deviation.py message config operations gate faults faults/kinds assembly topic stats store filter group auth
+        overload schedule client transaction send pull pop static_topic admin snapshot cluster consumer_lag.py engine.py
         __init__.py
         """
     ),
@@ -47,7 +47,7 @@ ROOMS: Mapping[str, Sequence[str]] = {
     ),
     "fixtures": _listed(
         """
-        values network warnings options inspect time host control/http control/schema control/verbs control views
+        values network warnings options inspect faults time host control/http control/schema control/verbs control views
         emulator.py __init__.py factory.py plugin.py command.py
         """
     ),

@@ -106,6 +106,15 @@ class ClientRegistry:
         self._producer_turn = 0
         self._scanning = False
 
+    def client_ids_of(self, channel_id: str) -> list[str]:
+        """Return the ids of the clients that registered on a connection."""
+        index = self._index
+        found = [
+            *(self.consumers[group].members.get(channel_id) for group in index.consumer_groups(channel_id)),
+            *(self.producers[group].get(channel_id) for group in index.producer_groups(channel_id)),
+        ]
+        return list(dict.fromkeys(member.client_id for member in found if member is not None))
+
     # heartbeats
 
     def heartbeat(self, channel: Channel, beat: Heartbeat) -> bool:

@@ -12,6 +12,12 @@ def version_text(version: int) -> str:
     return _names()[version]
 
 
+def release_of(version: int) -> str:
+    """Return the release that a version number names: `5.3.3` for 479. Empty for a number that names none."""
+    names = _names()
+    return names[version].removeprefix("V").replace("_", ".") if 0 <= version < len(names) else ""
+
+
 def version_number(name: str) -> int | None:
     """Return the number of a version by its name, in any case: `V5_3_3` is 479. None for other texts."""
     try:

@@ -88,6 +88,19 @@ EffectListener = Callable[[Node, Channel, Any], None]
 """Called with node, channel and effect, before the client gets the effect."""
 
 
+class Interceptor(Protocol):
+    """Rules that change what happens to requests, outcomes and effects."""
+
+    def takes(self, node: Node, call: Call, operation: Operation) -> bool:
+        """True if a rule has taken a request over: the gate does not carry it out."""
+
+    def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> Outcome:
+        """Return the outcome that the client gets."""
+
+    def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
+        """True if a rule keeps an effect from its client. `push` sends it, for a rule that does so later."""
+
+
 @parts
 class GateListeners:
     """Listeners for the requests and effects of certain classes. They submit no requests themselves."""
@@ -121,6 +134,12 @@ class Gate:
         self._deferred: deque[Callable[[], None]] = deque()
         self._ahead_ms = ahead_ms
         """Returns the engine's time minus the clients' clock (ms, negative: behind)."""
+        self._interceptor: Interceptor | None = None
+        """None while there are no rules, so that a request costs one test."""
+
+    def use_interceptor(self, interceptor: Interceptor | None) -> None:
+        """Apply the rules of an interceptor from now on; None applies none."""
+        self._interceptor = interceptor
 
     def engine_time_ms(self, client_ms: int) -> int:
         """Convert a client's timestamp close to now (ms since the epoch, 0 = not set) to the engine's time.
@@ -141,11 +160,16 @@ class Gate:
         """
         self._running += 1
         try:
-            self._execute(node, call, operation)
+            if self._interceptor is None or not self._interceptor.takes(node, call, operation):
+                self._execute(node, call, operation)
         finally:  # as in `run`, without its call for each request
             self._running -= 1
             if self._deferred:
                 self._drain_deferred()
+
+    def carry_out(self, node: Node, call: Call, operation: Operation) -> None:
+        """Carry out an operation as `submit` does, without the rules for requests."""
+        self.run(partial(self._execute, node, call, operation))
 
     def complete(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
         """Reply to an operation that was parked."""
@@ -168,8 +192,19 @@ class Gate:
         """Write to the journal a request that a protocol layer completed successfully on its own."""
         self._journal.served(self._scheduler.now_ms, node, client, label, request=request)
 
+    def record_fault(self, node: Node, channel: Channel, label: str, *, subject: Operation | Effect, rule: str) -> None:
+        """Write to the journal that a rule acted on a request, a response or an effect."""
+        self._journal.faulted(self._scheduler.now_ms, node.name, channel.channel_id, label, subject=subject, rule=rule)
+
     def push(self, node: Node, channel: Channel, effect: Effect) -> None:
         """Send an effect to a client and write it to the journal, unless the connection is closed."""
+        interceptor = self._interceptor
+        if interceptor is None or not interceptor.drops(
+            node, channel, effect, partial(self._push, node, channel, effect)
+        ):
+            self._push(node, channel, effect)
+
+    def _push(self, node: Node, channel: Channel, effect: Effect) -> None:
         if channel.active:
             self._journal.pushed(self._scheduler.now_ms, node.name, channel, effect)
             if effect.__class__ in self._effects:
@@ -215,6 +250,8 @@ class Gate:
             if kind in self._outcomes:
                 self._outcomes[kind](node, call, operation, None)
             return
+        if self._interceptor is not None:
+            outcome = self._interceptor.transform(node, call, operation, outcome)
         # As `_answer` has it, without its call for each request.
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
         if kind in self._outcomes:
@@ -222,6 +259,8 @@ class Gate:
         call.reply(outcome)
 
     def _answer(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
+        if self._interceptor is not None:
+            outcome = self._interceptor.transform(node, call, operation, outcome)
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
         if operation.__class__ in self._outcomes:
             self._outcomes[operation.__class__](node, call, operation, outcome)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..kernel.errors import EngineError
 from ..operations.base import Done, Operation, Result
 from .effects import Effect
+from .fired_rule import FiredRule
 from .journal_weight import OUTCOMES, SUBJECTS, weightless
 from .raw_request import RawRequest, Rejection
 
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 class JournalEntry(NamedTuple):
     """One entry: at `now_ms`, on `node`, `event` happened to `subject`.
 
-    `event` is `"answered"`, `"parked"`, `"refused"` or `"pushed"`. A refused request got its response, or its
-    connection was closed, before any service carried it out. Its subject is the operation, or a RawRequest if there
-    is none.
-    `outcome` is set for answered and refused requests.
+    `event` is `"answered"`, `"parked"`, `"refused"`, `"pushed"` or `"faulted"`. A refused request got its response, or
+    its connection was closed, before any service carried it out. Its subject is the operation, or a RawRequest if there
+    is none. `"faulted"`: a rule acted on the subject.
+    `outcome` is set for answered and refused requests, and names the rule of a fault.
     """
 
     now_ms: int
@@ -34,7 +35,7 @@ class JournalEntry(NamedTuple):
     client: str
     label: str
     subject: Operation | Effect | RawRequest
-    outcome: Result | EngineError | Rejection | None
+    outcome: Result | EngineError | Rejection | FiredRule | None
 
 
 _make: Callable[[type[JournalEntry], tuple[object, ...]], JournalEntry] = tuple.__new__
@@ -109,6 +110,14 @@ class Journal:
         """Record an effect that was sent to a client."""
         entry = JournalEntry(now_ms, node, "pushed", channel.channel_id, type(effect).__name__, effect, None)
         self._append(entry, SUBJECTS[effect.__class__](effect))
+
+    def faulted(
+        self, now_ms: int, node: str, client: str, label: str, *, subject: Operation | Effect, rule: str
+    ) -> None:
+        """Record that a rule acted on a request, its response, or an effect. `client` is the id of its channel."""
+        kept = subject.journaled() if isinstance(subject, Operation) else subject
+        weight = SUBJECTS[kept.__class__](kept) + len(rule)
+        self._append(JournalEntry(now_ms, node, "faulted", client, label, kept, FiredRule(rule)), weight)
 
     def _append(self, entry: JournalEntry, weight: int) -> None:
         self._entries.append(entry)

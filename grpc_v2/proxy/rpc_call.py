@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from google.protobuf.message import Message
-from rocketmq_testkit.emulator.gate.gate import Channel, Gate, Node, Outcome
+from rocketmq_testkit.emulator.faults.client_call import Interceptor
+from rocketmq_testkit.emulator.gate.gate import Call, Channel, Gate, Node, Outcome
 from rocketmq_testkit.emulator.gate.raw_request import Rejection
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -18,6 +19,7 @@ from rocketmq_testkit.emulator.operations.base import Operation
 from ..config.pools import ProxyPool
 from ..proto import definition_pb2 as pb
 from ..rules.status import Refusal, rejection
+from ..transport.grpc.call import ConnectionControl
 from .raw_requests import raw_request
 from .required_rights import Rights
 from .sessions import Session
@@ -57,6 +59,10 @@ class TransportCall(Protocol):
     @property
     def secure(self) -> bool:
         """True if the call uses TLS."""
+
+    @property
+    def control(self) -> ConnectionControl:
+        """The connection, for faults."""
 
     @property
     def deadline_ms(self) -> int | None:
@@ -184,10 +190,12 @@ class RpcCall:
 
 
 class EngineCall:
-    """One operation of an RPC, as a Call of the gate."""
+    """One operation of an RPC, as a Call of the gate and a ClientCall of the faults."""
 
     __slots__ = ("_on_outcome", "_rpc_call")
     active = True
+    protocol = "grpc"
+    expects_response = True
 
     def __init__(self, rpc_call: RpcCall, on_outcome: OnOutcome) -> None:
         self._rpc_call = rpc_call
@@ -208,3 +216,51 @@ class EngineCall:
         call = self._rpc_call
         call.refusal_is_journaled = isinstance(outcome, EngineError)
         call.run_guarded(self._on_outcome, outcome)
+
+    # for rules of faults
+
+    @property
+    def client_id(self) -> str | None:
+        """The client id of the call."""
+        return self._rpc_call.client_id or None
+
+    @property
+    def client_language(self) -> str:
+        """The language of the client's SDK, such as `JAVA`."""
+        return self._rpc_call.server_call.metadata.get("x-mq-language", "")
+
+    @property
+    def client_version(self) -> str:
+        """The version of the client's SDK, such as `5.0.7`."""
+        return self._rpc_call.server_call.metadata.get("x-mq-client-version", "")
+
+    @property
+    def line(self) -> ConnectionControl:
+        """The client's connection."""
+        return self._rpc_call.server_call.control
+
+    def intercept(self, interceptor: Interceptor) -> None:
+        """Hand the response of the RPC to the interceptor instead of sending it."""
+        from .intercepted_rpc import intercept
+
+        intercept(self._rpc_call, interceptor)
+
+    def refuse(self, code: int, remark: str) -> None:
+        """Respond with a Code."""
+        self._rpc_call.run_guarded(_raise, Refusal(code, remark))
+
+    def fail(self, status: int, text: str) -> None:
+        """End the call with a status of gRPC."""
+        self._rpc_call.server_call.finish(status, text)
+
+    def ghost(self) -> Call:
+        """Return a call of the same client whose outcome is discarded."""
+        return EngineCall(self._rpc_call, _discard)
+
+
+def _raise(refusal: Refusal) -> None:
+    raise refusal
+
+
+def _discard(_outcome: Outcome) -> None:
+    """Drop the outcome of an operation that no client waits for."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 from twisted.internet import protocol
@@ -28,6 +28,9 @@ from .http2.connection import Http2Connection
 from .http2.errors import ErrorCode
 from .http2.limits import Limits
 from .http2.stream import Closing
+
+if TYPE_CHECKING:
+    from rocketmq_testkit.emulator.faults.pacer import Pacer
 
 _FIRST_BYTES: Final = 32
 WarnOtherProtocol = Callable[[tuple[str, int], tuple[str, int], bytes], bool]
@@ -64,6 +67,7 @@ class _Transport(Protocol):
 
     def write(self, data: bytes) -> None: ...
     def loseConnection(self) -> None: ...
+    def loseWriteConnection(self) -> None: ...
     def abortConnection(self) -> None: ...
     def getPeer(self) -> IAddress: ...
     def getHost(self) -> IAddress: ...
@@ -93,6 +97,7 @@ class GrpcServerProtocol(protocol.Protocol):
         self._buffered = False
         self._unread_bytes = 0
         self._paused = False
+        self._pacer: Pacer | None = None
 
     def connectionMade(self) -> None:
         """Create the connection for the transport, and send the preface."""
@@ -103,7 +108,9 @@ class GrpcServerProtocol(protocol.Protocol):
         if ITCPTransport.providedBy(transport):
             transport.setTcpNoDelay(True)
         factory = self.factory
-        self._facts = ConnectionFacts(_host_and_port(transport.getPeer()), _host_and_port(transport.getHost()), secure)
+        self._facts = ConnectionFacts(
+            _host_and_port(transport.getPeer()), _host_and_port(transport.getHost()), secure, control=self
+        )
         context = CallContext(self._facts, factory.limits, factory.log, factory.on_refused)
         self._session = GrpcSession(factory.methods, context, factory.deadlines)
         self._connection = Http2Connection(self._session, factory.limits, self._on_output)
@@ -185,7 +192,69 @@ class GrpcServerProtocol(protocol.Protocol):
         if output.closing:
             self._close(output.closing)
 
+    def pace(self, pieces: Sequence[tuple[int, bytes]], later: Callable[[int, Callable[[], None]], object]) -> None:
+        """Send pieces with pauses. Later output of the connection waits behind them."""
+        from rocketmq_testkit.emulator.faults.pacer import Pacer
+
+        self._flush()
+        if self._pacer is None:
+            self._pacer = Pacer(self._write_paced)
+        self._pacer.pace(pieces, later)
+
+    def captured(self, deliver: Callable[[], None]) -> bytes:
+        """Return the bytes that a delivery writes, without sending them."""
+        return self._output.captured(deliver)
+
+    def close(self) -> None:
+        """Close the connection after its output."""
+        self._finish(lambda: self._output.close(Closing.AFTER_OUTPUT))
+
+    def reset(self) -> None:
+        """Reset the connection, and discard unwritten output."""
+        self._finish(lambda: self._output.close(Closing.ABORT))
+
+    def half_close(self) -> None:
+        """Close the sending direction after the output, and read on."""
+        self._finish(self._lose_write_connection)
+
+    def go_away(self, *, finish: bool) -> None:
+        """Send GOAWAY. `finish`: open streams are completed, else the connection is closed at once."""
+        if finish:
+            self._output.go_away(ErrorCode.NO_ERROR)
+        else:
+            self.close_now()
+
+    def withhold_window(self) -> None:
+        """Give the client no more credit for request bodies."""
+        self._output.withholds_credit = True
+
+    def ignore_pings(self) -> None:
+        """Respond to no PING from now on."""
+        self._output.ignores_pings = True
+
+    def _finish(self, action: Callable[[], None]) -> None:
+        self._flush()
+        if self._pacer is None:
+            action()
+        else:
+            self._pacer.finish(action)
+
+    def _lose_write_connection(self) -> None:
+        if IConsumer.providedBy(self._transport):
+            self._transport.unregisterProducer()
+        self._transport.loseWriteConnection()
+
+    def _write_paced(self, data: bytes) -> None:
+        if not self._closed:
+            self._write_through(data, True)
+
     def _write(self, data: bytes, at_once: bool) -> None:
+        if self._pacer is None:
+            self._write_through(data, at_once)
+        else:
+            self._pacer.send(data)
+
+    def _write_through(self, data: bytes, at_once: bool) -> None:
         transport = self._transport
         socket = self._socket
         if socket is not None and not self._buffered:

@@ -6,8 +6,10 @@ A call knows the client's channel and how to encode the outcome. It must not kno
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from rocketmq_testkit.emulator.client.client_versions import release_of
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.gate.gate import Channel, Outcome
+from rocketmq_testkit.emulator.faults.client_call import Interceptor, Line
+from rocketmq_testkit.emulator.gate.gate import Call, Channel, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError, RejectedBeforeProcessing
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import NO_RESPONSE
@@ -16,7 +18,7 @@ from ..wire.ext_fields import Header
 from ..wire.response_frame import encode_response
 
 
-class CallChannel(Channel, Protocol):
+class CallChannel(Channel, Line, Protocol):
     """The connection of a client: the gate's channel, and the way back for responses."""
 
     @property
@@ -74,7 +76,7 @@ class ResponseEncoder(Protocol):
 
 
 class RemotingCall:
-    """A request of a client; implements Call of the gate.
+    """A request of a client; implements Call of the gate, and ClientCall of the faults.
 
     `version` and `language` are the client's. `header` is the parsed custom header, None before it is parsed.
     """
@@ -131,6 +133,50 @@ class RemotingCall:
     ) -> bytes:
         """Encode a response to this request."""
         return encode_response(self.opaque, code, remark, ext, body)
+
+    # for rules of faults
+
+    protocol = "remoting"
+    client_id = None
+
+    @property
+    def client_language(self) -> str:
+        """The language of the client's SDK."""
+        return self.language
+
+    @property
+    def client_version(self) -> str:
+        """The version of the client's SDK, such as `5.3.3`."""
+        return release_of(self.version)
+
+    @property
+    def expects_response(self) -> bool:
+        """False for oneway requests."""
+        return not self.oneway
+
+    @property
+    def line(self) -> Line:
+        """The client's connection."""
+        return self.channel
+
+    def intercept(self, interceptor: Interceptor) -> None:
+        """Hand the response of this request to the interceptor instead of sending it."""
+        from .intercepted_channel import InterceptedChannel
+
+        self.channel = InterceptedChannel(self.channel, self.opaque, interceptor)
+
+    def refuse(self, code: int, remark: str) -> None:
+        """Respond with a code."""
+        if not self.oneway and self.channel.active:
+            self.channel.send(self.response(remark, code=code))
+
+    def fail(self, status: int, text: str) -> None:
+        """Raise TypeError: this protocol has no statuses besides its response codes."""
+        raise TypeError(f"status {status}: a remoting call has no status of gRPC")
+
+    def ghost(self) -> Call:
+        """Return a call of the same client whose outcome is discarded."""
+        return EventCall(self.channel, self.label)
 
     def broker_address(self, broker_name: str, broker_id: int) -> str:
         """Return the `host:port` at which this client reaches a broker."""

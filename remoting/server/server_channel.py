@@ -3,12 +3,29 @@
 Frames that are sent while received bytes are handled are collected and written together.
 """
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from rocketmq_testkit.emulator.gate.effects import CloseConnection, Effect, ServerRequest
 
 from ..request import broker_requests
+
+if TYPE_CHECKING:
+    from rocketmq_testkit.emulator.faults.client_call import Later, Piece
+    from rocketmq_testkit.emulator.faults.pacer import Pacer
+
+
+class Connection(Protocol):
+    """The socket of a channel."""
+
+    def close(self) -> None:
+        """Close after all written bytes are sent."""
+
+    def abort(self) -> None:
+        """Reset, without sending the remaining bytes."""
+
+    def half_close(self) -> None:
+        """Close the sending direction after all written bytes are sent, and read on."""
 
 
 class PortCounters(Protocol):
@@ -22,17 +39,18 @@ class PortCounters(Protocol):
 
 
 class RemotingChannel:
-    """A client's channel; implements Channel of the gate.
+    """A client's channel; implements Channel of the gate, and Line of the faults.
 
     `peer_address` is the peer of the TCP connection; it becomes the born host of messages. `remote_address` is the
     address in a PROXY prologue, or else the peer; lists of connections show it. `local_address` is this end of the
-    connection. `close` closes the connection.
+    connection. `connection` is the socket, None in memory.
     """
 
     __slots__ = (
-        "_close",
         "_collected",
+        "_connection",
         "_counters",
+        "_pacer",
         "_tickets",
         "_write",
         "active",
@@ -49,11 +67,12 @@ class RemotingChannel:
         local_address: tuple[str, int],
         write: Callable[[bytes], None],
         *,
-        close: Callable[[], None] | None = None,
+        connection: Connection | None = None,
     ) -> None:
         self._counters = counters
         self._write = write
-        self._close = close
+        self._connection = connection
+        self._pacer: Pacer | None = None
         self._collected: list[bytes] | None = None
         self._tickets: dict[int, int] = {}
         self.channel_id = counters.next_channel_id(peer_address, local_address)
@@ -74,8 +93,7 @@ class RemotingChannel:
         if not self.active:
             return
         if isinstance(effect, CloseConnection):
-            if self._close is not None:
-                self._close()
+            self.close()
             return
         opaque = self._counters.next_opaque()
         if isinstance(effect, ServerRequest):
@@ -95,3 +113,43 @@ class RemotingChannel:
         frames, self._collected = self._collected, None
         if frames and self.active:
             self._write(frames[0] if len(frames) == 1 else b"".join(frames))
+
+    def pace(self, pieces: "Sequence[Piece]", later: "Later") -> None:
+        """Send pieces with pauses. Later output of the connection waits behind them."""
+        from rocketmq_testkit.emulator.faults.pacer import Pacer
+
+        if self._pacer is None:
+            self._pacer = Pacer(self._write)
+            self._write = self._pacer.send
+        self._write_collected()
+        self._pacer.pace(pieces, later)
+
+    def close(self) -> None:
+        """Close the connection after its output."""
+        self._finish(lambda connection: connection.close())
+
+    def reset(self) -> None:
+        """Reset the connection, and discard unwritten output."""
+        self._finish(lambda connection: connection.abort())
+
+    def half_close(self) -> None:
+        """Close the sending direction after its output, and read on."""
+        self._finish(lambda connection: connection.half_close())
+
+    def _finish(self, end: Callable[[Connection], None]) -> None:
+        connection = self._connection
+        if connection is None:
+            return
+        self._write_collected()
+        if self._pacer is None:
+            end(connection)
+        else:
+            self._pacer.finish(lambda: end(connection))
+
+    def _write_collected(self) -> None:
+        """Write the frames collected so far, and go on collecting."""
+        frames = self._collected
+        if frames:
+            self._collected = []
+            if self.active:
+                self._write(b"".join(frames))

@@ -44,6 +44,8 @@ class Transport(Shape):
 
     def loseConnection(self) -> None: ...
 
+    def loseWriteConnection(self) -> None: ...
+
     def abortConnection(self) -> None: ...
 
     def registerProducer(self, producer: object, streaming: bool) -> None: ...
@@ -80,7 +82,7 @@ class RemotingServerProtocol(Protocol):
             _endpoint(transport.getPeer()),
             _endpoint(transport.getHost()),
             self._write,
-            close=self.close,
+            connection=self,
         )
         self._connection = ServerConnection(self.factory.dispatcher, channel)
         self._used()
@@ -112,6 +114,11 @@ class RemotingServerProtocol(Protocol):
         self._closing = True
         self._transport.unregisterProducer()
         self._transport.loseConnection()
+
+    def half_close(self) -> None:
+        """Close the sending direction after all written bytes are sent, and read on."""
+        self._transport.unregisterProducer()
+        self._transport.loseWriteConnection()
 
     def abort(self) -> None:
         """Close without sending the remaining bytes."""

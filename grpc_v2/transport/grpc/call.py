@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ..http2.request_head import RequestHead
 from ..http2.stream import Http2Stream
@@ -15,13 +15,45 @@ from .response_headers import OK_TRAILERS, RESPONSE_HEADERS, response_headers, t
 __all__ = ["Abort", "ConnectionFacts", "ServerCall"]
 
 
+class ConnectionControl(Protocol):
+    """The connection of a call, for faults that change or end it."""
+
+    def pace(self, pieces: Sequence[tuple[int, bytes]], later: Callable[[int, Callable[[], None]], object]) -> None:
+        """Send pieces, each after a pause in ms that `later` counts. Later output waits behind them."""
+
+    def captured(self, deliver: Callable[[], None]) -> bytes:
+        """Return the bytes that a delivery writes, without sending them."""
+
+    def close(self) -> None:
+        """Close the connection after its output."""
+
+    def reset(self) -> None:
+        """Reset the connection (TCP RST). Unwritten output is discarded."""
+
+    def half_close(self) -> None:
+        """Close the sending direction of the connection after its output, and read on."""
+
+    def go_away(self, *, finish: bool) -> None:
+        """Send GOAWAY. `finish`: open streams are completed, else the connection is closed at once."""
+
+    def withhold_window(self) -> None:
+        """Give the client no more credit for requests."""
+
+    def ignore_pings(self) -> None:
+        """Respond to no PING from now on."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectionFacts:
-    """Facts about a connection: the (host, port) of both ends, and True if it uses TLS."""
+    """Facts about a connection: the (host, port) of both ends, and True if it uses TLS.
+
+    `control` changes the connection; it is None in memory.
+    """
 
     peer: tuple[str, int]
     local: tuple[str, int]
     secure: bool
+    control: ConnectionControl | None = None
 
 
 class ServerCall:
@@ -103,6 +135,14 @@ class ServerCall:
     def secure(self) -> bool:
         """True if the call uses TLS."""
         return self._facts.secure
+
+    @property
+    def control(self) -> ConnectionControl:
+        """The connection. Raises RuntimeError for a call in memory."""
+        control = self._facts.control
+        if control is None:
+            raise RuntimeError(f"{self.path}: a call in memory has no connection")
+        return control
 
     def send_metadata(self, metadata: Metadata) -> None:
         """Open the response with initial metadata, before the first message."""

@@ -38,7 +38,18 @@ class ConnectionOutput:
     of the same response is expected.
     """
 
-    __slots__ = ("_on_output", "closing", "draining", "failure", "receiving", "registry", "sender", "streams")
+    __slots__ = (
+        "_on_output",
+        "closing",
+        "draining",
+        "failure",
+        "ignores_pings",
+        "receiving",
+        "registry",
+        "sender",
+        "streams",
+        "withholds_credit",
+    )
 
     def __init__(self, peer: PeerSettings, on_output: Callable[[bool], None]) -> None:
         self._on_output = on_output
@@ -52,6 +63,9 @@ class ConnectionOutput:
         self.closing = Closing.NO
         # The reason why the connection failed, for the log.
         self.failure: str | None = None
+        # Injected faults: PINGs get no response, and the client gets no more credit for request bodies.
+        self.ignores_pings = False
+        self.withholds_credit = False
 
     # Called by the owner of the socket.
 
@@ -62,6 +76,19 @@ class ConnectionOutput:
             return b""
         data = b"".join(output)
         output.clear()
+        return data
+
+    def captured(self, deliver: Callable[[], None]) -> bytes:
+        """Return the output of a delivery, without sending it. Output before it stays."""
+        before, receiving = self.take(), self.receiving
+        self.receiving = True
+        try:
+            deliver()
+        finally:
+            self.receiving = receiving
+        data = self.take()
+        if before:
+            self.sender.output.append(before)
         return data
 
     def drain(self) -> None:

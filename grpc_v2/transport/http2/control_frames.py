@@ -90,7 +90,8 @@ class ControlFrames:
             raise ConnectionProtocolError(ErrorCode.FRAME_SIZE_ERROR, "PING is not eight bytes long")
         self._guard.controls.spend(self._guard.now)
         if not flags & ACK:
-            self._frames.append(frames.ping(payload, ack=True))
+            if not self._output.ignores_pings:
+                self._frames.append(frames.ping(payload, ack=True))
         elif self._output.draining is Draining.ANNOUNCED and payload == DRAIN_PING:
             # Everything that the client sent before it received GOAWAY has arrived by now.
             self._output.go_away(ErrorCode.NO_ERROR)

@@ -95,3 +95,19 @@ def reset_code(code: int) -> ErrorCode:
         return ErrorCode(code)
     except ValueError:
         return ErrorCode.INTERNAL_ERROR
+
+
+def split_frames(data: bytes) -> list[bytes]:
+    """Split complete frames."""
+    found = []
+    at = 0
+    while at < len(data):
+        end = at + 9 + int.from_bytes(data[at : at + 3], "big")
+        found.append(data[at:end])
+        at = end
+    return found
+
+
+def with_stream_id(frame: bytes, stream_id: int) -> bytes:
+    """Return a frame with another stream id."""
+    return frame[:5] + stream_id.to_bytes(4, "big") + frame[9:]

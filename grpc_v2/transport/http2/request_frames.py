@@ -59,7 +59,7 @@ class RequestFrames:
         if window < 0:
             raise ConnectionProtocolError(ErrorCode.FLOW_CONTROL_ERROR, "more DATA than the connection's window")
         full = self._limits.connection_window_bytes
-        if window < full >> 1:
+        if window < full >> 1 and not self._output.withholds_credit:
             # Received bytes return to the window at once. The limit on message size bounds the memory.
             self._frames.append(window_update(0, full - window))
             window = full
@@ -86,7 +86,11 @@ class RequestFrames:
         if not ended:
             if start == end:
                 self._guard.controls.spend(self._guard.now)
-            elif stream.receive_window < self._limits.stream_window_bytes >> 1 and not stream.stalled:
+            elif (
+                stream.receive_window < self._limits.stream_window_bytes >> 1
+                and not stream.stalled
+                and not self._output.withholds_credit
+            ):
                 increment = self._limits.stream_window_bytes - stream.receive_window
                 stream.receive_window += increment
                 self._frames.append(window_update(stream_id, increment))

@@ -1,0 +1,109 @@
+"""The interface of calls and responses that rules act on, implemented by both protocol layers."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
+
+from ..gate.gate import Call
+
+Piece = tuple[int, bytes]
+"""A pause in ms of the emulator's time, and the bytes to send after it."""
+Later = Callable[[int, Callable[[], None]], object]
+"""Runs an action after some ms of the emulator's time."""
+
+
+class Line(Protocol):
+    """A client's connection, as faults act on it."""
+
+    def pace(self, pieces: Sequence[Piece], later: Later) -> None:
+        """Send pieces with pauses. Later output of the connection waits behind them."""
+
+    def close(self) -> None:
+        """Close the connection after its output."""
+
+    def reset(self) -> None:
+        """Reset the connection (TCP RST). Unwritten output is discarded."""
+
+    def half_close(self) -> None:
+        """Close the sending direction of the connection after its output, and read on."""
+
+
+@runtime_checkable
+class GrpcLine(Line, Protocol):
+    """A client's HTTP/2 connection, as faults act on it."""
+
+    def go_away(self, *, finish: bool) -> None:
+        """Send GOAWAY. `finish`: open streams are completed, else the connection is closed at once."""
+
+    def withhold_window(self) -> None:
+        """Give the client no more credit for requests: it may not send further bodies."""
+
+    def ignore_pings(self) -> None:
+        """Respond to no PING from now on."""
+
+
+class Response(Protocol):
+    """A response on its way to the client."""
+
+    @property
+    def line(self) -> Line:
+        """The connection that the response takes."""
+
+    def send(self, copies: int = 1) -> None:
+        """Send the response, and further copies of it: of a gRPC response, its messages before its end."""
+
+    def encoded(self) -> bytes:
+        """Return the bytes that `send` would write. The response counts as sent: write them, or parts of them."""
+
+    def misaddressed(self) -> bytes:
+        """Return the response with the id of a request that the client never sent (opaque, or stream id)."""
+
+    def set_remark(self, remark: str) -> None:
+        """Replace the text of the response."""
+
+    def refuse(self, code: int, remark: str) -> None:
+        """Send a refusal with a code of the protocol in place of the response."""
+
+
+Interceptor = Callable[[Response], None]
+"""Gets the response in place of the client."""
+
+
+@runtime_checkable
+class ClientCall(Call, Protocol):
+    """A request of a client over one of the protocols. Direct calls of tests are none."""
+
+    @property
+    def protocol(self) -> str:
+        """`remoting` or `grpc`."""
+
+    @property
+    def client_id(self) -> str | None:
+        """The client id that the request names, None if it names none."""
+
+    @property
+    def client_language(self) -> str:
+        """The language of the client's SDK, such as `JAVA`."""
+
+    @property
+    def client_version(self) -> str:
+        """The version of the client's SDK, such as `5.3.3`; empty if it is not known."""
+
+    @property
+    def expects_response(self) -> bool:
+        """False for oneway requests."""
+
+    @property
+    def line(self) -> Line:
+        """The client's connection."""
+
+    def intercept(self, interceptor: Interceptor) -> None:
+        """Hand the response of this request to the interceptor instead of sending it."""
+
+    def refuse(self, code: int, remark: str) -> None:
+        """Respond with a code of the protocol: a response code of remoting, or a Code of gRPC responses."""
+
+    def fail(self, status: int, text: str) -> None:
+        """End the call with a status of gRPC itself. gRPC only."""
+
+    def ghost(self) -> Call:
+        """Return a call of the same client whose outcome is discarded."""

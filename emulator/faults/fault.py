@@ -1,0 +1,157 @@
+"""The base class of all kinds of faults, and the table in which each kind is declared."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
+
+from ..gate.effects import Effect
+from ..gate.gate import Outcome
+from ..kernel.value_class import frozen_value
+from ..operations.base import Operation
+from .criteria import PROTOCOLS
+from .errors import FaultError, unknown_name
+from .parameters import parameter
+from .phase import Phase
+
+if TYPE_CHECKING:
+    from .events import ConnectEvent, PushEvent, RequestEvent, ResponseEvent
+    from .vocabulary import RequestName
+    from .world import StandingFault, World
+
+C = TypeVar("C", bound="type[Fault]")
+LAYERS = ("responses", "effects", "bytes", "connections", "cluster", "upstream")
+
+
+@frozen_value
+class Kind:
+    """The declaration of a kind of fault.
+
+    `phases`: those in which it can act, the default first. `protocols`: those that can carry it out. `operations`: the
+    operations or effects for which it makes sense, None for all. `situation`: the upstream situation that it stands
+    for.
+    """
+
+    name: str
+    layer: str
+    phases: tuple[Phase, ...]
+    protocols: tuple[str, ...]
+    operations: tuple[type[Operation] | type[Effect], ...] | None
+    situation: str
+
+
+class Fault:
+    """A fault with its parameters. A subclass overrides the method of each phase in which it acts."""
+
+    __slots__ = ()
+    KIND: ClassVar[Kind]
+
+    def __post_init__(self) -> None:
+        """Check each parameter, and hold it in the form that JSON and YAML can hold."""
+        for each in fields(self):  # type: ignore[arg-type]  # each subclass is a dataclass
+            setattr(self, each.name, each.metadata["check"].plain(each.name, getattr(self, each.name)))
+        self.check()
+
+    def check(self) -> None:
+        """Raise FaultError if the parameters contradict each other."""
+
+    def usable_protocols(self, requests: "Sequence[RequestName]") -> "Sequence[str]":
+        """Return the protocols in which the fault can act on one of the requests (empty: on any).
+
+        Raises FaultError if there is none.
+        """
+        return self.KIND.protocols
+
+    def on_removed(self, state: dict[Any, Any]) -> None:
+        """End what the fault holds back, because its rule is removed. `state`: as in `Firing`."""
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that differ from their defaults, by name."""
+        return {
+            each.name: value
+            for each in fields(self)  # type: ignore[arg-type]  # each subclass is a dataclass
+            if (value := getattr(self, each.name)) != each.default or each.default is MISSING
+        }
+
+    def phase(self, chosen: str | None) -> Phase:
+        """Return the phase in which a rule with this fault acts. Raises FaultError if it cannot act in `chosen`."""
+        kind = self.KIND
+        if chosen is None:
+            return kind.phases[0]
+        for phase in kind.phases:
+            if phase.value == chosen:
+                return phase
+        allowed = ", ".join(phase.value for phase in kind.phases)
+        raise FaultError(
+            f"phase={chosen!r}: {kind.name} does not act in this phase; it acts in {allowed}; use one of them"
+        )
+
+    def on_request(self, event: "RequestEvent") -> bool:
+        """Act on a request. Returns True if the gate must not carry it out."""
+        raise NotImplementedError(self.KIND.name)
+
+    def on_response(self, event: "ResponseEvent") -> Outcome:
+        """Act on the outcome of a request, or on its response by `event.intercept`. Returns the outcome to use."""
+        raise NotImplementedError(self.KIND.name)
+
+    def on_push(self, event: "PushEvent") -> bool:
+        """Act on a push to a client. Returns True if it must not be sent."""
+        raise NotImplementedError(self.KIND.name)
+
+    def on_connect(self, event: "ConnectEvent") -> None:
+        """Act on a new connection."""
+        raise NotImplementedError(self.KIND.name)
+
+    def start(self, world: "World") -> "StandingFault":
+        """Begin a standing fault. The result ends it."""
+        raise NotImplementedError(self.KIND.name)
+
+
+KINDS: dict[str, type[Fault]] = {}
+"""All kinds of faults by name. Importing `kinds` fills it."""
+
+
+@dataclass_transform(field_specifiers=(parameter,), frozen_default=True)
+def kind(
+    name: str,
+    *,
+    layer: str,
+    phases: tuple[Phase, ...],
+    situation: str,
+    protocols: tuple[str, ...] = PROTOCOLS,
+    operations: tuple[type[Operation] | type[Effect], ...] | None = None,
+) -> Callable[[C], C]:
+    """Declare the decorated subclass of Fault as a kind. Its annotated fields are the parameters."""
+    assert layer in LAYERS, layer
+    assert name not in KINDS, f"{name} is declared twice"
+
+    def declare(cls: C) -> C:
+        made: Any = frozen_value(cls)
+        made.KIND = Kind(name, layer, phases, protocols, operations, situation)
+        KINDS[name] = made
+        declared: C = made
+        return declared
+
+    return declare
+
+
+def create(name: str, parameters: Mapping[str, Any]) -> Fault:
+    """Create a fault from the name of its kind and its parameters. Raises FaultError."""
+    cls = KINDS.get(name)
+    if cls is None:
+        raise unknown_name("fault", name, KINDS)
+    known = {each.name: each for each in fields(cls)}  # type: ignore[arg-type]  # each subclass is a dataclass
+    for given in parameters:
+        if given not in known:
+            raise FaultError(str(unknown_name(f"parameter of {name}", given, known)))
+    missing = [each.name for each in known.values() if each.default is MISSING and each.name not in parameters]
+    if missing:
+        raise FaultError(
+            f"{name}: the parameter {missing[0]} is missing; add it, such as {missing[0]}={_example(known[missing[0]])}"
+        )
+    return cls(**parameters)
+
+
+def _example(declared: Any) -> str:
+    schema = declared.metadata["check"].schema()
+    examples = schema.get("examples") or schema.get("enum") or [schema.get("minimum", 1)]
+    return repr(examples[0])

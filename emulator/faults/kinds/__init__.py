@@ -1,0 +1,8 @@
+"""The kinds of faults, one file for each layer. Importing this package fills the table of kinds.
+
+They must not know how a protocol layer or a host carries them out.
+"""
+
+from . import bytes_on_the_wire, connections, deliveries, requests, responses
+
+__all__ = ["bytes_on_the_wire", "connections", "deliveries", "requests", "responses"]

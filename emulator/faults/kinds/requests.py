@@ -1,0 +1,182 @@
+"""Faults of requests and pushes: lost, late, carried out twice, throttled."""
+
+from copy import copy
+
+from ...operations.base import Operation
+from ...operations.send import SendMessage
+from ..events import Firing, PushEvent, RequestEvent
+from ..fault import Fault, kind
+from ..parameters import Code, DurationCheck, Number, OneOf, Optional, Whole, parameter
+from ..phase import Phase
+from ..times import drawn_ms
+from .responses import REMARK
+
+REQUEST = (Phase.REQUEST,)
+
+
+@kind(
+    "drop_request",
+    layer="effects",
+    phases=REQUEST,
+    situation="A request is lost on the way: the broker never gets it, and the client gets no response.",
+)
+class DropRequest(Fault):
+    """Do not carry the request out, and send no response."""
+
+    how: str = parameter(OneOf("silent", "close", "reset"), "what happens to the connection", default="silent")
+
+    def on_request(self, event: RequestEvent) -> bool:
+        """Drop the request."""
+        if self.how == "close":
+            event.call.line.close()
+        elif self.how == "reset":
+            event.call.line.reset()
+        return True
+
+
+@kind(
+    "delay_request",
+    layer="effects",
+    phases=REQUEST,
+    situation="A broker carries a request out late, after its client has given up: a full pool, a slow disk.",
+)
+class DelayRequest(Fault):
+    """Carry the request out later, also if the client does not wait any more."""
+
+    duration: str = parameter(DurationCheck(), "delay, or its mean if there is jitter")
+    jitter: str | None = parameter(
+        Optional(DurationCheck()),
+        "half of the range of a uniform delay, or standard deviation of a normal one",
+        default=None,
+    )
+    distribution: str = parameter(OneOf("uniform", "normal"), "distribution of the jitter", default="uniform")
+
+    def on_request(self, event: RequestEvent) -> bool:
+        """Carry the request out later."""
+        delay_ms = drawn_ms(event.firing.chance, self.duration, self.jitter, self.distribution)
+        event.firing.later(delay_ms, event.carry_out)
+        return True
+
+
+@kind(
+    "duplicate_request",
+    layer="effects",
+    phases=REQUEST,
+    situation="A client repeats a request whose response it missed, or a proxy sends it to the broker twice.",
+)
+class DuplicateRequest(Fault):
+    """Carry the request out several times. The client gets the response to the first one."""
+
+    copies: int = parameter(Whole(1, 100), "further times that the request is carried out", default=1)
+
+    def on_request(self, event: RequestEvent) -> bool:
+        """Carry the request out, then its copies."""
+        carrier, copies = event.firing.carrier, [_copy(event.operation) for _ in range(self.copies)]
+        event.carry_out()
+        for operation in copies:
+            carrier.carry_out(event.node, event.call.ghost(), operation)
+        return True
+
+
+def _copy(operation: Operation) -> Operation:
+    """Copy an operation with its own properties, which the broker changes when it stores the message."""
+    copied = copy(operation)
+    if isinstance(copied, SendMessage):
+        copied.properties = dict(copied.properties)
+    return copied
+
+
+@kind(
+    "throttle",
+    layer="effects",
+    phases=REQUEST,
+    situation="A broker or proxy limits the rate of requests.",
+)
+class Throttle(Fault):
+    """Let a limited rate of requests through. The others wait, or are refused with a code."""
+
+    per_second: float = parameter(Number(0.001, 1_000_000), "requests per second of the emulator's time")
+    burst: int = parameter(Whole(1, 1_000_000), "requests that are let through at once after a pause", default=1)
+    code: str | int | None = parameter(
+        Optional(Code()), "response code of requests above the rate; without it they wait for their turn", default=None
+    )
+
+    def on_request(self, event: RequestEvent) -> bool:
+        """Let the request through now or later, or refuse it."""
+        firing = event.firing
+        wait_ms = self._wait_ms(firing)
+        if wait_ms <= 0:
+            return False
+        if self.code is None:
+            firing.later(round(wait_ms), event.carry_out)
+        else:
+            firing.state["taken"] -= 1
+            event.call.refuse(firing.codes.number(event.call.protocol, self.code), REMARK)
+        return True
+
+    def _wait_ms(self, firing: Firing) -> float:
+        """Take a token, and return the time until it exists. A bucket of `burst` tokens fills at the rate."""
+        now_ms, state = firing.scheduler.now_ms, firing.state
+        interval_ms = 1000 / self.per_second
+        first_ms = state.setdefault("first", now_ms)
+        filled = (now_ms - first_ms) / interval_ms
+        taken = max(state.get("taken", 0), filled)  # a pause fills the bucket, and no more than that
+        state["taken"] = taken + 1
+        wait_ms: float = (taken + 1 - self.burst - filled) * interval_ms
+        return wait_ms
+
+
+@kind(
+    "drop_push",
+    layer="effects",
+    phases=(Phase.PUSH,),
+    situation="A notification or a transaction check of a broker is lost; brokers do not repeat notifications.",
+)
+class DropPush(Fault):
+    """Do not send what a broker sends to a client on its own: a transaction check, a change of a group, a reply."""
+
+    def on_push(self, event: PushEvent) -> bool:
+        """Drop the push."""
+        return True
+
+
+@kind(
+    "delay_push",
+    layer="effects",
+    phases=(Phase.PUSH,),
+    situation="A notification or a transaction check of a broker is late.",
+)
+class DelayPush(Fault):
+    """Send what a broker sends to a client on its own later."""
+
+    duration: str = parameter(DurationCheck(), "delay, or its mean if there is jitter")
+    jitter: str | None = parameter(
+        Optional(DurationCheck()),
+        "half of the range of a uniform delay, or standard deviation of a normal one",
+        default=None,
+    )
+    distribution: str = parameter(OneOf("uniform", "normal"), "distribution of the jitter", default="uniform")
+
+    def on_push(self, event: PushEvent) -> bool:
+        """Send the push later."""
+        delay_ms = drawn_ms(event.firing.chance, self.duration, self.jitter, self.distribution)
+        event.firing.later(delay_ms, event.push)
+        return True
+
+
+@kind(
+    "duplicate_push",
+    layer="effects",
+    phases=(Phase.PUSH,),
+    situation="A broker checks a transaction again before it has the response to its first check.",
+)
+class DuplicatePush(Fault):
+    """Send what a broker sends to a client on its own several times."""
+
+    copies: int = parameter(Whole(1, 100), "further copies of the push", default=1)
+
+    def on_push(self, event: PushEvent) -> bool:
+        """Send the push and its copies."""
+        for _ in range(1 + self.copies):
+            event.push()
+        return True

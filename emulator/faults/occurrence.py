@@ -1,0 +1,87 @@
+"""How often a rule acts: on which of its matches, and how many times."""
+
+from dataclasses import fields
+
+from ..kernel.random_streams import RandomStream
+from ..kernel.value_class import frozen_value, value
+from .errors import FaultError
+
+_CHANCES = 1 << 32
+
+
+@frozen_value
+class Occurrence:
+    """Which matches of a rule fire it. Counting starts at 1 when the rule is added; only matches count.
+
+    - `nth`: this match only, or each of a list
+    - `every`: every Nth match
+    - `after`: the matches after the first N
+    - `times`: at most so many firings (default: no limit)
+    - `probability`: each match that the others allow fires with this probability, by the emulator's seed
+    """
+
+    nth: int | tuple[int, ...] | list[int] | None = None
+    every: int | None = None
+    after: int = 0
+    times: int | None = None
+    probability: float | None = None
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            given = getattr(self, each.name)
+            if each.name == "probability":
+                _check_probability(given)
+            elif given is not None:
+                for number in given if isinstance(given, list | tuple) else (given,):
+                    _check_count(each.name, number, 0 if each.name == "after" else 1)
+        if self.nth is not None and self.every is not None:
+            raise FaultError(f"nth={self.nth!r} and every={self.every!r}: a rule has one of them; remove the other")
+        if self.nth is not None and self.after:
+            raise FaultError(f"nth={self.nth!r} and after={self.after!r}: nth names matches already; remove after")
+
+    def allows(self, matched: int) -> bool:
+        """True if the match with this number (1 and up) may fire the rule."""
+        if self.nth is not None:
+            return matched in self.nth if isinstance(self.nth, tuple | list) else matched == self.nth
+        if matched <= self.after:
+            return False
+        return self.every is None or (matched - self.after) % self.every == 0
+
+
+def _check_count(name: str, given: object, low: int) -> None:
+    if isinstance(given, bool) or not isinstance(given, int) or given < low:
+        raise FaultError(f"{name}={given!r}: not a whole number of at least {low}; use {max(low, 1)}")
+
+
+def _check_probability(given: object) -> None:
+    if given is None:
+        return
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
+        raise FaultError(f"probability={given!r}: not a number above 0 and at most 1; use 0.02")
+
+
+@value
+class Counter:
+    """The matches and firings of one rule so far."""
+
+    occurrence: Occurrence
+    chance: RandomStream
+    matched: int = 0
+    fired: int = 0
+
+    @property
+    def is_used_up(self) -> bool:
+        """True if the rule will not fire again."""
+        times = self.occurrence.times
+        return times is not None and self.fired >= times
+
+    def count_match(self) -> bool:
+        """Count a match. Returns True if it fires the rule, and counts that as well."""
+        self.matched += 1
+        occurrence = self.occurrence
+        if self.is_used_up or not occurrence.allows(self.matched):
+            return False
+        if occurrence.probability is not None and self.chance.below(_CHANCES) >= occurrence.probability * _CHANCES:
+            return False
+        self.fired += 1
+        return True

@@ -1,0 +1,164 @@
+"""Parameters of faults: what each accepts, its default, its JSON Schema, and the errors for other values."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, field
+from datetime import timedelta
+from typing import Any, Protocol
+
+from ..kernel.durations import DurationError, milliseconds
+from .errors import FaultError, unknown_name
+
+
+class Check(Protocol):
+    """What a parameter accepts."""
+
+    def plain(self, name: str, value: Any) -> Any:
+        """Return the value as JSON and YAML can hold it. Raises FaultError if it is not accepted."""
+
+    def schema(self) -> Mapping[str, Any]:
+        """Return the JSON Schema of accepted values."""
+
+
+class DurationCheck:
+    """A duration: `"500ms"`, `"11s"` or a timedelta. Held as text."""
+
+    def plain(self, name: str, value: Any) -> str:
+        """Return the duration as text."""
+        try:
+            ms = milliseconds(value, name)
+        except DurationError as wrong:
+            raise FaultError(str(wrong)) from None
+        return f"{ms}ms" if isinstance(value, timedelta) else str(value)
+
+    def schema(self) -> Mapping[str, Any]:
+        """Return the JSON Schema of a duration."""
+        return {"type": "string", "examples": ["500ms", "11s"]}
+
+
+class OneOf:
+    """One of several words."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def plain(self, name: str, value: Any) -> str:
+        """Return the word."""
+        if not isinstance(value, str) or value not in self.words:
+            raise unknown_name(name, value, self.words)
+        return value
+
+    def schema(self) -> Mapping[str, Any]:
+        """Return the JSON Schema of the words."""
+        return {"enum": list(self.words)}
+
+
+class Whole:
+    """A whole number from `low` to `high` (None: no limit)."""
+
+    def __init__(self, low: int, high: int | None = None) -> None:
+        self.low, self.high = low, high
+
+    def plain(self, name: str, value: Any) -> int:
+        """Return the number."""
+        if isinstance(value, bool) or not isinstance(value, int) or value < self.low or not _below(value, self.high):
+            raise FaultError(f"{name}={value!r}: not a whole number {_range(self.low, self.high)}; use {self.low or 1}")
+        return value
+
+    def schema(self) -> Mapping[str, Any]:
+        """Return the JSON Schema of the range."""
+        return {"type": "integer", "minimum": self.low, **({} if self.high is None else {"maximum": self.high})}
+
+
+class Number:
+    """A number from `low` to `high` (None: no limit), such as a probability or a rate."""
+
+    def __init__(self, low: float, high: float | None = None) -> None:
+        self.low, self.high = low, high
+
+    def plain(self, name: str, value: Any) -> float:
+        """Return the number."""
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not value >= self.low or not _below(value, self.high):
+            raise FaultError(f"{name}={value!r}: not a number {_range(self.low, self.high)}; use {self.high or 1}")
+        plain: float = value
+        return plain
+
+    def schema(self) -> Mapping[str, Any]:
+        """Return the JSON Schema of the range."""
+        return {"type": "number", "minimum": self.low, **({} if self.high is None else {"maximum": self.high})}
+
+
+class Text:
+    """A text that is not empty. `example` is shown in errors and schemas."""
+
+    def __init__(self, example: str) -> None:
+        self.example = example
+
+    def plain(self, name: str, value: Any) -> str:
+        """Return the text."""
+        if not isinstance(value, str) or not value:
+            raise FaultError(f"{name}={value!r}: not a text; use {self.example!r}")
+        return value
+
+    def schema(self) -> Mapping[str, Any]:
+        """Return the JSON Schema of a text."""
+        return {"type": "string", "minLength": 1, "examples": [self.example]}
+
+
+class Flag:
+    """True or False."""
+
+    def plain(self, name: str, value: Any) -> bool:
+        """Return the flag."""
+        if not isinstance(value, bool):
+            raise FaultError(f"{name}={value!r}: neither true nor false; use true")
+        return value
+
+    def schema(self) -> Mapping[str, Any]:
+        """Return the JSON Schema of a flag."""
+        return {"type": "boolean"}
+
+
+class Code:
+    """A response code: its name, or its number."""
+
+    def plain(self, name: str, value: Any) -> str | int:
+        """Return the name or number."""
+        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+            raise FaultError(f"{name}={value!r}: not a response code; use a name such as 'SYSTEM_BUSY', or its number")
+        # An IntEnum of response codes is a number as well; its name says more.
+        known = getattr(value, "name", value)
+        plain: str | int = known
+        return plain
+
+    def schema(self) -> Mapping[str, Any]:
+        """Return the JSON Schema of a code."""
+        return {"type": ["string", "integer"], "examples": ["SYSTEM_BUSY"]}
+
+
+class Optional:
+    """None, or a value that another check accepts."""
+
+    def __init__(self, check: Check) -> None:
+        self.check = check
+
+    def plain(self, name: str, value: Any) -> Any:
+        """Return None or the plain value."""
+        return None if value is None else self.check.plain(name, value)
+
+    def schema(self) -> Mapping[str, Any]:
+        """Return the JSON Schema of the value."""
+        return self.check.schema()
+
+
+def parameter(check: Check, about: str, default: Any = MISSING) -> Any:
+    """Declare a parameter of a kind of fault: what it accepts, its meaning with unit, and its default."""
+    return field(default=default, metadata={"check": check, "about": about})
+
+
+def _below(value: float, high: float | None) -> bool:
+    return high is None or value <= high
+
+
+def _range(low: float, high: float | None) -> str:
+    return f"of at least {low:g}" if high is None else f"from {low:g} to {high:g}"

@@ -1,0 +1,329 @@
+"""The rules of one emulator, and the decision for each request, response, push and connection."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from ..gate.effects import Effect
+from ..gate.gate import Call, Channel, Gate, Node, Outcome
+from ..kernel.random_streams import RandomStreams
+from ..kernel.scheduler import Scheduler
+from ..operations.base import Operation
+from .client_call import ClientCall
+from .errors import FaultError, unknown_name
+from .events import ConnectEvent, Firing, NewConnection, PushEvent, RequestEvent, ResponseEvent
+from .phase import Phase
+from .rule import Rule, RuleEvent, RuleSpec
+from .subject import MessageFacts, groups_of, messages_of, topics_of
+from .vocabulary import Vocabulary
+
+RULES_MAX = 20_000
+_IDS_MAX = 32
+
+Find = Callable[[Node, Channel], Sequence[str]]
+"""Returns the client ids that registered on a channel."""
+
+
+class _Facts:
+    """The facts of one event; those that cost something are computed when they are first read."""
+
+    def __init__(  # noqa: PLR0917  # made for each event of an operation with rules
+        self,
+        node: Node,
+        channel: Channel,
+        subject: Operation | Effect,
+        call: ClientCall | None,
+        outcome: Outcome | None,
+        find_clients: Find,
+    ) -> None:
+        self.node, self.channel, self.subject, self.call = node, channel, subject, call
+        self._outcome = outcome
+        self._find_clients = find_clients
+
+    @property
+    def operation(self) -> str:
+        return self.subject.__class__.__name__
+
+    @property
+    def label(self) -> str:
+        return self.operation if self.call is None else self.call.label
+
+    @property
+    def protocol(self) -> str:
+        if self.call is not None:
+            return self.call.protocol
+        return "grpc" if self.channel.channel_id.startswith("grpc:") else "remoting"
+
+    @property
+    def broker(self) -> str:
+        return self.node.name
+
+    @property
+    def address(self) -> str:
+        return self.channel.remote_address[0]
+
+    @cached_property
+    def topics(self) -> Sequence[str]:
+        return topics_of(self.subject)
+
+    @cached_property
+    def groups(self) -> Sequence[str]:
+        return groups_of(self.subject)
+
+    @cached_property
+    def clients(self) -> Sequence[str]:
+        named = None if self.call is None else self.call.client_id
+        named = named or getattr(self.subject, "client_id", None)
+        return [named] if named else self._find_clients(self.node, self.channel)
+
+    @property
+    def language(self) -> str:
+        return "" if self.call is None else self.call.client_language
+
+    @property
+    def version(self) -> str:
+        return "" if self.call is None else self.call.client_version
+
+    @cached_property
+    def messages(self) -> Sequence[MessageFacts]:
+        store = getattr(self.node, "store", None)
+        return messages_of(self.subject, self._outcome, _no_record if store is None else store.record)
+
+
+def _no_record(_topic: str, _queue_id: int, _offset: int) -> bytes | None:
+    return None
+
+
+class FaultPlan:
+    """The rules of one emulator. Implements Interceptor of the gate.
+
+    The gate holds the plan only while it has rules. Rules are indexed by phase and by class of operation or effect:
+    rules about other operations cost a request nothing. `find_clients` returns the client ids of a channel.
+    """
+
+    def __init__(
+        self, *, gate: Gate, scheduler: Scheduler, streams: RandomStreams, vocabulary: Vocabulary, find_clients: Find
+    ) -> None:
+        self.vocabulary = vocabulary
+        self._gate = gate
+        self._scheduler = scheduler
+        self._streams = streams
+        self._find_clients = find_clients
+        self._rules: dict[str, Rule] = {}
+        self._index: dict[Phase, dict[type | None, dict[str, Rule]]] = {phase: {} for phase in Phase}
+        """Rules by phase, class (None: all classes) and name, each in the order in which they were added."""
+        self._numbers: dict[str, int] = {}
+        """How many rules of a kind got a name from their kind."""
+
+    # rules
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(tuple(self._rules.values()))
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __getitem__(self, name: str) -> Rule:
+        """Return a rule by name. Raises FaultError."""
+        if name not in self._rules:
+            raise unknown_name("rule", name, self._rules)
+        return self._rules[name]
+
+    def add(self, specs: Sequence[RuleSpec]) -> list[Rule]:
+        """Add rules, all of them or none. Raises FaultError."""
+        if len(self._rules) + len(specs) > RULES_MAX:
+            raise FaultError(f"{len(self._rules) + len(specs)} rules: at most {RULES_MAX} are allowed; remove some")
+        taken = set(self._rules)
+        found_classes = []
+        protocols = []
+        for spec in specs:
+            if spec.name is not None:
+                if spec.name in taken:
+                    raise FaultError(f"name={spec.name!r}: a rule has this name already; choose another, or omit it")
+                taken.add(spec.name)
+            found_classes.append(self._classes(spec))
+            protocols.append(self._protocols(spec))
+        rules = []
+        for spec, classes, usable in zip(specs, found_classes, protocols, strict=True):
+            name = spec.name or self._new_name(spec.fault.KIND.name, taken)
+            rule = Rule(
+                name=name, spec=spec, added_ms=self._scheduler.now_ms, chance=self._streams.stream(f"fault {name}")
+            )
+            rule.operations, rule.protocols = frozenset(_as_list(spec.criteria.operation)), usable
+            self._rules[name] = rule
+            for each in classes:
+                self._index[spec.phase].setdefault(each, {})[name] = rule
+            rules.append(rule)
+        self._attach()
+        return rules
+
+    def remove(self, name: str) -> Rule:
+        """Remove a rule. Raises FaultError if there is no rule with this name."""
+        rule = self[name]
+        del self._rules[name]
+        rule.removed = True
+        for by_class in self._index[rule.spec.phase].values():
+            by_class.pop(name, None)
+        rule.spec.fault.on_removed(rule.state)
+        self._attach()
+        return rule
+
+    def clear(self) -> list[Rule]:
+        """Remove all rules, and return them."""
+        return [self.remove(name) for name in tuple(self._rules)]
+
+    def _attach(self) -> None:
+        self._gate.use_interceptor(self if self._rules else None)
+
+    def _new_name(self, kind: str, taken: set[str]) -> str:
+        while True:
+            self._numbers[kind] = number = self._numbers.get(kind, 0) + 1
+            name = kind if number == 1 else f"{kind}-{number}"
+            if name not in taken:
+                taken.add(name)
+                return name
+
+    def _classes(self, spec: RuleSpec) -> list[type | None]:
+        """Return the classes of operations or effects under which a rule is indexed. Raises FaultError."""
+        kind, phase = spec.fault.KIND, spec.phase
+        wanted = _as_list(spec.criteria.operation)
+        if not wanted:
+            return [None] if kind.operations is None else list(kind.operations)
+        found: dict[type | None, None] = {}
+        for name in wanted:
+            for each in self.vocabulary.classes(name):
+                if issubclass(each, Effect) != (phase is Phase.PUSH):
+                    wrong = "is a push" if issubclass(each, Effect) else "is no push"
+                    raise FaultError(f"operation={name!r}: {wrong}, and {kind.name} acts in the phase {phase.value!r}")
+                if kind.operations is not None and each not in kind.operations:
+                    continue
+                found[each] = None
+        if not found:
+            allowed = ", ".join(each.__name__ for each in kind.operations or ())
+            raise FaultError(
+                f"operation={spec.criteria.operation!r}: {kind.name} acts on {allowed} only; use one of them"
+            )
+        return list(found)
+
+    def _protocols(self, spec: RuleSpec) -> frozenset[str]:
+        """Return the protocols whose requests the rule acts on. Raises FaultError if there is none."""
+        wanted = _as_list(spec.criteria.operation)
+        requests = [each for name in wanted for each in self.vocabulary.requests_of(name, spec.criteria.protocol)]
+        return frozenset(spec.fault.usable_protocols(requests) if spec.strict else spec.fault.KIND.protocols)
+
+    # decisions
+
+    def takes(self, node: Node, call: Call, operation: Operation) -> bool:
+        """Apply the rules for requests. Returns True if a rule has taken the request over."""
+        rules = self._candidates(Phase.REQUEST, operation.__class__)
+        if not rules or not isinstance(call, ClientCall):
+            return False
+        facts = _Facts(node, call.channel, operation, call, None, self._find_clients)
+        for rule in rules:
+            if self._fires(rule, facts):
+                event = RequestEvent(firing=self._firing(rule), node=node, call=call, operation=operation)
+                if rule.spec.fault.on_request(event):
+                    return True
+        return False
+
+    def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> Outcome:
+        """Apply the rules for responses. Returns the outcome that the client gets."""
+        rules = self._candidates(Phase.RESPONSE, operation.__class__)
+        if not rules or not isinstance(call, ClientCall) or not call.expects_response:
+            return outcome
+        facts = _Facts(node, call.channel, operation, call, outcome, self._find_clients)
+        for rule in rules:
+            if self._fires(rule, facts):
+                event = ResponseEvent(
+                    firing=self._firing(rule),
+                    node=node,
+                    call=call,
+                    operation=operation,
+                    outcome=outcome,
+                    matches=rule.spec.criteria.matches_message,
+                )
+                outcome = rule.spec.fault.on_response(event)
+        return outcome
+
+    def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
+        """Apply the rules for pushes. Returns True if the effect must not be sent; `push` sends it."""
+        rules = self._candidates(Phase.PUSH, effect.__class__)
+        if not rules:
+            return False
+        facts = _Facts(node, channel, effect, None, None, self._find_clients)
+        for rule in rules:
+            if self._fires(rule, facts):
+                event = PushEvent(firing=self._firing(rule), node=node, channel=channel, effect=effect, push=push)
+                if rule.spec.fault.on_push(event):
+                    return True
+        return False
+
+    def connected(self, protocol: str, node: str, address: str, connection: NewConnection) -> None:
+        """Apply the rules for new connections."""
+        for rule in self._candidates(Phase.CONNECT, None):
+            meets = rule.is_open(self._scheduler.now_ms) and _meets(rule, _ConnectFacts(protocol, node, address))
+            if meets and rule.counter.count_match():
+                self._note(rule, "connect", address, ())
+                rule.spec.fault.on_connect(ConnectEvent(firing=self._firing(rule), connection=connection))
+                return
+
+    def _candidates(self, phase: Phase, kind: type | None) -> Iterable[Rule]:
+        index = self._index[phase]
+        own, general = index.get(kind), index.get(None)
+        if not own or kind is None:
+            return tuple(general.values()) if general else ()
+        if not general:
+            return tuple(own.values())
+        return [rule for name, rule in self._rules.items() if name in own or name in general]
+
+    def _fires(self, rule: Rule, facts: _Facts) -> bool:
+        if not rule.is_open(self._scheduler.now_ms):
+            return False
+        wanted = rule.operations
+        if facts.protocol not in rule.protocols or not (
+            not wanted or facts.operation in wanted or facts.label in wanted
+        ):
+            return False
+        if not self._meets(rule, facts) or not rule.counter.count_match():
+            return False
+        ids = [message.message_id for message in facts.messages[:_IDS_MAX]]
+        self._note(rule, facts.operation, facts.channel.channel_id, tuple(each for each in ids if each))
+        self._gate.record_fault(facts.node, facts.channel, facts.label, subject=facts.subject, rule=rule.name)
+        return True
+
+    def _meets(self, rule: Rule, facts: Any) -> bool:
+        try:
+            return _meets(rule, facts)
+        except Exception as failure:  # the function `where` of a test raised it
+            if rule.spec.criteria.where is None:
+                raise
+            rule.failure = f"{type(failure).__name__}: {failure}"
+            return False
+
+    def _note(self, rule: Rule, operation: str, channel: str, ids: tuple[str, ...]) -> None:
+        rule.events.append(RuleEvent(self._scheduler.now_ms, operation, channel, ids))
+
+    def _firing(self, rule: Rule) -> Firing:
+        return Firing(
+            rule=rule.name,
+            scheduler=self._scheduler,
+            chance=rule.chance,
+            carrier=self._gate,
+            state=rule.state,
+            codes=self.vocabulary.codes,
+        )
+
+
+class _ConnectFacts:
+    """The facts of a new connection."""
+
+    def __init__(self, protocol: str, broker: str, address: str) -> None:
+        self.protocol, self.broker, self.address = protocol, broker, address
+
+
+def _meets(rule: Rule, facts: Any) -> bool:
+    return all(predicate(facts) for predicate in rule.predicates)
+
+
+def _as_list(names: str | Sequence[str] | None) -> list[str]:
+    return [] if names is None else [names] if isinstance(names, str) else list(names)

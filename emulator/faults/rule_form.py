@@ -1,0 +1,163 @@
+"""Rules as JSON and YAML hold them: a mapping with `when`, `then`, and how often.
+
+    name: lost-answers
+    when: {operation: SendMessage, topic: orders}
+    then: {drop_response: {how: close}}
+    times: 1
+
+`then` may be the name of a fault without parameters.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import Any
+
+from ..kernel.nearest_name import nearest_of
+from .criteria import Criteria, unknown_criterion
+from .errors import FaultError, listed
+from .fault import KINDS, create
+from .occurrence import Occurrence
+from .rule import RuleSpec
+
+WHEN, THEN = "when", "then"
+CRITERIA = tuple(each.name for each in fields(Criteria))
+OCCURRENCE = tuple(each.name for each in fields(Occurrence))
+FLAGS = ("optional", "strict")
+MEMBERS = ("name", WHEN, THEN, *OCCURRENCE, *FLAGS)
+RULES_MAX = 20_000
+
+
+def read_rule(form: object, at: str = "rule") -> RuleSpec:
+    """Return the rule that a mapping describes. `at` names it in errors. Raises FaultError."""
+    if not isinstance(form, Mapping):
+        raise FaultError(f"{at}={_shown(form)}: not a mapping with 'then'; use {{'then': 'drop_response'}}")
+    for name in form:
+        if name not in MEMBERS:
+            raise FaultError(f"{at}: {name!r}: there is no such member of a rule; {_hint(name)}")
+    try:
+        return RuleSpec(
+            fault=_fault(form.get(THEN)),
+            criteria=_criteria(form.get(WHEN) or {}),
+            occurrence=Occurrence(**{name: form[name] for name in OCCURRENCE if name in form}),
+            **{name: form[name] for name in ("name", *FLAGS) if name in form},
+        )
+    except FaultError as wrong:
+        raise FaultError(f"{at}: {wrong}") from None
+
+
+def written_rule(spec: RuleSpec) -> dict[str, Any]:
+    """Return a rule as a mapping that `read_rule` accepts."""
+    form: dict[str, Any] = {} if spec.name is None else {"name": spec.name}
+    when = {name: value for name, value in spec.criteria.given() if name != "where"}
+    if when:
+        form[WHEN] = {name: _plain(value) for name, value in when.items()}
+    parameters = spec.fault.parameters()
+    form[THEN] = {spec.fault.KIND.name: parameters} if parameters else spec.fault.KIND.name
+    for each in fields(Occurrence):
+        value = getattr(spec.occurrence, each.name)
+        if value != each.default:
+            form[each.name] = _plain(value)
+    form.update({name: value for name in FLAGS if (value := getattr(spec, name)) != (name == "strict")})
+    return form
+
+
+def _fault(form: object) -> Any:
+    if isinstance(form, str):
+        return create(form, {})
+    if isinstance(form, Mapping) and len(form) == 1:
+        name, parameters = next(iter(form.items()))
+        if parameters is None or isinstance(parameters, Mapping):
+            return create(str(name), dict(parameters or {}))
+    raise FaultError(
+        f"{THEN}={_shown(form)}: neither the name of a fault nor a mapping of one name to its parameters; "
+        f"use {{'drop_response': {{'how': 'close'}}}}"
+    )
+
+
+def _criteria(form: object) -> Criteria:
+    if not isinstance(form, Mapping):
+        raise FaultError(f"{WHEN}={_shown(form)}: not a mapping of criteria; use {{'topic': 'orders'}}")
+    for name in form:
+        if name == "where":
+            raise FaultError("where: a function can only be given in Python; use the other criteria")
+        if name not in CRITERIA:
+            raise unknown_criterion(str(name))
+    return Criteria(**form)
+
+
+def _hint(name: object) -> str:
+    nearest = nearest_of(name, MEMBERS)
+    if nearest is not None:
+        return f"did you mean {nearest}?"
+    if name in CRITERIA:
+        return f"it is a criterion; write it below {WHEN!r}"
+    return f"it is a fault; write it below {THEN!r}" if name in KINDS else listed(MEMBERS)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return list(value)
+    return dict(value) if isinstance(value, Mapping) else value if isinstance(value, str | int | float) else str(value)
+
+
+def _shown(form: object) -> str:
+    text = repr(form)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of one rule."""
+    names = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
+    when: dict[str, Any] = {
+        name: {"type": "object"} if name == "property" else {"type": "string"} if name in _TEXTS else names
+        for name in CRITERIA
+        if name != "where"
+    }
+    then = [
+        {"enum": sorted(name for name, cls in KINDS.items() if not _required(cls))},
+        *map(_schema_of, sorted(KINDS)),
+    ]
+    count = {"type": "integer", "minimum": 1}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A rule of faults",
+        "type": "object",
+        "required": [THEN],
+        "additionalProperties": False,
+        "properties": {
+            "name": {"type": "string", "minLength": 1},
+            WHEN: {"type": "object", "properties": when, "additionalProperties": False},
+            THEN: {"anyOf": then},
+            "nth": {"anyOf": [count, {"type": "array", "items": count}]},
+            "every": count,
+            "after": {"type": "integer", "minimum": 0},
+            "times": count,
+            "probability": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+            "optional": {"type": "boolean"},
+            "strict": {"type": "boolean"},
+        },
+    }
+
+
+_TEXTS = ("protocol", "body_matches", "phase", "start", "end")
+
+
+def _required(cls: Any) -> list[str]:
+    return [each.name for each in fields(cls) if each.default is MISSING]
+
+
+def _schema_of(name: str) -> dict[str, Any]:
+    cls: Any = KINDS[name]
+    parameters = {
+        each.name: {**each.metadata["check"].schema(), "description": each.metadata["about"]} for each in fields(cls)
+    }
+    own = {"type": "object", "properties": parameters, "additionalProperties": False}
+    if required := _required(cls):
+        own["required"] = required
+    return {
+        "type": "object",
+        "properties": {name: own},
+        "required": [name],
+        "additionalProperties": False,
+        "description": (cls.__doc__ or "").partition("\n")[0],
+    }

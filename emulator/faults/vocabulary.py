@@ -1,0 +1,138 @@
+"""The names that rules may use for requests, and the response codes of each: joined from engine and protocols."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ..gate import effects
+from ..gate.effects import Effect
+from ..kernel.nearest_name import nearest_of
+from ..kernel.response_code import ResponseCode
+from ..kernel.value_class import parts
+from ..operations.base import Operation
+from .criteria import PROTOCOLS
+from .errors import FaultError, listed, unknown_name
+
+
+def all_subclasses(base: type) -> list[Any]:
+    """Return all direct and indirect subclasses of a class, in the order of their depth."""
+    found: list[Any] = list(base.__subclasses__())
+    return found + [deeper for each in found for deeper in all_subclasses(each)]
+
+
+@parts
+class RequestName:
+    """A name of a protocol for a request: a request code or an RPC.
+
+    `operations` are the operations of the engine that carry it out. `codes` are the codes with which it can be
+    refused, by name. `statuses` are the statuses of gRPC itself, by name; empty for remoting.
+    """
+
+    name: str
+    protocol: str
+    operations: tuple[type[Operation], ...]
+    codes: Mapping[str, int]
+    statuses: Mapping[str, int]
+
+
+class Vocabulary:
+    """The names of operations, effects, request codes and RPCs.
+
+    `requests` are the names of both protocols. An operation and an RPC may have the same name, such as SendMessage:
+    the name then means both.
+    """
+
+    def __init__(self, requests: Iterable[RequestName] = ()) -> None:
+        self.operations: Mapping[str, type[Operation]] = {each.__name__: each for each in all_subclasses(Operation)}
+        self.effects: Mapping[str, type[Effect]] = {
+            each.__name__: each for each in all_subclasses(Effect) if each is not effects.ServerRequest
+        }
+        self.requests: Mapping[tuple[str, str], RequestName] = {(each.protocol, each.name): each for each in requests}
+        self.codes = Codes(self.requests.values())
+        self._by_name: dict[str, list[RequestName]] = {}
+        for each in self.requests.values():
+            self._by_name.setdefault(each.name, []).append(each)
+
+    def names(self) -> list[str]:
+        """Return all names that the criterion `operation` accepts, sorted."""
+        return sorted({*self.operations, *self.effects, *self._by_name})
+
+    def classes(self, name: str) -> tuple[type[Operation] | type[Effect], ...]:
+        """Return the operations or the effect that a name means. Raises FaultError for an unknown name.
+
+        Of a request that takes several operations, the first one is meant.
+        """
+        found: dict[Any, None] = dict.fromkeys(
+            each.operations[0] for each in self._by_name.get(name, ()) if each.operations
+        )
+        for known in (self.operations, self.effects):
+            if name in known:
+                found[known[name]] = None
+        if not found:
+            raise unknown_name("operation", name, self.names())
+        return tuple(found)
+
+    def requests_of(self, name: str, protocol: str | None) -> list[RequestName]:
+        """Return the requests of one protocol (None: of both) that a name means."""
+        found = [
+            each
+            for each in self.requests.values()
+            if each.name == name or any(operation.__name__ == name for operation in each.operations[:1])
+        ]
+        return [each for each in found if protocol is None or each.protocol == protocol]
+
+
+def check_code(requests: Sequence[RequestName], code: str | int) -> Sequence[str]:
+    """Return the protocols in which one of the requests can be refused with a code. Raises FaultError if none can."""
+    return _usable(requests, "code", code, lambda request: request.codes)
+
+
+def check_status(requests: Sequence[RequestName], status: str | int | None) -> Sequence[str]:
+    """Return the protocols in which one of the requests can end with a gRPC status. Raises FaultError if none can."""
+    return _usable(requests, "status", status, lambda request: request.statuses)
+
+
+def _usable(
+    requests: Sequence[RequestName],
+    noun: str,
+    given: str | int | None,
+    known: Callable[[RequestName], Mapping[str, int]],
+) -> Sequence[str]:
+    found = {each.protocol for each in requests if given in known(each) or given in known(each).values()}
+    if found or not requests:
+        return sorted(found) or PROTOCOLS
+    names = {name for request in requests for name in known(request)}
+    labels = sorted({request.name for request in requests})
+    label = labels[0] if len(labels) == 1 else f"each of {', '.join(labels[:3])}"
+    raise FaultError(
+        f"{noun}={given!r}: {label} never ends with this {noun}; {_hint(given, names)}; "
+        "choose one of them, or add the rule with strict=False"
+    )
+
+
+def _hint(given: object, names: Iterable[str]) -> str:
+    nearest = nearest_of(given, names) if isinstance(given, str) else None
+    return f"did you mean {nearest}? {listed(names)}" if nearest else listed(names)
+
+
+class Codes:
+    """The numbers of codes by protocol and name, and those of the statuses of gRPC."""
+
+    def __init__(self, requests: Iterable[RequestName]) -> None:
+        self._codes: dict[str, dict[str, int]] = {}
+        self._statuses: dict[str, int] = {}
+        for each in requests:
+            self._codes.setdefault(each.protocol, {}).update(each.codes)
+            self._statuses.update(each.statuses)
+
+    def number(self, protocol: str, code: str | int) -> int:
+        """Return the number of a code in a protocol. A name that only another protocol has keeps its number there."""
+        if isinstance(code, int):
+            return code
+        for known in (self._codes.get(protocol, {}), *self._codes.values(), ResponseCode.__members__):
+            if code in known:
+                return int(known[code])
+        raise unknown_name("code", code, {name for known in self._codes.values() for name in known})
+
+    def status(self, status: str | int) -> int:
+        """Return the number of a status of gRPC."""
+        return status if isinstance(status, int) else self._statuses[status]

@@ -1,0 +1,173 @@
+"""The response of an RPC that goes to a rule of faults instead of the client."""
+
+from collections.abc import Callable
+from typing import Any
+
+from google.protobuf.message import Message
+from rocketmq_testkit.emulator.faults.client_call import Interceptor
+
+from ..rules.status import Refusal
+from ..transport.grpc.call import ConnectionControl
+from ..transport.http2.frames import split_frames, with_stream_id
+from .rpc_call import RpcCall, TransportCall
+
+UNKNOWN_STREAM = 0x3FFF_FFF1
+"""A stream id that no client of a test opens."""
+
+
+def intercept(call: RpcCall, interceptor: Interceptor) -> None:
+    """Hand the response of a call to an interceptor: all its messages and its end; of a stream, its next message."""
+    call.server_call = InterceptedServerCall(call, call.server_call, interceptor)
+
+
+class InterceptedServerCall:
+    """The transport's call of an RPC, which collects the response. Everything else passes."""
+
+    def __init__(self, call: RpcCall, server_call: TransportCall, interceptor: Interceptor) -> None:
+        self._call = call
+        self._server_call = server_call
+        self._interceptor = interceptor
+        self._messages: list[bytes] = []
+        self._is_stream = call.message is None
+
+    def send(self, message: bytes) -> None:
+        """Collect a message."""
+        self._messages.append(message)
+        if self._is_stream:
+            self._hand_over(None)
+
+    def reply(self, message: bytes) -> None:
+        """Collect the only message, and hand the response over."""
+        self._messages.append(message)
+        self._hand_over((0, ""))
+
+    def finish(self, status: int = 0, message: str = "") -> None:
+        """Hand the response over."""
+        self._hand_over((status, message))
+
+    def _hand_over(self, end: tuple[int, str] | None) -> None:
+        self._call.server_call = self._server_call
+        self._interceptor(RpcResponse(self._call, self._messages, end))
+
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        """Call `callback` if the client cancels before the response is complete."""
+        self._server_call.on_cancel(callback)
+
+    @property
+    def on_message(self) -> Callable[[Any], None] | None:
+        """Called with each message of the client."""
+        return self._server_call.on_message
+
+    @on_message.setter
+    def on_message(self, callback: Callable[[Any], None] | None) -> None:
+        self._server_call.on_message = callback
+
+    @property
+    def on_half_close(self) -> Callable[[], None] | None:
+        """Called after the client's last message."""
+        return self._server_call.on_half_close
+
+    @on_half_close.setter
+    def on_half_close(self, callback: Callable[[], None] | None) -> None:
+        self._server_call.on_half_close = callback
+
+    @property
+    def path(self) -> str:
+        """`/package.Service/Method`."""
+        return self._server_call.path
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Request headers by lower-case name."""
+        return self._server_call.metadata
+
+    @property
+    def peer(self) -> tuple[str, int]:
+        """The client's (address, port)."""
+        return self._server_call.peer
+
+    @property
+    def local(self) -> tuple[str, int]:
+        """The (address, port) at which the client reached the server."""
+        return self._server_call.local
+
+    @property
+    def authority(self) -> str:
+        """The `host:port` that the client dialed."""
+        return self._server_call.authority
+
+    @property
+    def secure(self) -> bool:
+        """True if the call uses TLS."""
+        return self._server_call.secure
+
+    @property
+    def control(self) -> ConnectionControl:
+        """The connection."""
+        return self._server_call.control
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """The client's timeout."""
+        return self._server_call.deadline_ms
+
+    @property
+    def cancelled(self) -> bool:
+        """True if the client no longer waits for the response."""
+        return self._server_call.cancelled
+
+    @property
+    def finished(self) -> bool:
+        """True if the response is complete."""
+        return self._server_call.finished
+
+
+class RpcResponse:
+    """The response of an RPC on its way to the client; implements Response of the faults.
+
+    `end` is the gRPC status and text that end the call, None for a message of a stream that stays open.
+    """
+
+    def __init__(self, call: RpcCall, messages: list[bytes], end: tuple[int, str] | None) -> None:
+        self._call = call
+        self._messages = messages
+        self._end = end
+
+    @property
+    def line(self) -> ConnectionControl:
+        """The connection that the response takes."""
+        return self._call.server_call.control
+
+    def send(self, copies: int = 1) -> None:
+        """Send the messages, copies of them, and the end of the call."""
+        server_call = self._call.server_call
+        if server_call.finished:
+            return
+        for message in self._messages * copies:
+            server_call.send(message)
+        if self._end is not None:
+            server_call.finish(*self._end)
+
+    def encoded(self) -> bytes:
+        """Return the HTTP/2 frames of the response. The call counts as complete."""
+        return self.line.captured(self.send)
+
+    def misaddressed(self) -> bytes:
+        """Return the HTTP/2 frames with the id of a stream that the client never opened."""
+        return b"".join(with_stream_id(each, UNKNOWN_STREAM) for each in split_frames(self.encoded()))
+
+    def set_remark(self, remark: str) -> None:
+        """Replace the text of each Status in the response."""
+        self._messages = [self._with_text(message, remark) for message in self._messages]
+
+    def refuse(self, code: int, remark: str) -> None:
+        """Send a Code in place of the response."""
+        if not self._call.server_call.finished:
+            self._call.refuse(Refusal(code, remark))
+
+    def _with_text(self, message: bytes, text: str) -> bytes:
+        read: Message = self._call.rpc.response()
+        read.ParseFromString(message)
+        if read.HasField("status"):
+            read.status.message = text  # type: ignore[attr-defined]  # every response of the protocol has a Status
+        return read.SerializeToString()

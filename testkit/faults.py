@@ -1,0 +1,75 @@
+"""Faults for rules: `from rocketmq_testkit import faults`, then `rocketmq.faults.add(faults.drop_response(), ...)`."""
+
+from rocketmq_testkit.emulator.faults.errors import FaultError
+from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import CorruptByte as corrupt_byte
+from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import DripFrame as drip_frame
+from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import GarbageBeforeFrame as garbage_before_frame
+from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import SplitFrame as split_frame
+from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import StallFrame as stall_frame
+from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import TruncateFrame as truncate_frame
+from rocketmq_testkit.emulator.faults.kinds.connections import CloseConnection as close_connection
+from rocketmq_testkit.emulator.faults.kinds.connections import FailTlsHandshake as fail_tls_handshake
+from rocketmq_testkit.emulator.faults.kinds.connections import GoAway as go_away
+from rocketmq_testkit.emulator.faults.kinds.connections import HalfCloseConnection as half_close_connection
+from rocketmq_testkit.emulator.faults.kinds.connections import IgnoreConnection as ignore_connection
+from rocketmq_testkit.emulator.faults.kinds.connections import IgnorePings as ignore_pings
+from rocketmq_testkit.emulator.faults.kinds.connections import RefuseConnection as refuse_connection
+from rocketmq_testkit.emulator.faults.kinds.connections import ResetConnection as reset_connection
+from rocketmq_testkit.emulator.faults.kinds.connections import WithholdWindow as withhold_window
+from rocketmq_testkit.emulator.faults.kinds.deliveries import CorruptChecksum as corrupt_checksum
+from rocketmq_testkit.emulator.faults.kinds.deliveries import DeliverToSecondConsumer as deliver_to_second_consumer
+from rocketmq_testkit.emulator.faults.kinds.deliveries import DuplicateDelivery as duplicate_delivery
+from rocketmq_testkit.emulator.faults.kinds.deliveries import ReorderDelivery as reorder_delivery
+from rocketmq_testkit.emulator.faults.kinds.deliveries import SkipDelivery as skip_delivery
+from rocketmq_testkit.emulator.faults.kinds.requests import DelayPush as delay_push
+from rocketmq_testkit.emulator.faults.kinds.requests import DelayRequest as delay_request
+from rocketmq_testkit.emulator.faults.kinds.requests import DropPush as drop_push
+from rocketmq_testkit.emulator.faults.kinds.requests import DropRequest as drop_request
+from rocketmq_testkit.emulator.faults.kinds.requests import DuplicatePush as duplicate_push
+from rocketmq_testkit.emulator.faults.kinds.requests import DuplicateRequest as duplicate_request
+from rocketmq_testkit.emulator.faults.kinds.requests import Throttle as throttle
+from rocketmq_testkit.emulator.faults.kinds.responses import DelayResponse as delay_response
+from rocketmq_testkit.emulator.faults.kinds.responses import DropResponse as drop_response
+from rocketmq_testkit.emulator.faults.kinds.responses import DuplicateResponse as duplicate_response
+from rocketmq_testkit.emulator.faults.kinds.responses import OversizedRemark as oversized_remark
+from rocketmq_testkit.emulator.faults.kinds.responses import ReorderResponses as reorder_responses
+from rocketmq_testkit.emulator.faults.kinds.responses import Respond as respond
+from rocketmq_testkit.emulator.faults.kinds.responses import WrongOpaque as wrong_opaque
+
+__all__ = [
+    "FaultError",
+    "close_connection",
+    "corrupt_byte",
+    "corrupt_checksum",
+    "delay_push",
+    "delay_request",
+    "delay_response",
+    "deliver_to_second_consumer",
+    "drip_frame",
+    "drop_push",
+    "drop_request",
+    "drop_response",
+    "duplicate_delivery",
+    "duplicate_push",
+    "duplicate_request",
+    "duplicate_response",
+    "fail_tls_handshake",
+    "garbage_before_frame",
+    "go_away",
+    "half_close_connection",
+    "ignore_connection",
+    "ignore_pings",
+    "oversized_remark",
+    "refuse_connection",
+    "reorder_delivery",
+    "reorder_responses",
+    "reset_connection",
+    "respond",
+    "skip_delivery",
+    "split_frame",
+    "stall_frame",
+    "throttle",
+    "truncate_frame",
+    "withhold_window",
+    "wrong_opaque",
+]
