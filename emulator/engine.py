@@ -132,7 +132,7 @@ class Engine:
                 state=left,
             )
             self.brokers.append(broker)
-        self._replicas = [
+        self.replicas = [
             Replica(master, slave)
             for slave in self.brokers
             if slave.broker_id != MASTER_ID and (master := self.broker(slave.name)) is not None
@@ -201,7 +201,7 @@ class Engine:
         if broker.running:
             broker.stop(kill=kill)
             self.name_server.unregister(broker)
-            for replica in self._replicas:
+            for replica in self.replicas:
                 if broker in (replica.master, replica.slave):
                     replica.disconnect()
             for broker_stopped in self.stopped_listeners:
@@ -216,7 +216,7 @@ class Engine:
 
     def _started(self, broker: Broker) -> None:
         self.name_server.register(broker)
-        for replica in self._replicas:
+        for replica in self.replicas:
             if replica.slave is broker:
                 replica.slave_started()
             if broker in (replica.master, replica.slave):

@@ -12,6 +12,7 @@ from ..admin import room as admin_room
 from ..assembly.broker_context import BrokerContext
 from ..assembly.durable import Durable
 from ..assembly.handlers import handlers_of, joined
+from ..assembly.interference import Interference
 from ..assembly.room import Room
 from ..auth import room as auth_room
 from ..auth.user_table import UserTable
@@ -83,6 +84,7 @@ class Broker:
         self.store_host = ("127.0.0.1", 10911)
         self._emulation = emulation
         self._random_streams = random_streams
+        self.interference = Interference()
         self.topics = TopicTable(
             config=config,
             scheduler=scheduler,
@@ -97,6 +99,7 @@ class Broker:
         self.store = kind(
             config=config,
             scheduler=scheduler,
+            clock=scheduler.begin(skew=self.interference.skew),
             store_host=records.pack_host(self.store_host),
             max_bytes=emulation.store_max_bytes,
             is_slave=self.broker_id != MASTER_ID,
@@ -137,8 +140,10 @@ class Broker:
     def _begin_run(self, state: ServiceState) -> None:
         """Build the rooms: services with only in-memory state start empty, the others restore theirs."""
         config, store, topics = self.config, self.store, self.topics
-        self.lifetime = self._scheduler.begin()
-        self._master_lifetime = self._scheduler.begin(idle=self.broker_id != MASTER_ID)
+        interference = self.interference
+        interference.begin_run()
+        self.lifetime = self._scheduler.begin(skew=interference.skew)
+        self._master_lifetime = self._scheduler.begin(idle=self.broker_id != MASTER_ID, skew=interference.skew)
         context = BrokerContext(
             node=self,
             config=config,
@@ -147,6 +152,7 @@ class Broker:
             master_clock=self._master_lifetime,
             random_streams=self._random_streams,
             gate=self._gate,
+            interference=interference,
             complete=partial(self._gate.complete, self),
             push=partial(self._gate.push, self),
         )
