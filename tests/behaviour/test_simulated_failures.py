@@ -1,6 +1,6 @@
 """Keys that simulate failures: each changes the requests of the clients that are declared for it, and no others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,9 +75,9 @@ class _Failure:
     """Keys that are set together, the attributes that set them, and requests that observe them."""
 
     keys: tuple[str, ...]
-    settings: dict[str, object]
+    settings: Mapping[str, Any]
     observe: Callable[[ProtocolClient], object] = _sends
-    otherwise: dict[str, object] = field(default_factory=dict)
+    otherwise: Mapping[str, Any] = field(default_factory=dict)
     """The settings of the comparison, without the failure."""
 
 
