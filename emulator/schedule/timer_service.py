@@ -74,6 +74,19 @@ class Slot:
 
 
 @value
+class WaitingMessage:
+    """A message in the timer wheel. The record is decoded by the caller, if it needs it."""
+
+    stored: bytes
+    slot: Slot
+    entry: SlotMessage
+
+    def is_recalled(self, properties: Mapping[str, str]) -> bool:
+        """Return True if the message, with these properties, was recalled and will not be delivered."""
+        return self.slot.is_recalled(self.entry, properties)
+
+
+@value
 class FollowedTimer:
     """A slave's knowledge of its master's timer, see TimerCheckPointResult. `read_ms` is None if it has none yet."""
 
@@ -358,6 +371,17 @@ class TimerService:
                 self._store.append(message)
             except EngineError:
                 continue  # upstream retries three times, then drops the message
+
+    def waiting(self) -> Iterator[tuple[int, WaitingMessage]]:
+        """Yield (deliver time in ms, message) of all messages in the wheel, including recalled and rolled ones.
+
+        They include check points and acknowledgements of pops.
+        """
+        for slot_ms, slot in self.slots.items():
+            for entry in slot.waiting:
+                stored = self._store.record(TIMER_TOPIC, 0, entry.offset)
+                if stored is not None:
+                    yield slot_ms + self.precision_ms, WaitingMessage(stored, slot, entry)
 
     def congestion(self) -> int:
         """Return the number of messages in the wheel minus delete marks."""
