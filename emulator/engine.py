@@ -8,10 +8,10 @@ engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 from collections.abc import Callable, Mapping, Sequence
 
 from .client.deliveries import Deliveries
-from .cluster.broker import MASTER_ID, Broker
+from .cluster.broker import Broker
 from .cluster.name_server import NameServer
 from .cluster.replica import Replica
-from .config import BrokerConfig, EmulationConfig, NamesrvConfig
+from .config import MASTER_ID, BrokerConfig, EmulationConfig, NamesrvConfig
 from .gate.effects import Effect
 from .gate.gate import Call, Channel, Gate, Node, Outcome
 from .gate.journal import Journal
@@ -135,7 +135,7 @@ class Engine:
         self._replicas = [
             Replica(master, slave)
             for slave in self.brokers
-            if slave.broker_id != MASTER_ID and (master := self.broker(slave.name)) is not None
+            if not slave.is_master and (master := self.broker(slave.name)) is not None
         ]
         self._direct = DirectChannel()
         self.lease_listeners: list[Callable[[int], None]] = []
@@ -162,7 +162,7 @@ class Engine:
             extras={name: dict(held) for name, held in (extras or {}).items()},
         )
 
-    def broker(self, name: str, broker_id: int = 0) -> Broker | None:
+    def broker(self, name: str, broker_id: int = MASTER_ID) -> Broker | None:
         """Return the broker with this name and id (0 = master), or None."""
         return next((b for b in self.brokers if b.name == name and b.broker_id == broker_id), None)
 

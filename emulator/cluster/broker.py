@@ -50,8 +50,6 @@ from ..transaction import room as transaction_room
 from .name_server import NameServer
 from .replication_status import ReplicationStatus
 
-MASTER_ID = 0
-
 
 class Broker:
     """A gate node with its own store; takes ownership of `state`, the state of a previous broker.
@@ -75,6 +73,7 @@ class Broker:
         self.config = config
         self.name = config.broker_name
         self.broker_id = config.broker_id
+        self.is_master = config.is_master
         self._scheduler = scheduler
         self._gate = gate
         self._name_server = name_server
@@ -99,7 +98,6 @@ class Broker:
             scheduler=scheduler,
             store_host=records.pack_host(self.store_host),
             max_bytes=emulation.store_max_bytes,
-            is_slave=self.broker_id != MASTER_ID,
             batched=self.topics.batched,
         )
         self.user_table = UserTable(config)
@@ -138,7 +136,7 @@ class Broker:
         """Build the rooms: services with only in-memory state start empty, the others restore theirs."""
         config, store, topics = self.config, self.store, self.topics
         self.lifetime = self._scheduler.begin()
-        self._master_lifetime = self._scheduler.begin(idle=self.broker_id != MASTER_ID)
+        self._master_lifetime = self._scheduler.begin(idle=not self.is_master)
         context = BrokerContext(
             node=self,
             config=config,

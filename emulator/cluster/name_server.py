@@ -67,7 +67,11 @@ class RegisteredBroker(Protocol):
 
     @property
     def broker_id(self) -> int:
-        """0 for a master."""
+        """MASTER_ID for a master."""
+
+    @property
+    def is_master(self) -> bool:
+        """True for a master, False for a slave."""
 
     @property
     def config(self) -> BrokerConfig:
@@ -220,7 +224,7 @@ class NameServer:
 
     def master(self, name: str) -> RegisteredBroker | None:
         """Return the master of a broker name, or None."""
-        return next((broker for broker in self._brokers if broker.name == name and broker.broker_id == 0), None)
+        return next((broker for broker in self._brokers if broker.name == name and broker.is_master), None)
 
     # routes
 
@@ -261,7 +265,7 @@ class NameServer:
         if not group or topic != retry_topic(group) or not is_legal_group(group):
             return
         for broker in self._brokers:
-            if broker.running and broker.broker_id == 0:
+            if broker.running and broker.is_master:
                 config = broker.groups.find(group) or GroupConfig(group)
                 broker.topics.create_internal(topic, config.retry_queue_nums)
 

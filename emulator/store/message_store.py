@@ -52,7 +52,6 @@ class MessageStore:
         scheduler: Scheduler,
         store_host: bytes,
         max_bytes: int,
-        is_slave: bool = False,
         batched: Collection[str] = (),
     ) -> None:
         self._config = config
@@ -79,7 +78,7 @@ class MessageStore:
         """Called each time a segment of the log becomes full."""
         self.slave_stores: list[MessageStore] = []
         """Stores of slaves, to which every record is replicated."""
-        self.is_slave = is_slave
+        self.is_slave = not config.is_master
         """True if the store is a slave's: it replicates its master's log and stores nothing else."""
         self.disk = Disk(config)
         self.stats = StoreStats(scheduler.now_ms, BrokerStats(config, scheduler.now_ms))
