@@ -18,6 +18,7 @@ from .gate.journal import Journal
 from .kernel.errors import EngineError
 from .kernel.random_streams import RandomStreams
 from .kernel.scheduler import Scheduler
+from .kernel.timer_kind import TimerKind
 from .kernel.value_class import frozen_value
 from .operations.base import Operation, Result
 from .snapshot.durable_state import BrokerState, EngineState
@@ -195,7 +196,9 @@ class Engine:
             broker.request_pools.begin_shutdown()
             self.name_server.unregister(broker)
             wait_ms = broker.config.shutdown_wait_time_seconds * 1000
-            broker.lifetime.call_later(wait_ms, lambda: self._down(broker, kill, on_stopped), "shutdown", broker.name)
+            broker.lifetime.call_later(
+                wait_ms, lambda: self._down(broker, kill, on_stopped), TimerKind.SHUTDOWN, broker.name
+            )
 
     def _down(self, broker: Broker, kill: bool, on_stopped: Callable[[], None]) -> None:
         if broker.running:

@@ -16,6 +16,7 @@ from ..group.group_table import GroupTable
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
+from ..kernel.timer_kind import TimerKind
 from ..message.names import group_of_retry_topic, is_legal_group, is_retry, retry_topic
 from ..operations.base import Done, Operation, Parked, Result
 from ..operations.clients import MessageQueue
@@ -374,7 +375,7 @@ class NameServer:
         def register() -> None:
             self._hidden -= gone
 
-        self._scheduler.call_at(register_ms, register, "broker registration", operation.topic)
+        self._scheduler.call_at(register_ms, register, TimerKind.BROKER_REGISTRATION, operation.topic)
         return Done()
 
     @handles(SetPermOfBroker)

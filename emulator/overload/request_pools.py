@@ -15,6 +15,7 @@ from ..gate.gate import Call, Channel, Gate, Node, Outcome
 from ..kernel.errors import EngineError, RejectedBeforeProcessing
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..operations.base import Operation
 from ..operations.send import EndTransaction, RecallMessage
 from ..store.refusals import busy
@@ -268,7 +269,7 @@ class BrokerRequestPools:
             first_ms = self._start_ms + FIRST_SCAN_MS
             late_ms = max(min(due), self._scheduler.now_ms + 1) - first_ms
             at_ms = first_ms + max(-(-late_ms // SCAN_MS), 0) * SCAN_MS
-            self._scan = self._scheduler.call_at(at_ms, self._scan_queues, "request queues")
+            self._scan = self._scheduler.call_at(at_ms, self._scan_queues, TimerKind.REQUEST_QUEUES)
 
     def _scan_queues(self) -> None:
         self._scan = None

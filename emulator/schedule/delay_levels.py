@@ -17,6 +17,7 @@ from ..kernel.file_image import FileImage
 from ..kernel.java_numbers import long_sum, parse_integer, parse_long
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import MessageToStore
@@ -178,7 +179,7 @@ class DelayService:
 
     def _schedule_check(self, level: int, due_ms: int) -> None:
         self._timers[level] = self._scheduler.call_at(
-            self._next_check_ms(due_ms), lambda: self._check(level), "delay level", f"level {level}"
+            self._next_check_ms(due_ms), lambda: self._check(level), TimerKind.DELAY_LEVEL, f"level {level}"
         )
 
     def _check(self, level: int) -> None:

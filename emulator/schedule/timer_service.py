@@ -24,6 +24,7 @@ from ..kernel.java_numbers import long_sum, parse_long
 from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import value
 from ..message import properties as props
 from ..message import stored_record as records
@@ -192,7 +193,7 @@ class TimerService:
             self._read_slots.popleft()
 
     def _schedule_read(self, slot_ms: int, owner: str) -> None:
-        self._scheduler.call_at(slot_ms + self.precision_ms, lambda: self._read(slot_ms), "timer", owner)
+        self._scheduler.call_at(slot_ms + self.precision_ms, lambda: self._read(slot_ms), TimerKind.TIMER, owner)
 
     @property
     def precision_ms(self) -> int:

@@ -17,6 +17,7 @@ from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
+from ..kernel.timer_kind import TimerKind
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import MessageToStore
@@ -74,7 +75,7 @@ class ReplyService:
 
         push = partial(self._push, sent, message)
         self._server_requests.send(
-            channel, push, "push of a reply", client, timeout_ms=PUSH_TIMEOUT_MS, on_response=on_push_response
+            channel, push, TimerKind.REPLY_PUSH, client, timeout_ms=PUSH_TIMEOUT_MS, on_response=on_push_response
         )
         return PARKED
 
