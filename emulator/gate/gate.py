@@ -26,6 +26,11 @@ GRPC_CHANNEL = "grpc:"
 """Prefix of the channel ids of gRPC clients, for which the proxy sends requests."""
 
 
+def is_through_proxy(channel_id: str) -> bool:
+    """Return True if a channel id is that of a gRPC client."""
+    return channel_id.startswith(GRPC_CHANNEL)
+
+
 class Channel(Protocol):
     """A client's connection as the engine sees it."""
 
