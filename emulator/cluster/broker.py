@@ -10,7 +10,7 @@ from typing import Any
 
 from ..admin import room as admin_room
 from ..assembly.broker_context import BrokerContext
-from ..assembly.durable import Durable
+from ..assembly.durable import Durable, joined_durables
 from ..assembly.handlers import handlers_of, joined
 from ..assembly.room import Room
 from ..auth import room as auth_room
@@ -191,9 +191,7 @@ class Broker:
         ]
         for room in self._rooms:
             store.listen(room.listeners)
-        self.durables: dict[str, Durable[Any]] = {
-            name: durable for room in self._rooms for name, durable in room.durables.items()
-        }
+        self.durables: dict[str, Durable[Any]] = joined_durables(*(room.durables for room in self._rooms))
         for name, durable in self.durables.items():
             durable.restore(getattr(state, name))
         self._plain_handlers: Handlers = joined(handlers_of(self.replication), *(room.handlers for room in self._rooms))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, count
 
-from ..assembly.listeners import ArrivalListener, Hook, Listeners, Watcher
+from ..assembly.listeners import ArrivalListener, Hook, Listeners, Watcher, add_watchers
 from ..config import BrokerConfig
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
@@ -105,10 +105,10 @@ class MessageStore:
         self.full_files.clear()
 
     def listen(self, listeners: Listeners) -> None:
-        """Add listeners for the rest of the run."""
+        """Add listeners for the rest of the run. Raises ValueError for a second watcher of a topic."""
         self.hooks += listeners.before_put
         self.arrivals += listeners.arrivals
-        self.watchers |= listeners.watchers
+        add_watchers(self.watchers, listeners.watchers)
         self.full_files += listeners.full_files
 
     # writing
