@@ -1,6 +1,7 @@
 """Request-reply: pushes a reply to the client that sent the request, and stores it like a message.
 
-A reply is answered once the client has answered the push, after at most ten seconds. It is stored in either case.
+The broker responds to a reply once the client has responded to the push, after at most ten seconds. It stores the
+reply in either case.
 Source: ReplyMessageProcessor, Broker2Client.callClient (5.3.3).
 """
 

@@ -55,7 +55,7 @@ def queue_permissions(perm: int, read: int, write: int) -> Iterator[pb.Permissio
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RouteService:
-    """Answers queries for routes and assignments."""
+    """Responds to queries for routes and assignments."""
 
     routes: Routes
     name_server: Node

@@ -200,10 +200,10 @@ class RemotingDispatcher:
         """Pass a client's response to a request of the broker on to it. Drop it if the broker sent no such request."""
         ticket = channel.pop_ticket(opaque)
         if ticket is None:
-            self.log(f"{channel.channel_id}: an answer to nothing was dropped, opaque {opaque}")
+            self.log(f"{channel.channel_id}: response without a request dropped: opaque={opaque}")
         elif self._broker is not None:
-            answered = ClientResponded(ticket, code, remark, header_json.ext_fields(ext) or None, body)
-            self._gate.submit(self._broker, EventCall(channel, "ClientResponded"), answered)
+            responded = ClientResponded(ticket, code, remark, header_json.ext_fields(ext) or None, body)
+            self._gate.submit(self._broker, EventCall(channel, "ClientResponded"), responded)
 
     def _access_denial(self, broker: BrokerNode, request: "_ReceivedRequest", version: int) -> AccessDenied | None:
         """Return the reason why a broker denies a request. A name server checks no credentials."""
@@ -289,7 +289,7 @@ class RemotingDispatcher:
             remark += f": {name} is not emulated yet"
             if code not in self._logged_codes:
                 self._logged_codes.add(code)
-                self.log(f"request code {code} {name} is not emulated yet, it is answered REQUEST_CODE_NOT_SUPPORTED")
+                self.log(f"request code {code} {name} is not emulated yet, the response is REQUEST_CODE_NOT_SUPPORTED")
         return EngineError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark)
 
 
