@@ -34,7 +34,8 @@ def send_operation(world: World, *, through_proxy: bool = False) -> SendMessage:
 def submit(world: World, pool: BrokerPool, operation: Operation) -> DirectCall:
     """Submit a request of a remoting client to a pool."""
     call = DirectCall(DirectChannel("client", ("10.0.0.1", 5000)))
-    world.broker.request_pools.enter(pool, call, operation, V5_3_3)
+    pools = world.broker.request_pools
+    pools.enter(pool, call, operation, pools.go_away_error(V5_3_3))
     return call
 
 
