@@ -317,7 +317,8 @@ class Broker:
         """Stop until `start`: gracefully, or with `kill` as `crash` does without power loss.
 
         A stopped broker rejects every operation with SERVICE_NOT_AVAILABLE. Only callers that need no connection can
-        still reach it.
+        still reach it: snapshots, inspection and other brokers read the run that is built here, whose timers never run.
+        It has no clients, and after a crash only the data that survived.
         """
         self.sync_replication.refuse(self._not_running())
         if kill:
