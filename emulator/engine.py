@@ -111,6 +111,8 @@ class Engine:
         self.deliveries = Deliveries(self.scheduler, self.broker)
         listeners = self.deliveries.listeners()
         self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms, listeners=listeners)
+        self.pools_changed_listeners: list[Callable[[], None]] = []
+        """Callbacks invoked after request pools of a broker may have become active or inactive."""
         self.brokers: list[Broker] = []
         self.name_server = NameServer(
             config=namesrv or state.namesrv,
@@ -130,6 +132,7 @@ class Engine:
                 name_server=self.name_server,
                 deliveries=self.deliveries,
                 on_configured=callbacks.on_configured,
+                on_pools_changed=self._pools_changed,
                 state=left,
             )
             self.brokers.append(broker)
@@ -193,7 +196,7 @@ class Engine:
         if not broker.running or kill or not broker.config.enable_shutdown_gracefully:
             self._down(broker, kill, on_stopped)
         elif not broker.request_pools.shutting_down:
-            broker.request_pools.begin_shutdown()
+            broker.begin_shutdown()
             self.name_server.unregister(broker)
             wait_ms = broker.config.shutdown_wait_time_seconds * 1000
             broker.lifetime.call_later(
@@ -224,6 +227,10 @@ class Engine:
                 replica.slave_started()
             if broker in (replica.master, replica.slave):
                 replica.connect()
+
+    def _pools_changed(self) -> None:
+        for pools_changed in self.pools_changed_listeners:
+            pools_changed()
 
     def extend_client_leases(self, ms: int) -> None:
         """Extend client leases by `ms` (>= 0) before a clock jump, because clients follow the wall clock.

@@ -54,7 +54,8 @@ from .replication_status import ReplicationStatus
 class Broker:
     """A gate node with its own store; takes ownership of `state`, the state of a previous broker.
 
-    `on_configured` is called after its configuration keys have changed.
+    `on_configured` is called after its configuration keys have changed, `on_pools_changed` after its request pools may
+    have become active or inactive.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of an engine that all its brokers share
@@ -68,6 +69,7 @@ class Broker:
         name_server: NameServer,
         deliveries: Deliveries,
         on_configured: Callable[[], None],
+        on_pools_changed: Callable[[], None],
         state: BrokerState | None = None,
     ) -> None:
         self.config = config
@@ -79,6 +81,7 @@ class Broker:
         self._name_server = name_server
         self._deliveries = deliveries
         self._on_configured = on_configured
+        self._on_pools_changed = on_pools_changed
         self.store_host = ("127.0.0.1", 10911)
         self._emulation = emulation
         self._random_streams = random_streams
@@ -209,6 +212,7 @@ class Broker:
         self.orders, self.pop_in_flight = pop.orders, pop.in_flight
         self.pop_buffer, self.pop_kv_service = pop.buffer, pop.kv_service
         self.message_queries = admin.message_queries
+        self._on_pools_changed()
 
     def _choose_handlers(self) -> None:
         """Map requests for static topics to physical queues, if there are static topics."""
@@ -329,6 +333,11 @@ class Broker:
         self.running = False
         self.handlers = dict.fromkeys(self.handlers, self._refuse)
 
+    def begin_shutdown(self) -> None:
+        """Start a graceful shutdown: from now on clients that support GO_AWAY get it."""
+        self.request_pools.begin_shutdown()
+        self._on_pools_changed()
+
     @property
     def registered(self) -> bool:
         """True if the name server lists it: it runs and is not about to stop."""
@@ -375,6 +384,7 @@ class Broker:
     def _apply_config(self) -> None:
         """Apply a change of configuration keys. Raises ConfigError if the request pools refuse it."""
         self.request_pools.apply_config()
+        self._on_pools_changed()
         for room in self._rooms:
             for config_changed in room.listeners.config_changed:
                 config_changed()
