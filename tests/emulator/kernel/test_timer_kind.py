@@ -31,7 +31,7 @@ def literal_kinds(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Call) and _name(node.func) in SETTERS:
             for given in (*node.args, *(each.value for each in node.keywords)):
-                if isinstance(given, ast.Constant) and given.value in KINDS:
+                if isinstance(given, ast.Constant) and isinstance(given.value, str) and given.value in KINDS:
                     yield f"{path.relative_to(ROOT)}:{node.lineno}: {given.value}"
 
 
