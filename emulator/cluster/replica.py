@@ -6,6 +6,7 @@ upstream's slave keeps data that can never be consistent again.
 Source: DefaultHAService, SlaveSynchronize, BrokerController (5.3.3).
 """
 
+from ..kernel.timer_kind import TimerKind
 from .broker import Broker
 from .timer_replica import TimerReplica
 
@@ -90,7 +91,7 @@ class Replica:
         """Schedule the table synchronization for the first check at which the tables are too old."""
         checks = -(-(self._tables_ms + TABLES_AGE_MS + 1 - self._first_check_ms) // CHECK_INTERVAL_MS)
         due_ms = self._first_check_ms + checks * CHECK_INTERVAL_MS
-        self.slave.lifetime.call_at(due_ms, self._synchronize, "slave synchronization", self.slave.name)
+        self.slave.lifetime.call_at(due_ms, self._synchronize, TimerKind.SLAVE_SYNCHRONIZATION, self.slave.name)
 
     def _synchronize(self) -> None:
         self._tables_ms = self.slave.lifetime.now_ms

@@ -12,6 +12,8 @@ FAULT_KEYS = frozenset({"storeDiskBytes", "diskUsedRatio", "requestTimes", "requ
 
 `storeDiskBytes` and `diskUsedRatio` are declared at the end of `BrokerConfig`, the others in `request_pools.py`.
 """
+MASTER_ID = 0
+"""The `brokerId` of a master (MixAll.MASTER_ID)."""
 DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
 
@@ -22,7 +24,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     # identity
     broker_cluster_name: str = key("DefaultCluster", "Cluster that the broker belongs to.")
     broker_name: str = key("broker-a", "Name shared by a master and its slaves.")
-    broker_id: int = key(0, "0 is the master, others are slaves.", low=0)
+    broker_id: int = key(MASTER_ID, "0 is the master, others are slaves.", low=0)
     region_id: str = key("DefaultRegion", "Stored with every message as MSG_REGION.")
     trace_on: bool = key(True, "Stored with every message as TRACE_ON.")
     config_black_list: str = key(
@@ -400,3 +402,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     disk_used_ratio: int = key(
         0, "Share of the simulated disk that other programs use. (Not upstream's.)", unit="%", low=0, high=100
     )
+
+    @property
+    def is_master(self) -> bool:
+        """True if the broker is a master, by its id."""
+        return self.broker_id == MASTER_ID

@@ -12,6 +12,7 @@ from contextlib import suppress
 from ..config import BrokerConfig
 from ..kernel.errors import EngineError
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..message import properties as props
 from ..message.message import MessageToStore
 from ..message.names import OP_HALF_TOPIC
@@ -43,7 +44,9 @@ class OpQueue:
         elif self._timer is None:
             interval = self._config.transaction_op_batch_interval
             intervals = (self._scheduler.now_ms - self._anchor_ms) // interval + 1
-            self._timer = self._scheduler.call_at(self._anchor_ms + intervals * interval, self._flush, "transaction op")
+            self._timer = self._scheduler.call_at(
+                self._anchor_ms + intervals * interval, self._flush, TimerKind.TRANSACTION_OP
+            )
 
     def pending_offsets(self) -> set[int]:
         """Return the half offsets that are collected but not stored yet."""

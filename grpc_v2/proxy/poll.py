@@ -218,7 +218,7 @@ class Poll:
             timed_out = outcome.code is ResponseCode.POLLING_TIMEOUT
             self._end_wait(broker_poll, no_new_message() if timed_out else from_broker_error(outcome))
         elif not isinstance(outcome, PopResult):
-            raise AssertionError(f"a pop answered {type(outcome).__name__}")
+            raise AssertionError(f"a pop returned {type(outcome).__name__}")
         elif outcome.code is ResponseCode.POLLING_FULL:
             self.end(_polling_full())
         elif not outcome.messages:

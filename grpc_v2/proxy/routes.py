@@ -56,15 +56,15 @@ class Routes:
         self._endpoint = endpoint
         self._chance = chance
         self._round_robin: dict[str, int] = {}
-        self._masters = sorted((broker for broker in brokers if broker.broker_id == 0), key=lambda broker: broker.name)
-        self._default = next(broker for broker in brokers if broker.broker_id == 0)
+        self._masters = sorted((broker for broker in brokers if broker.is_master), key=lambda broker: broker.name)
+        self._default = next(broker for broker in brokers if broker.is_master)
         self._cluster = len(self._masters) > 1
         self._perm = perm if self._cluster else _own_perm
         self._order_conf = order_conf
 
     @property
     def masters(self) -> "list[Broker]":
-        """Running brokers with id 0, sorted by name."""
+        """Running masters, sorted by name."""
         return [broker for broker in self._masters if broker.running]
 
     def user_table(self) -> "UserTable | None":
