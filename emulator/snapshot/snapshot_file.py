@@ -38,6 +38,8 @@ ENGINE, BROKER, UNITS, SEGMENT, DONE = b"ENGN", b"BRKR", b"UNIT", b"SEGM", b"DON
 _NUMBER = Struct(">I")
 _HEAD = Struct(">4sQ")
 _PIECE_BYTES = 1024 * 1024
+SHOWN_CHARACTERS_MAX = 200
+"""The most characters of an exception's text in the refusal of a file."""
 WRITTEN_PIECE_BYTES = 128 * 1024
 """The size of a piece: one is made within a millisecond."""
 
@@ -52,6 +54,12 @@ class SnapshotError(ValueError):
         super().__init__(f"{wrong}; {remedy}")
         self.wrong = wrong
         self.remedy = remedy
+
+
+def described(wrong: Exception) -> str:
+    """Return an exception as a part of one sentence: printable and short, although a file may have chosen the text."""
+    text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in str(wrong)[:SHOWN_CHARACTERS_MAX])
+    return f"{type(wrong).__name__}: {text}"
 
 
 def write_snapshot(state: EngineState, out: BufferedIOBase) -> None:
@@ -88,7 +96,7 @@ def read_snapshot(source: BufferedIOBase) -> EngineState:
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, ConfigError, SqlError) as wrong:
         # The checksums are right, so the writer used another format.
         raise SnapshotError(
-            f"it says something that this version does not understand ({type(wrong).__name__}: {wrong})",
+            f"it says something that this version does not understand ({described(wrong)})",
             "use the version of rocketmq-testkit that has written it",
         ) from None
     except RecursionError:
