@@ -20,7 +20,7 @@ from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
-from ..kernel.java_numbers import long_sum, parse_long
+from ..kernel.java_numbers import long_sum, parse_integer, parse_long
 from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
@@ -461,4 +461,8 @@ class TimerService:
 
 
 def _count(text: str | None) -> int:
-    return int(text) if text is not None and text.isdecimal() else 0
+    """Return the number of a property that clients can set; 0 if it is missing or no int."""
+    try:
+        return parse_integer(text or "")
+    except ValueError:
+        return 0

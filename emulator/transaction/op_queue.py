@@ -20,6 +20,8 @@ from ..store.message_store import MessageStore
 
 REMOVE_TAG = "d"
 SEPARATOR = ","
+_DIGITS_OF_OFFSET = 19
+"""The most digits of a long; Python converts no text of thousands of digits."""
 
 
 class OpQueue:
@@ -73,5 +75,6 @@ class OpQueue:
 
 
 def half_offsets(body: bytes) -> list[int]:
-    """Return the queue offsets in the body of an op message; skip anything that is not a number."""
-    return [int(text) for text in body.decode(errors="replace").split(SEPARATOR) if text.isdecimal()]
+    """Return the queue offsets in the body of an op message; skip anything that is not an offset."""
+    texts = body.decode(errors="replace").split(SEPARATOR)
+    return [int(text) for text in texts if text.isdecimal() and len(text) <= _DIGITS_OF_OFFSET]

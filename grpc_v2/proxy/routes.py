@@ -39,6 +39,8 @@ OrderConf = Callable[[str], str | None]
 _IPV4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z")
 _MASK = (1 << 64) - 1
 _COUNTERS_MAX = 10_000
+_DIGITS_OF_INT = 10
+"""The most digits of an int; Python converts no text of thousands of digits."""
 
 
 class Routes:
@@ -229,7 +231,7 @@ def _order_conf_queues(order_conf: str | None) -> dict[str, int] | None:
     if order_conf is None or not order_conf.strip():
         return None
     entries = (entry.partition(":") for entry in order_conf.split(";"))
-    return {name: int(queues) for name, _, queues in entries if queues.isdecimal()}
+    return {name: int(queues) for name, _, queues in entries if queues.isdecimal() and len(queues) <= _DIGITS_OF_INT}
 
 
 def consistent_hash(value: int, buckets: int) -> int:
