@@ -53,15 +53,20 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     data_read_ahead_enable: bool = key(
         True,
-        "Reported, and set by SET_COMMITLOG_READ_MODE. It changes nothing else, as the emulator never reads ahead.",
+        "The read-ahead mode of the commit log, which SET_COMMITLOG_READ_MODE changes. It has no effect, as the"
+        " emulator never reads ahead.",
     )
     cg_cold_read_threshold: int = key(
         3 * 1024 * 1024,
-        "Limit of cold data that one group may read. It is only reported, as the emulator has no cold data.",
+        "Limit of cold data that one group may read, as GET_COLD_DATA_FLOW_CTR_INFO returns it. It has no effect, as"
+        " the emulator has no cold data.",
         unit="bytes",
     )
     global_cold_read_threshold: int = key(
-        100 * 1024 * 1024, "Limit of cold data that all groups together may read. It is only reported.", unit="bytes"
+        100 * 1024 * 1024,
+        "Limit of cold data that all groups together may read, as GET_COLD_DATA_FLOW_CTR_INFO returns it. It has no"
+        " effect.",
+        unit="bytes",
     )
     offset_check_in_slave: bool = key(False, "A slave corrects offsets that are out of range, as a master does.")
 
@@ -257,7 +262,11 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         "A check point whose messages cannot be redelivered is written again at most 17 times.",
         name="skipWhenCKRePutReachMaxTimes",
     )
-    default_pop_share_queue_num: int = key(-1, "Number of queues that pop clients share; 0 or less = all.")
+    default_pop_share_queue_num: int = key(
+        -1,
+        "Number of other clients of its group with which a popping client shares their queues, in addition to its"
+        " own; 0 or less = all clients share all queues.",
+    )
     default_message_request_mode: str = key(
         "PULL", "Message request mode of groups without one of their own.", choices=("PULL", "POP")
     )
@@ -311,7 +320,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     timer_max_delay_sec: int = key(259_200, "Longest arbitrary delay.", unit="s", low=1)
     timer_roll_window_slot: int = key(
         172_800,
-        "Slots of the timer wheel into the future; a message due later is parked and put into the wheel again.",
+        "Number of future slots of the timer wheel. A message that is due later waits in an earlier slot, and is put"
+        " into the wheel again when that slot is over.",
         low=2,
     )
 
