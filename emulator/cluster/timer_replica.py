@@ -1,6 +1,7 @@
-"""A slave's copy of its master's timer: how far it was read and filled, checked every three seconds.
+"""A slave's copy of its master's timer: the positions to which it was read and filled, checked every three seconds.
 
-The slave fills its own wheel up to there but does not read it. A check is scheduled only if the timer topic has grown.
+The slave fills its own wheel to the same position but does not read it. A check is scheduled only if the timer topic
+has grown.
 Source: SlaveSynchronize.syncTimerCheckPoint, TimerMessageStore (5.3.3).
 """
 

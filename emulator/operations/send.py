@@ -152,7 +152,7 @@ class RecallResult(Result):
 
 @value
 class ResumeCheckHalfMessage(Operation):
-    """Resume the checks of a half message that the broker gave up. `message_id` is the broker's id of any copy of it.
+    """Resume the checks of a half message that the broker discarded. `message_id` is the broker's id of any copy of it.
 
     Raises SYSTEM_ERROR (no such message). Source: ResumeCheckHalfMessageRequestHeader (5.3.3).
     """
