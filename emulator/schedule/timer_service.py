@@ -15,6 +15,7 @@ Upstream delivers 65 to 140 ms after the boundary; here there is no such latency
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
+from typing import NamedTuple
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
@@ -48,9 +49,11 @@ def delete_key(real_topic: str, unique_key: str) -> str:
     return f"{real_topic}+{unique_key}"
 
 
-@value
-class SlotMessage:
-    """A message in a slot: its offset in the timer topic, its enqueue time, and whether it is rolled (re-put later)."""
+class SlotMessage(NamedTuple):
+    """A message in a slot: its offset in the timer topic, its enqueue time, and whether it is rolled (re-put later).
+
+    A tuple, so that a snapshot of many slots copies references instead of making a list of each message.
+    """
 
     offset: int
     enqueue_ms: str
