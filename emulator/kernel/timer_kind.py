@@ -45,3 +45,7 @@ class TimerKind:
     SLAVE_ACKNOWLEDGEMENT = "slave acknowledgement"
     SLAVE_SYNCHRONIZATION = "slave synchronization"
     TIMER_SYNCHRONIZATION = "timer synchronization"
+
+    # rules of faults
+    FAULT = "fault"
+    """The end of a pause that a fault causes; the owner is the name of its rule."""
