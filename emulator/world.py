@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from .cluster.broker import MASTER_ID, Broker
+from .cluster.broker import Broker
 from .cluster.replica import Replica
 from .engine import Engine
 from .faults.errors import unknown_name
@@ -14,6 +14,7 @@ from .gate.gate import Node
 from .kernel.errors import EngineError
 from .kernel.scheduler import Lifetime, Timer
 from .kernel.switch import Switch
+from .kernel.timer_kind import TimerKind
 from .operations.cluster import RouteResult
 
 
@@ -56,7 +57,7 @@ class EngineWorld:
 
     def later(self, ms: int, action: Callable[[], None]) -> Timer:
         """Run an action after some ms of the emulator's time."""
-        return self._engine.scheduler.call_later(ms, action, "fault")
+        return self._engine.scheduler.call_later(ms, action, TimerKind.FAULT)
 
     def stop_broker(self, name: str, *, kill: bool) -> StandingFault:
         """Stop a broker until the end. Several rules may stop one broker: it starts when the last of them ends.
@@ -235,7 +236,7 @@ def _stopped(switches: Sequence[Switch]) -> StandingFault:
 
 
 def _name_of(broker: Broker) -> str:
-    return broker.name if broker.broker_id == MASTER_ID else f"{broker.name}:{broker.broker_id}"
+    return broker.name if broker.is_master else f"{broker.name}:{broker.broker_id}"
 
 
 def _as_broker(node: Node) -> Broker:

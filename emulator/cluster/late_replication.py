@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable
 
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..store.message_store import MessageStore
 
 
@@ -42,7 +43,7 @@ class LateReplication:
 
     def _wait(self) -> None:
         if self._timer is None and self._on_the_way:
-            self._timer = self._scheduler.call_at(self._on_the_way[0][0], self._arrive, "slave lag")
+            self._timer = self._scheduler.call_at(self._on_the_way[0][0], self._arrive, TimerKind.SLAVE_LAG)
 
     def _arrive(self) -> None:
         self._timer = None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from ..kernel.java_numbers import long_sum
 from ..kernel.scheduler import Scheduler
 from ..kernel.switch import Switch
+from ..kernel.timer_kind import TimerKind
 from ..kernel.timer_per_instant import TimerPerInstant
 from ..kernel.value_class import frozen_value
 from .consumer_order_info import GroupQueue
@@ -86,7 +87,7 @@ class DueRecordScan:
         self._overdue: list[RecordKey] = []
         """Records that became due while redelivery was stopped."""
         switch.on_resumed(self._resume)
-        self._due: TimerPerInstant[RecordKey] = TimerPerInstant(scheduler, "pop records", self._scan_due)
+        self._due: TimerPerInstant[RecordKey] = TimerPerInstant(scheduler, TimerKind.POP_RECORDS, self._scan_due)
         for key in records.table:
             if key[0] >= 0:  # upstream scans from 0
                 self._schedule(key)

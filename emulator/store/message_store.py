@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import accumulate, count
 from typing import Protocol
 
-from ..assembly.listeners import ArrivalListener, Hook, Listeners, Watcher
+from ..assembly.listeners import ArrivalListener, Hook, Listeners, Watcher, add_watchers
 from ..config import BrokerConfig
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
@@ -65,7 +65,6 @@ class MessageStore:
         clock: Scheduler,
         store_host: bytes,
         max_bytes: int,
-        is_slave: bool = False,
         batched: Collection[str] = (),
     ) -> None:
         self._config = config
@@ -96,7 +95,7 @@ class MessageStore:
         """Stores of slaves, to which every record is replicated."""
         self._lost_from: int | None = None
         """Begin of the records that were written since flushes are lost, None if they are not lost."""
-        self.is_slave = is_slave
+        self.is_slave = not config.is_master
         """True if the store is a slave's: it replicates its master's log and stores nothing else."""
         self.disk = Disk(config)
         self.stats = StoreStats(scheduler.now_ms, BrokerStats(config, scheduler.now_ms))
@@ -126,10 +125,10 @@ class MessageStore:
         self.full_files.clear()
 
     def listen(self, listeners: Listeners) -> None:
-        """Add listeners for the rest of the run."""
+        """Add listeners for the rest of the run. Raises ValueError for a second watcher of a topic."""
         self.hooks += listeners.before_put
         self.arrivals += listeners.arrivals
-        self.watchers |= listeners.watchers
+        add_watchers(self.watchers, listeners.watchers)
         self.full_files += listeners.full_files
 
     # writing

@@ -24,6 +24,7 @@ from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.switch import Switch
+from ..kernel.timer_kind import TimerKind
 from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
@@ -37,7 +38,6 @@ NO_OPS_PAUSE_MS = 1000
 NO_ROOM_PAUSE_MS = 1000
 OPS_PER_READ = 32
 _HOUR_MS = 3_600_000
-_KIND = "transaction check"
 
 FindProducer = Callable[[str], Channel | None]
 
@@ -132,7 +132,7 @@ class TransactionChecks:
                 self.arrived(0, 0, {})
 
     def _schedule_round(self, due_ms: int) -> None:
-        self._timer = self._scheduler.call_at(due_ms, self._begin_round, _KIND)
+        self._timer = self._scheduler.call_at(due_ms, self._begin_round, TimerKind.TRANSACTION_CHECK)
 
     def _begin_round(self) -> None:
         if self._switch.stopped:
@@ -161,7 +161,9 @@ class TransactionChecks:
                 break
             if verdict is CheckVerdict.MORE_OPS:
                 if not self._read_ops(check_round):
-                    self._timer = self._scheduler.call_later(NO_OPS_PAUSE_MS, lambda: self._walk(check_round), _KIND)
+                    self._timer = self._scheduler.call_later(
+                        NO_OPS_PAUSE_MS, lambda: self._walk(check_round), TimerKind.TRANSACTION_CHECK
+                    )
                     return
                 continue
             try:
@@ -169,7 +171,9 @@ class TransactionChecks:
             except EngineError as refusal:
                 if verdict is not CheckVerdict.DISCARD and refusal.code is ResponseCode.SERVICE_NOT_AVAILABLE:
                     # Upstream retries until the end of the round while the disk is full.
-                    self._timer = self._scheduler.call_later(NO_ROOM_PAUSE_MS, lambda: self._walk(check_round), _KIND)
+                    self._timer = self._scheduler.call_later(
+                        NO_ROOM_PAUSE_MS, lambda: self._walk(check_round), TimerKind.TRANSACTION_CHECK
+                    )
                     return
                 # Any other message that cannot be stored again is skipped.
             check_round.position += 1

@@ -6,6 +6,7 @@ Source: RouteActivity (5.3.3).
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rocketmq_testkit.emulator.config import MASTER_ID
 from rocketmq_testkit.emulator.gate.gate import Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -54,7 +55,7 @@ def queue_permissions(perm: int, read: int, write: int) -> Iterator[pb.Permissio
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RouteService:
-    """Answers queries for routes and assignments."""
+    """Responds to queries for routes and assignments."""
 
     routes: Routes
     name_server: Node
@@ -102,7 +103,7 @@ class RouteService:
         response = sv.QueryAssignmentResponse(status=OK)
         group = self.routes.group_config(request.group.name)
         in_order = group is not None and group.consume_message_orderly
-        masters = {member.broker_name: member.address for member in route.brokers if 0 in member.broker_ids}
+        masters = {member.broker_name: member.address for member in route.brokers if MASTER_ID in member.broker_ids}
         for queues in route.queues:
             if queues.broker_name not in masters or not queues.perm & PERM_READ or queues.read_queue_nums <= 0:
                 continue
@@ -116,7 +117,7 @@ class RouteService:
                     queue.broker,
                     call,
                     name=queues.broker_name,
-                    broker_id=0,
+                    broker_id=MASTER_ID,
                     requested=request.endpoints,
                     address=masters[queues.broker_name],
                 )
