@@ -16,6 +16,7 @@ from .kernel.scheduler import Lifetime, Timer
 from .kernel.switch import Switch
 from .kernel.timer_kind import TimerKind
 from .operations.cluster import RouteResult
+from .overload.request_pools import RefusalForm
 
 
 class BrokerStop:
@@ -191,6 +192,13 @@ class EngineWorld:
     def full_disk(self, node: Node) -> AbstractContextManager[None]:
         """Treat the disk of a broker as full within a block."""
         return _as_broker(node).store.disk.filled()
+
+    def page_cache_busy(self, *, through_proxy: bool) -> EngineError:
+        """Return the error of a send while the page cache is busy.
+
+        Requests through the proxy reach the store without the check of their processor.
+        """
+        return (RefusalForm.PC_SYNCHRONIZED if through_proxy else RefusalForm.REJECTREQUEST).refusal()
 
     @contextmanager
     def failing_store(self, node: Node, error: EngineError) -> Iterator[None]:

@@ -73,6 +73,9 @@ class World(Protocol):
     def full_disk(self, node: Node) -> AbstractContextManager[None]:
         """Treat the disk of a broker as full within a block."""
 
+    def page_cache_busy(self, *, through_proxy: bool) -> EngineError:
+        """Return the error of a send while the page cache is busy."""
+
     def failing_store(self, node: Node, error: EngineError) -> AbstractContextManager[None]:
         """Raise an error for each message that a broker stores within a block."""
 
