@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from fault_world import FaultWorld, make_fault_world
@@ -19,7 +20,7 @@ from rocketmq_testkit.emulator.operations.offsets import OffsetResult, SearchOff
 from stored import stored, stored_bodies
 
 
-def make(**keys: object) -> FaultWorld:
+def make(**keys: Any) -> FaultWorld:
     """Create a broker with a topic A of one queue."""
     world = make_fault_world(**keys)
     world.topic("A")
@@ -114,7 +115,8 @@ def test_a_skew_expires_no_client_and_keeps_none_for_longer(by: str) -> None:
 def test_skews_of_one_broker_add_up_and_a_crash_keeps_them() -> None:
     """The clock is that of the machine."""
     world = make()
-    world.add(faults.skew_clock("broker-a", by=timedelta(seconds=-20)))
+    slow = timedelta(seconds=-20)
+    world.add(faults.skew_clock("broker-a", by=slow))  # type: ignore[arg-type]  # accepted, and held as text
     world.add(faults.skew_clock("broker-a", by="50s", duration="1m"))
     assert world.broker.lifetime.now_ms - world.now_ms == 30_000
     world.engine.crash()
@@ -138,7 +140,7 @@ KV = {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_enable": Tr
 
 
 @pytest.mark.parametrize("keys", [{}, {"enable_pop_buffer_merge": True}, KV, {**KV, "enable_pop_buffer_merge": True}])
-def test_a_stopped_revive_redelivers_at_its_end(keys: dict[str, object]) -> None:
+def test_a_stopped_revive_redelivers_at_its_end(keys: dict[str, Any]) -> None:
     """For an hour nothing comes again; after the rule it comes as fast as usual. All variants of pop."""
     world = make(**keys)
     world.send("A")
@@ -152,7 +154,7 @@ def test_a_stopped_revive_redelivers_at_its_end(keys: dict[str, object]) -> None
 
 
 @pytest.mark.parametrize("keys", [{}, KV])
-def test_an_acknowledgement_while_revive_is_stopped_counts(keys: dict[str, object]) -> None:
+def test_an_acknowledgement_while_revive_is_stopped_counts(keys: dict[str, Any]) -> None:
     """The message is not redelivered afterwards."""
     world = make(**keys)
     world.send("A")
@@ -172,7 +174,7 @@ def retried(world: FaultWorld) -> int:
 
 
 @pytest.mark.parametrize("keys", [{}, KV])
-def test_revive_stays_stopped_over_a_crash(keys: dict[str, object]) -> None:
+def test_revive_stays_stopped_over_a_crash(keys: dict[str, Any]) -> None:
     """The rule stands: the broker's next run does not redeliver either. Two rules need two ends."""
     world = make(**keys)
     world.send("A")
