@@ -35,6 +35,8 @@ from rocketmq_testkit.emulator.faults.kinds.responses import OversizedRemark as 
 from rocketmq_testkit.emulator.faults.kinds.responses import ReorderResponses as reorder_responses
 from rocketmq_testkit.emulator.faults.kinds.responses import Respond as respond
 from rocketmq_testkit.emulator.faults.kinds.responses import WrongOpaque as wrong_opaque
+from rocketmq_testkit.emulator.faults.presets import preset
+from rocketmq_testkit.emulator.faults.yaml_text import to_yaml
 
 __all__ = [
     "FaultError",
@@ -60,6 +62,7 @@ __all__ = [
     "ignore_connection",
     "ignore_pings",
     "oversized_remark",
+    "preset",
     "refuse_connection",
     "reorder_delivery",
     "reorder_responses",
@@ -69,6 +72,7 @@ __all__ = [
     "split_frame",
     "stall_frame",
     "throttle",
+    "to_yaml",
     "truncate_frame",
     "withhold_window",
     "wrong_opaque",
