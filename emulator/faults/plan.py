@@ -123,6 +123,10 @@ class FaultPlan:
     def __len__(self) -> int:
         return len(self._rules)
 
+    def __contains__(self, rule: Rule) -> bool:
+        """True if a rule is neither removed nor one of another emulator."""
+        return self._rules.get(rule.name) is rule
+
     def __getitem__(self, name: str) -> Rule:
         """Return a rule by name. Raises FaultError."""
         if name not in self._rules:
