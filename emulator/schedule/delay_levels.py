@@ -7,7 +7,7 @@ Source: ScheduleMessageService, HookUtils.handleScheduleMessage (5.3.3).
 Not emulated: a clock that was set back, and the endless retries of a copy that cannot be stored (it is dropped).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig, ConfigError, EmulationConfig
@@ -17,12 +17,14 @@ from ..kernel.file_image import FileImage
 from ..kernel.java_numbers import long_sum, parse_integer, parse_long
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import MessageToStore
 from ..message.message_copies import copy_of, restore_original_queue
 from ..message.names import HALF_TOPIC, SCHEDULE_TOPIC
 from ..operations.timers import DelayOffsetsResult, GetAllDelayOffset
+from ..store.consume_queue import ConsumeQueue
 from ..store.message_store import MessageStore
 
 RETRY_PAUSE_MS = 100
@@ -95,7 +97,7 @@ class DelayService:
         self._emulation = emulation
         self._scheduler = scheduler
         self._store = store
-        self._first_check_ms = scheduler.now_ms + FIRST_CHECK_MS
+        self._first_check = scheduler.instant_after(FIRST_CHECK_MS)
         self._timers: dict[int, Timer] = {}
         self._copied: tuple[int, int] = (0, scheduler.now_ms)
         """Version and time of the offsets that a slave has copied."""
@@ -108,7 +110,7 @@ class DelayService:
         for level in range(1, len(self.delays_ms) + 1):
             queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
             if queue is not None:
-                self._checked_since_ms[level] = self._first_check_ms
+                self._checked_since_ms[level] = self._first_check.ms
                 if self.offsets.get(level, 0) < queue.max_offset:
                     self._schedule_check(level, 0)
 
@@ -143,6 +145,17 @@ class DelayService:
         self.offsets.update(copied.offsets)
         self._copied = copied.version, copied.changed_ms
 
+    def waiting(self) -> Iterator[tuple[int, int, bytes]]:
+        """Yield (deliver time in ms, level, stored message) of all undelivered messages, level by level."""
+        for level in range(1, len(self.delays_ms) + 1):
+            queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
+            if queue is None:
+                continue
+            for offset in range(self._first_undelivered(level, queue), queue.max_offset):
+                stored = self._store.record(SCHEDULE_TOPIC, level - 1, offset)
+                if stored is not None:
+                    yield queue.unit(offset)[2], level, stored
+
     @handles(GetAllDelayOffset)
     def get_offsets(self, call: Call, operation: GetAllDelayOffset) -> DelayOffsetsResult:
         """Return the delivered offset of each level; a slave returns the offsets that it has copied."""
@@ -155,18 +168,18 @@ class DelayService:
         now, period = self._scheduler.now_ms, self._emulation.delay_level_check_interval
         checked = {level: from_ms for level, from_ms in self._checked_since_ms.items() if from_ms <= now}
         version = sum((now - from_ms) // period + 1 for from_ms in checked.values()) // VERSION_STEP
-        start_ms = self._first_check_ms - FIRST_CHECK_MS
+        start_ms = self._first_check.ms - FIRST_CHECK_MS
         changed_ms = now - (now - start_ms) % period if version else start_ms
         return DelayOffsetsResult({level: self.offsets.get(level, 0) for level in sorted(checked)}, version, changed_ms)
 
     def _next_check_ms(self, at_ms: int) -> int:
         """Return the time of the first check at or after a time."""
         period = self._emulation.delay_level_check_interval
-        return self._first_check_ms + max(-(-(at_ms - self._first_check_ms) // period), 0) * period
+        return self._first_check.ms + max(-(-(at_ms - self._first_check.ms) // period), 0) * period
 
     def _schedule_check(self, level: int, due_ms: int) -> None:
         self._timers[level] = self._scheduler.call_at(
-            self._next_check_ms(due_ms), lambda: self._check(level), "delay level", f"level {level}"
+            self._next_check_ms(due_ms), lambda: self._check(level), TimerKind.DELAY_LEVEL, f"level {level}"
         )
 
     def _check(self, level: int) -> None:
@@ -175,7 +188,7 @@ class DelayService:
         queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
         if queue is None:
             return
-        offset = max(self.offsets.get(level, 0), queue.min_offset)
+        offset = self._first_undelivered(level, queue)
         while offset < queue.max_offset:
             due_ms = queue.unit(offset)[2]
             if due_ms > self._scheduler.now_ms:
@@ -188,6 +201,9 @@ class DelayService:
         if self._file.unchanged_since_write(level):
             self._file.save(level, self.offsets.get(level))
         self.offsets[level] = offset
+
+    def _first_undelivered(self, level: int, queue: ConsumeQueue) -> int:
+        return max(self.offsets.get(level, 0), queue.min_offset)
 
     def _deliver(self, level: int, offset: int) -> bool:
         """Store a copy in the real topic; it keeps DELAY, REAL_TOPIC and REAL_QID, so it bypasses the hooks.

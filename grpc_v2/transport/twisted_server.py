@@ -162,7 +162,8 @@ class GrpcServerProtocol(protocol.Protocol):
             self._transport.abortConnection()
 
     def abort(self) -> None:
-        """Close now without GOAWAY, as in a crash."""
+        """Close now without GOAWAY, as in a crash. What is written afterwards is discarded."""
+        self._closed = True
         self._transport.abortConnection()
 
     def pauseProducing(self) -> None:
@@ -211,7 +212,7 @@ class GrpcServerProtocol(protocol.Protocol):
 
     def reset(self) -> None:
         """Reset the connection, and discard unwritten output."""
-        self._finish(lambda: self._output.close(Closing.ABORT))
+        self._finish(self._reset_connection)
 
     def half_close(self) -> None:
         """Close the sending direction after the output, and read on."""
@@ -238,6 +239,10 @@ class GrpcServerProtocol(protocol.Protocol):
             action()
         else:
             self._pacer.finish(action)
+
+    def _reset_connection(self) -> None:
+        self._closed = True
+        getattr(self._transport, "resetConnection", self._transport.abortConnection)()
 
     def _lose_write_connection(self) -> None:
         if IConsumer.providedBy(self._transport):

@@ -1,4 +1,8 @@
-"""Requests to the name server. Source: ClientRequestProcessor, DefaultRequestProcessor (5.3.3)."""
+"""Requests to the name server.
+
+Each processor translates a request into an operation of the engine.
+Source: ClientRequestProcessor, DefaultRequestProcessor (5.3.3).
+"""
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 
@@ -144,22 +148,28 @@ def get_topics_by_cluster(
 
 @TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, header=NoHeader, rights=no_rights, response=_topic_list)
 def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvTopicList:
-    """Translate a request for system topics: names of clusters and brokers.
+    """Translate a request for system topics. Those of a name server are named like its clusters and brokers.
 
-    The response has the address of one broker.
+    The response has the address of one broker, from which clients get the other system topics.
     """
     return GetNamesrvTopicList(system=True)
 
 
 @TABLE.processor(RequestCode.GET_UNIT_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list)
 def get_unit_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
-    """Translate a request for the topics of a unit. Errors: SYSTEM_ERROR (disabled by configuration)."""
+    """Translate a request for topics whose system flag has the bit of unitMode, as set by sends of such clients.
+
+    Errors: SYSTEM_ERROR (disabled by configuration).
+    """
     return GetUnitTopicList(UNIT)
 
 
 @TABLE.processor(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list)
 def get_unit_subscribed_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
-    """Translate a request for topics to which units subscribe. Errors: SYSTEM_ERROR (disabled by configuration)."""
+    """Translate a request for topics whose system flag has the bit of consumers with unitMode.
+
+    Errors: SYSTEM_ERROR (disabled by configuration).
+    """
     return GetUnitTopicList(HAS_UNIT_SUBSCRIBERS)
 
 
@@ -167,7 +177,7 @@ def get_unit_subscribed_topics(call: RemotingCall, header: NoHeader, body: bytes
     RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list
 )
 def get_unit_subscribed_plain_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
-    """Translate a request for topics outside units to which units subscribe.
+    """Translate a request for topics with the bit of consumers with unitMode, but without that of unitMode.
 
     Errors: SYSTEM_ERROR (disabled by configuration).
     """
@@ -229,7 +239,10 @@ def _values(call: RemotingCall, result: KvListResult) -> bytes:
     response=_values,
 )
 def get_kv_list(call: RemotingCall, header: GetKVListByNamespaceRequestHeader, body: bytes) -> GetKvListByNamespace:
-    """Translate a request for all values of a namespace. Brokers get the order configuration with this request."""
+    """Translate a request for all values of a namespace.
+
+    Brokers read ORDER_TOPIC_CONFIG with it: by topic, the number of queues on each broker to which ordered messages go.
+    """
     return GetKvListByNamespace(_null(header.namespace))
 
 
