@@ -53,7 +53,10 @@ def rules() -> Iterator[dict[str, Any]]:
     """Yield rules as JSON holds them, each with a name of its own."""
     for kind in KINDS:
         parameters = parameters_of(kind)
-        yield {"name": f"kind {kind}", "then": {kind: parameters} if parameters else kind}
+        rule = {"name": f"kind {kind}", "then": {kind: parameters} if parameters else kind}
+        if Phase.STANDING in KINDS[kind].KIND.phases:
+            rule["when"] = {"start": "1h"}  # it does not begin while the test runs
+        yield rule
     for criterion, value in CRITERIA.items():
         yield {"name": f"criterion {criterion}", "when": {criterion: value}, "then": _kind_for(criterion)}
     known = KNOWN_CRITERIA[Phase.REQUEST] | {"start", "end"}
@@ -75,6 +78,8 @@ def _kind_for(criterion: str) -> str:
 def _other(schema: Mapping[str, Any], default: Any) -> Any:
     """Return a value that a JSON Schema allows, other than the default."""
     candidates = [*schema.get("enum", ()), *schema.get("examples", ())]
+    if schema.get("type") == "string":
+        candidates += [f"{each}0" for each in schema.get("examples", ())]  # another port, or another text
     if schema.get("type") == "boolean":
         candidates += [True, False]
     if schema.get("type") in ("integer", "number"):

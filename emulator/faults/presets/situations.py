@@ -5,11 +5,12 @@ from typing import Any
 
 from ..criteria import Criteria, Names
 from ..fault import Fault
-from ..kinds.connections import CloseConnection, RefuseConnection
-from ..kinds.requests import DelayPush, DelayRequest, DropRequest
+from ..kinds.cluster import StopBroker
+from ..kinds.requests import DelayPush, DropRequest
 from ..kinds.responses import DelayResponse, DropResponse
+from ..kinds.store import RefuseAppend
 from ..occurrence import Occurrence
-from ..parameters import DurationCheck, Number, parameter
+from ..parameters import DurationCheck, Flag, Number, parameter
 from ..rule import RuleSpec
 from ..times import ms_of
 from .preset import Preset, named
@@ -42,32 +43,40 @@ class FlakyNetwork(Preset):
 
 @named("slow-disk")
 class SlowDisk(Preset):
-    """A broker appends messages late, because its disk is slow."""
+    """Responses to appends are late, because the disk of a broker is slow, and some appends fail."""
 
-    delay: str = parameter(SpreadCheck(), "time that an append takes", default="200ms±100ms")
+    delay: str = parameter(SpreadCheck(), "time by which a response is late", default="200ms±100ms")
+    busy: float = parameter(Number(0, 1), "share of the sends that are refused with a busy page cache", default=0.02)
+    timeouts: float = parameter(
+        Number(0, 1), "share of the sends that are stored and end with a timeout of the flush", default=0.02
+    )
 
     def rules(self) -> list[RuleSpec]:
         """Return the rules."""
         delay = Spread.of(self.delay)
-        return [_rule(DelayRequest(duration=delay.mean, jitter=delay.jitter), operation=list(APPENDS))]
+        return [
+            *_refused("page_cache_busy", self.busy),
+            _rule(DelayResponse(duration=delay.mean, jitter=delay.jitter), operation=list(APPENDS)),
+            *_refused("flush_timeout", self.timeouts),
+        ]
 
 
 @named("rolling-restart")
 class RollingRestart(Preset):
-    """One broker after another cannot be reached for some time."""
+    """One broker after another stops and starts again."""
 
     brokers: Sequence[str] = parameter(BrokerNames(), "names of the brokers, in their order", default=("broker-a",))
-    down: str = parameter(DurationCheck(), "time for which each broker cannot be reached", default="5s")
-    pause: str = parameter(DurationCheck(), "time between one broker and the next", default="5s")
+    down: str = parameter(DurationCheck(), "time for which each broker is stopped", default="5s")
+    pause: str = parameter(DurationCheck(), "time between the start of a broker and the next stop", default="5s")
+    kill: bool = parameter(Flag(), "true: each stop is a crash; false: graceful", default=False)
 
     def rules(self) -> list[RuleSpec]:
         """Return the rules."""
-        found = []
-        for number, broker in enumerate(self.brokers):
-            start = number * (ms_of(self.down) + ms_of(self.pause))
-            window: dict[str, Any] = {"broker": broker, "start": f"{start}ms", "end": f"{start + ms_of(self.down)}ms"}
-            found += [_rule(CloseConnection(), **window), _rule(RefuseConnection(), **window)]
-        return found
+        step = ms_of(self.down) + ms_of(self.pause)
+        return [
+            _rule(StopBroker(broker=broker, duration=self.down, kill=self.kill), start=f"{number * step}ms")
+            for number, broker in enumerate(self.brokers)
+        ]
 
 
 @named("lossy-acks")
@@ -89,6 +98,12 @@ def _lost(loss: float, operation: Names) -> list[RuleSpec]:
         return []
     often = Occurrence(probability=loss)
     return [_rule(fault, often, operation=operation) for fault in (DropRequest(), DropResponse())]
+
+
+def _refused(reason: str, share: float) -> list[RuleSpec]:
+    """Return a rule that refuses a share of the sends; none if the share is 0."""
+    often = Occurrence(probability=share or None)
+    return [_rule(RefuseAppend(reason=reason), often, operation="SendMessage")] if share else []
 
 
 def _rule(fault: Fault, often: Occurrence | None = None, /, **criteria: Any) -> RuleSpec:
