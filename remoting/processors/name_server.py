@@ -157,7 +157,7 @@ def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetN
 
 @TABLE.processor(RequestCode.GET_UNIT_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list)
 def get_unit_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
-    """Translate a request for topics whose system flag has the bit of unitMode, as set by sends of such clients.
+    """Translate a request for topics with the flag UNIT, which a topic gets if a send with unitMode=true creates it.
 
     Errors: SYSTEM_ERROR (disabled by configuration).
     """
@@ -166,7 +166,7 @@ def get_unit_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUni
 
 @TABLE.processor(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list)
 def get_unit_subscribed_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
-    """Translate a request for topics whose system flag has the bit of consumers with unitMode.
+    """Translate a request for topics with the flag HAS_UNIT_SUB, as retry topics of consumers with unitMode=true.
 
     Errors: SYSTEM_ERROR (disabled by configuration).
     """
@@ -177,7 +177,7 @@ def get_unit_subscribed_topics(call: RemotingCall, header: NoHeader, body: bytes
     RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list
 )
 def get_unit_subscribed_plain_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
-    """Translate a request for topics with the bit of consumers with unitMode, but without that of unitMode.
+    """Translate a request for topics with the flag HAS_UNIT_SUB, but without the flag UNIT.
 
     Errors: SYSTEM_ERROR (disabled by configuration).
     """
@@ -241,7 +241,7 @@ def _values(call: RemotingCall, result: KvListResult) -> bytes:
 def get_kv_list(call: RemotingCall, header: GetKVListByNamespaceRequestHeader, body: bytes) -> GetKvListByNamespace:
     """Translate a request for all values of a namespace.
 
-    Brokers read ORDER_TOPIC_CONFIG with it: by topic, the number of queues on each broker to which ordered messages go.
+    The namespace ORDER_TOPIC_CONFIG has, by topic, the number of queues on each broker to which ordered messages go.
     """
     return GetKvListByNamespace(_null(header.namespace))
 

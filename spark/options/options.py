@@ -142,13 +142,15 @@ class SourceOptions(ConnectionOptions):
         "startingTimestamp",
         MILLISECONDS,
         None,
-        "Start at the first message stored at or after this time; overrides all other options of the start.",
+        "Start at the first message stored at or after this time, in milliseconds since the epoch; overrides all other"
+        " options of the start.",
     )
     ending_timestamp: int | None = option(
         "endingTimestamp",
         MILLISECONDS,
         None,
-        "End before the first message stored at or after this time; overrides all other options of the end.",
+        "End before the first message stored at or after this time, in milliseconds since the epoch; overrides all"
+        " other options of the end.",
     )
     starting_offsets_by_timestamp: Mapping[str, Any] | None = option(
         "startingOffsetsByTimestamp",
