@@ -53,7 +53,7 @@ def rules() -> Iterator[dict[str, Any]]:
     """Yield rules as JSON holds them, each with a name of its own."""
     for kind in KINDS:
         parameters = parameters_of(kind)
-        rule = {"name": f"kind {kind}", "then": {kind: parameters} if parameters else kind}
+        rule: dict[str, Any] = {"name": f"kind {kind}", "then": {kind: parameters} if parameters else kind}
         if Phase.STANDING in KINDS[kind].KIND.phases:
             rule["when"] = {"start": "1h"}  # it does not begin while the test runs
         yield rule
