@@ -1,9 +1,9 @@
 """A case: one behavior that clients can see, as a function that provokes it and notes its observations.
 
     @remoting_case("TopicValidator.validateTopic")
-    def a_blank_topic_is_refused(t: Remoting) -> None:
+    def a_blank_topic_is_refused(t: RemotingContext) -> None:
         \"\"\"A send that names no topic is refused as an invalid parameter.\"\"\"
-        t.see("sent", t.send(""), 29)
+        t.note("sent", t.send(""), 29)
 
 A case does not know its target. The functions of `cases/` are discovered automatically. The id of a case consists of
 its module and its function: `send.a_blank_topic_is_refused`.
@@ -104,9 +104,9 @@ class CaseOf:
 
 
 remoting_case = CaseOf(Protocol.REMOTING)
-"""Marks a function of a `Remoting` world as a case."""
+"""Marks a function that takes a `RemotingContext` as a case."""
 grpc_case = CaseOf(Protocol.GRPC)
-"""Marks a function of a `Grpc` world as a case."""
+"""Marks a function that takes a `GrpcContext` as a case."""
 
 
 Marked = tuple[str, str, Callable[[Any], None], Any]

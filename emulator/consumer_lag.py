@@ -42,9 +42,8 @@ def queue_lag(broker: "Broker", group: str, topic: str, queue_id: int) -> QueueL
     committed = broker.offsets.query(group, topic, queue_id)
     first, end = max(broker.store.min_offset(topic, queue_id), 0), broker.store.max_offset(topic, queue_id)
     in_flight = broker.pop_in_flight.count(group_queue)
-    if broker.orders.has_batch(
-        group_queue
-    ):  # an ordered batch stays behind the committed offset until it is acknowledged
+    if broker.orders.has_batch(group_queue):
+        # the committed offset passes no message of an ordered batch before it is acknowledged
         position, ahead = committed, 0
     else:  # the merge buffer commits the offset later than the pop
         position, ahead = broker.pop_buffer.next_read_offset(group_queue, committed), in_flight

@@ -103,6 +103,7 @@ ADVISORIES = (
     Advisory(
         "uvloop", "CVE-2024-24806", "0.20.0", "the libuv in the wheels cuts long host names before looking them up"
     ),
+    Advisory("PyYAML", "CVE-2020-14343", "5.4.0", "a file that is read with full_load runs code"),
     Advisory("anyio", "PVE-2024-71199", "4.4.0", "event loops of several threads crash at their first use"),
     Advisory("pytest", "CVE-2025-71176", "9.0.3", "other users of the machine can foresee temporary folders"),
     Advisory("setuptools", "CVE-2025-47273", "78.1.1", "a downloaded package is written outside of its folder"),

@@ -51,10 +51,10 @@ class Environment:
         return oldest.of_project(*self.oldest_of) if self.oldest_of else []
 
 
-OLDEST = Environment("oldest", "conformance,speed,test", oldest_of=("conformance", "speed", "test"))
+OLDEST = Environment("oldest", "conformance,speed,test,yaml", oldest_of=("conformance", "speed", "test", "yaml"))
 SPARK_OLDEST = Environment("spark-oldest", "conformance,spark,test", oldest_of=("spark",))
-PROTOBUF_5 = Environment("protobuf-5", "conformance,test", ("protobuf==5.*",), python="3.12")
-PROTOBUF_6 = Environment("protobuf-6", "conformance,test", ("protobuf==6.*",), python="3.13")
+PROTOBUF_5 = Environment("protobuf-5", "conformance,test,yaml", ("protobuf==5.*",), python="3.12")
+PROTOBUF_6 = Environment("protobuf-6", "conformance,test,yaml", ("protobuf==6.*",), python="3.13")
 OF_A_RUN = (OLDEST, PROTOBUF_5, PROTOBUF_6)
 
 

@@ -78,7 +78,8 @@ def _ignored() -> str:
     return (
         "A DataFrame that was read can be written unchanged. `messageGroup` is another name of `shardingKey`. "
         "`brokerName` is the broker of `queueId`. Without it, or if the topic has no queue on that broker, `queueId` "
-        f"counts the queues of all brokers. A write ignores {names}, because the broker assigns them. It leaves out "
+        "counts the writable queues of all brokers from 0, ordered by broker name and queue. "
+        f"A write ignores {names}, because the broker assigns them. It leaves out "
         "`properties` that control the broker, such as ids, delays and transactions."
     )
 

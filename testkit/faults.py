@@ -49,6 +49,8 @@ from rocketmq_testkit.emulator.faults.kinds.services import StopTransactionCheck
 from rocketmq_testkit.emulator.faults.kinds.store import LoseFlush as lose_flush
 from rocketmq_testkit.emulator.faults.kinds.store import RefuseAppend as refuse_append
 from rocketmq_testkit.emulator.faults.kinds.store import SlaveLag as slave_lag
+from rocketmq_testkit.emulator.faults.presets import preset
+from rocketmq_testkit.emulator.faults.yaml_text import to_yaml
 
 __all__ = [
     "FaultError",
@@ -78,6 +80,7 @@ __all__ = [
     "lose_flush",
     "oversized_remark",
     "partition",
+    "preset",
     "refuse_append",
     "refuse_connection",
     "reorder_delivery",
@@ -97,6 +100,7 @@ __all__ = [
     "stop_revive",
     "stop_transaction_checks",
     "throttle",
+    "to_yaml",
     "truncate_frame",
     "withhold_window",
     "wrong_opaque",

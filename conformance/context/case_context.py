@@ -1,4 +1,4 @@
-"""Shared part of both protocols' worlds: unique names, connections, the deployment's time, and notes."""
+"""Shared part of the contexts of both protocols' cases: unique names, connections, the deployment's time, and notes."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The world of a gRPC case: the RPCs that SDKs call, with their important fields as arguments.
+"""The context of a gRPC case: the RPCs that SDKs call, with their important fields as arguments.
 
 Other requests use `call(rpc, request)`. A client is a client id. The server knows a client once it has opened a
 telemetry stream.

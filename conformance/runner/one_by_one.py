@@ -26,7 +26,7 @@ class OneByOne(Closeable):
         self._drivers: DriverProcesses | None = None
 
     def run(self, scenario: Scenario) -> Outcome:
-        """Run a scenario and return its outcome. Raises TargetError."""
+        """Run a scenario and return its outcome. Raises TargetError if the target does not start or died."""
         if is_own(scenario):
             [outcome] = outcomes([scenario], [self._sdk], self._target, self._records, self._active_drivers)
             return outcome

@@ -48,7 +48,7 @@ def _share_and_hand_over(s: ScenarioContext, style: Style) -> None:
     s.wait_for(COUNT, rest, leaver, stem="both-", seconds=HAND_OVER_SECONDS)
     # Wait for the last acknowledgements: a consumer that leaves before them leaves messages to be redelivered.
     s.wait_until_idle(rest, leaver)
-    if style != "pop":  # the broker itself keeps the offsets of these
+    if style != "pop":  # popping consumers commit nothing: the broker sets the offset at each pop
         s.until_committed(topic, group)
     s.leave(leaver)
     # Some of these are in the leaver's former queues, which the other consumer has not taken over yet.
@@ -85,11 +85,9 @@ def two_concurrent_consumers_share_messages_and_one_continues_alone(s: ScenarioC
     modes={"orderly"},
     without={
         "go-remoting": (
-            "a consumer that joins waits a minute until a queue lock expires; queue_locks shows a consumer that leaves"
+            "a consumer that joins waits a minute until a queue lock expires; queue_locks.py tests one that leaves"
         ),
-        "cpp": (
-            "a remaining consumer waits a minute until a queue lock expires; queue_locks shows a consumer that joins"
-        ),
+        "cpp": ("a remaining consumer waits a minute until a queue lock expires; queue_locks.py tests one that joins"),
     },
 )
 def two_orderly_consumers_share_messages_and_one_continues_alone(s: ScenarioContext) -> None:

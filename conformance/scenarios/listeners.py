@@ -202,7 +202,7 @@ def a_popped_message_whose_listener_throws_is_redelivered(s: ScenarioContext) ->
     without={"node": _NO_RETRY},
 )
 def a_message_whose_orderly_listener_throws_is_redelivered(s: ScenarioContext) -> None:
-    """A message whose orderly listener throws is redelivered, before the next message if the SDK waits."""
+    """A message whose orderly listener throws is redelivered. Some SDKs hold back the next one till then."""
     topic, group = s.pair("orderly")
     send_four(s, topic)
     consumer = s.consumer(group, topic, "orderly", throw={"m-1": 1})

@@ -18,7 +18,8 @@ LONGER_MS = 20_000
 def send_four(s: ScenarioContext, topic: str) -> None:
     """Send `m-0` to `m-3` of one message group, for a consumer that starts later.
 
-    If an SDK does not wait for a failed message, its next message depends on those that it received together with it.
+    Some SDKs call the listener with the next messages while a failed one waits for its redelivery. The order of these
+    calls depends on which messages they received together.
     """
     s.producer(topic).send_numbered(topic, 4, "m-", group="one")
 
@@ -99,7 +100,7 @@ def a_longer_invisible_duration_blocks_the_following_ordered_messages(s: Scenari
     without={"node": "it never retries a failed message of an ordered group"},
 )
 def a_message_failed_by_an_orderly_consumer_is_redelivered(s: ScenarioContext) -> None:
-    """A message that an orderly push consumer fails once is redelivered, in order if the SDK waits."""
+    """A message that an orderly push consumer fails once is redelivered. Some SDKs hold back the next one till then."""
     topic, group = s.pair("orderly")
     send_four(s, topic)
     consumer = s.consumer(group, topic, "orderly", fail={"m-1": 1})

@@ -15,7 +15,7 @@ CHECKS = 15
 GONE_SECONDS = 9
 """Time in which the broker would have checked two or three times."""
 ANSWERED_SECONDS = 5
-"""Longest wait for the effect of an answer; if it does not count, the broker repeats the check meanwhile."""
+"""Longest wait for a message to arrive after the producer's commit in a check, which the broker may have rejected."""
 IMMUNE_SECONDS = 9
 SHORTER = {**SHORT, "transactionTimeOut": "3000"}
 """The broker checks half messages older than 3 s.
@@ -145,7 +145,8 @@ def a_half_message_is_checked_once_a_producer_of_its_group_returns(s: ScenarioCo
 def check_immunity_time_postpones_the_check_of_a_half_message(s: ScenarioContext) -> None:
     """A message with CHECK_IMMUNITY_TIME_IN_SECONDS is checked later than others.
 
-    Its answer counts only if its SDK marks it as the answer to a check; otherwise it would come too late.
+    Its commit comes after the immunity time. The broker accepts a commit so late only if the SDK marks it as the
+    response to a check (`fromTransactionCheck`).
     """
     topic, group = s.topic(kind="TRANSACTION"), s.group()
     producer = s.producer(topic, check="COMMIT")

@@ -45,7 +45,7 @@ _JVM = (
     "--add-opens=java.base/java.util=ALL-UNNAMED",
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
     "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
-    # Without a certificate each server generates its own, five in all, which is most of a start's cost.
+    # Without a certificate each server generates its own, which takes most of the time of a start.
     "-Dtls.test.mode.enable=false",
     "-Dtls.server.need.client.auth=optional",
 )
@@ -225,8 +225,8 @@ class ApacheBroker:
         self.endpoint = f"127.0.0.1:{ports.grpc}" if self._proxy_mode else ""
         conf = self._home / "conf"
         conf.mkdir()
-        # Keys are held in a password-protected store in memory; the default type derives the key with ten thousand
-        # rounds.
+        # Java keeps the private keys of servers in a password-protected store in memory. The type jks saves time: the
+        # default type derives its encryption key in ten thousand rounds.
         (conf / "java.security").write_text("keystore.type=jks\n")
         write_pem(process_authority().issue(["localhost", "127.0.0.1"]), self._certificate)
         (conf / "namesrv.conf").write_text(f"listenPort={ports.namesrv}\nbindAddress=127.0.0.1\n")

@@ -61,7 +61,7 @@ class BrokerAdministration:
 
     @handles(UpdateBrokerConfig)
     def update_config(self, call: Call, operation: UpdateBrokerConfig) -> Done:
-        """Change keys. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value): none changes."""
+        """Change all keys or none. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value)."""
         if self._black_list & operation.properties.keys():
             raise EngineError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
         before = self._config.copy()

@@ -35,9 +35,10 @@ class ClientSideResets:
         self._push = push
 
     def reset(self, operation: ResetOffset) -> ResetOffsetResult:
-        """Notify every consumer of the group to move to a time, forward only if forced; committed offsets stay.
+        """Notify every consumer of the group to move to a time, forward only if forced.
 
-        Raises TOPIC_NOT_EXIST, SYSTEM_ERROR (a queue without offset, a client that is too old), CONSUMER_NOT_ONLINE.
+        The broker does not change the committed offsets: the consumers commit them. Raises TOPIC_NOT_EXIST,
+        SYSTEM_ERROR (a queue without committed offset, a client that is too old), CONSUMER_NOT_ONLINE.
         """
         topic, group = operation.topic, operation.group
         wanted = self._wanted(operation)

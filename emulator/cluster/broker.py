@@ -315,7 +315,7 @@ class Broker:
         """Shut down gracefully and restart at once: all files are written, and the merge buffer is stored.
 
         Lost is the state that upstream does not write even then: connections, waiting requests, queue locks, pending
-        offset resets, ends of transactions without an op message, records in the cache of the KV variant.
+        offset resets, ends of transactions without an op message, KV records in the cache.
         """
         self.pop_buffer.drain()
         self.offsets.write()

@@ -11,6 +11,7 @@ from ..kernel.durations import Duration, DurationError, milliseconds
 from ..kernel.nearest_name import nearest_of
 from ..kernel.value_class import frozen_value
 from .errors import FaultError, listed
+from .parameters import duration_error
 from .phase import KNOWN_CRITERIA, Phase
 from .subject import MessageFacts
 
@@ -159,7 +160,8 @@ def unknown_criterion(name: str) -> FaultError:
     """Return the error for a keyword that is no criterion."""
     known = [each.name for each in fields(Criteria)]
     nearest = nearest_of(name, known)
-    return FaultError(f"{name}: there is no such criterion; {f'did you mean {nearest}?' if nearest else listed(known)}")
+    hint = f"did you mean {nearest}?" if nearest else listed(known)
+    return FaultError(f"{name}: there is no such criterion; {hint}", nearest=nearest)
 
 
 def is_one(text: str, wanted: Names) -> bool:
@@ -191,7 +193,7 @@ def _ms(name: str, value: object) -> int:
     try:
         return milliseconds(value, name)
     except DurationError as wrong:
-        raise FaultError(str(wrong)) from None
+        raise duration_error(name, value, wrong) from None
 
 
 def _check_names(name: str, value: object) -> None:

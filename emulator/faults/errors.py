@@ -1,4 +1,4 @@
-"""The error for a rule that cannot be used."""
+"""The errors for rules that cannot be used, and for rules that do not exist."""
 
 from collections.abc import Iterable
 
@@ -7,19 +7,43 @@ from ..kernel.user_error import UserError
 
 SHOWN_MAX = 12
 """The most names that an error lists; it counts the others."""
+VALUE_CHARACTERS_MAX = 80
 
 
 class FaultError(UserError, ValueError):
-    """A rule, a criterion or a parameter of a fault is wrong. The text is one sentence."""
+    """A rule, a criterion or a parameter of a fault is wrong. The text is one sentence.
+
+    `nearest` is the nearest known name if a name does not exist.
+    """
+
+    def __init__(self, text: str, *, nearest: str | None = None) -> None:
+        super().__init__(text)
+        self.nearest = nearest
+
+    def located(self, at: str) -> "FaultError":
+        """Return the error with the place of the rule before its text."""
+        return FaultError(f"{at}: {self}", nearest=self.nearest)
+
+
+class NoSuchRule(FaultError):
+    """There is no rule with the name `name`; `known` are the names of all rules."""
+
+    def __init__(self, name: object, known: Iterable[str]) -> None:
+        self.name, self.known = name, tuple(known)
+        text, nearest = _unknown("rule", name, self.known)
+        super().__init__(text, nearest=nearest)
 
 
 def unknown_name(noun: str, name: object, known: Iterable[str]) -> FaultError:
     """Return the error for a name that does not exist, with the nearest one or a list of those that do."""
-    names = list(known)
-    nearest = nearest_of(name, names)
-    return FaultError(
-        f"{noun}={name!r}: there is no such {noun}; {f'did you mean {nearest}?' if nearest else listed(names)}"
-    )
+    text, nearest = _unknown(noun, name, known)
+    return FaultError(text, nearest=nearest)
+
+
+def shown(value: object) -> str:
+    """Return a value as Python writes it, shortened."""
+    text = repr(value)
+    return text if len(text) <= VALUE_CHARACTERS_MAX else f"{text[: VALUE_CHARACTERS_MAX - 3]}..."
 
 
 def listed(names: Iterable[str]) -> str:
@@ -27,3 +51,10 @@ def listed(names: Iterable[str]) -> str:
     known = sorted(names)
     more = f" and {len(known) - SHOWN_MAX} more" if len(known) > SHOWN_MAX else ""
     return f"there are {', '.join(known[:SHOWN_MAX])}{more}" if known else "there are none"
+
+
+def _unknown(noun: str, name: object, known: Iterable[str]) -> tuple[str, str | None]:
+    names = list(known)
+    nearest = nearest_of(name, names)
+    hint = f"did you mean {nearest}?" if nearest else listed(names)
+    return f"{noun}={shown(name)}: there is no such {noun}; {hint}", nearest

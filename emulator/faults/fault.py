@@ -163,7 +163,7 @@ def create(name: str, parameters: Mapping[str, Any]) -> Fault:
     known = {each.name: each for each in fields(cls)}  # type: ignore[arg-type]  # each subclass is a dataclass
     for given in parameters:
         if given not in known:
-            raise FaultError(str(unknown_name(f"parameter of {name}", given, known)))
+            raise unknown_name(f"parameter of {name}", given, known)
     missing = [each.name for each in known.values() if each.default is MISSING and each.name not in parameters]
     if missing:
         raise FaultError(

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from ..kernel.durations import DurationError, milliseconds
-from .errors import FaultError, unknown_name
+from .errors import FaultError, shown, unknown_name
 
 
 class Check(Protocol):
@@ -19,6 +19,11 @@ class Check(Protocol):
         """Return the JSON Schema of accepted values."""
 
 
+def duration_error(name: str, value: object, wrong: DurationError) -> FaultError:
+    """Return the error for a wrong duration, with a remedy that Python, JSON and YAML understand."""
+    return FaultError(f"{name}={shown(value)}: {wrong.why}; use '{wrong.example}'")
+
+
 class DurationCheck:
     """A duration: `"500ms"`, `"11s"` or a timedelta. Held as text."""
 
@@ -27,7 +32,7 @@ class DurationCheck:
         try:
             ms = milliseconds(value, name)
         except DurationError as wrong:
-            raise FaultError(str(wrong)) from None
+            raise duration_error(name, value, wrong) from None
         return f"{ms}ms" if isinstance(value, timedelta) else str(value)
 
     def schema(self) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from ..kernel.random_streams import RandomStreams
 from ..kernel.scheduler import Scheduler
 from ..operations.base import Operation
 from .client_call import ClientCall
-from .errors import FaultError, unknown_name
+from .errors import FaultError, NoSuchRule
 from .events import ConnectEvent, Firing, NewConnection, PushEvent, RequestEvent, ResponseEvent
 from .phase import Phase
 from .rule import Rule, RuleEvent, RuleSpec
@@ -140,10 +140,14 @@ class FaultPlan:
     def __len__(self) -> int:
         return len(self._rules)
 
+    def __contains__(self, rule: Rule) -> bool:
+        """True if a rule is neither removed nor one of another emulator."""
+        return self._rules.get(rule.name) is rule
+
     def __getitem__(self, name: str) -> Rule:
         """Return a rule by name. Raises FaultError."""
         if name not in self._rules:
-            raise unknown_name("rule", name, self._rules)
+            raise NoSuchRule(name, self._rules)
         return self._rules[name]
 
     def add(self, specs: Sequence[RuleSpec]) -> list[Rule]:
@@ -153,14 +157,19 @@ class FaultPlan:
         taken = set(self._rules)
         found_classes = []
         protocols = []
-        for spec in specs:
-            if spec.name is not None:
-                if spec.name in taken:
-                    raise FaultError(f"name={spec.name!r}: a rule has this name already; choose another, or omit it")
-                taken.add(spec.name)
-            spec.fault.check_world(self._world)
-            found_classes.append(self._classes(spec))
-            protocols.append(self._protocols(spec))
+        for number, spec in enumerate(specs, 1):
+            try:
+                if spec.name is not None:
+                    if spec.name in taken:
+                        raise FaultError(
+                            f"name={spec.name!r}: a rule has this name already; choose another, or omit it"
+                        )
+                    taken.add(spec.name)
+                spec.fault.check_world(self._world)
+                found_classes.append(self._classes(spec))
+                protocols.append(self._protocols(spec))
+            except FaultError as wrong:
+                raise (wrong if len(specs) == 1 else wrong.located(f"rule {number}")) from None
         rules = []
         for spec, classes, usable in zip(specs, found_classes, protocols, strict=True):
             name = spec.name or self._new_name(spec.fault.KIND.name, taken)

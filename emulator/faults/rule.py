@@ -40,6 +40,9 @@ class RuleSpec:
                 f"name={str(self.name)[:NAME_CHARACTERS_MAX]!r}: not a text of 1 to {NAME_CHARACTERS_MAX} characters; "
                 "use a name such as 'lost-answers'"
             )
+        for flag in ("optional", "strict"):
+            if not isinstance(getattr(self, flag), bool):
+                raise FaultError(f"{flag}={getattr(self, flag)!r}: neither true nor false; use {flag}=True")
         for phase in self.phases:
             self.criteria.check_phase(phase)
         kind = self.fault.KIND

@@ -10,11 +10,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
+from datetime import timedelta
 from typing import Any
 
+from ..kernel.durations import milliseconds
 from ..kernel.nearest_name import nearest_of
 from .criteria import Criteria, unknown_criterion
-from .errors import FaultError, listed
+from .errors import FaultError, listed, shown
 from .fault import KINDS, create
 from .occurrence import Occurrence
 from .rule import RuleSpec
@@ -30,19 +32,20 @@ RULES_MAX = 20_000
 def read_rule(form: object, at: str = "rule") -> RuleSpec:
     """Return the rule that a mapping describes. `at` names it in errors. Raises FaultError."""
     if not isinstance(form, Mapping):
-        raise FaultError(f"{at}={_shown(form)}: not a mapping with 'then'; use {{'then': 'drop_response'}}")
-    for name in form:
-        if name not in MEMBERS:
-            raise FaultError(f"{at}: {name!r}: there is no such member of a rule; {_hint(name)}")
+        raise FaultError(f"{at}={shown(form)}: not a mapping with 'then'; use {{'then': 'drop_response'}}")
     try:
+        for name in form:
+            if name not in MEMBERS:
+                raise _unknown_member(name)
+        given = {name: form[name] for name in MEMBERS if form.get(name) is not None}
         return RuleSpec(
-            fault=_fault(form.get(THEN)),
-            criteria=_criteria(form.get(WHEN) or {}),
-            occurrence=Occurrence(**{name: form[name] for name in OCCURRENCE if name in form}),
-            **{name: form[name] for name in ("name", *FLAGS) if name in form},
+            fault=_fault(given.get(THEN)),
+            criteria=_criteria(given.get(WHEN, {})),
+            occurrence=Occurrence(**{name: given[name] for name in OCCURRENCE if name in given}),
+            **{name: given[name] for name in ("name", *FLAGS) if name in given},
         )
     except FaultError as wrong:
-        raise FaultError(f"{at}: {wrong}") from None
+        raise wrong.located(at) from None
 
 
 def written_rule(spec: RuleSpec) -> dict[str, Any]:
@@ -68,15 +71,17 @@ def _fault(form: object) -> Any:
         name, parameters = next(iter(form.items()))
         if parameters is None or isinstance(parameters, Mapping):
             return create(str(name), dict(parameters or {}))
+    if form is None:
+        raise FaultError(f"{THEN}: missing; a rule has one fault; use {{'then': 'drop_response'}}")
     raise FaultError(
-        f"{THEN}={_shown(form)}: neither the name of a fault nor a mapping of one name to its parameters; "
+        f"{THEN}={shown(form)}: neither the name of a fault nor a mapping of one name to its parameters; "
         f"use {{'drop_response': {{'how': 'close'}}}}"
     )
 
 
 def _criteria(form: object) -> Criteria:
     if not isinstance(form, Mapping):
-        raise FaultError(f"{WHEN}={_shown(form)}: not a mapping of criteria; use {{'topic': 'orders'}}")
+        raise FaultError(f"{WHEN}={shown(form)}: not a mapping of criteria; use {{'topic': 'orders'}}")
     for name in form:
         if name == "where":
             raise FaultError("where: a function can only be given in Python; use the other criteria")
@@ -85,24 +90,24 @@ def _criteria(form: object) -> Criteria:
     return Criteria(**form)
 
 
-def _hint(name: object) -> str:
-    nearest = nearest_of(name, MEMBERS)
-    if nearest is not None:
-        return f"did you mean {nearest}?"
+def _unknown_member(name: object) -> FaultError:
+    nearest = None
     if name in CRITERIA:
-        return f"it is a criterion; write it below {WHEN!r}"
-    return f"it is a fault; write it below {THEN!r}" if name in KINDS else listed(MEMBERS)
+        hint = f"it is a criterion; write it below {WHEN!r}"
+    elif name in KINDS:
+        hint = f"it is a fault; write it below {THEN!r}"
+    else:
+        nearest = nearest_of(name, MEMBERS)
+        hint = listed(MEMBERS) if nearest is None else f"did you mean {nearest}?"
+    return FaultError(f"{shown(name)}: there is no such member of a rule; {hint}", nearest=nearest)
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, timedelta):
+        return f"{milliseconds(value, 'duration')}ms"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return list(value)
-    return dict(value) if isinstance(value, Mapping) else value if isinstance(value, str | int | float) else str(value)
-
-
-def _shown(form: object) -> str:
-    text = repr(form)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def schema() -> dict[str, Any]:

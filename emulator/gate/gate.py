@@ -115,7 +115,7 @@ class GateListeners:
     outcomes: Mapping[type[Operation], OutcomeListener] = field(default_factory=dict)
     """By class of operation: for requests that were carried out, also without success, or parked."""
     refusals: Mapping[type[Operation], OutcomeListener] = field(default_factory=dict)
-    """By class of operation: for requests that were refused before a service carried them out."""
+    """By class of operation: for requests that got a refusal through `refuse` and were not carried out."""
     effects: Mapping[type[Effect], EffectListener] = field(default_factory=dict)
     """By class of effect."""
 

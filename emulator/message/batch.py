@@ -49,7 +49,7 @@ def split_batch(body: bytes) -> list[Part]:
             end = at + body_length
             (property_length,) = unpack_length(body, end)
             if property_length < 0:
-                raise StructError  # upstream moves back by that many bytes and continues there
+                raise StructError  # upstream would read on that many bytes before
             start, text_at = at, end + length_size
             at = text_at + property_length
             if at > limit:
@@ -64,7 +64,7 @@ def are_well_formed(texts: Sequence[bytes], reserved: Iterable[str]) -> bool:
     """True if all encoded properties are in the form that clients write.
 
     That form is pairs of a name and a value, each pair with its two separators. Neither is empty and no name is
-    reserved. Properties with only reserved names can then be merged by appending them.
+    reserved. The broker can then add properties with reserved names by appending them.
     """
     joined = _JOINT.join((b"", *texts, b""))
     if joined.translate(None, _NOT_SEPARATORS).replace(b"\x01\x02", b"") != _JOINT * (len(texts) + 1):
@@ -87,7 +87,7 @@ def tag_of(text: bytes) -> str | None:
 
 
 def tags_of(texts: Sequence[bytes]) -> list[str | None]:
-    """Return the tag of each of several well-formed encoded properties. Most batches have no tags, a fast case."""
+    """Return the tag of each message, from well-formed encoded properties. Fast for messages without tags."""
     return [tag_of(text) if _TAG in text else None for text in texts]
 
 

@@ -77,9 +77,10 @@ def broker_of(extra_info: str | None) -> str:
 
 
 def parse_for_record(extra_info: str | None) -> Receipt:
-    """Parse the fields that the KV variant reads from the receipt handle of an acknowledgement: at least four.
+    """Parse the fields that a broker with KV records reads from the receipt handle of an acknowledgement.
 
-    Raises SYSTEM_ERROR for the first field that is missing or not a number.
+    These are pop time, invisible duration and revive queue id, the second to the fourth field. Raises SYSTEM_ERROR for
+    the first field that is missing or not a number.
     """
     numbers = []
     for index, (reader, parse) in enumerate(

@@ -117,9 +117,9 @@ class AllOffsetsResult(Result):
 class QueryCorrectionOffset(Operation):
     """Return the smallest committed offset of all groups in each queue of a topic.
 
-    If the offset of `compare_group` is smaller, the result for that queue is 2**63 - 1. The offsets of
-    `filter_groups` are deleted first, as upstream does. Raises SYSTEM_ERROR (no group has an offset in a queue in
-    which the compared group has one). Source: QueryCorrectionOffsetHeader (5.3.3).
+    Offsets below the queue's minimum offset do not count. If the offset of `compare_group` is below it, the result for
+    that queue is 2**63 - 1. Raises SYSTEM_ERROR if in addition no other group has an offset that counts. The offsets of
+    `filter_groups` are deleted first, as upstream does. Source: QueryCorrectionOffsetHeader (5.3.3).
     """
 
     topic: str

@@ -152,7 +152,7 @@ class AckService:
         self._log.write_ack(ack, revive_qid, receipt.next_visible_ms, self._scheduler.now_ms, batch=batch)
 
     def _count_ordered(self, topic: str, group: str, messages: int) -> None:
-        """Count acknowledgements of ordered messages in the statistics, which only upstream's KV variant does."""
+        """Count acknowledgements of ordered messages in the statistics, as upstream does only with KV records."""
         if self._config.pop_consumer_kv_service_enable:
             self._store.stats.by_name.count_acked(topic, group, messages, self._scheduler.now_ms)
 
@@ -246,7 +246,7 @@ class AckService:
 
     @handles(RollBackPops)
     def roll_back(self, call: Call, operation: RollBackPops) -> Done:
-        """Convert each record of the KV variant into its own check point, in revive queue offset % reviveQueueNum.
+        """Convert each KV record into its own check point, in revive queue offset % reviveQueueNum.
 
         Handles of those pops then acknowledge nothing, except the handle of the first message that a pop read.
         """

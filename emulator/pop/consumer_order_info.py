@@ -25,7 +25,10 @@ Observed on 5.3.3 with a file whose batch was changed to be 25 hours old: after 
 
 @value
 class OrderInfo:
-    """One batch in flight; `next_visible` and `counts` are by queue offset, bit i of `acked` is message i."""
+    """One batch in flight. Bit i of `acked` is set if message i is acknowledged.
+
+    By queue offset: `next_visible` has changed times of visibility (ms), `counts` the number of earlier deliveries.
+    """
 
     pop_time: int
     invisible_ms: int
@@ -36,7 +39,7 @@ class OrderInfo:
     acked: int = 0
 
     def blocked_until(self) -> int:
-        """Return the time at which the last unacknowledged message becomes visible; 0 if all are acknowledged."""
+        """Return the time at which all unacknowledged messages are visible again; 0 if all are acknowledged."""
         default = self.pop_time + self.invisible_ms
         return max(
             (
@@ -109,11 +112,14 @@ class OrderInfoTable:
         return info
 
     def has_batch(self, group_queue: GroupQueue) -> bool:
-        """True if the last pop of a queue was an ordered one: its messages stay behind the committed offset."""
+        """True if a queue has an ordered batch: the committed offset passes none of its unacknowledged messages."""
         return group_queue in self._infos
 
     def blocks(self, group_queue: GroupQueue, attempt_id: str | None, invisible_ms: int) -> bool:
-        """Return True if this pop may not read the queue. The attempt that took the batch may read it again."""
+        """Return True if this pop may not read the queue.
+
+        A client repeats a pop with the same attempt id. The attempt that took the batch may read it again.
+        """
         info = self._current(group_queue)
         if info is None or (info.attempt_id and info.attempt_id == attempt_id):
             return False
@@ -125,9 +131,10 @@ class OrderInfoTable:
     def record_batch(
         self, group_queue: GroupQueue, pop_time: int, invisible_ms: int, offsets: list[int], *, attempt_id: str | None
     ) -> list[str]:
-        """Record a new batch and return the entries of orderCountInfo, without the topic digit.
+        """Record a new batch and return the entries of orderCountInfo, to which the caller prepends the topic digit.
 
-        The count of a message that was in the previous batch rises by one, unless the same attempt repeats its request.
+        They contain the number of earlier deliveries of each message. It rises by one for a message of the previous
+        batch, unless the same attempt repeats its request. The last entry is the least number in the queue.
         """
         previous = self._current(group_queue)
         info = OrderInfo(pop_time, invisible_ms, list(offsets), attempt_id)

@@ -1,4 +1,4 @@
-"""Pop records that the KV variant keeps in memory for a while, with `enablePopBufferMerge`.
+"""KV records of pops that the broker keeps in memory for a while, with `enablePopBufferMerge`.
 
 Upstream scans them once a second. Due records are redelivered, and those that stayed `popCkStayBufferTime` are stored.
 The group's offset becomes the first offset still in memory. A message acknowledged before is never stored. A crash

@@ -1,4 +1,4 @@
-"""Pop records of the KV variant: one for each message in flight, keyed by the time at which it becomes visible.
+"""KV records of pops: one for each message in flight, keyed by the time at which it becomes visible.
 
 Upstream keeps them in RocksDB and writes them to disk at once, so that a crash loses none. It scans for due records
 every 500 ms, up to now minus 50 ms, beginning 3 s before the previous scan. A record written for an earlier time is not

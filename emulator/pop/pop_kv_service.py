@@ -1,4 +1,4 @@
-"""The KV variant of pop: each message in flight has its own record instead of being part of a check point.
+"""Pop with KV records (`popConsumerKVServiceEnable`): a record for each message in flight, instead of check points.
 
 Clients can notice these differences. The revive queue id is 0. Redelivery comes at most 0.6 s after the invisible time
 (check points: 2 to 5 s). Retry messages carry the name of the retry topic. Exactly every fifth pop reads the retry
@@ -248,7 +248,7 @@ class PopKvService:
 
 
 def not_initialized() -> EngineError:
-    """Return the error for a KV variant that is enabled but not initialized (upstream: null pointer exception)."""
+    """Return the error for KV records that are enabled but not initialized (upstream: null pointer exception)."""
     return EngineError(
         ResponseCode.SYSTEM_ERROR,
         "popConsumerKVServiceEnable is true, but popConsumerKVServiceInit was not at the start",

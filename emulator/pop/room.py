@@ -37,7 +37,7 @@ class PopRoom(Room):
     in_flight: PopInflightCounter
     buffer: PopMergeBuffer
     kv_service: PopKvService | None
-    """The KV variant, if it is configured."""
+    """The service of pops with KV records; None if it is not configured."""
 
 
 def build(

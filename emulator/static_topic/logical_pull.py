@@ -1,6 +1,7 @@
-"""Maps the result of a pull from one part of a logical queue to the offsets of the whole queue.
+"""Maps the result of a pull from one segment of a logical queue to the offsets of the whole queue.
 
-Source: PullMessageProcessor.rewriteResponseForStaticTopic (5.3.3).
+A segment, or part, is a range of offsets of a physical queue. A logical queue gets a new one when it moves to another
+broker. Source: PullMessageProcessor.rewriteResponseForStaticTopic (5.3.3).
 """
 
 from collections.abc import Sequence

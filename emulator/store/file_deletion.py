@@ -1,7 +1,8 @@
 """Deletion of full commit log files: at a configured hour, on request, or because the disk is too full.
 
 Upstream checks every `cleanResourceInterval`, for the first time a minute after the start. The emulator schedules a
-check only if it can find something. If the disk has no size, the cap on stored bytes bounds the log instead.
+check only if it can find something. Without `storeDiskBytes` stored messages do not fill the disk, and `storeMaxBytes`
+limits the log.
 Source: DefaultMessageStore.CleanCommitLogService, ConsumeQueueStore.cleanExpired (5.3.3).
 """
 

@@ -1,7 +1,7 @@
 """Count the fields of a long request before it is decoded.
 
-An empty message takes two bytes on the wire (a few bits with gzip), but sixty bytes after decoding. Data that is not
-protobuf is left to the decoder.
+The limit protects the memory: an empty nested message takes two bytes on the wire (a few bits with gzip), but sixty
+bytes after decoding. Data that is not protobuf is left to the decoder.
 """
 
 from collections.abc import Callable

@@ -148,22 +148,28 @@ def get_topics_by_cluster(
 
 @TABLE.processor(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, header=NoHeader, rights=no_rights, response=_topic_list)
 def get_system_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetNamesrvTopicList:
-    """Translate a request for system topics: names of clusters and brokers.
+    """Translate a request for system topics. Those of a name server are named like its clusters and brokers.
 
-    The response has the address of one broker.
+    The response has the address of one broker, from which clients get the other system topics.
     """
     return GetNamesrvTopicList(system=True)
 
 
 @TABLE.processor(RequestCode.GET_UNIT_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list)
 def get_unit_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
-    """Translate a request for the topics of a unit. Errors: SYSTEM_ERROR (disabled by configuration)."""
+    """Translate a request for topics with the flag UNIT, which a topic gets if a send with unitMode=true creates it.
+
+    Errors: SYSTEM_ERROR (disabled by configuration).
+    """
     return GetUnitTopicList(UNIT)
 
 
 @TABLE.processor(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list)
 def get_unit_subscribed_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
-    """Translate a request for topics to which units subscribe. Errors: SYSTEM_ERROR (disabled by configuration)."""
+    """Translate a request for topics with the flag HAS_UNIT_SUB, as retry topics of consumers with unitMode=true.
+
+    Errors: SYSTEM_ERROR (disabled by configuration).
+    """
     return GetUnitTopicList(HAS_UNIT_SUBSCRIBERS)
 
 
@@ -171,7 +177,7 @@ def get_unit_subscribed_topics(call: RemotingCall, header: NoHeader, body: bytes
     RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, header=NoHeader, rights=no_rights, response=_topic_list
 )
 def get_unit_subscribed_plain_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetUnitTopicList:
-    """Translate a request for topics outside units to which units subscribe.
+    """Translate a request for topics with the flag HAS_UNIT_SUB, but without the flag UNIT.
 
     Errors: SYSTEM_ERROR (disabled by configuration).
     """
@@ -233,7 +239,10 @@ def _values(call: RemotingCall, result: KvListResult) -> bytes:
     response=_values,
 )
 def get_kv_list(call: RemotingCall, header: GetKVListByNamespaceRequestHeader, body: bytes) -> GetKvListByNamespace:
-    """Translate a request for all values of a namespace. Brokers get the order configuration with this request."""
+    """Translate a request for all values of a namespace.
+
+    The namespace ORDER_TOPIC_CONFIG has, by topic, the number of queues on each broker to which ordered messages go.
+    """
     return GetKvListByNamespace(_null(header.namespace))
 
 

@@ -1,6 +1,7 @@
 """Decompress message bodies up to a limit, because a few kilobytes can expand to gigabytes.
 
-Source: CompressionType, ZlibCompressor (5.3.3), which have no limit. Clients do not compress bodies of more than 4 MiB.
+Source: CompressionType, ZlibCompressor (5.3.3), which have no limit. By default clients send no message whose body has
+more than 4 MiB before compression.
 """
 
 import zlib
@@ -13,7 +14,7 @@ class TooLargeError(ValueError):
     """A body is larger than INFLATED_BYTES_MAX after decompression."""
 
     def __init__(self) -> None:
-        super().__init__(f"a compressed body of more than {INFLATED_BYTES_MAX} bytes")
+        super().__init__(f"a body of more than {INFLATED_BYTES_MAX} bytes after decompression")
 
 
 def inflate(body: bytes, *, or_gzip: bool = False) -> bytes:

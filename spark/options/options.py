@@ -112,7 +112,9 @@ class ConnectionOptions:
 class SourceOptions(ConnectionOptions):
     """Options of reads: topics, start, end, and details of reading."""
 
-    topic: str | None = option("topic", TEXT, None, "Topic to read.")
+    topic: str | None = option(
+        "topic", TEXT, None, "Topic to read. A read needs exactly one of topic, topics, topicsPattern and assign."
+    )
     topics: tuple[str, ...] | None = option("topics", NAMES, None, "Several topics to read.", aliases=("subscribe",))
     topics_pattern: "re.Pattern[str] | None" = option(  # noqa: RUF009 - a field, like all others
         "topicsPattern",
@@ -128,7 +130,7 @@ class SourceOptions(ConnectionOptions):
         None,
         "Offsets to start at; the default is earliest for a batch and latest for a stream. Queues that the JSON"
         " leaves out start at earliest. `group` starts at the offsets of consumerGroup, or at earliest in queues"
-        " without one.",
+        " in which the group has no offset.",
     )
     ending_offsets: Start | None = option(  # noqa: RUF009 - a field, like all others
         "endingOffsets",
@@ -140,13 +142,15 @@ class SourceOptions(ConnectionOptions):
         "startingTimestamp",
         MILLISECONDS,
         None,
-        "Start at the first message stored at or after this time; overrides all other options of the start.",
+        "Start at the first message stored at or after this time, in milliseconds since the epoch; overrides all other"
+        " options of the start.",
     )
     ending_timestamp: int | None = option(
         "endingTimestamp",
         MILLISECONDS,
         None,
-        "End before the first message stored at or after this time; overrides all other options of the end.",
+        "End before the first message stored at or after this time, in milliseconds since the epoch; overrides all"
+        " other options of the end.",
     )
     starting_offsets_by_timestamp: Mapping[str, Any] | None = option(
         "startingOffsetsByTimestamp",
@@ -170,7 +174,7 @@ class SourceOptions(ConnectionOptions):
         "subExpression",
         TEXT,
         "*",
-        "Filter expression for the broker: tags or SQL92. Before a read starts, every broker must accept a SQL92"
+        "Filter expression for the broker: tags or SQL92. A read fails at its start if a broker rejects an SQL92"
         " expression.",
     )
     expression_type: str = option("expressionType", choice("TAG", "SQL92"), "TAG", "Language of subExpression.")
@@ -196,7 +200,7 @@ class SourceOptions(ConnectionOptions):
         " Messages that the filter excludes count as well.",
     )
     min_partitions: int | None = option(
-        "minPartitions", integer(1), None, "Minimum number of tasks of a read with messages."
+        "minPartitions", integer(1), None, "Minimum number of tasks; a read without messages has none."
     )
     max_partitions: int | None = option(
         "maxPartitions",
@@ -224,14 +228,16 @@ class SourceOptions(ConnectionOptions):
         "columns",
         DDL,
         None,
-        "Columns and their types, such as `body STRING, tags STRING`, for statements without a schema: in SQL.",
+        "Columns and their types, such as `body STRING, tags STRING`, instead of a schema: for SQL, where a statement"
+        " cannot give one.",
     )
     include_metadata: bool = option("includeMetadata", FLAG, False, "Append the metadata columns to the schema.")
     filter_pushdown: bool = option(
         "filterPushdown",
         FLAG,
         False,
-        "Push filters of the query down in a batch; also requires spark.sql.python.filterPushdown.enabled=true.",
+        "Read fewer messages in a batch: filters of the query by queue, offset or store time restrict the offsets to"
+        " read, and brokers filter by tag. Also requires spark.sql.python.filterPushdown.enabled=true.",
     )
 
     def __post_init__(self) -> None:
@@ -389,7 +395,10 @@ class SinkOptions(ConnectionOptions):
         "Queue selection for rows with neither queueId nor shardingKey; `hash` uses the column `keys`.",
     )
     columns: Wanted | None = option(  # noqa: RUF009 - a field, like all others
-        "columns", DDL, None, "Columns of a view for its reads; a write uses those of its rows."
+        "columns",
+        DDL,
+        None,
+        "No effect; accepted because a view or table of SQL has the same options for reads and writes.",
     )
     txn_log_path: str | None = option(
         "txnLogPath", TEXT, None, "Folder in which the driver records the half messages to commit."

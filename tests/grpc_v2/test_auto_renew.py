@@ -322,7 +322,7 @@ class TestRenewal:
         """A failed renewal is retried every renewSchedulePeriodMillis, until maxRenewRetryTimes failed in a row."""
         renewing.config.renew_schedule_period_millis = 2_000
         taken(renewing)
-        # The KV variant, which was not set up at the start, fails with SYSTEM_ERROR.
+        # With KV records enabled, but not initialized at the start, a renewal fails with SYSTEM_ERROR.
         config = renewing.broker.config
         config.pop_consumer_kv_service_enable = True
         renewing.advance(fails_ms)

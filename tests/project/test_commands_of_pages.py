@@ -15,6 +15,7 @@ import pytest
 from pyspark_rocketmq.audit import command as audit_command
 from pyspark_rocketmq.replay import command as replay_command
 from rocketmq_testkit.conformance import command as conformance_command
+from rocketmq_testkit.fixtures.faults import shell
 from rocketmq_testkit.fixtures.options import command_options
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +34,9 @@ PIP = re.compile(r"pip install [^`\"\n]*?'?[\w./-]*\[?[\w,]*\]?'?(?=[`\"\n;,:]|$
 ELLIPSIS = ("...", "NAME", "DIR", "FILE")
 """Placeholders in a command."""
 PARSERS: dict[str, Callable[[Sequence[str]], object]] = {
-    "rocketmq-emulator": command_options.parse,
+    "rocketmq-emulator": lambda words: (
+        shell.parser().read(words[1:]) if words[:1] == [command_options.FAULTS] else command_options.parse(words)
+    ),
     "rocketmq-conformance": lambda words: conformance_command.parser().parse_args(words),
     "rocketmq-audit": lambda words: audit_command.parser().parse_args(words),
     "rocketmq-replay": lambda words: replay_command.parser().parse_args(words),

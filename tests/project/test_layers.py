@@ -16,7 +16,7 @@ BELOW: dict[str, frozenset[str]] = {
     "remoting": frozenset({"emulator"}),
     "grpc_v2": frozenset({"emulator"}),
     "fixtures": frozenset({"emulator", "remoting", "grpc_v2"}),
-    "testkit": frozenset({"fixtures"}),
+    "testkit": frozenset({"emulator", "fixtures"}),
     "conformance": frozenset({"emulator", "remoting", "grpc_v2", "fixtures"}),
     "spark": frozenset({"emulator", "remoting", "grpc_v2", "fixtures"}),
 }

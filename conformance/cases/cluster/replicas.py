@@ -14,7 +14,7 @@ from ...helpers.settings import ODD, with_keys
 
 WITHOUT_SLAVE = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"}
 ALL_READS_FAR_BEHIND = {"slaveReadEnable": "true", "accessMessageInMemoryMaxRatio": "0"}
-"""Settings by which every group before the end of the log counts as far behind."""
+"""Settings by which every group with a lag counts as far behind, because the limit is 0 % of the memory."""
 
 
 def note_sent_at_once(t: RemotingContext, topic: str, label: str = "sent", **more: Unpack[SendFields]) -> None:

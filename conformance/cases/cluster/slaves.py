@@ -19,7 +19,10 @@ SYNC_MASTER_SETTINGS = {
     "inSyncReplicas": "2",
     "accessMessageInMemoryMaxRatio": "0",
 }
-"""Settings by which sends wait for the slave, and every group before the end of the log is far behind."""
+"""Settings by which sends wait for the slave, and every group with a lag counts as far behind.
+
+A group is far behind if the distance from its message to the end of the log exceeds a share of the memory, here 0 %.
+"""
 TABLES_SECONDS = 100.0
 """Seconds within which a slave copies its master's tables at least once."""
 
@@ -73,7 +76,7 @@ def a_slave_rejects_sends_and_transaction_ends(t: RemotingContext) -> None:
 
 @remoting_case("SlaveSynchronize.syncAll", settings=SYNC_MASTER_SETTINGS)
 def a_slave_serves_pulls_after_the_topic_is_copied(t: RemotingContext) -> None:
-    """A slave serves pulls once it knows the topic. A pull beyond its end gets PULL_RETRY_IMMEDIATELY."""
+    """A slave serves pulls once it knows the topic. A pull beyond the end of a queue gets PULL_RETRY_IMMEDIATELY."""
     wait_until_slave_connected(t)
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 3)
@@ -93,9 +96,10 @@ def a_slave_serves_pulls_after_the_topic_is_copied(t: RemotingContext) -> None:
 
 @remoting_case("SlaveSynchronize.syncTopicConfig", settings=SLAVE, alone=True)
 def a_slave_does_not_copy_topics_with_attributes(t: RemotingContext) -> None:
-    """A slave does not copy topics with attributes: it treats them as changes, and the copy of topics aborts.
+    """A slave does not copy topics with attributes: it takes the attributes for changes, and its copy of topics aborts.
 
-    Other topics may be missing as well. Offsets are copied after topics.
+    A change is `+name` or `-name`, so that a name without a sign is an error. Other topics may be missing as well.
+    Offsets are copied nevertheless.
     """
     topic, group = t.topic(queues=1, kind="NORMAL"), t.group()
     t.sent(topic, 1)

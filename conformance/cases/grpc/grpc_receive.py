@@ -106,7 +106,11 @@ def an_arriving_message_wakes_up_a_held_receive(t: GrpcContext) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_receive_with_a_deadline_below_5_seconds_is_rejected(t: GrpcContext) -> None:
-    """A receive with a deadline below 5 s is ILLEGAL_POLLING_TIME at once and takes no message."""
+    """A receive with a deadline below 5 s is ILLEGAL_POLLING_TIME at once and takes no message.
+
+    Clients without a version, or with one below 5.0.3, do not know that code and get BAD_REQUEST. Upstream compares
+    versions as text.
+    """
     consumer = consuming(t, 1)
     t.note("4.9 s", consumer.receive(deadline=4.9), 40018)
     t.note("4 s", consumer.receive(deadline=4), 40018)

@@ -89,7 +89,7 @@ def user_properties_are_limited_in_number_and_total_size(t: GrpcContext) -> None
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
 def reserved_names_are_rejected_as_user_properties(t: GrpcContext) -> None:
-    """A user property with a name used by the broker is ILLEGAL_MESSAGE_PROPERTY_KEY."""
+    """A user property with a reserved name is ILLEGAL_MESSAGE_PROPERTY_KEY."""
     topic = t.topic(kind="NORMAL")
     for name in (
         "TAGS",
@@ -127,7 +127,10 @@ def reserved_names_are_rejected_as_user_properties(t: GrpcContext) -> None:
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
 def some_names_used_by_the_broker_are_accepted_as_user_properties(t: GrpcContext) -> None:
-    """Some names used by the broker are accepted as user properties."""
+    """Some names that the broker uses are not reserved: they are accepted as user properties.
+
+    Two of them change the message. `__SHARDINGKEY` makes it a FIFO message, and `INNER_NUM` an inner batch.
+    """
     topic = t.topic(kind="NORMAL")
     for name in (
         "TRACE_CONTEXT",

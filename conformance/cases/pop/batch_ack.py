@@ -125,7 +125,7 @@ def a_batch_ack_skips_entries_with_unknown_topic_queue_or_offset(t: RemotingCont
 
 @remoting_case("AckMessageProcessor.appendAck")
 def a_forged_batch_has_no_effect(t: RemotingContext) -> None:
-    """Entries with a forged pop time, start, revive queue or group succeed, and the messages are redelivered."""
+    """Entries with a forged pop time, start offset, revive queue or group succeed; the messages are redelivered."""
     group = popping(t, 2)
     good = entry(group, group.handles(invisible_ms=2000)[0], [0, 1])
     t.note("pop time", batch_ack(t, {**good, "pt": 1_700_000_000_000}), 0)

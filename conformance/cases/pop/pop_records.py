@@ -18,13 +18,13 @@ IN_MEMORY: Mapping[str, str] = {**RECORDS, "enablePopBufferMerge": "true", "popC
 
 
 def stored_of(group: PopGroup, since: int) -> int:
-    """Return the number of stored check points and acknowledgements of a group."""
+    """Return the number of check points and acknowledgements of a group, which are timed messages when stored."""
     return len(records_since(group.t, TIMER_TOPIC, 0, since, group.name))
 
 
 @remoting_case("PopConsumerService.popAsync", settings=RECORDS)
 def pops_with_kv_records_write_no_check_points(t: RemotingContext) -> None:
-    """Pop, change and acknowledgement store no messages. All handles have revive queue 0."""
+    """Pop, change of invisible duration and acknowledgement store no messages. All handles have revive queue 0."""
     group = popping(t, 3)
     since = t.max_offset(TIMER_TOPIC)
     response = t.note("popped", group.pop(), 0)
@@ -201,7 +201,7 @@ def an_ordered_batch_blocks_its_queue_until_acked_or_expired(t: RemotingContext)
 
 @remoting_case("PopLongPollingService.notifyMessageArriving", settings=RECORDS)
 def a_new_message_wakes_a_held_pop(t: RemotingContext) -> None:
-    """A waiting pop is counted and returns when a message arrives.
+    """POLLING_INFO counts a waiting pop, which returns when a message arrives.
 
     Without a message it returns when its poll time ends.
     """

@@ -7,7 +7,7 @@ from ...helpers.timers import handle_of, recall, timed
 
 @remoting_case("RecallMessageProcessor.processRequest")
 def a_message_recalled_too_late_is_still_delivered(t: RemotingContext) -> None:
-    """A recall within the second of a message's delivery time is too late, and the message is delivered."""
+    """A recall after the start of the second in which a message is due is rejected, and the message is delivered."""
     topic = t.topic(queues=1)
     sent = timed(t, topic, 3000)
     second = int(handle_of(sent)[3])
@@ -18,7 +18,7 @@ def a_message_recalled_too_late_is_still_delivered(t: RemotingContext) -> None:
 
 @remoting_case("RecallMessageProcessor.processRequest")
 def a_recall_succeeds_until_the_second_of_the_delivery_time(t: RemotingContext) -> None:
-    """A recall just before the second of a message's delivery time succeeds, which does not guarantee its effect."""
+    """A recall 1.2 s before the second in which a message is due succeeds, and the message is not delivered."""
     topic = t.topic(queues=1)
     sent = timed(t, topic, 4000)
     second = int(handle_of(sent)[3])

@@ -1,4 +1,4 @@
-"""Recipe by which the driver of the Go gRPC SDK is built and started."""
+"""Recipe of the Go gRPC SDK."""
 
 from pathlib import Path
 

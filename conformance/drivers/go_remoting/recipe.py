@@ -1,4 +1,4 @@
-"""Recipe by which the driver of the Go remoting SDK is built and started."""
+"""Recipe of the Go remoting SDK."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Recipe by which the driver of the Python gRPC SDK is built and started."""
+"""Recipe of the Python gRPC SDK."""
 
 from functools import partial
 from pathlib import Path

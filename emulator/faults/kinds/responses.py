@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from ...gate.gate import Outcome
+from ...kernel.nearest_name import nearest_of
 from ..client_call import Response
 from ..errors import FaultError
 from ..events import Firing, RequestEvent, ResponseEvent
@@ -115,7 +116,16 @@ class DropResponse(Fault):
 
     def usable_protocols(self, requests: Sequence[RequestName]) -> Sequence[str]:
         """Return the protocols in which the code exists for one of the requests; all if there is no code."""
-        return self.KIND.protocols if self.how in HOW else check_code(requests, self.how)
+        if self.how in HOW:
+            return self.KIND.protocols
+        try:
+            return check_code(requests, self.how)
+        except FaultError:
+            nearest = nearest_of(self.how, HOW)
+            if nearest is None:
+                raise
+            text = f"how={self.how!r}: neither {', '.join(HOW)} nor a response code; did you mean {nearest}?"
+            raise FaultError(text, nearest=nearest) from None
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Lose the response."""

@@ -59,8 +59,9 @@ class ConnectionFacts:
 class ServerCall:
     """The server side of one call.
 
-    A handler responds with `reply` (one message), or with any number of `send` and one `finish`. After the client has
-    disconnected, the call is `cancelled` and everything sent is discarded without an error.
+    A handler responds with `reply` (one message), or with any number of `send` and one `finish`. If the client
+    resets the call or disconnects, or the deadline passes, the call is `cancelled`: everything sent after that is
+    discarded without an error.
     """
 
     __slots__ = (

@@ -1,4 +1,4 @@
-"""Streams with unsent DATA, in the order in which they share the connection's credit.
+"""Streams with unsent DATA, in the order in which they share the connection's window.
 
 The cost of each call is O(log n) for n waiting streams, whatever the client sends. A frame that releases one byte must
 not make the server visit every stream.
@@ -18,12 +18,12 @@ _SMALLEST_REBUILD: Final = 64
 
 
 class WaitingStreams:
-    """Streams that wait for credit.
+    """Streams that wait for a WINDOW_UPDATE.
 
-    A stream whose own window is open waits for the connection's window alone and takes turns with the others in
-    `_ready`. A stream whose own window is used up is `_blocked`. A heap orders blocked streams by credit, because
-    SETTINGS_INITIAL_WINDOW_SIZE opens or closes the windows of all streams at once: streams are then moved one by one,
-    when there is credit to send on them.
+    The window of a stream is its `credit`, which may be negative, plus the peer's initial window. A stream whose own
+    window is open waits for the connection's window alone and takes turns with the others in `_ready`. A stream whose
+    own window is used up is `_blocked`. A heap orders blocked streams by credit, because SETTINGS_INITIAL_WINDOW_SIZE
+    opens or closes the windows of all streams at once. `next` then moves streams between the two one by one.
     """
 
     __slots__ = ("_blocked", "_by_credit", "_peer", "_ready")

@@ -1,4 +1,4 @@
-"""The KV variant of pop, in virtual time: records instead of check points, with and without their cache."""
+"""Pops with KV records instead of check points, in virtual time, with and without the cache of records."""
 
 import json
 from dataclasses import replace

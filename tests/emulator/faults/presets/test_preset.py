@@ -1,0 +1,136 @@
+"""Presets of rules, and rules as YAML text."""
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rocketmq_testkit.emulator.faults.criteria import Criteria
+from rocketmq_testkit.emulator.faults.errors import FaultError
+from rocketmq_testkit.emulator.faults.kinds.requests import DropRequest
+from rocketmq_testkit.emulator.faults.occurrence import Occurrence
+from rocketmq_testkit.emulator.faults.presets import preset
+from rocketmq_testkit.emulator.faults.presets.preset import PRESETS, read_preset
+from rocketmq_testkit.emulator.faults.rule import RuleSpec
+from rocketmq_testkit.emulator.faults.rule_form import read_rule, written_rule
+from rocketmq_testkit.emulator.faults.yaml_text import to_yaml
+
+
+def forms(rules: list[RuleSpec]) -> list[dict[str, Any]]:
+    """Return rules as mappings, without the flag that all rules of presets have."""
+    found = [written_rule(rule) for rule in rules]
+    assert all(form.pop("optional") is True for form in found)
+    return found
+
+
+def test_flaky_network_loses_both_ways_and_delays_responses_and_pushes() -> None:
+    assert forms(preset("flaky-network", loss=0.02, delay="30ms±5ms")) == [
+        {"then": "drop_request", "probability": 0.02},
+        {"then": "drop_response", "probability": 0.02},
+        {"then": {"delay_response": {"duration": "30ms", "jitter": "5ms"}}},
+        {"then": {"delay_push": {"duration": "30ms", "jitter": "5ms"}}},
+    ]
+
+
+def test_without_loss_a_preset_has_no_rule_that_loses() -> None:
+    """A share of 0 leaves the rules out, and a delay without a range has no jitter."""
+    assert forms(preset("flaky-network", loss=0, delay="1s")) == [
+        {"then": {"delay_response": {"duration": "1s"}}},
+        {"then": {"delay_push": {"duration": "1s"}}},
+    ]
+    assert preset("lossy-acks", loss=0) == []
+
+
+def test_lossy_acks_concerns_acknowledgements_and_offsets_alone() -> None:
+    found = forms(preset("lossy-acks", loss=0.3))
+    assert [(form["then"], form["probability"]) for form in found] == [("drop_request", 0.3), ("drop_response", 0.3)]
+    assert {*found[0]["when"]["operation"]} == {"AckMessage", "BatchAckMessage", "UpdateConsumerOffset"}
+
+
+def test_slow_disk_delays_responses_of_appends_and_fails_some_sends() -> None:
+    """The refusals come before and after the delay, so that a refused send is not late."""
+    appends = {"operation": ["SendMessage", "SendMessageBack", "EndTransaction"]}
+    late = {"when": appends, "then": {"delay_response": {"duration": "2s", "jitter": "1s"}}}
+    sends = {"operation": "SendMessage"}
+    assert forms(preset("slow-disk", delay="2s+-1s", busy=0.1, timeouts=0.2)) == [
+        {"when": sends, "then": {"refuse_append": {"reason": "page_cache_busy"}}, "probability": 0.1},
+        late,
+        {"when": sends, "then": {"refuse_append": {"reason": "flush_timeout"}}, "probability": 0.2},
+    ]
+    assert forms(preset("slow-disk", delay="2s±1s", busy=0, timeouts=0)) == [late]
+
+
+def test_rolling_restart_stops_one_broker_after_another() -> None:
+    """The next broker stops `pause` after the one before has started."""
+    assert forms(preset("rolling-restart", brokers=["broker-a", "broker-b"], down="11s", pause="4s", kill=True)) == [
+        {"when": {"start": start}, "then": {"stop_broker": {"broker": broker, "duration": "11s", "kill": True}}}
+        for broker, start in (("broker-a", "0ms"), ("broker-b", "15000ms"))
+    ]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_each_preset_prints_as_yaml_that_reads_back(name: str) -> None:
+    """The text has one rule for each rule, and equal rules are read from it. Each preset is documented."""
+    rules = preset(name)
+    assert [read_rule(form) for form in yaml.safe_load(to_yaml(rules))] == rules
+    assert PRESETS[name].__doc__
+
+
+@pytest.mark.parametrize(
+    ("form", "sentence"),
+    [
+        ("flaky-netwrk", "preset='flaky-netwrk': there is no such preset; did you mean flaky-network?"),
+        ({"x": 1, "y": 2}, "preset={'x': 1, 'y': 2}: neither the name of a preset nor a mapping of one name"),
+        (
+            {"lossy-acks": {"los": 1}},
+            "parameter of lossy-acks='los': there is no such parameter of lossy-acks;",
+        ),
+        ({"lossy-acks": {"loss": 2}}, "loss=2: not a number from 0 to 1; use 1"),
+        ({"slow-disk": {"delay": "20"}}, "delay='20': a duration needs a unit; use '20s'"),
+        ({"slow-disk": {"delay": "1s±x"}}, "delay='x': this is not a duration such as"),
+        ({"rolling-restart": {"brokers": []}}, "brokers=[]: not a list of names of brokers; use ['broker-a', "),
+    ],
+)
+def test_a_wrong_preset_is_one_sentence(form: object, sentence: str) -> None:
+    with pytest.raises(FaultError) as found:
+        read_preset({"preset": form}, "rule 2")
+    assert str(found.value).startswith(f"rule 2: {sentence}")
+
+
+def test_a_preset_stands_alone() -> None:
+    with pytest.raises(FaultError, match=r"rule: preset: has no other members beside it; .*; remove times"):
+        read_preset({"preset": "lossy-acks", "times": 3}, "rule")
+
+
+TEXTS = st.text(min_size=1, max_size=20)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the table of characters is built first
+@given(
+    topics=st.lists(TEXTS, min_size=1, max_size=5),
+    properties=st.dictionaries(TEXTS, TEXTS, max_size=5),
+    name=st.none() | TEXTS,
+    probability=st.floats(0, 1, exclude_min=True),
+)
+def test_yaml_text_of_any_rule_reads_back(
+    topics: list[str], properties: dict[str, str], name: str | None, probability: float
+) -> None:
+    """Names, texts and numbers that YAML reads in another way are quoted, such as `no`, `1e-05` and line ends."""
+    rule = RuleSpec(
+        fault=DropRequest(),
+        criteria=Criteria(topic=topics, property=properties),
+        occurrence=Occurrence(probability=probability),
+        name=name,
+    )
+    assert [read_rule(form) for form in yaml.safe_load(to_yaml([rule, rule]))] == [rule, rule]
+
+
+def test_yaml_text_of_no_rules_is_an_empty_list() -> None:
+    assert yaml.safe_load(to_yaml([])) == []
+
+
+def test_a_rule_with_a_function_has_no_yaml_text() -> None:
+    rule = RuleSpec(fault=DropRequest(), criteria=Criteria(where=bool), occurrence=Occurrence())
+    with pytest.raises(FaultError, match="where: YAML cannot hold a function; use the other criteria"):
+        to_yaml([rule])
