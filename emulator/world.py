@@ -63,7 +63,7 @@ class EngineWorld:
     def stop_broker(self, name: str, *, kill: bool) -> StandingFault:
         """Stop a broker until the end. Several rules may stop one broker: it starts when the last of them ends.
 
-        The rules do not start a broker that somebody had stopped before, or has started meanwhile.
+        A broker that was stopped before the rule stays stopped. One that was started meanwhile is left as it is.
         """
         broker = self._broker(name)
         stop = BrokerStop(broker)

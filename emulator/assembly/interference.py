@@ -22,6 +22,6 @@ class Interference:
     """The difference between the broker's clock and the shared one."""
 
     def begin_run(self) -> None:
-        """Begin a run of the broker: the services of the previous one are gone."""
+        """Begin a run of the broker, which has services of its own."""
         self.revive.begin_run()
         self.transaction_checks.begin_run()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 
 class Switch:
-    """A service that can be stopped. It runs again when everybody who stopped it has resumed it."""
+    """A service that can be stopped. It runs again after as many resumes as stops."""
 
     __slots__ = ("_holds", "_resumed", "stopped")
 

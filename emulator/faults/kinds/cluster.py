@@ -40,7 +40,7 @@ class StopBroker(StandingKind):
     situation="A broker that crashes again and again: out of memory, a failing disk, a restart loop.",
 )
 class FlapBroker(StandingKind):
-    """Stop and start a broker in turn, beginning with the stop. It runs at the end."""
+    """Stop and start a broker repeatedly. It is stopped first, and runs at the end."""
 
     broker: str = parameter(BROKER, "name of the broker, with the id of a slave: `broker-a:1`")
     down: str = parameter(DurationCheck(), "time for which the broker is stopped", default="5s")
@@ -60,7 +60,7 @@ class FlapBroker(StandingKind):
 
 
 class Flapping:
-    """A broker that stops and starts in turn."""
+    """A broker that stops and starts repeatedly."""
 
     def __init__(self, world: World, fault: FlapBroker) -> None:
         self._world = world

@@ -1,4 +1,4 @@
-"""Faults of routes: missing, stale, or with the address of a broker that is gone."""
+"""Faults of routes: missing, stale, or with an address at which no broker listens."""
 
 from dataclasses import replace
 from typing import Any

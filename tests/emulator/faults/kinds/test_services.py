@@ -61,6 +61,16 @@ def test_a_search_by_time_finds_messages_of_a_clock_that_was_set_back() -> None:
     assert world.ask(OffsetResult, SearchOffset("A", 0, start + 1, False)).offset == 2
 
 
+def test_a_search_by_time_finds_a_message_by_its_broker_s_clock() -> None:
+    """A message of a fast clock is later than all times until then, although it was stored at once."""
+    world = make()
+    world.send("A", b"0")
+    world.add(faults.skew_clock("broker-a", by="1h"))
+    world.send("A", b"1")
+    assert world.ask(OffsetResult, SearchOffset("A", 0, world.now_ms + 1_800_000, False)).offset == 1
+    assert world.ask(OffsetResult, SearchOffset("A", 0, world.now_ms + 3_600_001, False)).offset == 2
+
+
 def test_timers_of_a_broker_with_a_skewed_clock_keep_their_durations() -> None:
     """Delayed messages come after their delay and unacknowledged ones at their usual time, whatever the clock shows."""
     plain, fast, slow = make(), make(), make()
@@ -261,10 +271,12 @@ def test_a_stolen_lock_outlives_a_crash_and_the_first_of_two_rules() -> None:
 
 
 def test_a_lock_is_stolen_with_the_request_that_fires_the_rule() -> None:
-    """The second renewal finds the queue locked by somebody else; sends go on."""
+    """The renewal finds the queue locked by somebody else; sends go on. At the end the queue is free for anybody."""
     world = make()
     peer = world.peer()
     world.add(faults.steal_queue_lock("G", "A"), operation="LockBatchMq", group="G", nth=2)
     assert locked(peer, "c1", [0]) == [0]
     assert locked(peer, "c1", [0]) == []
     assert send(peer, "A").code == 0
+    world.plan.clear()
+    assert locked(peer, "c2", [0]) == [0]
