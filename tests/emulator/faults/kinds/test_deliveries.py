@@ -204,6 +204,23 @@ def test_a_message_that_was_skipped_past_its_invisible_duration_is_delivered_onc
 
 
 @through("remoting", "grpc")
+def test_a_rule_that_is_removed_after_the_invisible_duration_delivers_nothing_twice(e: ProtocolClient) -> None:
+    """The broker has made the message visible itself: its old handle is not used any more."""
+    e.topic()
+    rules = Rules(e.engine)
+    rule = rules.add(SkipDelivery(), key="late", **POP)
+    e.send(b"1", keys="late")
+    assert e.bodies() == []
+    e.advance(60_000)
+    rules.remove(rule)
+    e.advance(10_000)
+    (taken,) = e.take(invisible_ms=60_000)
+    assert e.ack(taken.handle).ok
+    e.advance(600_000)
+    assert e.bodies() == []
+
+
+@through("remoting", "grpc")
 def test_a_skipped_message_is_held_back_from_each_group_of_its_own(e: ProtocolClient) -> None:
     """Each group gets it when the rule is removed."""
     e.topic()
