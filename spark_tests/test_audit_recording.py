@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from pyspark_rocketmq.audit import Event, JournalError, Kind, audit_events, events_of
 from pyspark_rocketmq.audit.recording import read_emulator
+from rocketmq_testkit import faults
+from rocketmq_testkit.conformance.clients.remoting_consumption import pop_request
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -34,6 +36,8 @@ from rocketmq_testkit.emulator.operations.send import (
 )
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host.host import Host
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.client.connection import RemotingTimeout
 
 pytestmark = pytest.mark.rocketmq(time="frozen", topics=["orders:NORMAL:1"])
 INVISIBLE_MS = 10_000
@@ -293,3 +297,37 @@ def test_refused_requests_are_no_events(rocketmq: Emulator) -> None:
     assert {event.group for event in events if event.group} == {"shop"}
     assert Kind.DELIVERED in [event.kind for event in events]
     assert Kind.ACKED not in [event.kind for event in events]
+
+
+def test_a_pop_that_a_rule_dropped_creates_no_interest(rocketmq: Emulator) -> None:
+    """The broker never got it, so the group did not subscribe, and no message is lost."""
+    rocketmq.topic("orders").send("m")
+    pop = pop_request("orders", "shop", poll_ms=0)
+    with rocketmq.faults.add(faults.drop_request(), operation="PopMessage"), RemotingClient(rocketmq.broker) as client:
+        with pytest.raises(RemotingTimeout):
+            client.request(*pop, timeout=0.1)
+        assert [str(event.kind) for event in told(rocketmq)] == ["stored"]
+        assert audit_events(told(rocketmq)).accounts == []
+
+
+def test_a_delivery_that_a_rule_lost_is_none(rocketmq: Emulator) -> None:
+    """A lost response and a skipped message deliver nothing; a duplicate is delivered twice."""
+    topic = rocketmq.topic("orders")
+    lost, skipped, twice = (topic.send(text) for text in ("lost", "skipped", "twice"))
+    rules = [
+        (faults.drop_response(), {"body_matches": "lost"}),
+        (faults.skip_delivery(), {"body_matches": "skipped"}),
+        (faults.duplicate_delivery(), {"body_matches": "twice"}),
+    ]
+    with RemotingClient(rocketmq.broker) as client:
+        for fault, meets in rules:
+            rule = rocketmq.faults.add(fault, operation="PopMessage", times=1, **meets)
+            pop = pop_request("orders", "shop", max_messages=1, init_mode=0)
+            if meets["body_matches"] == "lost":
+                with pytest.raises(RemotingTimeout):
+                    client.request(*pop, timeout=0.1)
+            else:
+                client.request(*pop)
+            assert rule.fired == 1
+        found = [kinds(rocketmq, each.message_id).count("delivered") for each in (lost, skipped, twice)]
+        assert found == [0, 0, 2]

@@ -16,6 +16,11 @@ class Pacer:
         self._later: Later | None = None
         self._running = False
 
+    @property
+    def is_running(self) -> bool:
+        """True while a pause is pending."""
+        return self._running
+
     def send(self, data: bytes) -> None:
         """Send ordinary output of the connection."""
         if self._running:

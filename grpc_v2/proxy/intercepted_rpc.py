@@ -1,14 +1,15 @@
 """The response of an RPC that goes to a rule of faults instead of the client."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from google.protobuf.message import Message
 from rocketmq_testkit.emulator.faults.client_call import Interceptor
 
+from ..proto import service_pb2 as sv
 from ..rules.status import Refusal
 from ..transport.grpc.call import ConnectionControl
-from ..transport.http2.frames import split_frames, with_stream_id
+from ..transport.http2.frames import split_frames, stream_id_of, with_stream_id
 from .rpc_call import RpcCall, TransportCall
 
 UNKNOWN_STREAM = 0x3FFF_FFF1
@@ -153,12 +154,31 @@ class RpcResponse:
         return self.line.captured(self.send)
 
     def misaddressed(self) -> bytes:
-        """Return the HTTP/2 frames with the id of a stream that the client never opened."""
-        return b"".join(with_stream_id(each, UNKNOWN_STREAM) for each in split_frames(self.encoded()))
+        """Return the HTTP/2 frames with the id of a stream that the client never opened.
+
+        The part of the response that waits for credit is discarded.
+        """
+        frames = split_frames(self.encoded())
+        for stream_id in {stream_id_of(each) for each in frames}:
+            self.line.discard_unsent(stream_id)
+        return b"".join(with_stream_id(each, UNKNOWN_STREAM) for each in frames)
 
     def set_remark(self, remark: str) -> None:
         """Replace the text of each Status in the response."""
         self._messages = [self._with_text(message, remark) for message in self._messages]
+
+    def corrupt_digests(self, message_ids: Collection[str]) -> None:
+        """Change the digests of the bodies of messages in a ReceiveMessage response."""
+        changed = []
+        for frame in self._messages:
+            read = sv.ReceiveMessageResponse.FromString(frame)
+            system = read.message.system_properties
+            if read.HasField("message") and system.message_id in message_ids:
+                digest = system.body_digest
+                digest.checksum = digest.checksum[:-1] + ("0" if digest.checksum[-1:] != "0" else "1")
+                frame = read.SerializeToString()
+            changed.append(frame)
+        self._messages = changed
 
     def refuse(self, code: int, remark: str) -> None:
         """Send a Code in place of the response."""

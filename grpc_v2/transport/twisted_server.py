@@ -157,8 +157,8 @@ class GrpcServerProtocol(protocol.Protocol):
         """Close now, even with open calls."""
         self._output.go_away(ErrorCode.NO_ERROR)
         self._output.close(Closing.AFTER_OUTPUT)
-        if self._buffered:
-            # The client does not read, so waiting for it could last forever.
+        if self._buffered or (self._pacer is not None and self._pacer.is_running):
+            # The client does not read, or a fault holds output back, so waiting for it could last forever.
             self._transport.abortConnection()
 
     def abort(self) -> None:
@@ -190,8 +190,11 @@ class GrpcServerProtocol(protocol.Protocol):
         data = output.take()
         if data and not self._closed:
             self._write(data, at_once)
-        if output.closing:
-            self._close(output.closing)
+        closing = output.closing
+        if closing is Closing.AFTER_OUTPUT and self._pacer is not None:
+            self._pacer.finish(lambda: self._close(closing))
+        elif closing:
+            self._close(closing)
 
     def pace(self, pieces: Sequence[tuple[int, bytes]], later: Callable[[int, Callable[[], None]], object]) -> None:
         """Send pieces with pauses. Later output of the connection waits behind them."""
@@ -205,6 +208,12 @@ class GrpcServerProtocol(protocol.Protocol):
     def captured(self, deliver: Callable[[], None]) -> bytes:
         """Return the bytes that a delivery writes, without sending them."""
         return self._output.captured(deliver)
+
+    def discard_unsent(self, stream_id: int) -> None:
+        """Send nothing more on a stream. A no-op if it has ended."""
+        stream = self._output.streams.get(stream_id)
+        if stream is not None:
+            self._output.stall(stream)
 
     def close(self) -> None:
         """Close the connection after its output."""

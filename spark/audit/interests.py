@@ -101,7 +101,8 @@ def interests(lines: Iterable[Line]) -> tuple[dict[tuple[str, str], Interest], s
     """Return the interests by group and topic, and the groups that acknowledge messages."""
     asked = _InterestCollector()
     for line in lines:
-        if line["event"] == "refused":  # a refused request changed nothing, so it creates no interest
+        # A refused request changed nothing, so it creates no interest. The line of a rule of faults is no request.
+        if line["event"] in ("refused", "faulted"):
             continue
         subject = line["subject"]
         match line["operation"]:

@@ -24,6 +24,9 @@ class ConnectionControl(Protocol):
     def captured(self, deliver: Callable[[], None]) -> bytes:
         """Return the bytes that a delivery writes, without sending them."""
 
+    def discard_unsent(self, stream_id: int) -> None:
+        """Send nothing more on a stream, whose response waits for credit. A no-op if the stream has ended."""
+
     def close(self) -> None:
         """Close the connection after its output."""
 

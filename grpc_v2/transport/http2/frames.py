@@ -108,6 +108,11 @@ def split_frames(data: bytes) -> list[bytes]:
     return found
 
 
+def stream_id_of(frame: bytes) -> int:
+    """Return the stream id of a frame."""
+    return int.from_bytes(frame[5:9], "big") & STREAM_ID_MASK
+
+
 def with_stream_id(frame: bytes, stream_id: int) -> bytes:
     """Return a frame with another stream id."""
     return frame[:5] + stream_id.to_bytes(4, "big") + frame[9:]

@@ -1,0 +1,67 @@
+"""Messages of a delivery: read and replaced in the outcome of a pop or pull."""
+
+from dataclasses import replace
+
+from engine_world import World
+from rocketmq_testkit.emulator.faults.delivered import delivered, delivering, undelivered
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.consume import PopResult, PullResult, PullStatus
+
+
+def _pop(world: World) -> PopResult:
+    world.topic("T", 2)
+    for queue in (0, 0, 1):
+        world.send("T", b"%d" % queue, queue=queue)
+    outcome = world.pop("T").outcome
+    assert isinstance(outcome, PopResult)
+    return outcome
+
+
+def test_an_unchanged_pop_stays_as_it_is(world: World) -> None:
+    """Its lists of offsets are those of the broker."""
+    outcome = _pop(world)
+    assert delivering(outcome, delivered(outcome)) == outcome
+
+
+def test_the_lists_of_a_pop_follow_its_messages(world: World) -> None:
+    """An offset is listed as often as its message is delivered, a queue without messages not at all."""
+    outcome = _pop(world)
+    entries = sorted(delivered(outcome), key=lambda entry: (entry[1].queue_id, entry[1].queue_offset))
+    changed = delivering(outcome, [entries[1], entries[1], entries[0]])
+    assert isinstance(changed, PopResult)
+    assert changed.msg_offset_info == "0 0 1,1,0"
+    assert changed.start_offset_info == "0 0 0"
+    assert [each.queue_offset for each in changed.messages] == [1, 1, 0]
+
+
+def test_an_emptied_pop_is_one_that_found_nothing(world: World) -> None:
+    """It has the code of an empty pop, and no lists."""
+    found = undelivered(_pop(world))
+    assert isinstance(found, PopResult)
+    assert (found.code, found.messages) == (ResponseCode.POLLING_TIMEOUT, [])
+    assert (found.msg_offset_info, found.start_offset_info, found.remark) == ("", "", None)
+
+
+def test_a_pull_keeps_its_offsets_beside_its_records(world: World) -> None:
+    """An emptied pull has the code of a pull whose messages are filtered out, and the same next offset."""
+    _pop(world)
+    outcome = world.pull("T").outcome
+    assert isinstance(outcome, PullResult)
+    first, second = delivered(outcome)
+    changed = delivering(outcome, [second, first, first])
+    assert isinstance(changed, PullResult)
+    assert list(changed.records) == [second[0], first[0], first[0]]
+    assert [offset for _record, offset in delivered(changed)] == [1, 0, 0]
+    empty = undelivered(replace(outcome, offsets=()))
+    assert isinstance(empty, PullResult)
+    assert (empty.code, empty.status) == (ResponseCode.PULL_RETRY_IMMEDIATELY, PullStatus.NO_MATCHED_MESSAGE)
+    assert (empty.next_begin_offset, list(empty.records)) == (2, [])
+
+
+def test_other_outcomes_deliver_nothing() -> None:
+    """They stay as they are."""
+    error = EngineError(ResponseCode.SYSTEM_ERROR, "broken")
+    assert delivered(error) == []
+    assert undelivered(error) is error
+    assert delivering(error, []) is error

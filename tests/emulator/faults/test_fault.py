@@ -1,0 +1,101 @@
+"""The table of kinds, and the creation of faults by name."""
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from rocketmq_testkit import faults as public
+from rocketmq_testkit.emulator.faults import kinds  # noqa: F401 - fills the table of kinds
+from rocketmq_testkit.emulator.faults.errors import FaultError
+from rocketmq_testkit.emulator.faults.fault import KINDS, LAYERS, Fault, create
+from rocketmq_testkit.emulator.faults.phase import Phase
+
+METHODS = {
+    Phase.REQUEST: "on_request",
+    Phase.RESPONSE: "on_response",
+    Phase.PUSH: "on_push",
+    Phase.CONNECT: "on_connect",
+    Phase.STANDING: "start",
+}
+REQUIRED: dict[str, Any] = {"duration": "1s", "per_second": 1, "bytes_per_second": 1, "code": "SYSTEM_BUSY"}
+
+
+def _made(name: str) -> Fault:
+    """Create a fault with examples for the parameters without default."""
+    needed = {"respond": {"code": "SYSTEM_BUSY"}, "delay_response": {"duration": "1s"}}.get(name)
+    while True:
+        try:
+            return create(name, needed or {})
+        except FaultError as missing:
+            text = str(missing)
+            assert "the parameter " in text, text
+            word = text.partition("the parameter ")[2].split()[0]
+            needed = {**(needed or {}), word: REQUIRED[word]}
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_a_kind_acts_in_each_phase_that_it_declares_and_in_no_other(name: str) -> None:
+    """It overrides the method of a phase exactly if it declares the phase."""
+    cls = KINDS[name]
+    overridden = {phase for phase, method in METHODS.items() if getattr(cls, method) is not getattr(Fault, method)}
+    assert overridden == set(cls.KIND.phases)
+    assert cls.KIND.layer in LAYERS
+    assert cls.KIND.situation.endswith(".")
+    assert (cls.__doc__ or "").partition("\n")[0].endswith(".")
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_the_parameters_of_a_fault_make_an_equal_fault(name: str) -> None:
+    """Defaults are left out, and each parameter has a description and a schema."""
+    fault = _made(name)
+    assert create(name, fault.parameters()) == fault
+    for each in fields(fault):  # type: ignore[arg-type]  # each subclass is a dataclass
+        assert each.metadata["about"]
+        assert each.metadata["check"].schema()
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_each_kind_is_public_under_its_name(name: str) -> None:
+    """`from rocketmq_testkit import faults` has each kind."""
+    assert getattr(public, name) is KINDS[name]
+    assert name in public.__all__
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "text"),
+    [
+        ("drop_respons", {}, "fault='drop_respons': there is no such fault; did you mean drop_response?"),
+        (
+            "drop_response",
+            {"hov": "close"},
+            "parameter of drop_response='hov': there is no such parameter of drop",
+        ),
+        ("delay_request", {}, "delay_request: the parameter duration is missing; add it, such as duration='500ms'"),
+        ("throttle", {}, "throttle: the parameter per_second is missing; add it, such as per_second="),
+        ("delay_request", {"duration": 5}, "duration=5: a duration needs a unit; use '5s' or timedelta(seconds=5)"),
+        ("truncate_frame", {"how": "cut"}, "how='cut': there is no such how; there are close, reset"),
+        ("truncate_frame", {"at": 1.5}, "at=1.5: not a whole number of at least -1048576; use 1"),
+        ("duplicate_request", {"copies": 0}, "copies=0: not a whole number from 1 to 100; use 1"),
+        ("throttle", {"per_second": "fast"}, "per_second='fast': not a number from 0.001 to 1000000; use "),
+        ("go_away", {"finish": 1}, "finish=1: neither true nor false; use true"),
+        ("drop_response", {"how": ""}, "how='': not a response code; use a name such as 'SYSTEM_BUSY', or its number"),
+        ("respond", {"code": "X", "remark": ""}, "remark='': not a text; use 'too busy'"),
+        ("delay_response", {}, "delay_response without a delay; give a duration, such as duration='200ms'"),
+    ],
+)
+def test_a_wrong_fault_is_one_sentence(name: str, parameters: dict[str, Any], text: str) -> None:
+    """It states the value and a correct one."""
+    with pytest.raises(FaultError) as caught:
+        create(name, parameters)
+    assert str(caught.value).startswith(text), str(caught.value)
+
+
+def test_a_fault_acts_in_its_first_phase_unless_another_is_chosen() -> None:
+    """A phase of another fault is refused with those of this one."""
+    close = create("close_connection", {})
+    assert close.phase(None) is close.KIND.phases[0]
+    assert close.phase("response") is Phase.RESPONSE
+    with pytest.raises(
+        FaultError, match=r"^phase='push': close_connection does not act in this phase; it acts in requ"
+    ):
+        close.phase("push")
