@@ -35,6 +35,7 @@ from rocketmq_testkit.emulator.faults.kinds.responses import OversizedRemark as 
 from rocketmq_testkit.emulator.faults.kinds.responses import ReorderResponses as reorder_responses
 from rocketmq_testkit.emulator.faults.kinds.responses import Respond as respond
 from rocketmq_testkit.emulator.faults.kinds.responses import WrongOpaque as wrong_opaque
+from rocketmq_testkit.emulator.faults.kinds.upstream import UpstreamDefectFault as upstream_defect
 
 __all__ = [
     "FaultError",
@@ -70,6 +71,7 @@ __all__ = [
     "stall_frame",
     "throttle",
     "truncate_frame",
+    "upstream_defect",
     "withhold_window",
     "wrong_opaque",
 ]

@@ -16,6 +16,7 @@ from .phase import Phase
 from .rule import Rule, RuleEvent, RuleSpec
 from .subject import MessageFacts, groups_of, messages_of, topics_of
 from .vocabulary import Vocabulary
+from .world import World
 
 RULES_MAX = 20_000
 _IDS_MAX = 32
@@ -102,13 +103,21 @@ class FaultPlan:
     """
 
     def __init__(
-        self, *, gate: Gate, scheduler: Scheduler, streams: RandomStreams, vocabulary: Vocabulary, find_clients: Find
+        self,
+        *,
+        gate: Gate,
+        scheduler: Scheduler,
+        streams: RandomStreams,
+        vocabulary: Vocabulary,
+        find_clients: Find,
+        world: World,
     ) -> None:
         self.vocabulary = vocabulary
         self._gate = gate
         self._scheduler = scheduler
         self._streams = streams
         self._find_clients = find_clients
+        self._world = world
         self._rules: dict[str, Rule] = {}
         self._index: dict[Phase, dict[type | None, dict[str, Rule]]] = {phase: {} for phase in Phase}
         """Rules by phase, class (None: all classes) and name, each in the order in which they were added."""
@@ -154,6 +163,8 @@ class FaultPlan:
             for each in classes:
                 self._index[spec.phase].setdefault(each, {})[name] = rule
             rules.append(rule)
+            if spec.phase is Phase.STANDING:
+                rule.begin(self._world)
         self._attach()
         return rules
 
@@ -164,7 +175,7 @@ class FaultPlan:
         rule.removed = True
         for by_class in self._index[rule.spec.phase].values():
             by_class.pop(name, None)
-        rule.spec.fault.on_removed(rule.state)
+        rule.end()
         self._attach()
         return rule
 

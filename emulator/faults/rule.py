@@ -10,6 +10,7 @@ from .errors import FaultError
 from .fault import Fault
 from .occurrence import Counter, Occurrence
 from .phase import Phase
+from .world import StandingFault, World
 
 NAME_CHARACTERS_MAX = 100
 EVENTS_MAX = 100
@@ -85,6 +86,8 @@ class Rule:
         self.failure: str | None = None
         """The error that the function `where` raised, if it raised one."""
         self.removed = False
+        self._standing: StandingFault | None = None
+        """The fault that holds from `begin` to `end`, of a rule in the phase `standing`."""
         start, end = spec.criteria.window_ms()
         self._start_ms, self._end_ms = added_ms + start, None if end is None else added_ms + end
 
@@ -97,6 +100,18 @@ class Rule:
     def fired(self) -> int:
         """The number of events on which the fault acted."""
         return self.counter.fired
+
+    def begin(self, world: World) -> None:
+        """Begin the fault of a rule in the phase `standing`. It counts as one match and one firing."""
+        self._standing = self.spec.fault.start(world)
+        self.counter.count_match()
+
+    def end(self) -> None:
+        """End the standing fault, or what the fault holds back, because the rule is removed."""
+        if self._standing is not None:
+            self._standing.end()
+            self._standing = None
+        self.spec.fault.on_removed(self.state)
 
     def is_open(self, now_ms: int) -> bool:
         """True if the rule may act now: it is not removed, not used up, and within its time."""

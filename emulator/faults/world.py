@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+from .defects import Defects
+
 
 class StandingFault(Protocol):
     """A fault that holds until it is ended."""
@@ -12,3 +14,7 @@ class StandingFault(Protocol):
 
 class World(Protocol):
     """Changes of brokers, name server and time that faults make."""
+
+    @property
+    def defects(self) -> Defects:
+        """The switches of upstream's defects."""
