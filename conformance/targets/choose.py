@@ -30,11 +30,14 @@ _REFERENCE = f"use --target apache:{REFERENCE_VERSION}"
 _URL = re.compile(r"^https?://[^/\s]+/?$")
 
 
-def target(text: str) -> Target:
-    """Parse the value of one `--target`. Raises TargetError that shows the accepted forms."""
+def target(text: str, faults: str | None = None) -> Target:
+    """Parse the value of one `--target`. Raises TargetError that shows the accepted forms.
+
+    `faults`: `upstream:VERSION`, for the emulator only.
+    """
     name, _, rest = text.partition(",")
     if text == "emulator":
-        return EmulatorTarget()
+        return EmulatorTarget(faults)
     if name.startswith("apache:"):
         version = name.removeprefix("apache:")
         if not _VERSION.match(version):

@@ -5,7 +5,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from rocketmq_testkit.emulator.config import AccessConfig
+from rocketmq_testkit.emulator.faults.upstream_defects import defects_of
 from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures.faults.rule_files import UPSTREAM
 from rocketmq_testkit.fixtures.values.addresses import LOOPBACK
 from rocketmq_testkit.remoting.client import Credentials
 
@@ -64,7 +66,7 @@ class EmulatorDeployment(Deployment):
 
 
 class EmulatorTarget(Target):
-    """This project's emulator."""
+    """This project's emulator. `faults`: `upstream:VERSION` switches on the defects of that version of RocketMQ."""
 
     name = "emulator"
     emulated = True
@@ -81,6 +83,15 @@ class EmulatorTarget(Target):
             Capability.FULL_DISK,
         }
     )
+
+    def __init__(self, faults: str | None = None) -> None:
+        self._faults = faults
+        if faults is not None:
+            self.defects = frozenset(each.name for each in defects_of(faults.removeprefix(UPSTREAM)))
+
+    def describe(self) -> str:
+        """Name the emulator and its faults."""
+        return self.name if self._faults is None else f"{self.name}, faults={self._faults}"
 
     @contextmanager
     def lend(
@@ -99,4 +110,6 @@ class EmulatorTarget(Target):
         host = config.pop("brokerIP1", LOOPBACK)
         config.pop("bindAddress", None)
         with Emulator(profile="faithful", host=host, config=config, brokers=brokers) as emulator:
+            if self._faults is not None:
+                emulator.faults.load(self._faults)
             yield EmulatorDeployment(emulator, default_credentials(settings))
