@@ -11,14 +11,16 @@ from typing import Protocol
 
 from ..assembly.handlers import handlers_of, handles
 from ..config import BrokerConfig, ConfigError, EmulationConfig, NamesrvConfig
+from ..faults.client_call import ClientCall
 from ..faults.defects import Defects
 from ..gate.gate import Call, Handlers
 from ..group.group_table import GroupTable
-from ..kernel.errors import FAQ, EngineError
+from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
+from ..kernel.timer_kind import TimerKind
 from ..message.names import group_of_retry_topic, is_legal_group, is_retry, retry_topic
-from ..operations.base import Done, Operation, Parked, Result
+from ..operations.base import PARKED, Done, Operation, Parked, Result
 from ..operations.clients import MessageQueue
 from ..operations.cluster import (
     BrokerMember,
@@ -42,6 +44,7 @@ from ..operations.cluster import (
     TextResult,
     TopicListResult,
     UpdateNamesrvConfig,
+    no_route,
 )
 from ..operations.groups import GroupConfig
 from ..operations.topics import QueueMapping, TopicConfig
@@ -51,6 +54,7 @@ from ..topic.topic_table import PERM_READ, PERM_WRITE, TopicTable
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 REGISTER_PERIOD_MS = 30_000
 """Period at which brokers register everything; then a topic deleted only here reappears."""
+REMOTING = "remoting"
 ALWAYS_BLACK = frozenset({"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"})
 """Keys that no request can change, regardless of `configBlackList`."""
 
@@ -68,7 +72,11 @@ class RegisteredBroker(Protocol):
 
     @property
     def broker_id(self) -> int:
-        """0 for a master."""
+        """MASTER_ID for a master."""
+
+    @property
+    def is_master(self) -> bool:
+        """True for a master, False for a slave."""
 
     @property
     def config(self) -> BrokerConfig:
@@ -133,7 +141,34 @@ class NameServer:
         """Called with each request for the route of a topic that does not exist."""
         self._stopped_masters: set[RegisteredBroker] = set()
         """Stopped masters with a running slave: their registrations stay."""
-        self.handlers: Handlers = handlers_of(self)
+        self._own_handlers: Handlers = handlers_of(self)
+        self.handlers = self._own_handlers
+        self._stops = 0
+
+    # stops
+
+    @property
+    def running(self) -> bool:
+        """False while remoting clients cannot reach it."""
+        return not self._stops
+
+    def stop(self) -> None:
+        """Ignore requests of remoting clients until `start`. Each further stop needs a start of its own.
+
+        The proxy has the routes in its cache (TopicRouteService, 5.3.3), and direct calls need no connection.
+        """
+        self._stops += 1
+        self.handlers = dict.fromkeys(self._own_handlers, self._ignore)
+
+    def start(self) -> None:
+        """Serve requests again after `stop`."""
+        self._stops -= 1
+        if self.running:
+            self.handlers = self._own_handlers
+
+    def _ignore(self, call: Call, operation: Operation) -> Result | Parked:
+        is_of_remoting = isinstance(call, ClientCall) and call.protocol == REMOTING
+        return PARKED if is_of_remoting else self._own_handlers[operation.__class__](call, operation)
 
     # registrations
 
@@ -223,7 +258,7 @@ class NameServer:
 
     def master(self, name: str) -> RegisteredBroker | None:
         """Return the master of a broker name, or None."""
-        return next((broker for broker in self._brokers if broker.name == name and broker.broker_id == 0), None)
+        return next((broker for broker in self._brokers if broker.name == name and broker.is_master), None)
 
     # routes
 
@@ -231,11 +266,24 @@ class NameServer:
     def route(self, call: Call, operation: GetRouteInfo) -> RouteResult:
         """Return brokers and queues of a topic. Errors: TOPIC_NOT_EXIST."""
         topic = operation.topic
-        if self._emulation.retry_topic_on_route_query and topic is not None and is_retry(topic):
+        if topic is None:
+            raise no_route("null")
+        if self._emulation.retry_topic_on_route_query and is_retry(topic):
             self._create_retry_topic(topic)
+        found = self._find_route(topic)
+        if found is None:
+            self._on_missing_topic(call, topic)
+            raise no_route(topic)
+        return found
+
+    def routes(self) -> dict[str, RouteResult]:
+        """Return the routes of all topics, as clients would get them now."""
+        topics = {topic: None for name in self._names() for topic in self._topics(name)}
+        return {topic: route for topic in topics if (route := self._find_route(topic)) is not None}
+
+    def _find_route(self, topic: str) -> RouteResult | None:
         queues, message_type = {}, None
-        for name in self._names() if topic is not None else ():
-            assert topic is not None
+        for name in self._names():
             found = self._find(name, topic)
             if found is None:
                 continue
@@ -244,13 +292,8 @@ class NameServer:
             queues[name] = QueueRoute(
                 name, config.read_queue_nums, config.write_queue_nums, self.perm(broker, config), config.topic_sys_flag
             )
-        if topic is None or message_type is None:
-            text = "null" if topic is None else topic
-            if topic is not None:
-                self._on_missing_topic(call, topic)
-            raise EngineError(
-                ResponseCode.TOPIC_NOT_EXIST, f"No topic route info in name server for the topic: {text}\n{FAQ}"
-            )
+        if message_type is None:
+            return None
         members = [self._member(name) for name in queues]
         order = self.order_conf(topic)
         return RouteResult(members, list(queues.values()), order, message_type, self._mappings(topic))
@@ -264,7 +307,7 @@ class NameServer:
         if not group or topic != retry_topic(group) or not is_legal_group(group):
             return
         for broker in self._brokers:
-            if broker.running and broker.broker_id == 0:
+            if broker.running and broker.is_master:
                 config = broker.groups.find(group) or GroupConfig(group)
                 broker.topics.create_internal(topic, config.retry_queue_nums)
 
@@ -373,7 +416,7 @@ class NameServer:
         def register() -> None:
             self._hidden -= gone
 
-        self._scheduler.call_at(register_ms, register, "broker registration", operation.topic)
+        self._scheduler.call_at(register_ms, register, TimerKind.BROKER_REGISTRATION, operation.topic)
         return Done()
 
     @handles(SetPermOfBroker)

@@ -6,13 +6,19 @@ upstream's slave keeps data that can never be consistent again.
 Source: DefaultHAService, SlaveSynchronize, BrokerController (5.3.3).
 """
 
+from ..kernel.timer_kind import TimerKind
+from ..store.message_store import RecordReceiver
 from .broker import Broker
+from .late_replication import LateReplication
 from .timer_replica import TimerReplica
 
 FIRST_CHECK_MS = 10_000
 CHECK_INTERVAL_MS = 3_000
 TABLES_AGE_MS = 60_000
-"""Maximum age of a slave's tables, checked every three seconds, first ten seconds after its start."""
+"""Maximum age of a slave's tables (topics, groups, offsets and others, see `Broker.copy_tables`).
+
+The slave checks it every three seconds, first ten seconds after its start.
+"""
 
 
 class Replica:
@@ -21,8 +27,11 @@ class Replica:
     def __init__(self, master: Broker, slave: Broker) -> None:
         self.master = master
         self.slave = slave
-        master.replication.add_slave(slave.name, slave.broker_id, slave.store)
-        slave.replication.add_master(master.store)
+        self._receiver: RecordReceiver | None = None
+        """The slave's end of the replication, None if it is not connected."""
+        self._lags_ms: list[int] = []
+        master.replication.add_slave(slave.name, slave.broker_id, slave.store, self._is_connected)
+        slave.replication.add_master(self._is_connected)
         self._tables_ms = self._first_check_ms = 0
         self._timer: TimerReplica | None = None
         self._common_end = 0
@@ -33,7 +42,7 @@ class Replica:
         self.connect()
 
     def slave_started(self) -> None:
-        """Handle the start of a run of the slave: its checks of the tables' age are counted from now."""
+        """Schedule the checks of the slave's tables and timer. Their times count from now, the start of its run."""
         self._tables_ms = self.slave.lifetime.now_ms
         self._first_check_ms = self._tables_ms + FIRST_CHECK_MS
         before = self.slave.timers.followed_before
@@ -49,7 +58,7 @@ class Replica:
     def connect(self) -> None:
         """Start replication if both run; first send the slave the records that it lacks.
 
-        As upstream, a slave receives none if the master has already deleted some of those records.
+        The slave receives none if the master has already deleted some of those records, as in upstream.
         """
         master, slave = self.master.store, self.slave.store
         self.disconnect()
@@ -59,23 +68,34 @@ class Replica:
             return
         if slave.log.max_offset < master.log.min_offset:
             return
-        # When the last connection ended, both logs were equal up to there. Only later truncations can make them differ,
-        # so a long log need not be compared as a whole.
+        # When the last connection ended, both logs were equal up to `_common_end`. Only later truncations can make them
+        # differ before it, so a long log need not be compared as a whole.
         truncations = (
             master.log.truncations[self._truncations_before[0] :] + slave.log.truncations[self._truncations_before[1] :]
         )
         slave.truncate(slave.log.common_end(master.log, min(self._common_end, *truncations, slave.log.max_offset)))
         for _, record in master.log.records_from(slave.log.max_offset):
             slave.replicate(record, master.tags_code_at(record))
-        master.slave_stores.append(slave)
+        self._receiver = slave
+        if self._lags_ms:
+            self._receiver = LateReplication(
+                self.slave.lifetime,
+                slave,
+                max(self._lags_ms),
+                caught_up=lambda: self.master.sync_replication.slave_caught_up(),
+            )
+        master.slave_stores.append(self._receiver)
         self._truncations_before = len(master.log.truncations), len(slave.log.truncations)
         self.master.sync_replication.slave_caught_up()
 
     def disconnect(self) -> None:
         """Stop replication: one of the two has stopped or lost its connections."""
         master, slave = self.master.store, self.slave.store
-        if slave in master.slave_stores:
-            master.slave_stores.remove(slave)
+        if self._receiver is not None:
+            master.slave_stores.remove(self._receiver)
+            if isinstance(self._receiver, LateReplication):
+                self._receiver.stop()
+            self._receiver = None
             self._common_end = slave.log.max_offset
         if self._timer is None:
             return
@@ -84,13 +104,32 @@ class Replica:
         if not self.slave.running:
             self._timer.slave_ended()
 
+    def _is_connected(self) -> bool:
+        return self._receiver is not None
+
+    # lag
+
+    def add_lag(self, ms: int) -> None:
+        """Send records to the slave so much later. Of several lags, the longest counts."""
+        self._lags_ms.append(ms)
+        self._reconnect()
+
+    def remove_lag(self, ms: int) -> None:
+        """Undo `add_lag`. The slave receives the records on their way at once."""
+        self._lags_ms.remove(ms)
+        self._reconnect()
+
+    def _reconnect(self) -> None:
+        if self._receiver is not None:
+            self.connect()
+
     # tables
 
     def _schedule_synchronization(self) -> None:
         """Schedule the table synchronization for the first check at which the tables are too old."""
         checks = -(-(self._tables_ms + TABLES_AGE_MS + 1 - self._first_check_ms) // CHECK_INTERVAL_MS)
         due_ms = self._first_check_ms + checks * CHECK_INTERVAL_MS
-        self.slave.lifetime.call_at(due_ms, self._synchronize, "slave synchronization", self.slave.name)
+        self.slave.lifetime.call_at(due_ms, self._synchronize, TimerKind.SLAVE_SYNCHRONIZATION, self.slave.name)
 
     def _synchronize(self) -> None:
         self._tables_ms = self.slave.lifetime.now_ms

@@ -10,7 +10,7 @@ class Defects:
     """Switches of one emulator, all off at first: with one on, a rule does what upstream does.
 
     `UPSTREAM_DEFECTS` describes each. The parts of an emulator get this object when they are built, and read it at each
-    request; only `enable` and the fault that it returns change it.
+    request; only faults change it, by `enable` and `release`.
     """
 
     ack_with_changed_handle_is_lost: bool = False
@@ -32,31 +32,15 @@ class Defects:
     holders: dict[str, int] = field(default_factory=dict)
     """The number of rules that keep a switch on, by its name."""
 
-    def enable(self, name: str) -> "EnabledDefect":
-        """Switch a defect on until the result is ended. Several holders may keep it on."""
+    def enable(self, name: str) -> None:
+        """Switch a defect on. Several holders may keep it on."""
         self.holders[name] = self.holders.get(name, 0) + 1
         setattr(self, name, True)
-        return EnabledDefect(self, name)
 
     def release(self, name: str) -> None:
         """Switch a defect off if no other holder keeps it on."""
         self.holders[name] -= 1
-        if not self.holders[name]:
-            setattr(self, name, False)
-
-
-class EnabledDefect:
-    """A defect that a rule keeps on. Implements StandingFault."""
-
-    def __init__(self, defects: Defects, name: str) -> None:
-        self._defects: Defects | None = defects
-        self._name = name
-
-    def end(self) -> None:
-        """Release the switch. A no-op if it was released."""
-        if self._defects is not None:
-            self._defects.release(self._name)
-            self._defects = None
+        setattr(self, name, self.holders[name] > 0)
 
 
 SWITCHES = tuple(each.name for each in fields(Defects) if each.name != "holders")  # type: ignore[arg-type]  # `parts` makes it a dataclass

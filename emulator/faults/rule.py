@@ -4,15 +4,17 @@ from collections import deque
 from typing import Any
 
 from ..kernel.random_streams import RandomStream
+from ..kernel.scheduler import Timer
 from ..kernel.value_class import frozen_value
 from .criteria import PROTOCOLS, Criteria
 from .errors import FaultError
 from .fault import Fault
 from .occurrence import Counter, Occurrence
 from .phase import Phase
-from .world import StandingFault, World
+from .world import StandingFault
 
 NAME_CHARACTERS_MAX = 100
+_OF_TIME = ("phase", "start", "end")
 EVENTS_MAX = 100
 """The most firings that a rule records; the oldest are dropped."""
 
@@ -38,8 +40,8 @@ class RuleSpec:
                 f"name={str(self.name)[:NAME_CHARACTERS_MAX]!r}: not a text of 1 to {NAME_CHARACTERS_MAX} characters; "
                 "use a name such as 'lost-answers'"
             )
-        phase = self.phase
-        self.criteria.check_phase(phase)
+        for phase in self.phases:
+            self.criteria.check_phase(phase)
         kind = self.fault.KIND
         if self.criteria.protocol is not None and self.criteria.protocol not in kind.protocols:
             raise FaultError(
@@ -49,8 +51,31 @@ class RuleSpec:
 
     @property
     def phase(self) -> Phase:
-        """The phase in which the rule acts."""
-        return self.fault.phase(self.criteria.phase)
+        """The phase in which the rule acts.
+
+        A standing fault with criteria about requests begins at the first request that fires the rule.
+        """
+        phase = self.fault.phase(self.criteria.phase)
+        if phase is Phase.STANDING and self.criteria.phase is None and self._waits_for_request:
+            return self.fault.phase(Phase.REQUEST.value)
+        return phase
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """All phases in which the rule acts."""
+        kind = self.fault.KIND
+        return kind.phases if kind.in_all_phases and self.criteria.phase is None else (self.phase,)
+
+    @property
+    def is_standing(self) -> bool:
+        """True if the fault holds for a time, in place of acting on single events."""
+        return Phase.STANDING in self.fault.KIND.phases
+
+    @property
+    def _waits_for_request(self) -> bool:
+        occurrence = self.occurrence
+        counts = occurrence.nth is not None or occurrence.every is not None or occurrence.after > 0
+        return counts or any(name not in _OF_TIME for name, _ in self.criteria.given())
 
     @property
     def must_fire(self) -> bool:
@@ -69,27 +94,32 @@ class RuleEvent:
 
 
 class Rule:
-    """A rule that was added. `added_ms` is the emulator's time at which it was added."""
+    """A rule that was added. `number` grows with each rule; `added_ms` is the emulator's time of the addition."""
 
-    def __init__(self, *, name: str, spec: RuleSpec, added_ms: int, chance: RandomStream) -> None:
+    def __init__(self, *, name: str, number: int, spec: RuleSpec, added_ms: int, chance: RandomStream) -> None:
         self.name = name
+        self.number = number
         self.spec = spec
         self.counter = Counter(occurrence=spec.occurrence, chance=chance)
         self.chance = chance
+        self.state: dict[Any, Any] = {}
         self.predicates = spec.criteria.predicates()
+        if type(spec.fault).selects is not Fault.selects:
+            self.predicates.append(lambda facts: spec.fault.selects(facts, self.state))
         self.operations: frozenset[str] = frozenset()
         """Names of operations, effects, request codes and RPCs to which the rule is limited; empty if it is not."""
         self.protocols = frozenset(PROTOCOLS)
         """The protocols whose requests the rule acts on."""
-        self.state: dict[Any, Any] = {}
         self.events: deque[RuleEvent] = deque(maxlen=EVENTS_MAX)
         self.failure: str | None = None
         """The error that the function `where` raised, if it raised one."""
         self.removed = False
-        self._standing: StandingFault | None = None
-        """The fault that holds from `begin` to `end`, of a rule in the phase `standing`."""
+        self.standing: StandingFault | None = None
+        """The fault while it holds."""
+        self.timers: list[Timer] = []
+        """Timers of its begin and its end."""
         start, end = spec.criteria.window_ms()
-        self._start_ms, self._end_ms = added_ms + start, None if end is None else added_ms + end
+        self.start_ms, self.end_ms = added_ms + start, None if end is None else added_ms + end
 
     @property
     def matched(self) -> int:
@@ -101,23 +131,11 @@ class Rule:
         """The number of events on which the fault acted."""
         return self.counter.fired
 
-    def begin(self, world: World) -> None:
-        """Begin the fault of a rule in the phase `standing`. It counts as one match and one firing."""
-        self._standing = self.spec.fault.start(world)
-        self.counter.count_match()
-
-    def end(self) -> None:
-        """End the standing fault, or what the fault holds back, because the rule is removed."""
-        if self._standing is not None:
-            self._standing.end()
-            self._standing = None
-        self.spec.fault.on_removed(self.state)
-
     def is_open(self, now_ms: int) -> bool:
         """True if the rule may act now: it is not removed, not used up, and within its time."""
         return (
             not self.removed
             and not self.counter.is_used_up
-            and self._start_ms <= now_ms
-            and (self._end_ms is None or now_ms < self._end_ms)
+            and self.start_ms <= now_ms
+            and (self.end_ms is None or now_ms < self.end_ms)
         )

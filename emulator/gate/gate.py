@@ -22,8 +22,15 @@ from .journal import Journal
 from .raw_request import RawRequest, Rejection
 
 Outcome = Result | EngineError
+FAULTS_NODE = "faults"
+"""The node of faults that hold for a time, in the journal."""
 GRPC_CHANNEL = "grpc:"
 """Prefix of the channel ids of gRPC clients, for which the proxy sends requests."""
+
+
+def is_through_proxy(channel_id: str) -> bool:
+    """Return True if a channel id is that of a gRPC client."""
+    return channel_id.startswith(GRPC_CHANNEL)
 
 
 class Channel(Protocol):
@@ -173,7 +180,7 @@ class Gate:
 
     def complete(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
         """Reply to an operation that was parked."""
-        self.run(partial(self._answer, node, call, operation, outcome))
+        self.run(partial(self._respond, node, call, operation, outcome))
 
     def refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
         """Reply with a refusal to an operation that is not executed."""
@@ -195,6 +202,11 @@ class Gate:
     def record_fault(self, node: Node, channel: Channel, label: str, *, subject: Operation | Effect, rule: str) -> None:
         """Write to the journal that a rule acted on a request, a response or an effect."""
         self._journal.faulted(self._scheduler.now_ms, node.name, channel.channel_id, label, subject=subject, rule=rule)
+
+    def record_standing_fault(self, label: str, parameters: Mapping[str, object], rule: str) -> None:
+        """Write to the journal that a fault begins or ends, which holds in between. `label`: which of them."""
+        subject = RawRequest.of((name, str(value)) for name, value in parameters.items())
+        self._journal.faulted(self._scheduler.now_ms, FAULTS_NODE, "", label, subject=subject, rule=rule)
 
     def push(self, node: Node, channel: Channel, effect: Effect) -> None:
         """Send an effect to a client and write it to the journal, unless the connection is closed."""
@@ -252,13 +264,13 @@ class Gate:
             return
         if self._interceptor is not None:
             outcome = self._interceptor.transform(node, call, operation, outcome)
-        # As `_answer` has it, without its call for each request.
+        # As `_respond` does, without its call for each request.
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
         if kind in self._outcomes:
             self._outcomes[kind](node, call, operation, outcome)
         call.reply(outcome)
 
-    def _answer(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
+    def _respond(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
         if self._interceptor is not None:
             outcome = self._interceptor.transform(node, call, operation, outcome)
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)

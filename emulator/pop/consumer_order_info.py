@@ -10,6 +10,7 @@ from ..config import BrokerConfig
 from ..faults.defects import Defects
 from ..kernel.file_image import FileImage
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import value
 from ..topic.topic_group_index import TopicGroupIndex
 
@@ -223,7 +224,7 @@ class OrderInfoTable:
         if until > now:
             topic, group, queue_id = group_queue
             self._timers[group_queue] = self._scheduler.call_at(
-                until, lambda: self._unblock(group_queue), "order lock", f"{group}@{topic}@{queue_id}"
+                until, lambda: self._unblock(group_queue), TimerKind.ORDER_LOCK, f"{group}@{topic}@{queue_id}"
             )
 
     def _unblock(self, group_queue: GroupQueue) -> None:

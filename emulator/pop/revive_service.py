@@ -17,6 +17,8 @@ from ..faults.defects import Defects
 from ..group.broker_tables import BrokerTables
 from ..kernel.java_numbers import long_sum, parse_long
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.switch import Switch
+from ..kernel.timer_kind import TimerKind
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.names import REVIVE_GROUP, is_retry
@@ -95,7 +97,7 @@ class ReviveQueue:
 class ReviveService:
     """Decides the check points of all revive queues of a broker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a redelivery reads and writes most tables of a broker
         self,
         *,
         config: BrokerConfig,
@@ -106,6 +108,7 @@ class ReviveService:
         log: ReviveLog,
         retry_writer: PopRetryWriter,
         in_flight: PopInflightCounter,
+        switch: Switch,
     ) -> None:
         self._config = config
         self._defects = defects
@@ -118,6 +121,8 @@ class ReviveService:
         self._log = log
         self._retry_writer = retry_writer
         self._in_flight = in_flight
+        self._switch = switch
+        switch.on_resumed(self.resume)
         self._start_ms = scheduler.now_ms
         self._queues: dict[int, ReviveQueue] = {}
         for stored in list(tables.store.queues_of(log.topic)):
@@ -186,13 +191,17 @@ class ReviveService:
             return
         due_ms = self._start_ms - (self._start_ms - decided_ms) // POLL_INTERVAL_MS * POLL_INTERVAL_MS
         if queue.timer is not None:
-            if queue.timer.due_ms == due_ms:
+            if self._scheduler.due_ms(queue.timer) == due_ms:
                 return
             queue.timer.cancel()
-        queue.timer = self._scheduler.call_at(due_ms, lambda: self._poll(queue), "revive", f"queue {queue.queue_id}")
+        queue.timer = self._scheduler.call_at(
+            due_ms, lambda: self._poll(queue), TimerKind.REVIVE, f"queue {queue.queue_id}"
+        )
 
     def _poll(self, queue: ReviveQueue) -> None:
         queue.timer = None
+        if self._switch.stopped:
+            return
         for point in queue.take_decided(self._scheduler.now_ms):
             self._offsets.commit(REVIVE_GROUP, self._log.topic, queue.queue_id, point.revive_offset)
             if self._topics.find(point.topic) is None and not is_retry(point.topic):
@@ -201,6 +210,11 @@ class ReviveService:
                 continue
             self._redeliver(queue, point)
         self._schedule_poll(queue)
+
+    def resume(self) -> None:
+        """Decide the check points whose time has come while the service was stopped."""
+        for queue in self._queues.values():
+            self._schedule_poll(queue)
 
     def _redeliver(self, queue: ReviveQueue, point: CheckPoint) -> None:
         """Store copies of the unacknowledged messages; one that cannot be stored gets its own check point."""

@@ -6,6 +6,7 @@ from ..assembly.listeners import ArrivalListener, Listeners
 from ..assembly.room import Room
 from ..client.client_registry import ClientRegistry
 from ..group.broker_tables import BrokerTables
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts
 from ..operations.consume import Notification, PopMessage
 from ..pull.queue_reader import QueueReader
@@ -52,9 +53,11 @@ def build(
     """Build the room."""
     config, clock, gate = context.config, context.clock, context.gate
     store, topics, groups, offsets = tables.store, tables.topics, tables.groups, tables.offsets
-    waiting_pops: PopLongPolling[PopMessage] = PopLongPolling(config, clock, gate, "pop", defects=context.defects)
+    waiting_pops: PopLongPolling[PopMessage] = PopLongPolling(
+        config, clock, gate, TimerKind.POP, defects=context.defects
+    )
     waiting_notifications: PopLongPolling[Notification] = PopLongPolling(
-        config, clock, gate, "notification", defects=context.defects, newest_first=True
+        config, clock, gate, TimerKind.NOTIFICATION, defects=context.defects, newest_first=True
     )
     wake_ups = WakeUps(context.emulation, waiting_pops, waiting_notifications)
     orders = OrderInfoTable(config, context.defects, clock, wake_ups.order_unblocked)
@@ -81,6 +84,7 @@ def build(
             orders=orders,
             records=records,
             retry_writer=retry_writer,
+            switch=context.interference.revive,
         )
     pops = PopService(
         config=config,
@@ -130,6 +134,7 @@ def build(
         log=revive_log,
         retry_writer=retry_writer,
         in_flight=in_flight,
+        switch=context.interference.revive,
     )
     return PopRoom(
         pops=pops,

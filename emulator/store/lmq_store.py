@@ -25,17 +25,17 @@ class LmqStore(MessageStore):
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
+        clock: Scheduler,
         store_host: bytes,
         max_bytes: int,
-        is_slave: bool = False,
         batched: Collection[str] = (),
     ) -> None:
         super().__init__(
             config=config,
             scheduler=scheduler,
+            clock=clock,
             store_host=store_host,
             max_bytes=max_bytes,
-            is_slave=is_slave,
             batched=batched,
         )
         self._multi_dispatch = MultiDispatch(config, self._lmq_queue, self.arrivals)

@@ -23,6 +23,8 @@ from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.switch import Switch
+from ..kernel.timer_kind import TimerKind
 from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
@@ -36,7 +38,6 @@ NO_OPS_PAUSE_MS = 1000
 NO_ROOM_PAUSE_MS = 1000
 OPS_PER_READ = 32
 _HOUR_MS = 3_600_000
-_KIND = "transaction check"
 
 FindProducer = Callable[[str], Channel | None]
 
@@ -65,6 +66,7 @@ class TransactionChecks:
         op_queue: OpQueue,
         find_producer: FindProducer,
         push: Push,
+        switch: Switch,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -74,6 +76,8 @@ class TransactionChecks:
         self._op_queue = op_queue
         self._find_producer = find_producer
         self._push = push
+        self._switch = switch
+        switch.on_resumed(self._resume)
         self._round_end_ms = scheduler.now_ms
         self._timer: Timer | None = None
         self._actions: dict[CheckVerdict, Callable[[CheckRound, HalfMessage], None]] = {
@@ -81,9 +85,7 @@ class TransactionChecks:
             CheckVerdict.IMMUNE: self._reappend_immune,
             CheckVerdict.CHECK: self._check,
         }
-        for topic in (names.HALF_TOPIC, names.OP_HALF_TOPIC):
-            if self._committed(topic) < tables.store.max_offset(topic, 0):
-                self.arrived(0, 0, {})
+        self._resume()
 
     # timing
 
@@ -123,10 +125,19 @@ class TransactionChecks:
             rounds = (self._scheduler.now_ms - self._round_end_ms) // interval + 1
             self._schedule_round(self._round_end_ms + rounds * interval)
 
+    def _resume(self) -> None:
+        """Schedule the next round if messages of the half or op topic wait for it."""
+        for topic in (names.HALF_TOPIC, names.OP_HALF_TOPIC):
+            if self._committed(topic) < self._store.max_offset(topic, 0):
+                self.arrived(0, 0, {})
+
     def _schedule_round(self, due_ms: int) -> None:
-        self._timer = self._scheduler.call_at(due_ms, self._begin_round, _KIND)
+        self._timer = self._scheduler.call_at(due_ms, self._begin_round, TimerKind.TRANSACTION_CHECK)
 
     def _begin_round(self) -> None:
+        if self._switch.stopped:
+            self._timer = None
+            return
         self._op_queue.flush_if_due()
         first_half, first_op = self._committed(names.HALF_TOPIC), self._committed(names.OP_HALF_TOPIC)
         check_round = CheckRound(self._scheduler.now_ms, first_half, first_op)
@@ -150,7 +161,9 @@ class TransactionChecks:
                 break
             if verdict is CheckVerdict.MORE_OPS:
                 if not self._read_ops(check_round):
-                    self._timer = self._scheduler.call_later(NO_OPS_PAUSE_MS, lambda: self._walk(check_round), _KIND)
+                    self._timer = self._scheduler.call_later(
+                        NO_OPS_PAUSE_MS, lambda: self._walk(check_round), TimerKind.TRANSACTION_CHECK
+                    )
                     return
                 continue
             try:
@@ -158,7 +171,9 @@ class TransactionChecks:
             except EngineError as refusal:
                 if verdict is not CheckVerdict.DISCARD and refusal.code is ResponseCode.SERVICE_NOT_AVAILABLE:
                     # Upstream retries until the end of the round while the disk is full.
-                    self._timer = self._scheduler.call_later(NO_ROOM_PAUSE_MS, lambda: self._walk(check_round), _KIND)
+                    self._timer = self._scheduler.call_later(
+                        NO_ROOM_PAUSE_MS, lambda: self._walk(check_round), TimerKind.TRANSACTION_CHECK
+                    )
                     return
                 # Any other message that cannot be stored again is skipped.
             check_round.position += 1
