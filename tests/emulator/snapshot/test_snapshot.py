@@ -182,6 +182,7 @@ def test_a_restored_slave_keeps_its_masters_timer_check_point() -> None:
 
 WIRING = frozenset(
     {
+        "_defects",
         "_deliveries",
         "_random_streams",
         "_emulation",
