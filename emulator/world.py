@@ -171,11 +171,14 @@ class EngineWorld:
 
     def skew_clock(self, name: str, ms: int) -> StandingFault:
         """Set the clock of a broker fast (negative: slow). Several rules add up."""
-        skew = self._broker(name).interference.skew
+        broker = self._broker(name)
 
         def turn(by_ms: int) -> None:
-            skew.ms += by_ms
+            broker.interference.skew.ms += by_ms
             self._engine.scheduler.apply_skews()
+            # Registrations and locks expire after a duration, which the broker would measure wrong otherwise.
+            broker.clients.extend_leases(by_ms)
+            broker.locks.extend_leases(by_ms, lambda group, client_id: True)
 
         turn(ms)
         return Undo(lambda: turn(-ms))

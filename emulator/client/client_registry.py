@@ -90,7 +90,7 @@ class ClientRegistry:
         self._topics = topics
         self._groups = groups
         self._push = push
-        self._start_ms = scheduler.now_ms
+        self._start = scheduler.instant_after(0)
         self.consumers: dict[str, ConsumerGroup] = {}
         self.producers: dict[str, dict[str, Member]] = {}
         self._index: ClientIndex[Member] = ClientIndex()
@@ -234,8 +234,8 @@ class ClientRegistry:
             self._push(channel, effect)
 
     def _next_late_notice_ms(self) -> int:
-        rounds = max(self._scheduler.now_ms - self._start_ms - FIRST_LATE_NOTICE_MS, -1) // LATE_NOTICE_PERIOD_MS + 1
-        return self._start_ms + FIRST_LATE_NOTICE_MS + rounds * LATE_NOTICE_PERIOD_MS
+        rounds = max(self._scheduler.now_ms - self._start.ms - FIRST_LATE_NOTICE_MS, -1) // LATE_NOTICE_PERIOD_MS + 1
+        return self._start.ms + FIRST_LATE_NOTICE_MS + rounds * LATE_NOTICE_PERIOD_MS
 
     def _notify_late(self) -> None:
         """Send one notification per changed group, to the clients that were members after its last change."""
@@ -317,8 +317,8 @@ class ClientRegistry:
 
     def _scan_later(self) -> None:
         self._scanning = True
-        elapsed = self._scheduler.now_ms - self._start_ms
-        next_scan = self._start_ms + (elapsed // SCAN_PERIOD_MS + 1) * SCAN_PERIOD_MS
+        elapsed = self._scheduler.now_ms - self._start.ms
+        next_scan = self._start.ms + (elapsed // SCAN_PERIOD_MS + 1) * SCAN_PERIOD_MS
         self._scheduler.call_at(next_scan, self._scan, TimerKind.CLIENT_HOUSEKEEPING)
 
     def _scan(self) -> None:
@@ -399,8 +399,8 @@ class ClientRegistry:
 
     def _is_expired(self, asked_ms: int) -> bool:
         """True if a scan has run since the request became too old."""
-        elapsed = self._scheduler.now_ms - self._start_ms
-        last_scan = self._start_ms + elapsed // SCAN_PERIOD_MS * SCAN_PERIOD_MS
+        elapsed = self._scheduler.now_ms - self._start.ms
+        last_scan = self._start.ms + elapsed // SCAN_PERIOD_MS * SCAN_PERIOD_MS
         return last_scan - asked_ms > self._config.subscription_expired_timeout
 
     def _forget_compensated(self, now: int) -> None:

@@ -142,7 +142,7 @@ class NameServer:
         self._stopped_masters: set[RegisteredBroker] = set()
         """Stopped masters with a running slave: their registrations stay."""
         self._own_handlers: Handlers = handlers_of(self)
-        self.handlers = self._own_handlers
+        self.handlers: Handlers = self._own_handlers
         self._stops = 0
 
     # stops

@@ -49,6 +49,21 @@ class Skew:
         self.ms = 0
 
 
+class Instant:
+    """An instant of the shared clock, as read from one clock; `ms` changes with the skew of that clock."""
+
+    __slots__ = ("_shared_ms", "_skew")
+
+    def __init__(self, shared_ms: int, skew: Skew | None = None) -> None:
+        self._shared_ms = shared_ms
+        self._skew = skew or Skew()
+
+    @property
+    def ms(self) -> int:
+        """The time that the clock shows at the instant."""
+        return self._shared_ms + self._skew.ms
+
+
 class Scheduler:
     """Runs timers in order of due time and sequence, with `now_ms` set to each due time."""
 
@@ -98,6 +113,10 @@ class Scheduler:
     def due_ms(self, timer: Timer) -> int:
         """Return the due time of a timer by this clock."""
         return timer.due_ms
+
+    def instant_after(self, ms: int) -> "Instant":
+        """Return the instant that is so many ms after now."""
+        return Instant(self.now_ms + ms)
 
     def next_deadline_ms(self) -> int | None:
         """Return the due time of the earliest active timer, or None."""
@@ -220,6 +239,10 @@ class Lifetime(Scheduler):
     def due_ms(self, timer: Timer) -> int:
         """Return the due time of a timer by this clock."""
         return timer.due_ms + self.skew.ms
+
+    def instant_after(self, ms: int) -> Instant:
+        """Return the instant that is so many ms after now."""
+        return Instant(self.now_ms - self.skew.ms + ms, self.skew)
 
     def next_deadline_ms(self) -> int | None:
         """Return the due time of the earliest timer of the engine's scheduler, or None."""

@@ -160,7 +160,7 @@ class BrokerRequestPools:
         self._scheduler = scheduler
         self._gate = gate
         self._node = node
-        self._start_ms = scheduler.now_ms
+        self._first_scan = scheduler.instant_after(FIRST_SCAN_MS)
         self._pools = {pool: ThreadPool[PooledRequest](scheduler, pool.title) for pool in BrokerPool}
         self._refusals: Mapping[BrokerPool, RefusalForm] = {}
         self._scan: Timer | None = None
@@ -271,7 +271,7 @@ class BrokerRequestPools:
         if sends.waiting and (longest_ms := sends.longest_ms) is not None:
             due.append(self._scheduler.now_ms - longest_ms + self._config.os_page_cache_busy_time_out_mills + 1)
         if due:
-            first_ms = self._start_ms + FIRST_SCAN_MS
+            first_ms = self._first_scan.ms
             late_ms = max(min(due), self._scheduler.now_ms + 1) - first_ms
             at_ms = first_ms + max(-(-late_ms // SCAN_MS), 0) * SCAN_MS
             self._scan = self._scheduler.call_at(at_ms, self._scan_queues, TimerKind.REQUEST_QUEUES)

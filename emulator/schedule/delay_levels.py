@@ -97,7 +97,7 @@ class DelayService:
         self._emulation = emulation
         self._scheduler = scheduler
         self._store = store
-        self._first_check_ms = scheduler.now_ms + FIRST_CHECK_MS
+        self._first_check = scheduler.instant_after(FIRST_CHECK_MS)
         self._timers: dict[int, Timer] = {}
         self._copied: tuple[int, int] = (0, scheduler.now_ms)
         """Version and time of the offsets that a slave has copied."""
@@ -110,7 +110,7 @@ class DelayService:
         for level in range(1, len(self.delays_ms) + 1):
             queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
             if queue is not None:
-                self._checked_since_ms[level] = self._first_check_ms
+                self._checked_since_ms[level] = self._first_check.ms
                 if self.offsets.get(level, 0) < queue.max_offset:
                     self._schedule_check(level, 0)
 
@@ -168,14 +168,14 @@ class DelayService:
         now, period = self._scheduler.now_ms, self._emulation.delay_level_check_interval
         checked = {level: from_ms for level, from_ms in self._checked_since_ms.items() if from_ms <= now}
         version = sum((now - from_ms) // period + 1 for from_ms in checked.values()) // VERSION_STEP
-        start_ms = self._first_check_ms - FIRST_CHECK_MS
+        start_ms = self._first_check.ms - FIRST_CHECK_MS
         changed_ms = now - (now - start_ms) % period if version else start_ms
         return DelayOffsetsResult({level: self.offsets.get(level, 0) for level in sorted(checked)}, version, changed_ms)
 
     def _next_check_ms(self, at_ms: int) -> int:
         """Return the time of the first check at or after a time."""
         period = self._emulation.delay_level_check_interval
-        return self._first_check_ms + max(-(-(at_ms - self._first_check_ms) // period), 0) * period
+        return self._first_check.ms + max(-(-(at_ms - self._first_check.ms) // period), 0) * period
 
     def _schedule_check(self, level: int, due_ms: int) -> None:
         self._timers[level] = self._scheduler.call_at(

@@ -32,7 +32,7 @@ class FileDeletion:
         self._scheduler = scheduler
         self._store = store
         self._topics = topics
-        self._first_ms = scheduler.now_ms + FIRST_CHECK_MS
+        self._first_check = scheduler.instant_after(FIRST_CHECK_MS)
         self._interval_ms = config.clean_resource_interval
         self._forced_checks = 0
         """The number of checks to come that ignore the hour of the day."""
@@ -105,8 +105,8 @@ class FileDeletion:
 
     def _first_check_from(self, ms: int) -> int:
         """Return the time of the first check at or after a time."""
-        late = max(ms - self._first_ms, 0)
-        return self._first_ms + -(-late // self._interval_ms) * self._interval_ms
+        late = max(ms - self._first_check.ms, 0)
+        return self._first_check.ms + -(-late // self._interval_ms) * self._interval_ms
 
     def _is_the_hour(self, ms: int) -> bool:
         return str(ms // HOUR_MS % 24) in [hour.strip().lstrip("0") or "0" for hour in self._hours()]

@@ -74,7 +74,9 @@ class RouteService:
         accepted = _ACCEPTED.get(route.message_type, (pb.MESSAGE_TYPE_UNSPECIFIED,))
         for queues in route.queues:
             member = members.get(queues.broker_name)
-            for broker_id in member.broker_ids if member is not None else ():
+            if member is None:
+                continue
+            for broker_id in member.broker_ids:
                 permissions = queue_permissions(queues.perm, queues.read_queue_nums, queues.write_queue_nums)
                 for queue_id, permission in enumerate(permissions):
                     queue = response.message_queues.add(id=queue_id, permission=permission)

@@ -162,7 +162,8 @@ class GrpcServerProtocol(protocol.Protocol):
             self._transport.abortConnection()
 
     def abort(self) -> None:
-        """Close now without GOAWAY, as in a crash."""
+        """Close now without GOAWAY, as in a crash. What is written afterwards is discarded."""
+        self._closed = True
         self._transport.abortConnection()
 
     def pauseProducing(self) -> None:

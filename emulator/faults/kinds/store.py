@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from ...gate.effects import Effect
 from ...gate.gate import Outcome
@@ -11,8 +12,9 @@ from ...message.properties import WAIT
 from ...operations.base import Operation
 from ...operations.consume import ChangeInvisibleTime
 from ...operations.send import EndTransaction, RecallMessage, SendMessage, SendMessageBack, SendResult
+from ..client_call import Response
 from ..errors import FaultError
-from ..events import RequestEvent, ResponseEvent
+from ..events import Firing, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
 from ..parameters import DurationCheck, OneOf, parameter
 from ..phase import Phase
@@ -96,8 +98,12 @@ class RefuseAppend(Fault):
         elif self.reason == "slave_timeout":
             waits_ms = firing.world.slave_timeout_ms(event.node)
         if waits_ms:
-            event.intercept(lambda response: firing.later(waits_ms, response.send))
+            event.intercept(partial(_send_later, firing, waits_ms))
         return replace(result, code=NOT_CONFIRMED[self.reason])
+
+
+def _send_later(firing: Firing, delay_ms: int, response: Response) -> None:
+    firing.later(delay_ms, response.send)
 
 
 @kind(

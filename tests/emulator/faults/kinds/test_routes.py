@@ -1,0 +1,114 @@
+"""Routes that are missing, stale, or name a dead broker, for remoting clients in virtual time."""
+
+import json
+from typing import Any
+
+import pytest
+from fault_world import FaultWorld, make_fault_world
+from recorded_cases import recorded
+from remoting_world import Peer
+from rocketmq_testkit import faults
+from rocketmq_testkit.conformance.clients.remoting_topics import route_request
+from rocketmq_testkit.emulator.faults.errors import FaultError
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
+
+
+@pytest.fixture
+def world() -> FaultWorld:
+    """Two brokers with a topic A of one queue each."""
+    world = make_fault_world(("broker-a", "broker-b"))
+    create(world, "A")
+    return world
+
+
+def create(world: FaultWorld, topic: str, queues: int = 1) -> None:
+    """Create or change a topic on all brokers."""
+    for broker in world.engine.brokers:
+        world.engine.execute(broker, CreateTopic(TopicConfig(topic, queues, queues)))
+
+
+def route(peer: Peer, topic: str = "A") -> dict[str, Any]:
+    """Query a route that exists."""
+    response = peer.ask(*route_request(topic))
+    assert response.code == 0, response.remark
+    found: dict[str, Any] = json.loads(response.body)
+    return found
+
+
+def addresses(found: dict[str, Any]) -> dict[str, str]:
+    """Return the address of each master by broker name."""
+    return {broker["brokerName"]: broker["brokerAddrs"]["0"] for broker in found["brokerDatas"]}
+
+
+def test_a_hidden_route_is_refused_as_recorded(world: FaultWorld) -> None:
+    """The response is that of `an_unknown_topic_has_no_route`. Routes of other topics stay."""
+    create(world, "B")
+    rule = world.add(faults.hide_route(), topic="A")
+    peer = world.peer()
+    hidden = peer.ask(*route_request("A"))
+    real = recorded("routes", "an_unknown_topic_has_no_route", "unknown")
+    assert hidden.code == real["code"]
+    assert hidden.remark == real["remark"].replace("{topic 1}", "A")
+    assert len(addresses(route(peer, "B"))) == 2
+    world.plan.remove(rule.name)
+    assert len(addresses(route(peer))) == 2
+
+
+def test_a_stale_route_names_a_broker_that_has_stopped(world: FaultWorld) -> None:
+    """A real name server removes a stopped broker at once (recorded: `a_stopped_broker_is_removed_from_all_routes`)."""
+    rule = world.add(faults.stale_route(), topic="A")
+    world.add(faults.stop_broker("broker-b"))
+    peer = world.peer()
+    assert list(addresses(route(peer))) == ["broker-a", "broker-b"]
+    world.plan.remove(rule.name)
+    assert list(addresses(route(peer))) == ["broker-a"]
+
+
+def test_a_stale_route_has_the_queues_of_the_time_of_its_rule(world: FaultWorld) -> None:
+    """Queues that were added later are missing."""
+    world.add(faults.stale_route())
+    create(world, "A", queues=4)
+    assert [queues["readQueueNums"] for queues in route(world.peer())["queueDatas"]] == [1, 1]
+
+
+def test_a_topic_created_after_the_rule_has_no_stale_route(world: FaultWorld) -> None:
+    """The name server did not know it then."""
+    rule = world.add(faults.stale_route())
+    create(world, "B")
+    assert world.peer().ask(*route_request("B")).code == 17
+    world.plan.remove(rule.name)
+    assert len(addresses(route(world.peer(), "B"))) == 2
+
+
+def test_a_topic_deleted_after_the_rule_keeps_its_stale_route(world: FaultWorld) -> None:
+    """The route is that of the time at which the rule was added."""
+    world.add(faults.stale_route())
+    for broker in world.engine.brokers:
+        broker.topics.delete("A")
+        world.engine.stop(broker)
+    assert len(addresses(route(world.peer()))) == 2
+
+
+def test_a_route_names_the_address_of_a_dead_broker(world: FaultWorld) -> None:
+    """Only the given broker has the address; the queues stay."""
+    peer = world.peer()
+    usual = route(peer)
+    world.add(faults.route_to_dead_broker("broker-b"), topic="A")
+    changed = route(peer)
+    assert addresses(changed) == {**addresses(usual), "broker-b": "127.0.0.1:9"}
+    assert changed["queueDatas"] == usual["queueDatas"]
+
+
+def test_a_route_names_a_given_address_for_all_brokers(world: FaultWorld) -> None:
+    """A missing topic still has no route."""
+    world.add(faults.route_to_dead_broker(address="192.0.2.1:10911"))
+    assert set(addresses(route(world.peer())).values()) == {"192.0.2.1:10911"}
+    assert world.peer().ask(*route_request("missing")).code == 17
+
+
+def test_a_dead_address_without_a_port_or_an_unknown_broker_is_refused(world: FaultWorld) -> None:
+    """The errors name a value that works."""
+    with pytest.raises(FaultError, match=r"address='192\.0\.2\.1': not HOST:PORT; use '127.0.0.1:9'"):
+        faults.route_to_dead_broker(address="192.0.2.1")
+    with pytest.raises(FaultError, match="did you mean broker-b"):
+        world.add(faults.route_to_dead_broker("broker-c"))

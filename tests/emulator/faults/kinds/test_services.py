@@ -1,0 +1,270 @@
+"""A wrong clock, stopped redelivery, stopped transaction checks, and stolen queue locks, in virtual time."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from fault_world import FaultWorld, make_fault_world
+from recorded_cases import recorded
+from remoting_world import Peer, send
+from rocketmq_testkit import faults
+from rocketmq_testkit.conformance.clients.remoting_members import lock_request
+from rocketmq_testkit.emulator.engine import DirectChannel
+from rocketmq_testkit.emulator.faults.errors import FaultError
+from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.clients import Heartbeat
+from rocketmq_testkit.emulator.operations.consume import PopMessage, PopResult
+from rocketmq_testkit.emulator.operations.offsets import OffsetResult, SearchOffset
+from stored import stored, stored_bodies
+
+
+def make(**keys: Any) -> FaultWorld:
+    """Create a broker with a topic A of one queue."""
+    world = make_fault_world(**keys)
+    world.topic("A")
+    return world
+
+
+# clocks
+
+
+@pytest.mark.parametrize("by", ["90s", "-90s"])
+def test_a_skewed_clock_is_in_store_timestamps(by: str) -> None:
+    """Messages from before and after the fault have the shared time. Another broker is not affected."""
+    world = make_fault_world(("broker-a", "broker-b"))
+    world.topic("A")
+    now = world.now_ms
+    world.send("A", b"before")
+    rule = world.add(faults.skew_clock("broker-a", by=by))
+    world.advance(1_000)
+    world.send("A", b"skewed")
+    world.plan.remove(rule.name)
+    world.send("A", b"after")
+    skew_ms = -90_000 if by.startswith("-") else 90_000
+    assert [each.store_timestamp - now for each in stored(world, "A")] == [0, 1_000 + skew_ms, 1_000]
+    world.add(faults.skew_clock("broker-b", by=by))
+    world.send("A", b"other broker's clock")
+    assert stored(world, "A")[-1].store_timestamp - now == 1_000
+
+
+def test_a_search_by_time_finds_messages_of_a_clock_that_was_set_back() -> None:
+    """The index of store times begins again, and older times are searched in the records."""
+    world = make()
+    world.send("A", b"0")
+    start = world.now_ms
+    world.add(faults.skew_clock("broker-a", by="-1h", duration="1m"))
+    world.send("A", b"1")
+    world.advance(3_600_000)
+    world.send("A", b"2")
+    assert world.ask(OffsetResult, SearchOffset("A", 0, start + 1, False)).offset == 2
+
+
+def test_timers_of_a_broker_with_a_skewed_clock_keep_their_durations() -> None:
+    """Delayed messages come after their delay and unacknowledged ones at their usual time, whatever the clock shows."""
+    plain, fast, slow = make(), make(), make()
+    fast.add(faults.skew_clock("broker-a", by="10m"))
+    slow.add(faults.skew_clock("broker-a", by="-10m"))
+    seen = []
+    for world in (plain, fast, slow):
+        world.send("A", b"popped")
+        pop = PopMessage("G", "A", 0, 32, 10_000, 0, world.broker.lifetime.now_ms, 0, "TAG", "*", False, None)
+        assert len(world.ask(PopResult, pop).messages) == 1
+        world.send("A", b"delayed", DELAY="2")
+        world.send("A", b"timed", TIMER_DELAY_MS="7000")
+        times = []
+        for _ in range(200):
+            world.advance(100)
+            times.append((len(stored_bodies(world, "A")), world.broker.store.max_offset("%RETRY%G_A", 0)))
+        seen.append(times)
+    assert seen[0][-1] == (3, 1)
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_a_broker_with_a_fast_clock_refuses_pops_as_too_old() -> None:
+    """A pop with the client's time is older than its polling time by the broker's clock.
+
+    PopMessageRequestHeader.isTimeoutTooMuch (5.3.3) returns POLLING_TIMEOUT after 500 ms.
+    """
+    world = make()
+    world.send("A")
+    rule = world.add(faults.skew_clock("broker-a", by="1m"))
+    refused = world.pop("A").outcome
+    assert getattr(refused, "code", None) is ResponseCode.POLLING_TIMEOUT
+    world.plan.remove(rule.name)
+    assert len(world.popped("A")) == 1
+
+
+@pytest.mark.parametrize("by", ["10m", "-10m"])
+def test_a_skew_expires_no_client_and_keeps_none_for_longer(by: str) -> None:
+    """A client without heartbeats is removed after 120 s, at the usual scan; the locks of one that sends them stay."""
+    world = make()
+    peer = world.peer()
+    assert locked(peer, "c1", [0]) == [0]
+    world.heartbeat("c1")
+    world.add(faults.skew_clock("broker-a", by=by))
+    assert locked(peer, "c2", [0]) == []
+    world.advance(119_000)
+    assert list(world.broker.clients.consumers) == ["G"]
+    world.advance(12_000)
+    assert list(world.broker.clients.consumers) == []
+    assert locked(peer, "c2", [0]) == [0]
+
+
+def test_skews_of_one_broker_add_up_and_a_crash_keeps_them() -> None:
+    """The clock is that of the machine."""
+    world = make()
+    slow = timedelta(seconds=-20)
+    world.add(faults.skew_clock("broker-a", by=slow))  # type: ignore[arg-type]  # accepted, and held as text
+    world.add(faults.skew_clock("broker-a", by="50s", duration="1m"))
+    assert world.broker.lifetime.now_ms - world.now_ms == 30_000
+    world.engine.crash()
+    assert world.broker.lifetime.now_ms - world.now_ms == 30_000
+    world.advance(60_000)
+    assert world.broker.lifetime.now_ms - world.now_ms == -20_000
+    assert world.broker.store.now_ms - world.now_ms == -20_000
+
+
+@pytest.mark.parametrize("by", ["0s", "-0s"])
+def test_a_skew_of_nothing_is_refused(by: str) -> None:
+    """The clock would stay right."""
+    with pytest.raises(FaultError, match="the clock stays right; use '90s' or '-90s'"):
+        faults.skew_clock("broker-a", by=by)
+
+
+# redelivery
+
+
+KV = {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_enable": True}
+
+
+@pytest.mark.parametrize("keys", [{}, {"enable_pop_buffer_merge": True}, KV, {**KV, "enable_pop_buffer_merge": True}])
+def test_a_stopped_revive_redelivers_at_its_end(keys: dict[str, Any]) -> None:
+    """For an hour nothing comes again; after the rule it comes as fast as usual. All variants of pop."""
+    world = make(**keys)
+    world.send("A")
+    assert len(world.popped("A")) == 1
+    rule = world.add(faults.stop_revive(duration="1h"))
+    world.advance(3_599_999)
+    assert world.popped("A") == []
+    world.advance(10_000)
+    assert len(world.popped("A")) == 1
+    assert rule.fired == 1
+
+
+@pytest.mark.parametrize("keys", [{}, KV])
+def test_an_acknowledgement_while_revive_is_stopped_counts(keys: dict[str, Any]) -> None:
+    """The message is not redelivered afterwards."""
+    world = make(**keys)
+    world.send("A")
+    (message,) = world.popped("A")
+    receipt = world.receipt(message)
+    rule = world.add(faults.stop_revive("broker-a"))
+    world.advance(60_000)
+    world.ack("A", receipt)
+    world.plan.remove(rule.name)
+    world.advance(60_000)
+    assert world.popped("A") == []
+
+
+def retried(world: FaultWorld) -> int:
+    """Return the number of redelivered messages; after a crash a pop may find the messages themselves again."""
+    return world.broker.store.max_offset("%RETRY%G_A", 0)
+
+
+@pytest.mark.parametrize("keys", [{}, KV])
+def test_revive_stays_stopped_over_a_crash(keys: dict[str, Any]) -> None:
+    """The rule stands: the broker's next run does not redeliver either. Two rules need two ends."""
+    world = make(**keys)
+    world.send("A")
+    assert len(world.popped("A")) == 1
+    first, second = world.add(faults.stop_revive()), world.add(faults.stop_revive())
+    world.advance(6_000)  # the offset of the group is written
+    world.engine.crash(power_loss=False)
+    world.plan.remove(first.name)
+    world.advance(60_000)
+    assert retried(world) == 0
+    world.plan.remove(second.name)
+    world.advance(10_000)
+    assert retried(world) == 1
+
+
+# transaction checks
+
+
+def checks_of(world: FaultWorld) -> DirectChannel:
+    """Connect a producer of the group of half messages."""
+    channel = DirectChannel("p1", ("10.0.0.1", 5000))
+    world.engine.submit(world.broker, Heartbeat("p1", ["PG"], []), channel)
+    return channel
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_stopped_transaction_checks_ask_no_producer_until_their_end(crash: bool) -> None:
+    """Half messages that are stored before or after the begin wait. A crash changes nothing."""
+    world = make(transaction_check_interval=3_000, transaction_time_out=1_000)
+    world.send("A", b"1", TRAN_MSG="true", PGROUP="PG")
+    world.add(faults.stop_transaction_checks(duration="10m"))
+    world.send("A", b"2", TRAN_MSG="true", PGROUP="PG")
+    if crash:
+        world.engine.crash(power_loss=False)
+    world.advance(590_000)
+    channel = checks_of(world)
+    world.advance(9_999)
+    assert channel.effects == []
+    world.advance(3_001)
+    assert [type(effect) for effect in channel.effects] == [CheckTransactionState] * 2
+
+
+# queue locks
+
+
+def locked(peer: Peer, client: str, queues: list[int], topic: str = "A") -> list[int]:
+    """Lock queues for a client of group G, and return those that it holds."""
+    response = peer.ask(*lock_request(client, "G", topic, "broker-a", queues))
+    assert response.code == 0
+    return sorted(queue["queueId"] for queue in json.loads(response.body)["lockOKMQSet"])
+
+
+def test_a_stolen_lock_is_neither_renewed_nor_given_to_another_client() -> None:
+    """Responses are as for a queue that another client holds (recorded: `a_queue_is_locked_by_one_client`).
+
+    Locks of other topics stay. After the end the first client that asks gets the lock.
+    """
+    world = make()
+    world.topic("B")
+    peer = world.peer()
+    assert recorded("rebalance", "a_queue_is_locked_by_one_client", "locked by another") == [2]
+    assert locked(peer, "c1", [0, 1]) == [0, 1]
+    rule = world.add(faults.steal_queue_lock("G", "A", duration="1h"))
+    assert locked(peer, "c1", [0, 1]) == []
+    assert locked(peer, "c2", [0]) == []
+    assert locked(peer, "c1", [0], "B") == [0]
+    world.advance(120_000)  # twice the time after which a real owner's lock expires
+    assert locked(peer, "c1", [0]) == []
+    world.advance(3_600_000)
+    assert locked(peer, "c2", [0]) == [0]
+    assert locked(peer, "c1", [0]) == []
+    assert rule.fired == 1
+
+
+def test_a_stolen_lock_outlives_a_crash_and_the_first_of_two_rules() -> None:
+    """The client that does not exist locks again."""
+    world = make()
+    first, second = (world.add(faults.steal_queue_lock("G", "A")) for _ in range(2))
+    world.engine.crash()
+    world.plan.remove(first.name)
+    assert locked(world.peer(), "c1", [0]) == []
+    world.plan.remove(second.name)
+    assert locked(world.peer(), "c1", [0]) == [0]
+
+
+def test_a_lock_is_stolen_with_the_request_that_fires_the_rule() -> None:
+    """The second renewal finds the queue locked by somebody else; sends go on."""
+    world = make()
+    peer = world.peer()
+    world.add(faults.steal_queue_lock("G", "A"), operation="LockBatchMq", group="G", nth=2)
+    assert locked(peer, "c1", [0]) == [0]
+    assert locked(peer, "c1", [0]) == []
+    assert send(peer, "A").code == 0

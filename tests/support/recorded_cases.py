@@ -1,0 +1,13 @@
+"""Responses of a real broker, as conformance recorded them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+RECORDED = Path(__file__).parents[2] / "conformance" / "recorded" / "5.3.3"
+
+
+def recorded(file: str, case: str, label: str) -> Any:
+    """Return the first observation with a label of a case in a file, such as `disk_full`."""
+    seen = json.loads((RECORDED / f"{file}.json").read_text())[case]["seen"]
+    return next(value for name, value in seen if name == label)
