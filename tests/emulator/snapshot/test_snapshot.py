@@ -191,6 +191,7 @@ WIRING = frozenset(
         "_on_configured",
         "_on_pools_changed",
         "_scheduler",
+        "interference",
         "replication",
     }
 )
