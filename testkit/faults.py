@@ -49,6 +49,7 @@ from rocketmq_testkit.emulator.faults.kinds.services import StopTransactionCheck
 from rocketmq_testkit.emulator.faults.kinds.store import LoseFlush as lose_flush
 from rocketmq_testkit.emulator.faults.kinds.store import RefuseAppend as refuse_append
 from rocketmq_testkit.emulator.faults.kinds.store import SlaveLag as slave_lag
+from rocketmq_testkit.emulator.faults.kinds.upstream import UpstreamDefectFault as upstream_defect
 from rocketmq_testkit.emulator.faults.presets import preset
 from rocketmq_testkit.emulator.faults.yaml_text import to_yaml
 
@@ -102,6 +103,7 @@ __all__ = [
     "throttle",
     "to_yaml",
     "truncate_frame",
+    "upstream_defect",
     "withhold_window",
     "wrong_opaque",
 ]

@@ -182,6 +182,7 @@ def test_a_restored_slave_keeps_its_masters_timer_check_point() -> None:
 
 WIRING = frozenset(
     {
+        "_defects",
         "_deliveries",
         "_random_streams",
         "_emulation",
@@ -190,6 +191,7 @@ WIRING = frozenset(
         "_on_configured",
         "_on_pools_changed",
         "_scheduler",
+        "interference",
         "replication",
     }
 )
