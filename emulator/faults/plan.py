@@ -1,106 +1,28 @@
 """The rules of one emulator, and the decision for each request, response, push and connection."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..gate.effects import CloseConnection, Effect
 from ..gate.gate import Call, Channel, Gate, Node, Outcome
 from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
-from ..message.properties import REAL_TOPIC
 from ..operations.base import Operation
-from ..operations.send import EndTransaction
-from .client_call import ClientCall, GhostCall, Interceptor, client_call
+from .client_call import GhostCall, Interceptor, client_call
 from .delivered import undelivered
 from .errors import FaultError, NoSuchRule
+from .event_facts import ConnectionFacts, EventFacts, Find
 from .events import ConnectEvent, Firing, NewConnection, PushEvent, RequestEvent, ResponseEvent
 from .phase import Phase
 from .rule import Rule, RuleEvent, RuleSpec
+from .rule_index import RuleIndex
 from .standing_rules import StandingRules
-from .subject import MessageFacts, groups_of, messages_of, topics_of
 from .vocabulary import Vocabulary
 from .world import World
 
 RULES_MAX = 20_000
 _IDS_MAX = 32
 _SEEDS = 1 << 64
-
-Find = Callable[[Node, Channel], Sequence[str]]
-"""Returns the client ids that registered on a channel."""
-
-
-class _Facts:
-    """The facts of one event; those that cost something are computed when they are first read."""
-
-    def __init__(  # noqa: PLR0917  # made for each event of an operation with rules
-        self,
-        node: Node,
-        channel: Channel,
-        subject: Operation | Effect,
-        call: ClientCall | None,
-        outcome: Outcome | None,
-        find_clients: Find,
-    ) -> None:
-        self.node, self.channel, self.subject, self.call = node, channel, subject, call
-        self._outcome = outcome
-        self._find_clients = find_clients
-
-    @property
-    def operation(self) -> str:
-        return self.subject.__class__.__name__
-
-    @property
-    def label(self) -> str:
-        return self.operation if self.call is None else self.call.label
-
-    @property
-    def protocol(self) -> str:
-        if self.call is not None:
-            return self.call.protocol
-        return "grpc" if self.channel.channel_id.startswith("grpc:") else "remoting"
-
-    @property
-    def broker(self) -> str:
-        return self.node.name
-
-    @property
-    def address(self) -> str:
-        return self.channel.remote_address[0]
-
-    @property
-    def channel_id(self) -> str:
-        return self.channel.channel_id
-
-    @cached_property
-    def topics(self) -> Sequence[str]:
-        named = topics_of(self.subject)
-        if self.subject.__class__ is EndTransaction:  # clients before 5.0 do not name the topic
-            real = (message.properties.get(REAL_TOPIC) for message in self.messages)
-            return (*named, *(topic for topic in real if topic))
-        return named
-
-    @cached_property
-    def groups(self) -> Sequence[str]:
-        return groups_of(self.subject)
-
-    @cached_property
-    def clients(self) -> Sequence[str]:
-        named = None if self.call is None else self.call.client_id
-        named = named or getattr(self.subject, "client_id", None)
-        return [named] if named else self._find_clients(self.node, self.channel)
-
-    @property
-    def language(self) -> str:
-        return "" if self.call is None else self.call.client_language
-
-    @property
-    def version(self) -> str:
-        return "" if self.call is None else self.call.client_version
-
-    @cached_property
-    def messages(self) -> Sequence[MessageFacts]:
-        return messages_of(self.subject, self._outcome, getattr(self.node, "store", None))
 
 
 class FaultPlan:
@@ -128,11 +50,7 @@ class FaultPlan:
         self._world = world
         self._standing = StandingRules(gate, scheduler, world)
         self._rules: dict[str, Rule] = {}
-        self._index: dict[Phase, dict[type | None, dict[str, Rule]]] = {phase: {} for phase in Phase}
-        """Rules by phase, class (None: all classes) and name, each in the order in which they were added."""
-        # Each request looks here: the hash of a Phase would be a call.
-        self._of_requests = self._index[Phase.REQUEST]
-        self._of_responses = self._index[Phase.RESPONSE]
+        self._index = RuleIndex()
         self._numbers: dict[str, int] = {}
         """How many rules of a kind got a name from their kind."""
         self._added = 0
@@ -184,9 +102,7 @@ class FaultPlan:
             self._added += 1
             rule.operations, rule.protocols = frozenset(_as_list(spec.criteria.operation)), usable
             self._rules[name] = rule
-            for phase in spec.phases:
-                for each in classes:
-                    self._index[phase].setdefault(each, {})[name] = rule
+            self._index.add(rule, classes)
             spec.fault.on_added(self._world, rule.state)
             rules.append(rule)
         self._attach()
@@ -200,12 +116,7 @@ class FaultPlan:
         rule = self[name]
         del self._rules[name]
         rule.removed = True
-        for phase in rule.spec.phases:
-            index = self._index[phase]
-            for kind in [each for each, rules in index.items() if name in rules]:
-                del index[kind][name]
-                if not index[kind]:
-                    del index[kind]
+        self._index.remove(rule)
         self._standing.end(rule)
         rule.spec.fault.on_removed(rule.state)
         self._attach()
@@ -261,13 +172,13 @@ class FaultPlan:
 
     def takes(self, node: Node, call: Call, operation: Operation) -> bool:
         """Apply the rules for requests. Returns True if a rule has taken the request over."""
-        if operation.__class__ not in self._of_requests and None not in self._of_requests:
+        if operation.__class__ not in self._index.requests and None not in self._index.requests:
             return False
-        rules = self._candidates(Phase.REQUEST, operation.__class__)
+        rules = self._index.candidates(Phase.REQUEST, operation.__class__)
         request = client_call(call) if rules else None
         if request is None:
             return False
-        facts = _Facts(node, call.channel, operation, request, None, self._find_clients)
+        facts = EventFacts(node, call.channel, operation, request, None, self._find_clients)
         for rule in rules:
             if self._fires(rule, facts):
                 if rule.spec.is_standing:
@@ -285,9 +196,9 @@ class FaultPlan:
         """
         if call.__class__ is GhostCall:
             return outcome, undelivered(outcome)
-        if operation.__class__ not in self._of_responses and None not in self._of_responses:
+        if operation.__class__ not in self._index.responses and None not in self._index.responses:
             return outcome, outcome
-        rules = self._candidates(Phase.RESPONSE, operation.__class__)
+        rules = self._index.candidates(Phase.RESPONSE, operation.__class__)
         request = client_call(call) if rules else None
         if request is None or not request.ends_with(outcome):
             return outcome, outcome
@@ -299,7 +210,7 @@ class FaultPlan:
             fault = rule.spec.fault
             if rule.name in responding or (writer and fault.writes_bytes) or not fault.acts_on(outcome):
                 continue
-            facts = _Facts(node, call.channel, operation, request, outcome, self._find_clients)
+            facts = EventFacts(node, call.channel, operation, request, outcome, self._find_clients)
             if self._fires(rule, facts):
                 if rule.spec.is_standing:
                     self._standing.begin_after_reply(rule)
@@ -323,10 +234,10 @@ class FaultPlan:
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
         """Apply the rules for pushes. Returns True if the effect must not be sent; `push` sends it."""
-        rules = self._candidates(Phase.PUSH, effect.__class__)
+        rules = self._index.candidates(Phase.PUSH, effect.__class__)
         if not rules or effect.__class__ is CloseConnection:
             return False
-        facts = _Facts(node, channel, effect, None, None, self._find_clients)
+        facts = EventFacts(node, channel, effect, None, None, self._find_clients)
         for rule in rules:
             if self._fires(rule, facts):
                 event = PushEvent(firing=self._firing(rule), node=node, channel=channel, effect=effect, push=push)
@@ -336,23 +247,14 @@ class FaultPlan:
 
     def connected(self, protocol: str, node: str, address: str, connection: NewConnection) -> None:
         """Apply the rules for new connections."""
-        for rule in self._candidates(Phase.CONNECT, None):
-            meets = rule.is_open(self._scheduler.now_ms) and _meets(rule, _ConnectFacts(protocol, node, address))
+        for rule in self._index.candidates(Phase.CONNECT, None):
+            meets = rule.is_open(self._scheduler.now_ms) and _meets(rule, ConnectionFacts(protocol, node, address))
             if meets and rule.counter.count_match():
                 self._note(rule, "connect", address, ())
                 rule.spec.fault.on_connect(ConnectEvent(firing=self._firing(rule), connection=connection))
                 return
 
-    def _candidates(self, phase: Phase, kind: type | None) -> Iterable[Rule]:
-        index = self._index[phase]
-        own, general = index.get(kind), index.get(None)
-        if not own or kind is None:
-            return tuple(general.values()) if general else ()
-        if not general:
-            return tuple(own.values())
-        return sorted([*own.values(), *general.values()], key=_number)
-
-    def _fires(self, rule: Rule, facts: _Facts) -> bool:
+    def _fires(self, rule: Rule, facts: EventFacts) -> bool:
         if rule.standing is not None or not rule.is_open(self._scheduler.now_ms):
             return False
         wanted = rule.operations
@@ -389,19 +291,6 @@ class FaultPlan:
             codes=self.vocabulary.codes,
             world=self._world,
         )
-
-
-class _ConnectFacts:
-    """The facts of a new connection."""
-
-    def __init__(self, protocol: str, broker: str, address: str) -> None:
-        self.protocol, self.broker, self.address = protocol, broker, address
-        self.clients: Sequence[str] = ()
-        self.channel_id = ""
-
-
-def _number(rule: Rule) -> int:
-    return rule.number
 
 
 def _meets(rule: Rule, facts: Any) -> bool:

@@ -1,0 +1,97 @@
+"""The facts of one event, as the criteria of rules read them."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from ..gate.effects import Effect
+from ..gate.gate import Channel, Node, Outcome
+from ..message.properties import REAL_TOPIC
+from ..operations.base import Operation
+from ..operations.send import EndTransaction
+from .client_call import ClientCall
+from .subject import MessageFacts, groups_of, messages_of, topics_of
+
+Find = Callable[[Node, Channel], Sequence[str]]
+"""Returns the client ids that registered on a channel."""
+
+
+class EventFacts:
+    """The facts of a request, response or push; those that cost something are computed when they are first read."""
+
+    def __init__(  # noqa: PLR0917  # made for each event of an operation with rules
+        self,
+        node: Node,
+        channel: Channel,
+        subject: Operation | Effect,
+        call: ClientCall | None,
+        outcome: Outcome | None,
+        find_clients: Find,
+    ) -> None:
+        self.node, self.channel, self.subject, self.call = node, channel, subject, call
+        self._outcome = outcome
+        self._find_clients = find_clients
+
+    @property
+    def operation(self) -> str:
+        return self.subject.__class__.__name__
+
+    @property
+    def label(self) -> str:
+        return self.operation if self.call is None else self.call.label
+
+    @property
+    def protocol(self) -> str:
+        if self.call is not None:
+            return self.call.protocol
+        return "grpc" if self.channel.channel_id.startswith("grpc:") else "remoting"
+
+    @property
+    def broker(self) -> str:
+        return self.node.name
+
+    @property
+    def address(self) -> str:
+        return self.channel.remote_address[0]
+
+    @property
+    def channel_id(self) -> str:
+        return self.channel.channel_id
+
+    @cached_property
+    def topics(self) -> Sequence[str]:
+        named = topics_of(self.subject)
+        if self.subject.__class__ is EndTransaction:  # clients before 5.0 do not name the topic
+            real = (message.properties.get(REAL_TOPIC) for message in self.messages)
+            return (*named, *(topic for topic in real if topic))
+        return named
+
+    @cached_property
+    def groups(self) -> Sequence[str]:
+        return groups_of(self.subject)
+
+    @cached_property
+    def clients(self) -> Sequence[str]:
+        named = None if self.call is None else self.call.client_id
+        named = named or getattr(self.subject, "client_id", None)
+        return [named] if named else self._find_clients(self.node, self.channel)
+
+    @property
+    def language(self) -> str:
+        return "" if self.call is None else self.call.client_language
+
+    @property
+    def version(self) -> str:
+        return "" if self.call is None else self.call.client_version
+
+    @cached_property
+    def messages(self) -> Sequence[MessageFacts]:
+        return messages_of(self.subject, self._outcome, getattr(self.node, "store", None))
+
+
+class ConnectionFacts:
+    """The facts of a new connection."""
+
+    def __init__(self, protocol: str, broker: str, address: str) -> None:
+        self.protocol, self.broker, self.address = protocol, broker, address
+        self.clients: Sequence[str] = ()
+        self.channel_id = ""
