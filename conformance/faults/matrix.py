@@ -1,0 +1,90 @@
+"""The matrix of kinds of faults and SDKs: observe an SDK in its situations, and compare the reactions with the record."""
+
+from collections.abc import Iterable, Sequence
+
+from ..drivers import registry
+from ..drivers.process import DriverFailure, Fields
+from .reaction import DIED, Cell, Reaction, agree, time_class
+from .record import Record
+from .situations import Situation
+from .uses import observe
+from .world import World
+
+LEFT_OUT = ("java-grpc-5.0",)
+"""Old versions of SDKs that are in the matrix already."""
+ATTEMPTS_MAX = 4
+
+
+def sdks() -> list[str]:
+    """Return the SDKs of the matrix, in the order of reports."""
+    return [name for name in registry.names() if name not in LEFT_OUT]
+
+
+class SdkRun:
+    """One SDK in its world, which is started at the first situation and again after the SDK's process has ended.
+
+    A context manager.
+    """
+
+    def __init__(self, sdk: str) -> None:
+        self.sdk = sdk
+        self.hello: Fields = {}
+        self._world: World | None = None
+
+    def __enter__(self) -> "SdkRun":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        world, self._world = self._world, None
+        if world is not None:
+            world.__exit__(None, None, None)
+
+    def observe(self, situation: Situation) -> Cell:
+        """Observe the SDK in a situation. Raises NotFired."""
+        if self._world is None:
+            self._world = World(self.sdk).__enter__()
+            self.hello = self._world.hello
+        try:
+            return observe(self._world, situation)
+        except DriverFailure:
+            self.__exit__()
+            return Reaction(DIED, time_class(0), None, None, 0, [])
+
+    def confirmed(self, situation: Situation, recorded: Cell | None) -> Cell:
+        """Observe until a reaction agrees with the recorded one, or two observations agree. Raises NotFired."""
+        seen: list[Cell] = []
+        while len(seen) < ATTEMPTS_MAX:
+            cell = self.observe(situation)
+            if recorded is not None and agree(cell, recorded):
+                return recorded
+            if any(agree(cell, other) for other in seen):
+                return cell
+            seen.append(cell)
+        raise Unstable(f"{situation.kind} with {self.sdk}: {ATTEMPTS_MAX} different reactions: {seen}")
+
+
+class Unstable(Exception):
+    """An SDK reacts differently each time, so there is nothing to record."""
+
+
+def differences(sdk: str, situations: Iterable[Situation], record: Record) -> list[str]:
+    """Observe an SDK in situations, and return a sentence for each cell that differs from the record."""
+    found = []
+    with SdkRun(sdk) as run:
+        for each in situations:
+            recorded = record.cell(sdk, each.kind)
+            seen = run.confirmed(each, recorded)
+            if recorded is None or not agree(seen, recorded):
+                before = "nothing" if recorded is None else recorded.form()
+                found.append(f"{each.kind} with {sdk}: recorded is {before}, seen is {seen.form()}")
+    return found
+
+
+def empty_cells(record: Record, kinds: Sequence[str]) -> list[str]:
+    """Return a sentence for each cell that no run has observed."""
+    return [
+        f"{kind} with {sdk}: no reaction is recorded; run make fault-matrix KINDS={kind} SDKS={sdk}"
+        for sdk in sdks()
+        for kind in kinds
+        if record.cell(sdk, kind) is None
+    ]

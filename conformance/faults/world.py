@@ -1,0 +1,96 @@
+"""An emulator with two brokers and a process of one SDK, in which the situations run one after the other."""
+
+import contextlib
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from itertools import count
+
+from rocketmq_testkit.fixtures import Emulator
+
+from ..drivers.process import Addresses, Driver, Fields, start
+from ..sdk.sdk_clients import Consumer, Producer, Style
+
+QUICK = {"transactionTimeOut": 500, "transactionCheckInterval": 500, "transactionOpBatchInterval": 200}
+"""The brokers check open transactions after half a second, so that a situation takes seconds."""
+READY_SECONDS = 60.0
+ANSWER_SECONDS = 45.0
+"""The longest time to wait for the result of a call; afterwards the SDK counts as silent."""
+STEP_SECONDS = 0.05
+BROKER = "broker-a"
+"""The broker that holds topics of which all messages must be in one queue."""
+
+
+class World:
+    """A context manager. `consumer` gets all messages of the topic `ORDERS`."""
+
+    ORDERS = "orders"
+
+    def __init__(self, sdk: str) -> None:
+        self.sdk = sdk
+        self._stack = contextlib.ExitStack()
+        self._numbers = count(1)
+
+    def __enter__(self) -> "World":
+        with contextlib.ExitStack() as stack:
+            self.emulator = stack.enter_context(Emulator(brokers=2, config=QUICK))
+            self.emulator.topic(self.ORDERS, queues=1)
+            addresses = Addresses(namesrv=self.emulator.namesrv, endpoint=self.emulator.endpoint)
+            self.driver: Driver = stack.enter_context(start(self.sdk, addresses))
+            self.consumer = self.start_consumer("billing", self.ORDERS)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._stack.close()
+
+    @property
+    def hello(self) -> Fields:
+        """The hello of the SDK's driver."""
+        return self.driver.hello
+
+    def new_name(self, stem: str) -> str:
+        """Return a name that no other object of this world has."""
+        return f"{stem}-{next(self._numbers)}"
+
+    def start_producer(self, topic: str, check: str | None = None) -> Producer:
+        """Start a producer of a group of its own. Raises DriverError."""
+        name = self.new_name("p")
+        self.driver.call(
+            "producer", as_=name, topics=[topic], group=f"group-{name}", check=check, timeout=ANSWER_SECONDS
+        )
+        return Producer(self.driver, name, f"group-{name}")
+
+    def start_consumer(self, group: str, topic: str) -> Consumer:
+        """Start a consumer of a group: a push consumer if the SDK has one, else a simple one."""
+        self.emulator.group(group)
+        consumer = self.post_consumer(group, topic)
+        self.wait_until(lambda: consumer.is_answered(), READY_SECONDS)
+        consumer.finish_receive()
+        self.emulator.wait_for_consumer(group, timeout=f"{READY_SECONDS:g}s")
+        return consumer
+
+    def post_consumer(self, group: str, topic: str, listener_ms: int = 0) -> Consumer:
+        """Start a consumer without waiting for it. Its listener takes some time for each message."""
+        name, subscription = self.new_name("c"), {topic: {"expr": "*", "type": "TAG"}}
+        is_push = "push" in self.driver.verbs
+        style: Style = "concurrent" if is_push else "simple"
+        options: Fields = {"mode": style, "from": "first", "threads": 1} if is_push else {"await_ms": 1000}
+        if listener_ms and is_push:
+            options["hang_ms"] = {"*": listener_ms}
+        self.driver.post("push" if is_push else "simple", as_=name, group=group, sub=subscription, **options)
+        return Consumer(self.driver, name, style)
+
+    def result(self, future: Future[Fields]) -> Fields | None:
+        """Return the reply of a command, or None if there is none in time. Collects messages meanwhile."""
+        self.wait_until(future.done, ANSWER_SECONDS)
+        return future.result() if future.done() else None
+
+    def wait_until(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Collect messages of the consumer until a condition is true. Returns False if it is not true in time."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(STEP_SECONDS)
+        return True
