@@ -2,7 +2,7 @@
 
 The rows of `bench/growth.py` about topics, groups and clients. The full emulator holds 1,000,000 messages, evenly in
 all topics. Every group subscribes to ten topics, one of them by a SQL92 expression, has offsets in all of them, and
-holds queue locks and an ordered batch. It has five clients, each with a producer group and a held pull.
+holds queue locks and an ordered batch. It has five clients, each with a producer group and a waiting pull.
 
 The empty emulator has ten such groups. The steps use ten groups in both emulators, so that only the other groups make a
 difference.
@@ -51,7 +51,7 @@ PER_GROUP, OF_GROUP = CLIENTS // GROUPS, TOPICS // GROUPS
 PULLED, POPPED, POPPED_IN_ORDER, RESET, WAITED_FOR = range(1, 6)
 """Index of the topic of a group for each kind of step.
 
-The first topic has the expression; the last ones have held pulls.
+The first topic has the expression; the last ones have waiting pulls.
 """
 BUSY = 10
 """Number of groups that the steps use."""
@@ -102,7 +102,7 @@ class Crowd(World):
         return self.topics[number * OF_GROUP : (number + 1) * OF_GROUP]
 
     def next_topic(self) -> str:
-        """Return the next topic without held pulls, by turns."""
+        """Return the next topic without waiting pulls, by turns."""
         return next(self._topic_turns)
 
     def next_group(self, which: int = PULLED) -> tuple[str, str]:

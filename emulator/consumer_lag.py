@@ -14,7 +14,7 @@ class QueueLag:
     """Progress of a group on one queue: stored offsets from `first` to before `end`, `committed` < 0 if there is none.
 
     `in_flight`: messages that consumers popped and have not acknowledged.
-    `lag`: messages that the group has not finished: behind its offset (without one, all of the queue), and in flight.
+    `lag`: messages that the group has not finished: from its offset on (without one, the whole queue), and in flight.
     """
 
     committed: int

@@ -8,16 +8,17 @@ engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 from collections.abc import Callable, Mapping, Sequence
 
 from .client.deliveries import Deliveries
-from .cluster.broker import MASTER_ID, Broker
+from .cluster.broker import Broker
 from .cluster.name_server import NameServer
 from .cluster.replica import Replica
-from .config import BrokerConfig, EmulationConfig, NamesrvConfig
+from .config import MASTER_ID, BrokerConfig, EmulationConfig, NamesrvConfig
 from .gate.effects import Effect
 from .gate.gate import Call, Channel, Gate, Node, Outcome
 from .gate.journal import Journal
 from .kernel.errors import EngineError
 from .kernel.random_streams import RandomStreams
 from .kernel.scheduler import Scheduler
+from .kernel.timer_kind import TimerKind
 from .kernel.value_class import frozen_value
 from .operations.base import Operation, Result
 from .snapshot.durable_state import BrokerState, EngineState
@@ -110,6 +111,8 @@ class Engine:
         self.deliveries = Deliveries(self.scheduler, self.broker)
         listeners = self.deliveries.listeners()
         self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms, listeners=listeners)
+        self.pools_changed_listeners: list[Callable[[], None]] = []
+        """Callbacks invoked after request pools of a broker may have become active or inactive."""
         self.brokers: list[Broker] = []
         self.name_server = NameServer(
             config=namesrv or state.namesrv,
@@ -129,13 +132,14 @@ class Engine:
                 name_server=self.name_server,
                 deliveries=self.deliveries,
                 on_configured=callbacks.on_configured,
+                on_pools_changed=self._pools_changed,
                 state=left,
             )
             self.brokers.append(broker)
         self._replicas = [
             Replica(master, slave)
             for slave in self.brokers
-            if slave.broker_id != MASTER_ID and (master := self.broker(slave.name)) is not None
+            if not slave.is_master and (master := self.broker(slave.name)) is not None
         ]
         self._direct = DirectChannel()
         self.lease_listeners: list[Callable[[int], None]] = []
@@ -162,7 +166,7 @@ class Engine:
             extras={name: dict(held) for name, held in (extras or {}).items()},
         )
 
-    def broker(self, name: str, broker_id: int = 0) -> Broker | None:
+    def broker(self, name: str, broker_id: int = MASTER_ID) -> Broker | None:
         """Return the broker with this name and id (0 = master), or None."""
         return next((b for b in self.brokers if b.name == name and b.broker_id == broker_id), None)
 
@@ -192,10 +196,12 @@ class Engine:
         if not broker.running or kill or not broker.config.enable_shutdown_gracefully:
             self._down(broker, kill, on_stopped)
         elif not broker.request_pools.shutting_down:
-            broker.request_pools.begin_shutdown()
+            broker.begin_shutdown()
             self.name_server.unregister(broker)
             wait_ms = broker.config.shutdown_wait_time_seconds * 1000
-            broker.lifetime.call_later(wait_ms, lambda: self._down(broker, kill, on_stopped), "shutdown", broker.name)
+            broker.lifetime.call_later(
+                wait_ms, lambda: self._down(broker, kill, on_stopped), TimerKind.SHUTDOWN, broker.name
+            )
 
     def _down(self, broker: Broker, kill: bool, on_stopped: Callable[[], None]) -> None:
         if broker.running:
@@ -221,6 +227,10 @@ class Engine:
                 replica.slave_started()
             if broker in (replica.master, replica.slave):
                 replica.connect()
+
+    def _pools_changed(self) -> None:
+        for pools_changed in self.pools_changed_listeners:
+            pools_changed()
 
     def extend_client_leases(self, ms: int) -> None:
         """Extend client leases by `ms` (>= 0) before a clock jump, because clients follow the wall clock.

@@ -75,6 +75,7 @@ def create_messaging_service(
     )
     engine.lease_listeners.append(parts.sessions.postpone_expiry)
     engine.stopped_listeners.append(parts.polls.broker_stopped)
+    engine.pools_changed_listeners.append(parts.pools.update)
     delayed_calls = DelayedCalls(engine.scheduler, call_later, parts.tick)
     rpcs = {
         rpc.name: rpc.served_by(service, engine.gate, log)

@@ -2,9 +2,10 @@
 
     python scripts/advisories.py
 
-prints the advisories that the lower bounds do not exclude. The exit code is 1 if there are any. pip-audit needs a
-service that the build server cannot reach, and packages with advisory data are years old. The table is therefore kept
-here. Look each package up in https://osv.dev when you change a bound, and before a release, and set LOOKED_UP.
+prints the advisories that the lower bounds do not exclude. The exit code is 1 if there are any, or if the table is
+older than DAYS_MAX. pip-audit needs a service that the build server cannot reach, and packages with advisory data are
+years old. The table is therefore kept here. Look each package up in https://osv.dev when you change a bound, and before
+a release, and set LOOKED_UP.
 
 Every entry was compared with copies of public advisories and changelogs. They end in October 2026.
 """
@@ -14,12 +15,14 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOOKED_UP = date(2026, 11, 26)
 """The day of the last look-up of all packages."""
+DAYS_MAX = 180
+"""The greatest age of the table in days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +160,19 @@ def left_open(allowed: dict[str, str]) -> Iterator[str]:
             yield f"{each.package}>={lowest} allows {each.name} ({each.what}); raise it to {each.fixed}"
 
 
+def outdated(today: date, looked_up: date = LOOKED_UP) -> Iterator[str]:
+    """Yield a sentence if the last look-up is more than DAYS_MAX days ago, or lies in the future."""
+    days = (today - looked_up).days
+    renew = "look up each package of pyproject.toml in https://osv.dev, renew ADVISORIES and NONE_KNOWN, and set it"
+    if days > DAYS_MAX:
+        yield f"LOOKED_UP={looked_up}: {days} days ago; the table may be {DAYS_MAX} days old; {renew} to {today}"
+    elif days < 0:
+        yield f"LOOKED_UP={looked_up}: after today; a look-up has the date on which it was made; {renew} to {today}"
+
+
 def main() -> int:
-    """Print the advisories that the bounds do not exclude."""
-    found = [*left_open(bounds())]
+    """Print the advisories that the bounds do not exclude, and a sentence if the table is too old."""
+    found = [*left_open(bounds()), *outdated(datetime.now(UTC).date())]
     print("\n".join(found) or f"none of {len(ADVISORIES)} advisories, as of {LOOKED_UP}")
     return 1 if found else 0
 

@@ -28,14 +28,19 @@ with a [warning](fixtures.md#warnings); [such keys](#without-effect) are listed 
 of another component causes a warning that names the right file. A key that is set but cannot do all that its name
 suggests causes a warning as well: `requestRefusals=ack=OVERLOAD` does not concern gRPC clients.
 
+Keys in `--set`, `config`, `rocketmq.configure` and `PATCH /v1/config` are written for the emulator. A key without
+effect there is an error with the reason: its author expects a change that does not happen. A file is often a copy of a
+real broker's, so keys without effect are expected in it and cause only a warning. While the emulator runs, keys that it
+reads only at the start are errors too, because the new value would have no effect.
+
 The profile `faithful` consists of the defaults. The profile `fast`, which the fixtures use, sets the values of the
 column `fast` and nothing else.
 """
 WITHOUT_EFFECT = """\
 ## Without effect
 
-A configuration file may contain these keys of upstream. `--set`, the fixtures and `Emulator(config=...)` reject them
-and state the reason.
+A configuration file may contain these keys of upstream. `--set`, the fixtures, `Emulator(config=...)`,
+`rocketmq.configure` and `PATCH /v1/config` reject them and state the reason.
 
 """
 SECTIONS: tuple[tuple[str, type[Config]], ...] = (

@@ -131,7 +131,7 @@ def test_commits_with_lost_acknowledgements_are_repeated_without_loss(rocketmq: 
     task = writer(30_000).store("q", 0, iter([pa.RecordBatch.from_pydict({"body": bodies})]))
     hold_requests(rocketmq, "transaction=500")
 
-    with pytest.raises(ClusterError, match="broker broker-a did not end transactions: no answer in time"):
+    with pytest.raises(ClusterError, match="broker broker-a did not end transactions: no response in time"):
         writer(200).commit([task], 0)
     writer(30_000).abort([task], 0)
     execute_held_requests(rocketmq)

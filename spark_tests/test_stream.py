@@ -248,7 +248,7 @@ def test_unreadable_records_fail_the_query_and_are_not_skipped(spark_rocketmq: S
         stream = spark_rocketmq.stream("orders", nameServer=spoiler.namesrv, failOnDataLoss=fail)
         with pytest.raises(
             StreamingQueryException,
-            match="queue 0 of topic orders on broker-a, offsets 64 to 96: the broker answered with bytes that are no "
+            match="queue 0 of topic orders on broker-a, offsets 64 to 96: the broker returned bytes that are no "
             "messages",
         ):
             spark_rocketmq.run(stream)

@@ -113,6 +113,30 @@ def test_rows_of_one_table_never_go_to_the_topic_of_another(spark: SparkRocketMQ
     assert bodies(spark, "copies") == []
 
 
+@pytest.mark.parametrize(
+    ("values", "condition", "said"),
+    [
+        ("SELECT 'tea', 'hot'", "INSERT_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS", "`brokerName`"),
+        ("VALUES ('tea', 'hot')", "INSERT_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS", "`brokerName`"),
+        ("SELECT 'tea', 'hot', 'broker-a'", "PYTHON_EXCEPTION", "name the other columns, as in INSERT INTO t"),
+        ("VALUES (DEFAULT, 'tea', 'hot')", "PYTHON_EXCEPTION", "name the other columns, as in INSERT INTO t"),
+    ],
+)
+def test_a_positional_insert_needs_default_in_place_of_the_broker_name(
+    spark: SparkRocketMQ, values: str, condition: str, said: str
+) -> None:
+    """Spark itself rejects a positional INSERT without brokerName, we one with a value; DEFAULT in its place works."""
+    create(spark, "copies", "copies", ", columns 'body STRING, tags STRING'")
+
+    with pytest.raises(PySparkException, match=said) as rejected:
+        spark.spark.sql(f"INSERT INTO copies {values}")
+    assert rejected.value.getCondition() == condition
+    assert bodies(spark, "copies") == []
+    spark.spark.sql("INSERT INTO copies VALUES ('tea', 'hot', DEFAULT)")
+
+    assert bodies(spark, "copies") == [(b"tea", "hot")]
+
+
 def test_a_stream_into_a_table_must_name_its_options(spark: SparkRocketMQ) -> None:
     """A stream into a table must name its options, since Spark passes none, and those of the source would be wrong."""
     spark.emulator.topic("orders").send(b"tea")

@@ -66,31 +66,50 @@ def test_workers_use_the_interpreter_of_pyspark_python() -> None:
     assert [Path(each).parents[1].name for each in found] == ["pyspark.zip"] * 2
 
 
-def test_a_worker_without_the_package_names_both_interpreters() -> None:
-    """The error of a worker without the package names both interpreters, and how to select the worker's."""
-    bare = getattr(sys, "_base_executable", "")
-    assert bare
-    assert bare != sys.executable, "these tests run in a virtual environment"
-    program = """
+WITHOUT_THE_PACKAGE = """
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 import pyspark_rocketmq
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 pyspark_rocketmq.register(spark)
-spark.read.format("rocketmq").load()
+try:
+    spark.read.format("rocketmq").load()
+except PySparkException as error:
+    print(error.getCondition())
+    print(error)
 """
 
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYSPARK_PYTHON": bare, "PYSPARK_DRIVER_PYTHON": bare, "PYTHONPATH": ""},
-    )
 
+@pytest.mark.parametrize("named", [True, False], ids=["PYSPARK_PYTHON names it", "python3 of the PATH"])
+def test_a_worker_without_the_package_names_both_interpreters(named: bool, tmp_path: Path) -> None:
+    """The error of a worker without the package names both interpreters, and how to select the worker's.
+
+    Spark starts such a worker if `PYSPARK_PYTHON` names its interpreter, or if the variable is not set and the
+    environment of the program is not activated.
+    """
+    bare = getattr(sys, "_base_executable", "")
+    assert bare
+    assert bare != sys.executable, "these tests run in a virtual environment"
+    environment = {name: value for name, value in os.environ.items() if name not in worker_python.VARIABLES}
+    environment["PYTHONPATH"] = ""
+    if named:
+        environment |= dict.fromkeys(worker_python.VARIABLES, bare)
+    else:
+        (tmp_path / "python3").write_text(f'#!/bin/sh\nexec {bare} "$@"\n')
+        (tmp_path / "python3").chmod(0o755)
+        own = Path(sys.executable).parent
+        others = [folder for folder in environment["PATH"].split(os.pathsep) if Path(folder) != own]
+        environment["PATH"] = os.pathsep.join([str(tmp_path), *others])
+        environment.pop("VIRTUAL_ENV", None)
+
+    done = subprocess.run([sys.executable, "-c", WITHOUT_THE_PACKAGE], capture_output=True, text=True, env=environment)
+
+    assert done.stdout.splitlines()[0] == "PYTHON_DATA_SOURCE_ERROR", done.stderr
     assert (
         f"Spark started this Python worker with {bare}, where pyspark_rocketmq is not installed, but the program runs "
         f"with {sys.executable}; set PYSPARK_PYTHON={sys.executable} in the environment before the session starts, or "
         "--conf spark.pyspark.python for spark-submit"
-    ) in done.stderr
+    ) in done.stdout
 
 
 @pytest.fixture

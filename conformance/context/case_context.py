@@ -268,7 +268,7 @@ class CaseContext(Closeable):
         return found
 
     def arrival(self, pending: Pending, seconds: float = 25.0, *, step: float = _STEP_MS / 1000) -> Response:
-        """Wait for the response to a held request, checking every `step` s, so that a stopwatch shows its time."""
+        """Wait for the response to a waiting request, checking every `step` s, so that a stopwatch shows its time."""
         response = self.until(pending.arrived, seconds, step=step)
         if response is None:
             raise Contradiction("a request that waits was never answered")
@@ -277,7 +277,7 @@ class CaseContext(Closeable):
     def note_arrival(
         self, pending: Pending, watch: "Stopwatch", low: float, high: float, code: int | None = None
     ) -> None:
-        """Note the response to a held request, and whether it came between `low` and `high` seconds."""
+        """Note the response to a waiting request, and whether it came between `low` and `high` seconds."""
         self.note("answer", self.arrival(pending), code)
         self.note("after", watch.between(low, high))
 

@@ -94,7 +94,7 @@ class RemotingContext(CaseContext):
         return self.request(*pull_request(topic, group, queue, offset, **more), to=to)
 
     def start_pull(self, topic: str, group: str, queue: int = 0, offset: int = 0, **more: Any) -> Pending:
-        """Start a pull that may be held; returns a callable that waits for the response."""
+        """Start a pull that may wait; returns a callable that waits for the response."""
         to = more.pop("to", None)
         return self.start(*pull_request(topic, group, queue, offset, **more), to=to)
 
@@ -133,7 +133,7 @@ class RemotingContext(CaseContext):
         return self.request(RequestCode.POP_MESSAGE, self.pop_fields(topic, group, **more), to=to)
 
     def start_pop(self, topic: str, group: str, **more: Any) -> Pending:
-        """Start a pop that may be held; returns a callable that waits for the response."""
+        """Start a pop that may wait; returns a callable that waits for the response."""
         to = more.pop("to", None)
         return self.start(RequestCode.POP_MESSAGE, self.pop_fields(topic, group, **more), to=to)
 

@@ -17,16 +17,17 @@ UNSUPPORTED_CODES: Mapping[tuple[RequestCode, ...], str] = {
 NOT_COMPARED: Mapping[str, str] = {
     "the proxy's port for remoting clients": "the emulator has no such port; remoting clients connect to the broker",
     "gRPC's channelz": "a debugging service of upstream's gRPC library; no SDK uses it",
-    "order of a notification (40) and the response to the heartbeat that caused it": (
-        "the emulator sends the notification first as well; cases compare only the final state"
+    "order of a notification (40 NOTIFY_CONSUMER_IDS_CHANGED) and the response to the heartbeat that caused it": (
+        "the emulator sends the notification first, as upstream does; cases compare only the final state"
     ),
-    "which of several concurrent pops finds the queue locked": (
+    "the pop that finds the queue locked, of several concurrent ones": (
         "a race between upstream's threads; the emulator has one thread"
     ),
-    "which earlier offsets an op message repeats": "a race between two of upstream's threads",
+    "offsets in an op message that an earlier op message has as well": "a race between two of upstream's threads",
     "sums of the latency counters (315)": "durations are 0 on the emulator; cases compare only that they are present",
-    "number of figures of a rate": (
-        "two or three, depending on upstream's sampling; cases compare only that all are numbers"
+    "number of values of a rate in the runtime info": (
+        "two or three, because upstream omits a period that it has not sampled yet; cases compare only that all are"
+        " numbers"
     ),
     "order of the requests of remoting SDKs at their start": "clients decide it; scenarios compare only the result",
 }

@@ -38,7 +38,7 @@ The full list has one row for each behavior: the test that shows it, upstream's 
 date of the record. `make docs` builds it into the documentation site. `rocketmq-conformance run --report DIR` writes it
 to `DIR/behavior.md`.
 
-The emulator differs from {reference} permanently in {deliberate} outcomes; their rows say why.
+The emulator differs from {reference} permanently in {deliberate} outcomes; the full list states the reason of each.
 """
 LIST_HEAD = """\
 Each row is one behavior:
@@ -59,8 +59,8 @@ also needs `--sdk all` or the names of SDKs. Where the emulator differs from {re
 VERSIONS_HEAD = """\
 ## Other versions
 
-The emulator behaves as {reference}, so these are also its differences from the other versions. The full lists are built
-and written together with those of behaviors.
+The emulator behaves as {reference}, so it differs from another version as {reference} does. The page
+`differences-VERSION.md` lists these differences. It is built and written together with the full list of behaviors.
 
 | version | cases that differ | pairs of scenario and SDK that differ |
 |---|---:|---:|
@@ -157,7 +157,7 @@ def _index_row(module: ModuleType, room: str, count: int, site: bool) -> str:
 
 
 def _index_table(what: str, rows: Iterable[str]) -> str:
-    return "\n".join((f"| noun | content | {what} |\n|---|---|---:|", *rows, ""))
+    return "\n".join((f"| file | content | {what} |\n|---|---|---:|", *rows, ""))
 
 
 def _version_rows(records: RecordedOutcomes, site: bool) -> Iterator[str]:

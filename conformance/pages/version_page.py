@@ -20,7 +20,7 @@ HEAD = """\
 # Differences between RocketMQ {reference} and {version}
 
 Generated from the records of real brokers of both versions in the [conformance suite](conformance.md). The emulator
-behaves as {reference}, so these are also its differences from {version}. In all other cases and scenarios of the suite,
+behaves as {reference}, so it differs from {version} in the same way. In all other cases and scenarios of the suite,
 both versions behave the same.
 
 Each row is one observation. A path leads to a value inside an observation: `0` is the first element, `*` stands for

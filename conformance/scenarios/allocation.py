@@ -36,20 +36,21 @@ class _Group:
         self._rounds = itertools.count()
 
     def division(self, consumers: Sequence[Consumer]) -> Division:
-        """Return the division once two consecutive rounds agree and the broker knows exactly these consumers."""
+        """Return the division once two consecutive rounds agree and the broker has as many members of the group."""
         s = self.stage
         before: Division = []
         while True:
             number = next(self._rounds)
             s.require(number < ROUNDS_MAX, f"{self.name} did not divide {self.topic} in {ROUNDS_MAX} rounds: {before}")
             now = self._round(f"round{number}-", consumers)
-            if now == before and sorted(itertools.chain(*now)) == list(range(QUEUES)) and self._known(len(consumers)):
+            divided = sorted(itertools.chain(*now)) == list(range(QUEUES))
+            if now == before and divided and self._has_members(len(consumers)):
                 return now
             before = now
             s.idle(REST_SECONDS)
 
     def _round(self, stem: str, consumers: Sequence[Consumer]) -> Division:
-        """Send one message to each queue; returns the numbers of the queues whose message each consumer received."""
+        """Send one message to each queue. Return the numbers of the queues whose message each consumer received."""
         for queue in range(QUEUES):
             self.producer.send(self.topic, f"{stem}{queue}", queue=queue)
         self.stage.wait_for(QUEUES, *consumers, stem=stem)
@@ -60,7 +61,8 @@ class _Group:
             for each in consumers
         ]
 
-    def _known(self, count: int) -> bool:
+    def _has_members(self, count: int) -> bool:
+        """True if the broker lists this number of consumers of the group."""
         response = self.stage.world.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": self.name})
         return response.code == 0 and len(response.json["consumerIdList"]) == count
 
@@ -73,7 +75,8 @@ def _divide(s: ScenarioContext, allocation: str) -> tuple[Division, Division]:
     return together, group.division(group.consumers[:-1])
 
 
-def _note_by_rule(s: ScenarioContext, allocation: str) -> None:
+def _note_sorted_divisions(s: ScenarioContext, allocation: str) -> None:
+    """Note the queues of three consumers and then of two, regardless of which consumer has which queues."""
     together, alone = _divide(s, allocation)
     # The order of consumers depends on their client ids, which differ from run to run.
     s.note("three consumers", sorted(together))
@@ -83,7 +86,7 @@ def _note_by_rule(s: ScenarioContext, allocation: str) -> None:
 @scenario("AllocateMessageQueueAveragely.allocate", verbs={"send"}, modes={"concurrent"}, allocations={"AVG"})
 def avg_allocation_assigns_consecutive_queues_evenly(s: ScenarioContext) -> None:
     """With AVG each consumer is assigned consecutive queues, as many as the others or one more."""
-    _note_by_rule(s, "AVG")
+    _note_sorted_divisions(s, "AVG")
 
 
 @scenario(
@@ -94,7 +97,7 @@ def avg_allocation_assigns_consecutive_queues_evenly(s: ScenarioContext) -> None
 )
 def avg_by_circle_allocation_assigns_queues_in_turn(s: ScenarioContext) -> None:
     """With AVG_BY_CIRCLE queues are assigned to the consumers in turn, starting over with the first consumer."""
-    _note_by_rule(s, "AVG_BY_CIRCLE")
+    _note_sorted_divisions(s, "AVG_BY_CIRCLE")
 
 
 @scenario(
@@ -107,6 +110,6 @@ def consistent_hash_allocation_keeps_the_queues_of_remaining_consumers(s: Scenar
     """With CONSISTENT_HASH each queue has one consumer; if one leaves, the others keep theirs and share the rest."""
     together, alone = _divide(s, "CONSISTENT_HASH")
     s.note("all queues have a consumer", sorted(itertools.chain(*together)) == list(range(QUEUES)))
-    s.note("they have one still", sorted(itertools.chain(*alone)) == list(range(QUEUES)))
+    s.note("all queues have a consumer after the departure", sorted(itertools.chain(*alone)) == list(range(QUEUES)))
     kept = [set(before) <= set(after) for before, after in zip(together[:-1], alone, strict=True)]
-    s.note("who stayed kept what it had", kept if all(kept) else [together, alone])
+    s.note("remaining consumers kept their queues", kept if all(kept) else [together, alone])

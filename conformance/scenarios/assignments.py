@@ -1,4 +1,4 @@
-"""Queues that clients poll: the waiting polls of a topic, as its broker counts them."""
+"""Queues that clients poll: the number of waiting polls for each queue of a topic, as its broker counts them."""
 
 import time
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Class data archive of name servers and brokers, created at a version's first start."""
+"""Class data archive of Apache's name server and broker, with which their JVMs start faster."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,10 @@ from .apache import ApacheBroker, recipe
 
 
 def quick_start(version: str) -> tuple[str, ...]:
-    """Return JVM options with which processes of a version start faster.
+    """Return JVM options with which processes of a version use its class data archive.
 
-    Raises BuildError, and TargetError if the first start fails.
+    The first call for a version starts a broker once, to create the archive. Raises BuildError, and TargetError if that
+    start fails.
     """
     folder = build(recipe(version))
 

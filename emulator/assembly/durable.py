@@ -1,6 +1,7 @@
 """The protocol of services whose state survives a stop or a crash of their broker."""
 
-from typing import Protocol, TypeVar
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar
 
 State = TypeVar("State")
 
@@ -16,3 +17,15 @@ class Durable(Protocol[State]):
 
     def restore(self, state: State) -> None:
         """Start from the state of the previous run. Called once, before the first request."""
+
+
+def joined_durables(*tables: Mapping[str, Durable[Any]]) -> dict[str, Durable[Any]]:
+    """Join tables of durable services. Raises ValueError for a field of ServiceState that is in two of them."""
+    found: dict[str, Durable[Any]] = {}
+    for table in tables:
+        for name, durable in table.items():
+            if name in found:
+                both = f"{type(found[name]).__name__} and {type(durable).__name__}"
+                raise ValueError(f"{name}: state of {both}; a field of ServiceState has one durable service")
+            found[name] = durable
+    return found

@@ -42,3 +42,16 @@ class Listeners:
     """Called after configuration keys have changed."""
     channel_closed: Sequence[Callable[[str], None]] = ()
     """Called with the id of a channel whose waiting requests must be dropped if they are no longer active."""
+
+
+def add_watchers(watchers: dict[str, Watcher], added: Mapping[str, Watcher]) -> None:
+    """Add watchers to those of a run. Raises ValueError for a topic that has one already."""
+    for topic, watcher in added.items():
+        if topic in watchers:
+            both = f"{_name(watchers[topic])} and {_name(watcher)}"
+            raise ValueError(f"{topic}: watched by {both}; a topic has one watcher")
+        watchers[topic] = watcher
+
+
+def _name(watcher: Watcher) -> str:
+    return getattr(watcher, "__qualname__", repr(watcher))

@@ -9,12 +9,13 @@ Value = TypeVar("Value")
 
 
 class ClientIndex(Generic[Member]):
-    """Indexes of producers and consumers."""
+    """Indexes of the producers (of type `Member`) and of the consumers of all groups."""
 
     def __init__(self) -> None:
         self._producer_groups: dict[str, dict[str, None]] = {}
+        """Producer groups by connection."""
         self._consumer_groups: dict[str, dict[str, None]] = {}
-        """Groups by connection."""
+        """Consumer groups by connection."""
         self._producers_by_client_id: dict[str, dict[tuple[str, str], Member]] = {}
         """Producers by client id, then by (group, connection)."""
         self._producer_lists: dict[str, list[Member]] = {}
@@ -57,7 +58,10 @@ class ClientIndex(Generic[Member]):
         return (group, client_id) in self._consumers
 
     def producer_list(self, group: str, producers: Mapping[str, Member]) -> list[Member]:
-        """Return the producers of a group as a list, which the caller must not change."""
+        """Return the producers of a group as a list, which the caller must not change.
+
+        `producers`: the same producers by connection; the list is built from them if it is not cached.
+        """
         found = self._producer_lists.get(group)
         if found is None:
             found = self._producer_lists[group] = list(producers.values())

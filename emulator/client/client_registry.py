@@ -15,6 +15,7 @@ from ..gate.effects import CloseConnection, NotifyConsumerIdsChanged
 from ..gate.gate import Channel
 from ..group.group_table import GroupTable
 from ..kernel.scheduler import Scheduler
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import value
 from ..message import names
 from ..operations.clients import (
@@ -224,7 +225,7 @@ class ClientRegistry:
             self._notify(group.name, channels)
             return
         if not self._late_notices:
-            self._scheduler.call_at(self._next_late_notice_ms(), self._notify_late, "late notices of changed groups")
+            self._scheduler.call_at(self._next_late_notice_ms(), self._notify_late, TimerKind.LATE_NOTICES)
         self._late_notices[group.name] = channels
 
     def _notify(self, group: str, channels: list[Channel]) -> None:
@@ -318,7 +319,7 @@ class ClientRegistry:
         self._scanning = True
         elapsed = self._scheduler.now_ms - self._start_ms
         next_scan = self._start_ms + (elapsed // SCAN_PERIOD_MS + 1) * SCAN_PERIOD_MS
-        self._scheduler.call_at(next_scan, self._scan, "client housekeeping")
+        self._scheduler.call_at(next_scan, self._scan, TimerKind.CLIENT_HOUSEKEEPING)
 
     def _scan(self) -> None:
         """Remove clients without heartbeat and close their connections.

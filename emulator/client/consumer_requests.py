@@ -14,6 +14,7 @@ from ..gate.gate import Call, Outcome
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
+from ..kernel.timer_kind import TimerKind
 from ..message import stored_record as records
 from ..operations.base import PARKED, Operation, Parked
 from ..operations.clients import (
@@ -120,7 +121,7 @@ class ConsumerRequests:
             self._server_requests.send(
                 member.channel,
                 lambda ticket: RequestConsumerStatus(ext, ticket),
-                "question to a consumer",
+                TimerKind.CONSUMER_REQUEST,
                 member.client_id,
                 timeout_ms=STATUS_TIMEOUT_MS,
                 on_response=partial(on_response, member),
@@ -164,7 +165,7 @@ class ConsumerRequests:
         self._server_requests.send(
             member.channel,
             make_request,
-            "question to a consumer",
+            TimerKind.CONSUMER_REQUEST,
             member.client_id,
             timeout_ms=RELAY_TIMEOUT_MS,
             on_response=lambda response: self._complete(call, operation, self._outcome_of(group, member, response)),

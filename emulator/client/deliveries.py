@@ -29,7 +29,7 @@ from ..operations.clients import ChannelClosed
 from ..operations.consume import AckMessage, BatchAckMessage, ChangeInvisibleTime, Notification, PopMessage, PullMessage
 from ..operations.send import ClientResponded, EndTransaction, SendMessageBack
 from .client_registry import Member
-from .consumer_kind import ConsumerKind
+from .consumer_kind import ConsumerKind, JumpWait
 from .delivery_context import DeliveryContext, NodeTables, Topic
 from .pending_responses import PendingResponse, PendingResponses
 from .popped_messages import PoppedMessages
@@ -63,6 +63,17 @@ class InFlight:
     """End of the invisible duration (ms); None for a pulled message."""
     received_again: bool = False
     """True if the client has requested further popped messages since then."""
+
+    @property
+    def jump_wait(self) -> JumpWait:
+        """Return how long a jump of the clock waits for the client to complete the message.
+
+        A consumer that may keep a popped message, such as a simple consumer, is done with it when it receives again.
+        """
+        if self.way is Way.PULL:
+            return self.kind.pulled
+        jump_wait = self.kind.popped
+        return JumpWait.NONE if jump_wait is JumpWait.BRIEF and self.received_again else jump_wait
 
 
 @frozen_value

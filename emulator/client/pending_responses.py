@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from ..gate.effects import CheckTransactionState, PushReplyMessage, RequestDirectConsumption, ServerRequest
-from ..gate.gate import GRPC_CHANNEL, Call, Channel, Node, Outcome
+from ..gate.gate import Call, Channel, Node, Outcome, is_through_proxy
 from ..kernel.value_class import frozen_value
 from ..message import stored_record as records
 from ..operations.send import ClientResponded, EndTransaction
@@ -80,12 +80,12 @@ class PendingResponses:
     def checked(self, node: Node, channel: Channel, effect: CheckTransactionState) -> None:
         """Record a transaction check. If the transaction's state is unknown, gRPC SDKs send nothing."""
         place = (True, node.name, effect.commit_log_offset)
-        topic, over_grpc = records.decode(effect.record).topic, channel.channel_id.startswith(GRPC_CHANNEL)
-        self._add(place, ResponseKind.CHECK, channel.channel_id, topic=topic, is_optional=over_grpc)
+        topic, client = records.decode(effect.record).topic, channel.channel_id
+        self._add(place, ResponseKind.CHECK, client, topic=topic, is_optional=is_through_proxy(client))
 
     def requested(self, node: Node, channel: Channel, effect: ServerRequest) -> None:
         """Record a request to a client. gRPC clients respond only to RequestDirectConsumption among these requests."""
-        if channel.channel_id.startswith(GRPC_CHANNEL) and not isinstance(effect, RequestDirectConsumption):
+        if is_through_proxy(channel.channel_id) and not isinstance(effect, RequestDirectConsumption):
             return
         kind, topic = ResponseKind.FORWARDED_REQUEST, ""
         if isinstance(effect, PushReplyMessage):

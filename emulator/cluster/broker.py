@@ -10,7 +10,7 @@ from typing import Any
 
 from ..admin import room as admin_room
 from ..assembly.broker_context import BrokerContext
-from ..assembly.durable import Durable
+from ..assembly.durable import Durable, joined_durables
 from ..assembly.handlers import handlers_of, joined
 from ..assembly.room import Room
 from ..auth import room as auth_room
@@ -50,13 +50,12 @@ from ..transaction import room as transaction_room
 from .name_server import NameServer
 from .replication_status import ReplicationStatus
 
-MASTER_ID = 0
-
 
 class Broker:
     """A gate node with its own store; takes ownership of `state`, the state of a previous broker.
 
-    `on_configured` is called after its configuration keys have changed.
+    `on_configured` is called after its configuration keys have changed, `on_pools_changed` after its request pools may
+    have become active or inactive.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of an engine that all its brokers share
@@ -70,16 +69,19 @@ class Broker:
         name_server: NameServer,
         deliveries: Deliveries,
         on_configured: Callable[[], None],
+        on_pools_changed: Callable[[], None],
         state: BrokerState | None = None,
     ) -> None:
         self.config = config
         self.name = config.broker_name
         self.broker_id = config.broker_id
+        self.is_master = config.is_master
         self._scheduler = scheduler
         self._gate = gate
         self._name_server = name_server
         self._deliveries = deliveries
         self._on_configured = on_configured
+        self._on_pools_changed = on_pools_changed
         self.store_host = ("127.0.0.1", 10911)
         self._emulation = emulation
         self._random_streams = random_streams
@@ -99,7 +101,6 @@ class Broker:
             scheduler=scheduler,
             store_host=records.pack_host(self.store_host),
             max_bytes=emulation.store_max_bytes,
-            is_slave=self.broker_id != MASTER_ID,
             batched=self.topics.batched,
         )
         self.user_table = UserTable(config)
@@ -138,7 +139,7 @@ class Broker:
         """Build the rooms: services with only in-memory state start empty, the others restore theirs."""
         config, store, topics = self.config, self.store, self.topics
         self.lifetime = self._scheduler.begin()
-        self._master_lifetime = self._scheduler.begin(idle=self.broker_id != MASTER_ID)
+        self._master_lifetime = self._scheduler.begin(idle=not self.is_master)
         context = BrokerContext(
             node=self,
             config=config,
@@ -193,9 +194,7 @@ class Broker:
         ]
         for room in self._rooms:
             store.listen(room.listeners)
-        self.durables: dict[str, Durable[Any]] = {
-            name: durable for room in self._rooms for name, durable in room.durables.items()
-        }
+        self.durables: dict[str, Durable[Any]] = joined_durables(*(room.durables for room in self._rooms))
         for name, durable in self.durables.items():
             durable.restore(getattr(state, name))
         self._plain_handlers: Handlers = joined(handlers_of(self.replication), *(room.handlers for room in self._rooms))
@@ -213,6 +212,7 @@ class Broker:
         self.orders, self.pop_in_flight = pop.orders, pop.in_flight
         self.pop_buffer, self.pop_kv_service = pop.buffer, pop.kv_service
         self.message_queries = admin.message_queries
+        self._on_pools_changed()
 
     def _choose_handlers(self) -> None:
         """Map requests for static topics to physical queues, if there are static topics."""
@@ -321,7 +321,8 @@ class Broker:
         """Stop until `start`: gracefully, or with `kill` as `crash` does without power loss.
 
         A stopped broker rejects every operation with SERVICE_NOT_AVAILABLE. Only callers that need no connection can
-        still reach it.
+        still reach it: snapshots, inspection and other brokers read the run that is built here, whose timers never run.
+        It has no clients, and after a crash only the data that survived.
         """
         self.sync_replication.refuse(self._not_running())
         if kill:
@@ -331,6 +332,11 @@ class Broker:
         self._end_run()
         self.running = False
         self.handlers = dict.fromkeys(self.handlers, self._refuse)
+
+    def begin_shutdown(self) -> None:
+        """Start a graceful shutdown: from now on clients that support GO_AWAY get it."""
+        self.request_pools.begin_shutdown()
+        self._on_pools_changed()
 
     @property
     def registered(self) -> bool:
@@ -378,6 +384,7 @@ class Broker:
     def _apply_config(self) -> None:
         """Apply a change of configuration keys. Raises ConfigError if the request pools refuse it."""
         self.request_pools.apply_config()
+        self._on_pools_changed()
         for room in self._rooms:
             for config_changed in room.listeners.config_changed:
                 config_changed()

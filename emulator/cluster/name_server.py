@@ -16,6 +16,7 @@ from ..group.group_table import GroupTable
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
+from ..kernel.timer_kind import TimerKind
 from ..message.names import group_of_retry_topic, is_legal_group, is_retry, retry_topic
 from ..operations.base import Done, Operation, Parked, Result
 from ..operations.clients import MessageQueue
@@ -67,7 +68,11 @@ class RegisteredBroker(Protocol):
 
     @property
     def broker_id(self) -> int:
-        """0 for a master."""
+        """MASTER_ID for a master."""
+
+    @property
+    def is_master(self) -> bool:
+        """True for a master, False for a slave."""
 
     @property
     def config(self) -> BrokerConfig:
@@ -220,7 +225,7 @@ class NameServer:
 
     def master(self, name: str) -> RegisteredBroker | None:
         """Return the master of a broker name, or None."""
-        return next((broker for broker in self._brokers if broker.name == name and broker.broker_id == 0), None)
+        return next((broker for broker in self._brokers if broker.name == name and broker.is_master), None)
 
     # routes
 
@@ -261,7 +266,7 @@ class NameServer:
         if not group or topic != retry_topic(group) or not is_legal_group(group):
             return
         for broker in self._brokers:
-            if broker.running and broker.broker_id == 0:
+            if broker.running and broker.is_master:
                 config = broker.groups.find(group) or GroupConfig(group)
                 broker.topics.create_internal(topic, config.retry_queue_nums)
 
@@ -370,7 +375,7 @@ class NameServer:
         def register() -> None:
             self._hidden -= gone
 
-        self._scheduler.call_at(register_ms, register, "broker registration", operation.topic)
+        self._scheduler.call_at(register_ms, register, TimerKind.BROKER_REGISTRATION, operation.topic)
         return Done()
 
     @handles(SetPermOfBroker)

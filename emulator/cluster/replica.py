@@ -6,13 +6,17 @@ upstream's slave keeps data that can never be consistent again.
 Source: DefaultHAService, SlaveSynchronize, BrokerController (5.3.3).
 """
 
+from ..kernel.timer_kind import TimerKind
 from .broker import Broker
 from .timer_replica import TimerReplica
 
 FIRST_CHECK_MS = 10_000
 CHECK_INTERVAL_MS = 3_000
 TABLES_AGE_MS = 60_000
-"""Maximum age of a slave's tables, checked every three seconds, first ten seconds after its start."""
+"""Maximum age of a slave's tables (topics, groups, offsets and others, see `Broker.copy_tables`).
+
+The slave checks it every three seconds, first ten seconds after its start.
+"""
 
 
 class Replica:
@@ -33,7 +37,7 @@ class Replica:
         self.connect()
 
     def slave_started(self) -> None:
-        """Handle the start of a run of the slave: its checks of the tables' age are counted from now."""
+        """Schedule the checks of the slave's tables and timer. Their times count from now, the start of its run."""
         self._tables_ms = self.slave.lifetime.now_ms
         self._first_check_ms = self._tables_ms + FIRST_CHECK_MS
         before = self.slave.timers.followed_before
@@ -49,7 +53,7 @@ class Replica:
     def connect(self) -> None:
         """Start replication if both run; first send the slave the records that it lacks.
 
-        As upstream, a slave receives none if the master has already deleted some of those records.
+        The slave receives none if the master has already deleted some of those records, as in upstream.
         """
         master, slave = self.master.store, self.slave.store
         self.disconnect()
@@ -59,8 +63,8 @@ class Replica:
             return
         if slave.log.max_offset < master.log.min_offset:
             return
-        # When the last connection ended, both logs were equal up to there. Only later truncations can make them differ,
-        # so a long log need not be compared as a whole.
+        # When the last connection ended, both logs were equal up to `_common_end`. Only later truncations can make them
+        # differ before it, so a long log need not be compared as a whole.
         truncations = (
             master.log.truncations[self._truncations_before[0] :] + slave.log.truncations[self._truncations_before[1] :]
         )
@@ -90,7 +94,7 @@ class Replica:
         """Schedule the table synchronization for the first check at which the tables are too old."""
         checks = -(-(self._tables_ms + TABLES_AGE_MS + 1 - self._first_check_ms) // CHECK_INTERVAL_MS)
         due_ms = self._first_check_ms + checks * CHECK_INTERVAL_MS
-        self.slave.lifetime.call_at(due_ms, self._synchronize, "slave synchronization", self.slave.name)
+        self.slave.lifetime.call_at(due_ms, self._synchronize, TimerKind.SLAVE_SYNCHRONIZATION, self.slave.name)
 
     def _synchronize(self) -> None:
         self._tables_ms = self.slave.lifetime.now_ms

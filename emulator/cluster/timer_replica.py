@@ -1,12 +1,14 @@
-"""A slave's copy of its master's timer: how far it was read and filled, checked every three seconds.
+"""A slave's copy of its master's timer: the positions to which it was read and filled, checked every three seconds.
 
-The slave fills its own wheel up to there but does not read it. A check is scheduled only if the timer topic has grown.
+The slave fills its own wheel to the same position but does not read it. A check is scheduled only if the timer topic
+has grown.
 Source: SlaveSynchronize.syncTimerCheckPoint, TimerMessageStore (5.3.3).
 """
 
 from collections.abc import Mapping
 
 from ..assembly.listeners import ArrivalListener, Listeners
+from ..kernel.timer_kind import TimerKind
 from ..message.names import TIMER_TOPIC
 from ..schedule.timer_service import FollowedTimer
 from .broker import Broker
@@ -78,7 +80,7 @@ class TimerReplica:
         since_ms = slave.lifetime.now_ms - self._first_check_ms
         due_ms = self._first_check_ms + max(since_ms // self._check_interval_ms + 1, 0) * self._check_interval_ms
         self._scheduled = True
-        slave.lifetime.call_at(due_ms, self._check, "timer synchronization", slave.name)
+        slave.lifetime.call_at(due_ms, self._check, TimerKind.TIMER_SYNCHRONIZATION, slave.name)
 
     def _check(self) -> None:
         self._scheduled = False

@@ -4,13 +4,14 @@ The room declares keys and validates their values. It must not know the componen
 """
 
 from .access import AccessConfig
-from .broker import FAULT_KEYS, BrokerConfig
+from .broker import FAULT_KEYS, MASTER_ID, BrokerConfig
 from .emulation import EmulationConfig
 from .keys import Config, ConfigError, key, parse_properties
 from .namesrv import NamesrvConfig
 
 __all__ = [
     "FAULT_KEYS",
+    "MASTER_ID",
     "AccessConfig",
     "BrokerConfig",
     "Config",

@@ -12,6 +12,8 @@ FAULT_KEYS = frozenset({"storeDiskBytes", "diskUsedRatio", "requestTimes", "requ
 
 `storeDiskBytes` and `diskUsedRatio` are declared at the end of `BrokerConfig`, the others in `request_pools.py`.
 """
+MASTER_ID = 0
+"""The `brokerId` of a master (MixAll.MASTER_ID)."""
 DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
 
@@ -22,12 +24,13 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     # identity
     broker_cluster_name: str = key("DefaultCluster", "Cluster that the broker belongs to.")
     broker_name: str = key("broker-a", "Name shared by a master and its slaves.")
-    broker_id: int = key(0, "0 is the master, others are slaves.", low=0)
+    broker_id: int = key(MASTER_ID, "0 is the master, others are slaves.", low=0)
     region_id: str = key("DefaultRegion", "Stored with every message as MSG_REGION.")
     trace_on: bool = key(True, "Stored with every message as TRACE_ON.")
     config_black_list: str = key(
         "configBlackList;brokerConfigPath",
-        "Keys that no request may change, separated by semicolons; rocketmqHome and these two are always protected.",
+        "Keys that no request may change, separated by semicolons. rocketmqHome, configBlackList and brokerConfigPath"
+        " are always protected.",
     )
     broker_permission: int = key(6, "Permission bits of the broker: 4 = read, 2 = write.", low=0, high=7)
     broker_role: str = key("ASYNC_MASTER", "Role in replication.", choices=("ASYNC_MASTER", "SYNC_MASTER", "SLAVE"))
@@ -52,15 +55,20 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     data_read_ahead_enable: bool = key(
         True,
-        "Reported, and set by SET_COMMITLOG_READ_MODE. It changes nothing else, as the emulator never reads ahead.",
+        "The read-ahead mode of the commit log, which SET_COMMITLOG_READ_MODE changes. It has no effect, as the"
+        " emulator never reads ahead.",
     )
     cg_cold_read_threshold: int = key(
         3 * 1024 * 1024,
-        "Limit of cold data that one group may read. It is only reported, as the emulator has no cold data.",
+        "Limit of cold data that one group may read, as GET_COLD_DATA_FLOW_CTR_INFO returns it. It has no effect, as"
+        " the emulator has no cold data.",
         unit="bytes",
     )
     global_cold_read_threshold: int = key(
-        100 * 1024 * 1024, "Limit of cold data that all groups together may read. It is only reported.", unit="bytes"
+        100 * 1024 * 1024,
+        "Limit of cold data that all groups together may read, as GET_COLD_DATA_FLOW_CTR_INFO returns it. It has no"
+        " effect.",
+        unit="bytes",
     )
     offset_check_in_slave: bool = key(False, "A slave corrects offsets that are out of range, as a master does.")
 
@@ -150,8 +158,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     compaction_cq_mapped_file_size: int = key(
         10 * 1024 * 1024,
-        "A file of a compacted log also ends after (this / 46) - 1 messages; its size is a multiple of this value,"
-        " at least five times. Read when a queue is first read.",
+        "A file of a compacted log also ends after (this / 46) - 1 messages. Its size, compactionMappedFileSize, is"
+        " rounded to a multiple of this value, at least five times this value. Read when a queue is first read.",
         unit="bytes",
         low=92,
     )
@@ -179,8 +187,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     enable_detail_stat: bool = key(
         True,
-        "The broker also counts by queue: for queues of delay levels, and for queues from which messages were read."
-        " Read at the start.",
+        "The broker counts the messages sent to and delivered from each delay level, and keeps the latency of reads"
+        " for each queue instead of for all queues of a topic. Read at the start.",
     )
     enable_schedule_message_stats: bool = key(
         True, "Delivered delay-level messages are counted as consumed by SCHEDULE_CONSUMER."
@@ -233,7 +241,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     pop_ck_offset_max_queue_size: int = key(
         20_000,
-        "Maximum number of pops of one queue whose offset is not committed yet because of check points in memory.",
+        "Maximum number of pops of one queue whose check point is in memory and whose offset is therefore not"
+        " committed yet; check points of further pops are stored at once.",
         low=0,
     )
     enable_pop_batch_ack: bool = key(False, "Buffered acknowledgements of a pop are stored as one message.")
@@ -255,7 +264,11 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         "A check point whose messages cannot be redelivered is written again at most 17 times.",
         name="skipWhenCKRePutReachMaxTimes",
     )
-    default_pop_share_queue_num: int = key(-1, "Number of queues that pop clients share; 0 or less = all.")
+    default_pop_share_queue_num: int = key(
+        -1,
+        "Number of other clients of its group with which a popping client shares their queues, in addition to its"
+        " own; 0 or less = all clients share all queues.",
+    )
     default_message_request_mode: str = key(
         "PULL", "Message request mode of groups without one of their own.", choices=("PULL", "POP")
     )
@@ -266,7 +279,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     # clients
     subscription_expired_timeout: int = key(
         600_000,
-        "Time for which the subscription of a request counts as its group's, if no heartbeat has one.",
+        "Time for which the subscription in a pull or pop applies to its group, if no heartbeat of the group has a"
+        " subscription to the topic.",
         unit="ms",
         low=0,
     )
@@ -308,7 +322,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     timer_max_delay_sec: int = key(259_200, "Longest arbitrary delay.", unit="s", low=1)
     timer_roll_window_slot: int = key(
         172_800,
-        "Slots of the timer wheel into the future; a message due later is parked and put into the wheel again.",
+        "Number of future slots of the timer wheel. A message that is due later waits in an earlier slot, and is put"
+        " into the wheel again when that slot is over.",
         low=2,
     )
 
@@ -359,7 +374,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     flush_interval_commit_log: int = key(500, "Interval of flushes with ASYNC_FLUSH.", unit="ms", low=1)
     flush_commit_log_least_pages: int = key(
-        4, "Minimum number of dirty pages (4 KiB) that such a flush writes; it skips fewer.", low=0
+        4, "Minimum number of dirty pages (4 KiB) for a flush with ASYNC_FLUSH; with fewer it is skipped.", low=0
     )
     flush_commit_log_thorough_interval: int = key(
         10_000, "Interval at which a flush writes all dirty pages.", unit="ms", low=0
@@ -400,3 +415,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     disk_used_ratio: int = key(
         0, "Share of the simulated disk that other programs use. (Not upstream's.)", unit="%", low=0, high=100
     )
+
+    @property
+    def is_master(self) -> bool:
+        """True if the broker is a master, by its id."""
+        return self.broker_id == MASTER_ID

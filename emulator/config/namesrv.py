@@ -11,7 +11,8 @@ class NamesrvConfig(Config):
 
     config_black_list: str = key(
         "configBlackList;configStorePath;kvConfigPath",
-        "Keys that no request may change, separated by semicolons; rocketmqHome and these three are always protected.",
+        "Keys that no request may change, separated by semicolons. rocketmqHome, configBlackList, configStorePath and"
+        " kvConfigPath are always protected.",
     )
     order_message_enable: bool = key(False, "Routes contain the order configuration of their topic.")
     enable_all_topic_list: bool = key(True, "Clients may request the list of all topics.")

@@ -8,6 +8,7 @@ from ..gate.gate import Call, Channel, Node, Outcome
 from ..kernel.errors import EngineError
 from ..kernel.random_streams import RandomStream
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts
 from ..operations.base import Operation
 from .client_call import ClientCall, Interceptor
@@ -40,7 +41,7 @@ class Firing:
 
     def later(self, delay_ms: int, action: Callable[[], None]) -> Timer:
         """Run an action after some ms of the emulator's time."""
-        return self.scheduler.call_later(delay_ms, action, "fault", self.rule)
+        return self.scheduler.call_later(delay_ms, action, TimerKind.FAULT, self.rule)
 
 
 @parts

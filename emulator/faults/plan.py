@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 from ..gate.effects import Effect
@@ -112,6 +113,7 @@ class FaultPlan:
         self._rules: dict[str, Rule] = {}
         self._index: dict[Phase, dict[type | None, dict[str, Rule]]] = {phase: {} for phase in Phase}
         """Rules by phase, class (None: all classes) and name, each in the order in which they were added."""
+        self._rule_numbers = count()
         self._numbers: dict[str, int] = {}
         """How many rules of a kind got a name from their kind."""
 
@@ -147,7 +149,11 @@ class FaultPlan:
         for spec, classes, usable in zip(specs, found_classes, protocols, strict=True):
             name = spec.name or self._new_name(spec.fault.KIND.name, taken)
             rule = Rule(
-                name=name, spec=spec, added_ms=self._scheduler.now_ms, chance=self._streams.stream(f"fault {name}")
+                name=name,
+                number=next(self._rule_numbers),
+                spec=spec,
+                added_ms=self._scheduler.now_ms,
+                chance=self._streams.stream(f"fault {name}"),
             )
             rule.operations, rule.protocols = frozenset(_as_list(spec.criteria.operation)), usable
             self._rules[name] = rule
@@ -274,7 +280,7 @@ class FaultPlan:
             return tuple(general.values()) if general else ()
         if not general:
             return tuple(own.values())
-        return [rule for name, rule in self._rules.items() if name in own or name in general]
+        return sorted([*own.values(), *general.values()], key=_number)
 
     def _fires(self, rule: Rule, facts: _Facts) -> bool:
         if not rule.is_open(self._scheduler.now_ms):
@@ -319,6 +325,10 @@ class _ConnectFacts:
 
     def __init__(self, protocol: str, broker: str, address: str) -> None:
         self.protocol, self.broker, self.address = protocol, broker, address
+
+
+def _number(rule: Rule) -> int:
+    return rule.number
 
 
 def _meets(rule: Rule, facts: Any) -> bool:

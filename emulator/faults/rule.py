@@ -68,10 +68,11 @@ class RuleEvent:
 
 
 class Rule:
-    """A rule that was added. `added_ms` is the emulator's time at which it was added."""
+    """A rule that was added. `number` grows with each rule; `added_ms` is the emulator's time of the addition."""
 
-    def __init__(self, *, name: str, spec: RuleSpec, added_ms: int, chance: RandomStream) -> None:
+    def __init__(self, *, name: str, number: int, spec: RuleSpec, added_ms: int, chance: RandomStream) -> None:
         self.name = name
+        self.number = number
         self.spec = spec
         self.counter = Counter(occurrence=spec.occurrence, chance=chance)
         self.chance = chance

@@ -26,6 +26,11 @@ GRPC_CHANNEL = "grpc:"
 """Prefix of the channel ids of gRPC clients, for which the proxy sends requests."""
 
 
+def is_through_proxy(channel_id: str) -> bool:
+    """Return True if a channel id is that of a gRPC client."""
+    return channel_id.startswith(GRPC_CHANNEL)
+
+
 class Channel(Protocol):
     """A client's connection as the engine sees it."""
 
@@ -173,7 +178,7 @@ class Gate:
 
     def complete(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
         """Reply to an operation that was parked."""
-        self.run(partial(self._answer, node, call, operation, outcome))
+        self.run(partial(self._respond, node, call, operation, outcome))
 
     def refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
         """Reply with a refusal to an operation that is not executed."""
@@ -252,13 +257,13 @@ class Gate:
             return
         if self._interceptor is not None:
             outcome = self._interceptor.transform(node, call, operation, outcome)
-        # As `_answer` has it, without its call for each request.
+        # As `_respond` does, without its call for each request.
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
         if kind in self._outcomes:
             self._outcomes[kind](node, call, operation, outcome)
         call.reply(outcome)
 
-    def _answer(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
+    def _respond(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
         if self._interceptor is not None:
             outcome = self._interceptor.transform(node, call, operation, outcome)
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)

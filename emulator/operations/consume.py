@@ -225,7 +225,7 @@ class ChangeInvisibleTime(Operation):
 
 @value
 class RollBackPops(Operation):
-    """Convert the records of the KV variant to check points. Source: POP_ROLLBACK of AdminBrokerProcessor (5.3.3)."""
+    """Convert KV records to check points. Source: POP_ROLLBACK of AdminBrokerProcessor (5.3.3)."""
 
 
 @value

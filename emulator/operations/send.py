@@ -15,8 +15,8 @@ class SendMessage(Operation):
 
     `queue_id` < 0 lets the broker choose. `born_host` is the client's (address, port). `sys_flag` bits: compression
     0x1 and 0x700, transaction type 0xC (prepared or rolled back: no queue gets it). The store takes the body: after
-    the append the operation no longer holds it. `through_proxy`: the gRPC proxy hands it over, past the question
-    whether the broker takes requests (rejectRequest). `properties_length` is about the length of the names and values
+    the append the operation no longer holds it. `through_proxy`: the gRPC proxy submits it, so the check
+    rejectRequest does not apply. `properties_length` is about the length of the names and values
     of `properties`, set when the message is stored; 0 if it is not known. Source: SendMessageRequestHeader (5.3.3).
     """
 
@@ -152,7 +152,7 @@ class RecallResult(Result):
 
 @value
 class ResumeCheckHalfMessage(Operation):
-    """Resume the checks of a half message that the broker gave up. `message_id` is the broker's id of any copy of it.
+    """Resume the checks of a half message that the broker discarded. `message_id` is the broker's id of any copy of it.
 
     Raises SYSTEM_ERROR (no such message). Source: ResumeCheckHalfMessageRequestHeader (5.3.3).
     """

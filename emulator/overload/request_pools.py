@@ -15,6 +15,7 @@ from ..gate.gate import Call, Channel, Gate, Node, Outcome
 from ..kernel.errors import EngineError, RejectedBeforeProcessing
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..operations.base import Operation
 from ..operations.send import EndTransaction, RecallMessage
 from ..store.refusals import busy
@@ -194,16 +195,21 @@ class BrokerRequestPools:
     def go_away_error(self, client_version: int) -> EngineError | None:
         """Return the error GO_AWAY if the broker sends it to clients of this version, else None.
 
-        The broker sends it during a graceful shutdown, and while `goAwayEnable` is on.
+        The broker sends it during a graceful shutdown, and while `goAwayEnable` is on. The pools are active then, so
+        callers skip this call while `is_active` is False.
         """
         if self._sends_go_away and client_version > LAST_VERSION_WITHOUT_GO_AWAY:
             return RejectedBeforeProcessing(ResponseCode.GO_AWAY, "please go away")
         return None
 
-    def enter(self, pool: BrokerPool, call: Call, operation: Operation, client_version: int) -> None:
-        """Carry out a request when a thread is free, or refuse it with SYSTEM_BUSY or GO_AWAY."""
+    def enter(
+        self, pool: BrokerPool, call: Call, operation: Operation, go_away_error: EngineError | None = None
+    ) -> None:
+        """Carry out a request when a thread is free, or refuse it with SYSTEM_BUSY.
+
+        `go_away_error` is the error GO_AWAY if the client gets it; the request is then refused with it.
+        """
         request, form = PooledRequest(call, operation, pool, self), self._refusals.get(pool)
-        go_away_error = self.go_away_error(client_version)
         if go_away_error is not None:
             request.refuse(go_away_error)
         elif form is not None:
@@ -268,7 +274,7 @@ class BrokerRequestPools:
             first_ms = self._start_ms + FIRST_SCAN_MS
             late_ms = max(min(due), self._scheduler.now_ms + 1) - first_ms
             at_ms = first_ms + max(-(-late_ms // SCAN_MS), 0) * SCAN_MS
-            self._scan = self._scheduler.call_at(at_ms, self._scan_queues, "request queues")
+            self._scan = self._scheduler.call_at(at_ms, self._scan_queues, TimerKind.REQUEST_QUEUES)
 
     def _scan_queues(self) -> None:
         self._scan = None

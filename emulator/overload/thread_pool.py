@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from ..kernel.scheduler import Scheduler
+from ..kernel.timer_kind import TimerKind
 
 
 class Task(Protocol):
@@ -75,7 +76,7 @@ class ThreadPool(Generic[T]):
         self._number = number = self._number + 1
         self._begun[number] = self._scheduler.now_ms
         self._scheduler.call_later(
-            self.service_ms, lambda: self._service_ended(number, task), "request thread", self._name
+            self.service_ms, lambda: self._service_ended(number, task), TimerKind.REQUEST_THREAD, self._name
         )
 
     def _service_ended(self, number: int, task: T) -> None:

@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from ..config import BrokerConfig
 from ..kernel.file_image import FileImage
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import value
 from ..topic.topic_group_index import TopicGroupIndex
 
@@ -204,7 +205,7 @@ class OrderInfoTable:
         if until > self._scheduler.now_ms:
             topic, group, queue_id = group_queue
             self._timers[group_queue] = self._scheduler.call_at(
-                until, lambda: self._unblock(group_queue), "order lock", f"{group}@{topic}@{queue_id}"
+                until, lambda: self._unblock(group_queue), TimerKind.ORDER_LOCK, f"{group}@{topic}@{queue_id}"
             )
 
     def _unblock(self, group_queue: GroupQueue) -> None:

@@ -99,6 +99,7 @@ class NotificationService:
             self._complete(call, operation, outcome)
 
     def _has_message(self, operation: Notification, topic: TopicConfig) -> bool:
+        # Upstream examines the retry topic first in one of five requests. The result does not depend on the order.
         group = operation.consumer_group
         config = self._config
         forms = [config.enable_retry_topic_v2]

@@ -14,6 +14,7 @@ from heapq import heappop, heappush
 from ..config import BrokerConfig
 from ..group.offset_table import OffsetTable
 from ..kernel.scheduler import Scheduler
+from ..kernel.timer_kind import TimerKind
 from ..kernel.timer_per_instant import TimerPerInstant
 from .consumer_order_info import GroupQueue
 from .pop_kv_records import PopRecord
@@ -60,8 +61,10 @@ class PopKvCache:
         self._start_ms = scheduler.now_ms
         self._queues: dict[GroupQueue, _Queue] = {}
         self._count = 0
-        self._leaving: TimerPerInstant[tuple[GroupQueue, int]] = TimerPerInstant(scheduler, "pop cache", self._leave)
-        self._moving: TimerPerInstant[GroupQueue] = TimerPerInstant(scheduler, "pop cache", self._move)
+        self._leaving: TimerPerInstant[tuple[GroupQueue, int]] = TimerPerInstant(
+            scheduler, TimerKind.POP_CACHE, self._leave
+        )
+        self._moving: TimerPerInstant[GroupQueue] = TimerPerInstant(scheduler, TimerKind.POP_CACHE, self._move)
 
     def __len__(self) -> int:
         """Return the number of records in memory."""

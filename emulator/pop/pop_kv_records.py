@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from ..kernel.java_numbers import long_sum
 from ..kernel.scheduler import Scheduler
+from ..kernel.timer_kind import TimerKind
 from ..kernel.timer_per_instant import TimerPerInstant
 from ..kernel.value_class import frozen_value
 from .consumer_order_info import GroupQueue
@@ -77,7 +78,7 @@ class DueRecordScan:
         self._start_ms = scheduler.now_ms
         self._records = records
         self._revive = revive
-        self._due: TimerPerInstant[RecordKey] = TimerPerInstant(scheduler, "pop records", self._scan_due)
+        self._due: TimerPerInstant[RecordKey] = TimerPerInstant(scheduler, TimerKind.POP_RECORDS, self._scan_due)
         for key in records.table:
             if key[0] >= 0:  # upstream scans from 0
                 self._schedule(key)

@@ -131,8 +131,8 @@ class PopLongPolling(Generic[Waiting]):
     ) -> None:
         """Wake one request of a group for any queue, and one for this queue, regardless of their filters.
 
-        `only` selects the requests that may be woken. The request that causes the wake-up is answered first, even if it
-        was itself just woken.
+        `only` selects the requests that may be woken. The request that causes the wake-up gets its response first,
+        even if it was itself just woken.
         """
         for key in dict.fromkeys(((group, -1), (group, max(queue_id, -1)))):
             if key in self._waiting.get(topic, {}):

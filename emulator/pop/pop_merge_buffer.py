@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from ..config import BrokerConfig
 from ..group.offset_table import OffsetTable
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from .check_point import Ack, CheckPoint, MergeKey, ReviveLog
 from .consumer_order_info import GroupQueue
 
@@ -150,7 +151,7 @@ class PopMergeBuffer:
             point.acknowledge(offset)
         if not point.unacknowledged():
             if not self._finished:
-                self._scheduler.call_at(self._scan_at(now + 1), self._remove_finished, "pop buffer", "done")
+                self._scheduler.call_at(self._scan_at(now + 1), self._remove_finished, TimerKind.POP_BUFFER, "done")
             self._finished.append(step)
         return True
 
@@ -170,7 +171,9 @@ class PopMergeBuffer:
         if step.timer is not None:
             step.timer.cancel()
         owner = f"{step.point.group}@{step.point.topic}@{step.point.queue_id}"
-        step.timer = self._scheduler.call_at(self._scan_at(due_ms), lambda: self._flush(step), "pop buffer", owner)
+        step.timer = self._scheduler.call_at(
+            self._scan_at(due_ms), lambda: self._flush(step), TimerKind.POP_BUFFER, owner
+        )
 
     def _flush(self, step: OffsetStep) -> None:
         """Store a check point and the acknowledgements that the buffer has for it."""

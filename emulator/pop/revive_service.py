@@ -16,6 +16,7 @@ from ..config import BrokerConfig
 from ..group.broker_tables import BrokerTables
 from ..kernel.java_numbers import parse_long
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.names import REVIVE_GROUP, is_retry
@@ -160,7 +161,9 @@ class ReviveService:
             if queue.timer.due_ms == due_ms:
                 return
             queue.timer.cancel()
-        queue.timer = self._scheduler.call_at(due_ms, lambda: self._poll(queue), "revive", f"queue {queue.queue_id}")
+        queue.timer = self._scheduler.call_at(
+            due_ms, lambda: self._poll(queue), TimerKind.REVIVE, f"queue {queue.queue_id}"
+        )
 
     def _poll(self, queue: ReviveQueue) -> None:
         queue.timer = None

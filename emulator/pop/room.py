@@ -6,6 +6,7 @@ from ..assembly.listeners import ArrivalListener, Listeners
 from ..assembly.room import Room
 from ..client.client_registry import ClientRegistry
 from ..group.broker_tables import BrokerTables
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts
 from ..operations.consume import Notification, PopMessage
 from ..pull.queue_reader import QueueReader
@@ -45,9 +46,9 @@ def build(
     """Build the room."""
     config, clock, gate = context.config, context.clock, context.gate
     store, topics, groups, offsets = tables.store, tables.topics, tables.groups, tables.offsets
-    waiting_pops: PopLongPolling[PopMessage] = PopLongPolling(config, clock, gate, "pop")
+    waiting_pops: PopLongPolling[PopMessage] = PopLongPolling(config, clock, gate, TimerKind.POP)
     waiting_notifications: PopLongPolling[Notification] = PopLongPolling(
-        config, clock, gate, "notification", newest_first=True
+        config, clock, gate, TimerKind.NOTIFICATION, newest_first=True
     )
     wake_ups = WakeUps(context.emulation, waiting_pops, waiting_notifications)
     orders = OrderInfoTable(config, clock, wake_ups.order_unblocked)

@@ -12,6 +12,7 @@ from ..gate.gate import Call
 from ..group.offset_table import OffsetTable
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import value
 from ..operations.clients import BROADCASTING, PASSIVELY
 from ..operations.consume import PullMessage
@@ -41,7 +42,7 @@ class BroadcastOffsets:
         self._readers: dict[tuple[str, str], dict[str, _Reader]] = {}
 
     def record_pull(self, call: Call, operation: PullMessage, code: ResponseCode, next_offset: int) -> None:
-        """Record a pull that was answered or parked: its client has consumed all messages before the offset."""
+        """Record a pull that was carried out or parked: its client has consumed all messages before the offset."""
         group = self._clients.consumers.get(operation.consumer_group)
         if group is None or group.message_model != BROADCASTING or group.consume_type != PASSIVELY:
             return
@@ -58,7 +59,7 @@ class BroadcastOffsets:
         reader.offsets[operation.queue_id] = max(offset, reader.offsets.get(operation.queue_id, offset))
 
     def _scan_at(self, due_ms: int) -> None:
-        self._scheduler.call_at(due_ms, self._scan, "broadcast offsets")
+        self._scheduler.call_at(due_ms, self._scan, TimerKind.BROADCAST_OFFSETS)
 
     def _scan(self) -> None:
         for (topic, group), readers in list(self._readers.items()):

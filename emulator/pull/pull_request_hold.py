@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ..filter.message_filter import MessageFilter
 from ..gate.gate import Call
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..operations.consume import PullMessage
 
 Resume = Callable[[Call, PullMessage], None]
@@ -52,7 +53,7 @@ class PullRequestHold:
         self._by_channel.setdefault(held.channel_id, {})[held] = queue
 
     def _end_at(self, due_ms: int, queue: tuple[str, int], held: HeldPull, owner: str) -> Timer:
-        return self._scheduler.call_at(due_ms, lambda: self._end(queue, held), "pull", owner)
+        return self._scheduler.call_at(due_ms, lambda: self._end(queue, held), TimerKind.PULL, owner)
 
     def _next_check_ms(self, deadline_ms: int) -> int:
         """Return the time of the first check at or after a deadline."""

@@ -13,6 +13,7 @@ Source: DefaultMessageStore.getMessage, BrokerStatsManager, BrokerController.pro
 from ..config import BrokerConfig
 from ..group.group_table import GroupTable
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..message.names import LMQ_PREFIX, is_lmq
 
 CHECK_INTERVAL_MS = 3 * 60_000
@@ -71,7 +72,7 @@ class SlowGroupGuard:
         if self._timer is None:
             checks = (self._scheduler.now_ms - self._start_ms) // CHECK_INTERVAL_MS + 1
             due_ms = self._start_ms + checks * CHECK_INTERVAL_MS
-            self._timer = self._scheduler.call_at(due_ms, self._check, "check for slow groups")
+            self._timer = self._scheduler.call_at(due_ms, self._check, TimerKind.SLOW_GROUPS)
 
     def _check(self) -> None:
         self._timer = None

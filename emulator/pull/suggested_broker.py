@@ -4,7 +4,7 @@ Source: PullMessageProcessor.composeResponseHeader, DefaultPullMessageResultHand
 nextOffsetCorrection (5.3.3).
 """
 
-from ..config import BrokerConfig
+from ..config import MASTER_ID, BrokerConfig
 from ..kernel.response_code import ResponseCode
 from ..operations.consume import PullMessage, PullStatus
 from ..operations.groups import GroupConfig
@@ -12,7 +12,6 @@ from .queue_reader import QueueReader, Read
 
 MEMORY_BYTES = 8 * 1024**3
 """Assumed memory of the machine for `accessMessageInMemoryMaxRatio` (8 GiB); upstream queries the machine."""
-_MASTER_ID = 0
 _EXAMINED = (PullStatus.FOUND, PullStatus.NO_MATCHED_MESSAGE)
 
 
@@ -34,7 +33,7 @@ class BrokerSuggestions:
     def broker_id(self, group: GroupConfig, behind: bool) -> int:
         """Return the suggested broker id (0: master), which the group configures for both cases."""
         if not self._config.slave_read_enable:
-            return _MASTER_ID
+            return MASTER_ID
         return group.which_broker_when_consume_slowly if behind else group.broker_id
 
     def code(self, code: ResponseCode) -> ResponseCode:

@@ -7,7 +7,7 @@ Source: ScheduleMessageService, HookUtils.handleScheduleMessage (5.3.3).
 Not emulated: a clock that was set back, and the endless retries of a copy that cannot be stored (it is dropped).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig, ConfigError, EmulationConfig
@@ -17,12 +17,14 @@ from ..kernel.file_image import FileImage
 from ..kernel.java_numbers import long_sum, parse_integer, parse_long
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import MessageToStore
 from ..message.message_copies import copy_of, restore_original_queue
 from ..message.names import HALF_TOPIC, SCHEDULE_TOPIC
 from ..operations.timers import DelayOffsetsResult, GetAllDelayOffset
+from ..store.consume_queue import ConsumeQueue
 from ..store.message_store import MessageStore
 
 RETRY_PAUSE_MS = 100
@@ -143,6 +145,17 @@ class DelayService:
         self.offsets.update(copied.offsets)
         self._copied = copied.version, copied.changed_ms
 
+    def waiting(self) -> Iterator[tuple[int, int, bytes]]:
+        """Yield (deliver time in ms, level, stored message) of all undelivered messages, level by level."""
+        for level in range(1, len(self.delays_ms) + 1):
+            queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
+            if queue is None:
+                continue
+            for offset in range(self._first_undelivered(level, queue), queue.max_offset):
+                stored = self._store.record(SCHEDULE_TOPIC, level - 1, offset)
+                if stored is not None:
+                    yield queue.unit(offset)[2], level, stored
+
     @handles(GetAllDelayOffset)
     def get_offsets(self, call: Call, operation: GetAllDelayOffset) -> DelayOffsetsResult:
         """Return the delivered offset of each level; a slave returns the offsets that it has copied."""
@@ -166,7 +179,7 @@ class DelayService:
 
     def _schedule_check(self, level: int, due_ms: int) -> None:
         self._timers[level] = self._scheduler.call_at(
-            self._next_check_ms(due_ms), lambda: self._check(level), "delay level", f"level {level}"
+            self._next_check_ms(due_ms), lambda: self._check(level), TimerKind.DELAY_LEVEL, f"level {level}"
         )
 
     def _check(self, level: int) -> None:
@@ -175,7 +188,7 @@ class DelayService:
         queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
         if queue is None:
             return
-        offset = max(self.offsets.get(level, 0), queue.min_offset)
+        offset = self._first_undelivered(level, queue)
         while offset < queue.max_offset:
             due_ms = queue.unit(offset)[2]
             if due_ms > self._scheduler.now_ms:
@@ -188,6 +201,9 @@ class DelayService:
         if self._file.unchanged_since_write(level):
             self._file.save(level, self.offsets.get(level))
         self.offsets[level] = offset
+
+    def _first_undelivered(self, level: int, queue: ConsumeQueue) -> int:
+        return max(self.offsets.get(level, 0), queue.min_offset)
 
     def _deliver(self, level: int, offset: int) -> bool:
         """Store a copy in the real topic; it keeps DELAY, REAL_TOPIC and REAL_QID, so it bypasses the hooks.

@@ -15,15 +15,17 @@ Upstream delivers 65 to 140 ms after the boundary; here there is no such latency
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
+from typing import NamedTuple
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
-from ..kernel.java_numbers import long_sum, parse_long
+from ..kernel.java_numbers import long_sum, parse_integer, parse_long
 from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import value
 from ..message import properties as props
 from ..message import stored_record as records
@@ -47,9 +49,11 @@ def delete_key(real_topic: str, unique_key: str) -> str:
     return f"{real_topic}+{unique_key}"
 
 
-@value
-class SlotMessage:
-    """A message in a slot: its offset in the timer topic, its enqueue time, and whether it is rolled (re-put later)."""
+class SlotMessage(NamedTuple):
+    """A message in a slot: its offset in the timer topic, its enqueue time, and whether it is rolled (re-put later).
+
+    A tuple, so that a snapshot of many slots copies references instead of making a list of each message.
+    """
 
     offset: int
     enqueue_ms: str
@@ -71,6 +75,19 @@ class Slot:
             return False
         unique_key = properties.get(props.UNIQ_KEY)
         return unique_key is not None and delete_key(properties.get(props.REAL_TOPIC, ""), unique_key) in self.deleted
+
+
+@value
+class WaitingMessage:
+    """A message in the timer wheel. The record is decoded by the caller, if it needs it."""
+
+    stored: bytes
+    slot: Slot
+    entry: SlotMessage
+
+    def is_recalled(self, properties: Mapping[str, str]) -> bool:
+        """Return True if the message, with these properties, was recalled and will not be delivered."""
+        return self.slot.is_recalled(self.entry, properties)
 
 
 @value
@@ -179,7 +196,7 @@ class TimerService:
             self._read_slots.popleft()
 
     def _schedule_read(self, slot_ms: int, owner: str) -> None:
-        self._scheduler.call_at(slot_ms + self.precision_ms, lambda: self._read(slot_ms), "timer", owner)
+        self._scheduler.call_at(slot_ms + self.precision_ms, lambda: self._read(slot_ms), TimerKind.TIMER, owner)
 
     @property
     def precision_ms(self) -> int:
@@ -359,6 +376,17 @@ class TimerService:
             except EngineError:
                 continue  # upstream retries three times, then drops the message
 
+    def waiting(self) -> Iterator[tuple[int, WaitingMessage]]:
+        """Yield (deliver time in ms, message) of all messages in the wheel, including recalled and rolled ones.
+
+        They include check points and acknowledgements of pops.
+        """
+        for slot_ms, slot in self.slots.items():
+            for entry in slot.waiting:
+                stored = self._store.record(TIMER_TOPIC, 0, entry.offset)
+                if stored is not None:
+                    yield slot_ms + self.precision_ms, WaitingMessage(stored, slot, entry)
+
     def congestion(self) -> int:
         """Return the number of messages in the wheel minus delete marks."""
         return sum(slot.number for slot in self.slots.values())
@@ -436,4 +464,8 @@ class TimerService:
 
 
 def _count(text: str | None) -> int:
-    return int(text) if text is not None and text.isdecimal() else 0
+    """Return the number of a property that clients can set; 0 if it is missing or no int."""
+    try:
+        return parse_integer(text or "")
+    except ValueError:
+        return 0

@@ -1,6 +1,7 @@
 """Request-reply: pushes a reply to the client that sent the request, and stores it like a message.
 
-A reply is answered once the client has answered the push, after at most ten seconds. It is stored in either case.
+The broker responds to a reply once the client has responded to the push, after at most ten seconds. It stores the
+reply in either case.
 Source: ReplyMessageProcessor, Broker2Client.callClient (5.3.3).
 """
 
@@ -17,6 +18,7 @@ from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
+from ..kernel.timer_kind import TimerKind
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import MessageToStore
@@ -74,7 +76,7 @@ class ReplyService:
 
         push = partial(self._push, sent, message)
         self._server_requests.send(
-            channel, push, "push of a reply", client, timeout_ms=PUSH_TIMEOUT_MS, on_response=on_push_response
+            channel, push, TimerKind.REPLY_PUSH, client, timeout_ms=PUSH_TIMEOUT_MS, on_response=on_push_response
         )
         return PARKED
 

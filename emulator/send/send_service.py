@@ -10,6 +10,7 @@ from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.human_time import human_time
+from ..kernel.java_numbers import parse_integer
 from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.value_class import value
@@ -298,7 +299,7 @@ class SendService:
 
 def _number(text: str) -> int:
     try:
-        return int(text)
+        return parse_integer(text)
     except ValueError:
         raise EngineError(
             ResponseCode.SYSTEM_ERROR, f'java.lang.NumberFormatException: For input string: "{text}"'

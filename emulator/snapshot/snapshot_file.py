@@ -19,7 +19,7 @@ The file contains no code. It is not compressed, because the output of gzip depe
 import json
 import sys
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BufferedIOBase
 from struct import Struct
 from typing import Any
@@ -38,6 +38,10 @@ ENGINE, BROKER, UNITS, SEGMENT, DONE = b"ENGN", b"BRKR", b"UNIT", b"SEGM", b"DON
 _NUMBER = Struct(">I")
 _HEAD = Struct(">4sQ")
 _PIECE_BYTES = 1024 * 1024
+SHOWN_CHARACTERS_MAX = 200
+"""The most characters of an exception's text in the refusal of a file."""
+WRITTEN_PIECE_BYTES = 128 * 1024
+"""The size of a piece: one is made within a millisecond."""
 
 
 _COPY_AGAIN = "copy the snapshot again, or save it once more"
@@ -52,16 +56,31 @@ class SnapshotError(ValueError):
         self.remedy = remedy
 
 
+def described(wrong: Exception) -> str:
+    """Return an exception as a part of one sentence: printable and short, although a file may have chosen the text."""
+    text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in str(wrong)[:SHOWN_CHARACTERS_MAX])
+    return f"{type(wrong).__name__}: {text}"
+
+
 def write_snapshot(state: EngineState, out: BufferedIOBase) -> None:
     """Write a state to `out` in one pass; `out` is neither flushed nor closed."""
-    frames = _Writer(out)
-    frames.write(ENGINE, _json(engine_to_json(state)))
+    for piece in snapshot_pieces(state):
+        out.write(piece)
+
+
+def snapshot_pieces(state: EngineState) -> Iterator[bytes]:
+    """Return a snapshot in pieces of at most WRITTEN_PIECE_BYTES.
+
+    The engine may continue between the pieces: tables and units are encoded before this function returns. The log is
+    not copied, because a segment never changes before its present end. Its pieces may be made on another thread.
+    """
+    frames = [_Frame(ENGINE, _json(engine_to_json(state)))]
     for broker in state.brokers:
-        frames.write(BROKER, _json(broker_to_json(broker)))
-        frames.write(UNITS, *(part for queue in broker.queues for part in _packed(queue)))
-        for segment in broker.log.segments.values():
-            frames.write(SEGMENT, segment)
-    frames.write(DONE)
+        frames.append(_Frame(BROKER, _json(broker_to_json(broker))))
+        frames.append(_Frame(UNITS, *(part for queue in broker.queues for part in _packed(queue))))
+        frames += [_Frame(SEGMENT, segment) for segment in broker.log.segments.values()]
+    frames.append(_Frame(DONE))
+    return _checked(frames)
 
 
 def read_snapshot(source: BufferedIOBase) -> EngineState:
@@ -77,7 +96,7 @@ def read_snapshot(source: BufferedIOBase) -> EngineState:
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, ConfigError, SqlError) as wrong:
         # The checksums are right, so the writer used another format.
         raise SnapshotError(
-            f"it says something that this version does not understand ({type(wrong).__name__}: {wrong})",
+            f"it says something that this version does not understand ({described(wrong)})",
             "use the version of rocketmq-testkit that has written it",
         ) from None
     except RecursionError:
@@ -103,22 +122,37 @@ def _read_broker(frames: "_Reader") -> BrokerState:
 # frames
 
 
-class _Writer:
-    def __init__(self, out: BufferedIOBase) -> None:
-        self._out = out
-        self._check = 0
-        self._put(MAGIC + _NUMBER.pack(VERSION))
+class _Frame:
+    """Kind and content of a frame; of a part that grows later, only the present bytes count."""
 
-    def write(self, kind: bytes, *parts: bytes | bytearray | memoryview) -> None:
-        self._put(_HEAD.pack(kind, sum(map(len, parts))))
-        self._put(_NUMBER.pack(self._check))
-        for part in parts:
-            self._put(part)
-        self._put(_NUMBER.pack(self._check))
+    def __init__(self, kind: bytes, *parts: bytes | bytearray | memoryview) -> None:
+        self.kind = kind
+        self._parts = [(part, len(part)) for part in parts]
+        self.length = sum(length for _, length in self._parts)
 
-    def _put(self, data: bytes | bytearray | memoryview) -> None:
-        self._check = crc32(data, self._check)
-        self._out.write(data)
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the content. A slice copies; a view of a segment would keep the engine from appending to it."""
+        for part, length in self._parts:
+            for at in range(0, length, WRITTEN_PIECE_BYTES):
+                yield bytes(part[at : min(at + WRITTEN_PIECE_BYTES, length)])
+
+
+def _checked(frames: Iterable[_Frame]) -> Iterator[bytes]:
+    """Yield the bytes of a file with these frames and their checks."""
+    piece = MAGIC + _NUMBER.pack(VERSION)
+    yield piece
+    check = crc32(piece)
+    for frame in frames:
+        head = _HEAD.pack(frame.kind, frame.length)
+        head += _NUMBER.pack(crc32(head, check))
+        yield head
+        check = crc32(head, check)
+        for piece in frame.pieces():
+            yield piece
+            check = crc32(piece, check)
+        end = _NUMBER.pack(check)
+        yield end
+        check = crc32(end, check)
 
 
 class _Reader:
@@ -214,8 +248,8 @@ def _unpack(queue: ConsumeQueue, count: int, units: memoryview) -> memoryview:
 
 
 def _big_endian(column: "array[int]") -> "array[int]":
-    if sys.byteorder == "big":
-        return column
+    """Return a copy of a column in the byte order of the file."""
     turned = array(column.typecode, column)
-    turned.byteswap()
+    if sys.byteorder == "little":
+        turned.byteswap()
     return turned

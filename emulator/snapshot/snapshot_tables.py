@@ -249,7 +249,7 @@ def _timer_form(state: TimerState) -> Form:
             [
                 slot_ms,
                 slot.number,
-                [[waiting.offset, waiting.enqueue_ms, waiting.is_rolled] for waiting in slot.waiting],
+                slot.waiting.copy(),  # tuples, which JSON holds as lists
                 sorted(slot.deleted),
             ]
             for slot_ms, slot in state.slots.items()

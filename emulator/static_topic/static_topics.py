@@ -160,7 +160,7 @@ class StaticTopics:
         )
         pulled = PulledPart(parts, part, there.queue_offset)
         found = self._execute_at(part.broker_name, call, there)
-        assert isinstance(found, PullResult), "a pull that may not wait is answered"
+        assert isinstance(found, PullResult), "a pull that may not wait has a result"
         result = replace(pulled.to_logical(found), forwarded=not here)
         if here and result.code is ResponseCode.PULL_NOT_FOUND and operation.sys_flag & FLAG_SUSPEND:
             return self._pulls.wait(LogicalCall(call, pulled.to_logical), there)

@@ -90,7 +90,8 @@ class CommitLog:
         self._tail = self._segments[self._last]
         kept = end - self._last * self.segment_bytes
         self.stored_bytes -= max(len(self._tail) - kept, 0)
-        del self._tail[kept:]
+        # A new object: a snapshot that is being written reads the truncated bytes from the old one.
+        self._tail = self._segments[self._last] = self._tail[:kept]
         self.max_offset = end
 
     def common_end(self, other: "CommitLog", equal_until: int = 0) -> int:

@@ -11,6 +11,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from ..message import properties as props
 
+_SHORT_MAX = 0x7FFF
+_DIGITS_OF_SHORT = len(str(_SHORT_MAX))
+
 
 class ConsumeQueue:
     """Units of one (topic, queue id). `trim` removes the first units after their records were dropped."""
@@ -124,6 +127,10 @@ class BatchConsumeQueue(ConsumeQueue):
 
 
 def number_within(properties: Mapping[str, str]) -> int:
-    """Return the number of messages in a record that holds several; 1 if the property is missing or malformed."""
+    """Return the number of messages in a record that holds several; 1 if the property is missing or malformed.
+
+    The property is a short in upstream (DefaultMessageStore.getMessageNum), and clients can send any text.
+    """
     text = properties.get(props.INNER_NUM, "")
-    return max(int(text), 1) if text.isascii() and text.isdigit() else 1
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS_OF_SHORT else 0
+    return number if 1 <= number <= _SHORT_MAX else 1

@@ -10,6 +10,7 @@ from ..assembly.listeners import ArrivalListener, Listeners
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..operations.base import Done
 from ..operations.cluster import CleanExpiredConsumeQueue, DeleteExpiredCommitLog
 from ..topic.topic_table import TopicTable
@@ -63,7 +64,7 @@ class FileDeletion:
             self._store.listen(Listeners(arrivals=[ArrivalListener(self._on_stored)]))
         self._level = self._store.disk.level(self._store.log.stored_bytes)
         due = self._next_check_ms()
-        self._timer = None if due is None else self._scheduler.call_at(due, self._check, "clean up")
+        self._timer = None if due is None else self._scheduler.call_at(due, self._check, TimerKind.CLEAN_UP)
 
     def _on_stored(self, *_message: object) -> None:
         if self._store.disk.level(self._store.log.stored_bytes) is not self._level:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ..assembly.listeners import ArrivalListener
 from ..config import BrokerConfig
+from ..kernel.java_numbers import parse_long
 from ..message import properties as props
 from ..message.message import MessageToStore
 from ..message.names import RETRY_PREFIX, SCHEDULE_TOPIC, SYSTEM_TOPIC_PREFIX, is_lmq, is_retry
@@ -105,10 +106,10 @@ class MultiDispatch:
                 on_message(found.topic, 0, last, unit[2], properties)
 
     def _queues_and_offsets(self, properties: Mapping[str, str]) -> list[tuple[LmqConsumeQueue, int]]:
-        names, offsets = _split(properties[DISPATCH]), _split(properties.get(OFFSETS, ""))
-        if len(names) != len(offsets) or not all(map(_is_number, offsets)):
+        names, offsets = _split(properties[DISPATCH]), _offsets(properties.get(OFFSETS, ""))
+        if len(names) != len(offsets):
             return []
-        found = [(self._find(name) if is_lmq(name) else None, int(at)) for name, at in zip(names, offsets, strict=True)]
+        found = [(self._find(name) if is_lmq(name) else None, at) for name, at in zip(names, offsets, strict=True)]
         return [(queue, offset) for queue, offset in found if queue is not None]
 
 
@@ -124,6 +125,9 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def _is_number(text: str) -> bool:
-    digits = text[1:] if text[:1] in ("-", "+") else text
-    return digits.isascii() and digits.isdigit()
+def _offsets(text: str) -> list[int]:
+    """Return the offsets in a property that a client may have set; none if one of them is no long."""
+    try:
+        return [parse_long(part) for part in _split(text)]
+    except ValueError:
+        return []

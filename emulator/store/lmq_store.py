@@ -27,7 +27,6 @@ class LmqStore(MessageStore):
         scheduler: Scheduler,
         store_host: bytes,
         max_bytes: int,
-        is_slave: bool = False,
         batched: Collection[str] = (),
     ) -> None:
         super().__init__(
@@ -35,7 +34,6 @@ class LmqStore(MessageStore):
             scheduler=scheduler,
             store_host=store_host,
             max_bytes=max_bytes,
-            is_slave=is_slave,
             batched=batched,
         )
         self._multi_dispatch = MultiDispatch(config, self._lmq_queue, self.arrivals)

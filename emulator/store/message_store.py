@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, count
 
-from ..assembly.listeners import ArrivalListener, Hook, Listeners, Watcher
+from ..assembly.listeners import ArrivalListener, Hook, Listeners, Watcher, add_watchers
 from ..config import BrokerConfig
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
@@ -52,7 +52,6 @@ class MessageStore:
         scheduler: Scheduler,
         store_host: bytes,
         max_bytes: int,
-        is_slave: bool = False,
         batched: Collection[str] = (),
     ) -> None:
         self._config = config
@@ -79,7 +78,7 @@ class MessageStore:
         """Called each time a segment of the log becomes full."""
         self.slave_stores: list[MessageStore] = []
         """Stores of slaves, to which every record is replicated."""
-        self.is_slave = is_slave
+        self.is_slave = not config.is_master
         """True if the store is a slave's: it replicates its master's log and stores nothing else."""
         self.disk = Disk(config)
         self.stats = StoreStats(scheduler.now_ms, BrokerStats(config, scheduler.now_ms))
@@ -106,10 +105,10 @@ class MessageStore:
         self.full_files.clear()
 
     def listen(self, listeners: Listeners) -> None:
-        """Add listeners for the rest of the run."""
+        """Add listeners for the rest of the run. Raises ValueError for a second watcher of a topic."""
         self.hooks += listeners.before_put
         self.arrivals += listeners.arrivals
-        self.watchers |= listeners.watchers
+        add_watchers(self.watchers, listeners.watchers)
         self.full_files += listeners.full_files
 
     # writing

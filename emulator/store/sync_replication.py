@@ -11,6 +11,7 @@ from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..message.properties import WAIT
 from ..operations.base import PARKED, Operation, Parked, Result
 from ..operations.send import SendMessage, SendResult
@@ -69,7 +70,9 @@ class SyncReplication:
             del self._waiting[call]
             self._complete(call, operation, timeout_result)
 
-        timer = self._scheduler.call_later(self._config.slave_timeout, on_timeout, "slave acknowledgement", owner)
+        timer = self._scheduler.call_later(
+            self._config.slave_timeout, on_timeout, TimerKind.SLAVE_ACKNOWLEDGEMENT, owner
+        )
         self._waiting[call] = (operation, result, timer)
         return PARKED
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from ..config import BrokerConfig
 from ..kernel.errors import EngineError
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..message import properties as props
 from ..message.message import MessageToStore
 from ..message.names import OP_HALF_TOPIC
@@ -19,6 +20,8 @@ from ..store.message_store import MessageStore
 
 REMOVE_TAG = "d"
 SEPARATOR = ","
+_DIGITS_OF_OFFSET = 19
+"""The most digits of a long; Python converts no text of thousands of digits."""
 
 
 class OpQueue:
@@ -43,7 +46,9 @@ class OpQueue:
         elif self._timer is None:
             interval = self._config.transaction_op_batch_interval
             intervals = (self._scheduler.now_ms - self._anchor_ms) // interval + 1
-            self._timer = self._scheduler.call_at(self._anchor_ms + intervals * interval, self._flush, "transaction op")
+            self._timer = self._scheduler.call_at(
+                self._anchor_ms + intervals * interval, self._flush, TimerKind.TRANSACTION_OP
+            )
 
     def pending_offsets(self) -> set[int]:
         """Return the half offsets that are collected but not stored yet."""
@@ -70,5 +75,6 @@ class OpQueue:
 
 
 def half_offsets(body: bytes) -> list[int]:
-    """Return the queue offsets in the body of an op message; skip anything that is not a number."""
-    return [int(text) for text in body.decode(errors="replace").split(SEPARATOR) if text.isdecimal()]
+    """Return the queue offsets in the body of an op message; skip anything that is not an offset."""
+    texts = body.decode(errors="replace").split(SEPARATOR)
+    return [int(text) for text in texts if text.isdecimal() and len(text) <= _DIGITS_OF_OFFSET]

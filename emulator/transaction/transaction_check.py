@@ -23,6 +23,7 @@ from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.timer_kind import TimerKind
 from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
@@ -36,7 +37,6 @@ NO_OPS_PAUSE_MS = 1000
 NO_ROOM_PAUSE_MS = 1000
 OPS_PER_READ = 32
 _HOUR_MS = 3_600_000
-_KIND = "transaction check"
 
 FindProducer = Callable[[str], Channel | None]
 
@@ -124,7 +124,7 @@ class TransactionChecks:
             self._schedule_round(self._round_end_ms + rounds * interval)
 
     def _schedule_round(self, due_ms: int) -> None:
-        self._timer = self._scheduler.call_at(due_ms, self._begin_round, _KIND)
+        self._timer = self._scheduler.call_at(due_ms, self._begin_round, TimerKind.TRANSACTION_CHECK)
 
     def _begin_round(self) -> None:
         self._op_queue.flush_if_due()
@@ -150,7 +150,9 @@ class TransactionChecks:
                 break
             if verdict is CheckVerdict.MORE_OPS:
                 if not self._read_ops(check_round):
-                    self._timer = self._scheduler.call_later(NO_OPS_PAUSE_MS, lambda: self._walk(check_round), _KIND)
+                    self._timer = self._scheduler.call_later(
+                        NO_OPS_PAUSE_MS, lambda: self._walk(check_round), TimerKind.TRANSACTION_CHECK
+                    )
                     return
                 continue
             try:
@@ -158,7 +160,9 @@ class TransactionChecks:
             except EngineError as refusal:
                 if verdict is not CheckVerdict.DISCARD and refusal.code is ResponseCode.SERVICE_NOT_AVAILABLE:
                     # Upstream retries until the end of the round while the disk is full.
-                    self._timer = self._scheduler.call_later(NO_ROOM_PAUSE_MS, lambda: self._walk(check_round), _KIND)
+                    self._timer = self._scheduler.call_later(
+                        NO_ROOM_PAUSE_MS, lambda: self._walk(check_round), TimerKind.TRANSACTION_CHECK
+                    )
                     return
                 # Any other message that cannot be stored again is skipped.
             check_round.position += 1

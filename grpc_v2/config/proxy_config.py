@@ -14,7 +14,7 @@ _HOUR_MS = 3_600_000
 
 @dataclass(repr=False, eq=False)
 class ProxyConfig(AccessConfig):
-    """The gRPC proxy. Attribute `max_message_size` is the key `maxMessageSize`."""
+    """The keys of the gRPC proxy. Attribute `max_message_size` is the key `maxMessageSize`."""
 
     # limits of messages
     max_message_size: int = key(4 * 1024 * 1024, "Largest message body, as transmitted.", unit="bytes", low=1)
@@ -104,26 +104,32 @@ class ProxyConfig(AccessConfig):
         5, "Time within which a client must respond to a command on its telemetry stream.", unit="s", low=0
     )
 
-    # threads, of which none is ever short unless `grpcRequestTimes` occupies them or a broker waits for a slave
-    grpc_producer_thread_pool_nums: int = key(4, "Threads that serve producers.", low=1)
+    # threads: a pool is exhausted only if `grpcRequestTimes` occupies its threads, or a broker waits for a slave
+    grpc_producer_thread_pool_nums: int = key(4, "Threads of the pool `producer`, which serves producers.", low=1)
     grpc_producer_thread_queue_capacity: int = key(
-        10_000, "Maximum number of requests that wait for one of these threads.", low=1
+        10_000, "Maximum number of requests that wait for a thread of the pool `producer`.", low=1
     )
-    grpc_consumer_thread_pool_nums: int = key(4, "Threads that serve consumers.", low=1)
+    grpc_consumer_thread_pool_nums: int = key(4, "Threads of the pool `consumer`, which serves consumers.", low=1)
     grpc_consumer_thread_queue_capacity: int = key(
-        10_000, "Maximum number of requests that wait for one of these threads.", low=1
+        10_000, "Maximum number of requests that wait for a thread of the pool `consumer`.", low=1
     )
-    grpc_route_thread_pool_nums: int = key(4, "Threads that serve queries for routes and assignments.", low=1)
+    grpc_route_thread_pool_nums: int = key(
+        4, "Threads of the pool `route`, which serves queries for routes and assignments.", low=1
+    )
     grpc_route_thread_queue_capacity: int = key(
-        10_000, "Maximum number of requests that wait for one of these threads.", low=1
+        10_000, "Maximum number of requests that wait for a thread of the pool `route`.", low=1
     )
-    grpc_client_manager_thread_pool_nums: int = key(4, "Threads that serve heartbeats and client terminations.", low=1)
+    grpc_client_manager_thread_pool_nums: int = key(
+        4, "Threads of the pool `clientManager`, which serves heartbeats and client terminations.", low=1
+    )
     grpc_client_manager_thread_queue_capacity: int = key(
-        10_000, "Maximum number of requests that wait for one of these threads.", low=1
+        10_000, "Maximum number of requests that wait for a thread of the pool `clientManager`.", low=1
     )
-    grpc_transaction_thread_pool_nums: int = key(4, "Threads that end transactions.", low=1)
+    grpc_transaction_thread_pool_nums: int = key(
+        4, "Threads of the pool `transaction`, which serves ends of transactions.", low=1
+    )
     grpc_transaction_thread_queue_capacity: int = key(
-        10_000, "Maximum number of requests that wait for one of these threads.", low=1
+        10_000, "Maximum number of requests that wait for a thread of the pool `transaction`.", low=1
     )
 
     # transport
@@ -132,7 +138,8 @@ class ProxyConfig(AccessConfig):
     # keys that only the emulator has
     grpc_request_times: str = key(
         "",
-        "Time in ms for which requests keep their threads, by pool: `producer=600 consumer=50`.",
+        "Time in ms for which requests keep the threads of a pool: `producer=600 consumer=50`. The keys of threads name"
+        " the pools.",
         unit="pool=ms, separated by blanks",
     )
     grpc_request_refusals: str = key(
@@ -155,16 +162,16 @@ class ProxyConfig(AccessConfig):
     )
     settings_push_again_millis: str = key(
         "100 1000 5000",
-        "Times after which a new telemetry stream is sent its settings again, for clients that lose a response that"
-        " arrives before they listen; empty = never, as upstream.",
+        "Times after the start of a telemetry stream at which the proxy repeats the settings that it has sent, for"
+        " clients that miss a command because they do not listen yet; empty = never, as upstream.",
         unit="ms of the wall clock, separated by blanks",
     )
     pushed_long_polling_timeout_millis: int = key(
-        20_000, "Long polling timeout in the settings that a consumer is sent.", unit="ms", low=0
+        20_000, "Long polling timeout in the settings that the proxy sends to consumers.", unit="ms", low=0
     )
     pushed_consumer_backoff: str = key(
         "",
-        "Back-off in the settings that a consumer is sent; empty = that of its group.",
+        "Back-off in the settings that the proxy sends to consumers; empty = that of the consumer's group.",
         unit="delays such as `1s 5s 1m`",
     )
     renew_schedule_enable: bool = key(
@@ -174,9 +181,9 @@ class ProxyConfig(AccessConfig):
     )
     pop_with_notify_threshold: int = key(
         0,
-        "Up to this number of concurrent receives, one without messages waits for a notification of the broker and"
-        " then pops. Above it, and always for a group that consumes in order, it long-polls the broker. 0 = never"
-        " wait for notifications, as upstream.",
+        "A receive that finds no message waits for a notification of the broker, and pops then, if at most this"
+        " number of receives are in progress. If there are more, or if its group consumes in order, it waits with a"
+        " long poll at the broker. 0 = always with a long poll, as upstream.",
         low=0,
     )
     receive_from_all_brokers: bool = key(

@@ -15,6 +15,7 @@ from rocketmq_testkit.emulator.gate.gate import Channel, Gate, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
+from rocketmq_testkit.emulator.kernel.timer_kind import TimerKind
 from rocketmq_testkit.emulator.kernel.timer_per_instant import TimerPerInstant
 from rocketmq_testkit.emulator.operations.consume import RENEWAL, ChangeInvisibleResult, ChangeInvisibleTime
 from rocketmq_testkit.emulator.operations.groups import GroupConfig
@@ -82,7 +83,7 @@ class Renewals:
         self._gate = gate
         self._fire_and_forget = fire_and_forget
         self._routes = routes
-        self._timers: TimerPerInstant[RenewableMessage] = TimerPerInstant(scheduler, "renewal", self._due)
+        self._timers: TimerPerInstant[RenewableMessage] = TimerPerInstant(scheduler, TimerKind.RENEWAL, self._due)
         self._by_session: dict[Session, dict[Key, RenewableMessage]] = {}
 
     def messages_of(self, session: Session) -> list[RenewableMessage]:

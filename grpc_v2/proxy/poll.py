@@ -68,6 +68,7 @@ class Poll:
     __slots__ = (
         "_broker_polls",
         "_deliver",
+        "_empty",
         "_pop",
         "_setup",
         "_used_notification",
@@ -90,20 +91,27 @@ class Poll:
         self._pop = pop
         self._deliver = deliver
         self._used_notification = False
+        self._empty: list[BrokerPoll] | None = None
+        """While the receive starts: the brokers whose first pop found nothing."""
         self._broker_polls = [
             BrokerPoll(call, broker, fire_and_forget=setup.fire_and_forget, on_outcome=self._proceed)
             for broker in brokers
         ]
 
     def start(self) -> None:
-        """Query each broker, until one has messages."""
+        """Query each broker, until one has messages. Wait for notifications only after pops at all brokers."""
         self.call.server_call.on_cancel(self._cancelled)
+        empty = self._empty = []
         for broker_poll in self._broker_polls:
             if not self.open:
-                return
+                break
             if self._uses_notification:
                 self._short_poll(broker_poll)
             else:
+                self._wait(broker_poll)
+        self._empty = None
+        for broker_poll in empty:
+            if self.open:
                 self._wait(broker_poll)
 
     def end(self, refusal: Refusal | None) -> None:
@@ -194,10 +202,12 @@ class Poll:
             self.end(None)  # `run_guarded` sent a response to an unexpected exception
 
     def _on_short_poll(self, broker_poll: BrokerPoll, outcome: Outcome) -> None:
-        if isinstance(outcome, PopResult) and not outcome.messages:
-            self._wait(broker_poll)
-        else:
+        if not isinstance(outcome, PopResult) or outcome.messages:
             self._on_pop(broker_poll, outcome)
+        elif self._empty is not None:
+            self._empty.append(broker_poll)
+        else:
+            self._wait(broker_poll)
 
     def _on_notification(self, broker_poll: BrokerPoll, outcome: Outcome) -> None:
         if not isinstance(outcome, NotificationResult):
@@ -218,7 +228,7 @@ class Poll:
             timed_out = outcome.code is ResponseCode.POLLING_TIMEOUT
             self._end_wait(broker_poll, no_new_message() if timed_out else from_broker_error(outcome))
         elif not isinstance(outcome, PopResult):
-            raise AssertionError(f"a pop answered {type(outcome).__name__}")
+            raise AssertionError(f"a pop returned {type(outcome).__name__}")
         elif outcome.code is ResponseCode.POLLING_FULL:
             self.end(_polling_full())
         elif not outcome.messages:

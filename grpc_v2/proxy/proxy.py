@@ -45,7 +45,7 @@ class Proxy:
         if session is None and is_blank(client_id) and not rpc.anonymous:
             call.refuse(Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID))
             return
-        if self._pools.on:
+        if self._pools.is_active:
             self._pools.enter(call, request)
         else:
             call.run_guarded(rpc.start, call, request)

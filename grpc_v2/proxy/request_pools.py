@@ -62,15 +62,14 @@ class ProxyRequestPools:
         for pool, time_ms in request_times_ms(config).items():
             self._pools[pool].service_ms = time_ms
         self._brokers = brokers
-        self._always_on = bool(self._refusing_pools) or any(threads.service_ms for threads in self._pools.values())
+        self._always_active = bool(self._refusing_pools) or any(threads.service_ms for threads in self._pools.values())
+        self.is_active = False
+        """True if requests may have to wait or be rejected; if False, callers skip the pools."""
+        self.update()
 
-    @property
-    def on(self) -> bool:
-        """True if a request can wait or be rejected.
-
-        Otherwise requests need not enter. Brokers change while they run.
-        """
-        return self._always_on or any(broker.request_pools.is_active for broker in self._brokers)
+    def update(self) -> None:
+        """Update `is_active` after a change of a broker's pools: a request through them may occupy a thread here."""
+        self.is_active = self._always_active or any(broker.request_pools.is_active for broker in self._brokers)
 
     def enter(self, call: RpcCall, message: object) -> None:
         """Start a request when a thread is free.

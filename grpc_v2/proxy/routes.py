@@ -39,6 +39,8 @@ OrderConf = Callable[[str], str | None]
 _IPV4 = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z")
 _MASK = (1 << 64) - 1
 _COUNTERS_MAX = 10_000
+_DIGITS_OF_INT = 10
+"""The most digits of an int; Python converts no text of thousands of digits."""
 
 
 class Routes:
@@ -56,15 +58,15 @@ class Routes:
         self._endpoint = endpoint
         self._chance = chance
         self._round_robin: dict[str, int] = {}
-        self._masters = sorted((broker for broker in brokers if broker.broker_id == 0), key=lambda broker: broker.name)
-        self._default = next(broker for broker in brokers if broker.broker_id == 0)
+        self._masters = sorted((broker for broker in brokers if broker.is_master), key=lambda broker: broker.name)
+        self._default = next(broker for broker in brokers if broker.is_master)
         self._cluster = len(self._masters) > 1
         self._perm = perm if self._cluster else _own_perm
         self._order_conf = order_conf
 
     @property
     def masters(self) -> "list[Broker]":
-        """Running brokers with id 0, sorted by name."""
+        """Running masters, sorted by name."""
         return [broker for broker in self._masters if broker.running]
 
     def user_table(self) -> "UserTable | None":
@@ -229,7 +231,7 @@ def _order_conf_queues(order_conf: str | None) -> dict[str, int] | None:
     if order_conf is None or not order_conf.strip():
         return None
     entries = (entry.partition(":") for entry in order_conf.split(";"))
-    return {name: int(queues) for name, _, queues in entries if queues.isdecimal()}
+    return {name: int(queues) for name, _, queues in entries if queues.isdecimal() and len(queues) <= _DIGITS_OF_INT}
 
 
 def consistent_hash(value: int, buckets: int) -> int:

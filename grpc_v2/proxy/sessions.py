@@ -11,6 +11,7 @@ from typing import Protocol
 from rocketmq_testkit.emulator.gate.effects import Effect
 from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Timer
+from rocketmq_testkit.emulator.kernel.timer_kind import TimerKind
 
 from ..proto import definition_pb2 as pb
 
@@ -147,7 +148,7 @@ class SessionRegistry:
         if session.timer is None or not session.timer.active:
             due_ms = session.last_seen_ms + SESSION_TIMEOUT_MS
             session.timer = self._scheduler.call_at(
-                due_ms, lambda: self._expire(session), "grpc session", session.client_id
+                due_ms, lambda: self._expire(session), TimerKind.GRPC_SESSION, session.client_id
             )
 
     def _expire(self, session: Session) -> None:

@@ -9,6 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.kernel.timer_kind import TimerKind
 
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Timer
@@ -46,7 +47,7 @@ class PendingRequests:
         limit_ms = self._config.grpc_proxy_relay_request_timeout_in_seconds * 1000
         scans = (self._scheduler.now_ms + limit_ms - self._start_ms) // SCAN_PERIOD_MS + 1
         due_ms = self._start_ms + scans * SCAN_PERIOD_MS
-        timer = self._scheduler.call_at(due_ms, lambda: self._time_out(nonce), "question to a grpc client", client_id)
+        timer = self._scheduler.call_at(due_ms, lambda: self._time_out(nonce), TimerKind.GRPC_CLIENT_REQUEST, client_id)
         self._waiting[nonce] = callback, timer
         return nonce
 

@@ -6,6 +6,7 @@ Source: RouteActivity (5.3.3).
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rocketmq_testkit.emulator.config import MASTER_ID
 from rocketmq_testkit.emulator.gate.gate import Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -54,7 +55,7 @@ def queue_permissions(perm: int, read: int, write: int) -> Iterator[pb.Permissio
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RouteService:
-    """Answers queries for routes and assignments."""
+    """Responds to queries for routes and assignments."""
 
     routes: Routes
     name_server: Node
@@ -101,7 +102,7 @@ class RouteService:
         response = sv.QueryAssignmentResponse(status=OK)
         group = self.routes.group_config(request.group.name)
         in_order = group is not None and group.consume_message_orderly
-        masters = {member.broker_name for member in route.brokers if 0 in member.broker_ids}
+        masters = {member.broker_name for member in route.brokers if MASTER_ID in member.broker_ids}
         for queues in route.queues:
             if queues.broker_name not in masters or not queues.perm & PERM_READ or queues.read_queue_nums <= 0:
                 continue
@@ -111,7 +112,9 @@ class RouteService:
                 queue.topic.CopyFrom(request.topic)
                 queue.id = queue_id
                 queue.permission = permission
-                self._fill_broker(queue.broker, call, name=queues.broker_name, broker_id=0, requested=request.endpoints)
+                self._fill_broker(
+                    queue.broker, call, name=queues.broker_name, broker_id=MASTER_ID, requested=request.endpoints
+                )
         if not response.assignments:
             raise Refusal(pb.FORBIDDEN, "no readable queue")
         return response

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.auth.access_control import AccessControl
+from rocketmq_testkit.emulator.kernel.timer_kind import TimerKind
 from rocketmq_testkit.emulator.operations.clients import Heartbeat
 from rocketmq_testkit.emulator.operations.send import ClientResponded
 
@@ -155,7 +156,7 @@ class _TelemetryStream:
             self._first_settings = False
             for delay_ms in times_ms(service.config.settings_push_again_millis):
                 service.delayed_calls.after(
-                    delay_ms, lambda: call.run_guarded(self._send_settings), "settings again", call.client_id
+                    delay_ms, lambda: call.run_guarded(self._send_settings), TimerKind.GRPC_SETTINGS, call.client_id
                 )
 
     def _send_settings(self) -> None:

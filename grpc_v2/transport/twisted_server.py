@@ -211,7 +211,7 @@ class GrpcServerProtocol(protocol.Protocol):
 
     def reset(self) -> None:
         """Reset the connection, and discard unwritten output."""
-        self._finish(lambda: self._output.close(Closing.ABORT))
+        self._finish(self._reset_connection)
 
     def half_close(self) -> None:
         """Close the sending direction after the output, and read on."""
@@ -238,6 +238,10 @@ class GrpcServerProtocol(protocol.Protocol):
             action()
         else:
             self._pacer.finish(action)
+
+    def _reset_connection(self) -> None:
+        self._closed = True
+        getattr(self._transport, "resetConnection", self._transport.abortConnection)()
 
     def _lose_write_connection(self) -> None:
         if IConsumer.providedBy(self._transport):

@@ -2,12 +2,11 @@
 
 from typing import Any
 
+from rocketmq_testkit.emulator.config import MASTER_ID
 from rocketmq_testkit.emulator.operations.cluster import FollowerState, HaStatusResult
 
 from .route import AddressOf
 from .writing import dumps
-
-_MASTER_ID = 0
 
 
 def ha_status(address_of: AddressOf, result: HaStatusResult) -> bytes:
@@ -24,7 +23,7 @@ def ha_status(address_of: AddressOf, result: HaStatusResult) -> bytes:
         client["maxOffset"] = result.max_offset
         client["lastReadTimestamp"] = client["lastWriteTimestamp"] = result.last_ms
         if result.master_name:
-            client["masterAddr"] = address_of(result.master_name, _MASTER_ID)
+            client["masterAddr"] = address_of(result.master_name, MASTER_ID)
     return dumps(
         {
             "haClientRuntimeInfo": client,

@@ -7,6 +7,7 @@ be no white space.
 from collections.abc import Callable
 from typing import Any
 
+from rocketmq_testkit.emulator.config import MASTER_ID
 from rocketmq_testkit.emulator.operations.cluster import BrokerMember, ClusterInfoResult, RouteResult, TopicListResult
 
 from . import mapping
@@ -71,6 +72,6 @@ def topic_list(address_of: AddressOf, result: TopicListResult) -> bytes:
     """Write topic names, with the address of a broker if the result names one."""
     members: dict[str, Any] = {}
     if result.broker is not None:
-        members["brokerAddr"] = address_of(result.broker.broker_name, min(result.broker.broker_ids, default=0))
+        members["brokerAddr"] = address_of(result.broker.broker_name, min(result.broker.broker_ids, default=MASTER_ID))
     members["topicList"] = result.topics
     return dumps(members)

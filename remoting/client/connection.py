@@ -156,12 +156,12 @@ class RemotingClient(Closeable):
     def _read(self, deadline: float) -> None:
         left = deadline - monotonic()
         if left <= 0:
-            raise RemotingTimeout("no answer in time")
+            raise RemotingTimeout("no response in time")
         self._socket.settimeout(left)
         try:
             data = self._socket.recv(262144)
         except TimeoutError:
-            raise RemotingTimeout("no answer in time") from None
+            raise RemotingTimeout("no response in time") from None
         except ConnectionError as lost:
             raise ConnectionLost(str(lost)) from lost
         finally:

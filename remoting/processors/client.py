@@ -1,5 +1,6 @@
 """Clients: heartbeats, group members, queue locks, connections.
 
+Each processor translates a request into an operation of the engine.
 Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor (5.3.3).
 """
 

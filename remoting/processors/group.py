@@ -1,5 +1,6 @@
 """Subscription groups: configuration, progress, assignments.
 
+Each processor translates a request into an operation of the engine.
 Source: AdminBrokerProcessor, QueryAssignmentProcessor (5.3.3).
 """
 

@@ -1,4 +1,8 @@
-"""Requests to the name server. Source: ClientRequestProcessor, DefaultRequestProcessor (5.3.3)."""
+"""Requests to the name server.
+
+Each processor translates a request into an operation of the engine.
+Source: ClientRequestProcessor, DefaultRequestProcessor (5.3.3).
+"""
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 

@@ -1,4 +1,8 @@
-"""Offsets of queues and of groups. Source: ConsumerManageProcessor, AdminBrokerProcessor (5.3.3)."""
+"""Offsets of queues and of groups.
+
+Each processor translates a request into an operation of the engine.
+Source: ConsumerManageProcessor, AdminBrokerProcessor (5.3.3).
+"""
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 

@@ -1,5 +1,6 @@
 """Pop consumption: pop, acknowledge, change the invisible duration, notification, peek.
 
+Each processor translates a request into an operation of the engine.
 Source: PopMessageProcessor, AckMessageProcessor, ChangeInvisibleTimeProcessor, NotificationProcessor,
 PeekMessageProcessor, PollingInfoProcessor (5.3.3). Absent numbers count as 0 where upstream's headers have primitives.
 """
@@ -40,9 +41,11 @@ NO_EXTRA_INFO = (
     "java.lang.IllegalArgumentException: split extraInfo is null, "
     "org.apache.rocketmq.remoting.protocol.header.ExtraInfoUtil.split(ExtraInfoUtil.java:35)"
 )
+"""Remark of upstream's exception for a request without a receipt handle."""
 _NO_POP = {"invisibleTime": "0", "restNum": "0", "popTime": "0", "reviveQid": "0"}
 _NO_CHANGE = {"invisibleTime": "0", "popTime": "0", "reviveQid": "0"}
 _NO_NOTIFICATION = {"hasMsg": "false", "pollingFull": "false"}
+"""Ext fields of error responses: the unset fields of upstream's response headers."""
 
 
 @header
@@ -308,5 +311,5 @@ def _rolled_back(call: RemotingCall, result: Done) -> bytes:
 
 @TABLE.processor(RequestCode.POP_ROLLBACK, header=NoHeader, rights=no_rights, response=_rolled_back)
 def pop_rollback(call: RemotingCall, header: NoHeader, body: bytes) -> RollBackPops:
-    """Translate a rollback of pops, which is sent before popConsumerKVServiceEnable is switched off."""
+    """Translate a conversion of KV records to check points, sent before popConsumerKVServiceEnable is switched off."""
     return RollBackPops()

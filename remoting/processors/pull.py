@@ -1,4 +1,8 @@
-"""Pull messages by offset, and send messages back. Source: PullMessageProcessor, SendMessageProcessor (5.3.3)."""
+"""Pull messages by offset, and send messages back.
+
+Each processor translates a request into an operation of the engine.
+Source: PullMessageProcessor, SendMessageProcessor (5.3.3).
+"""
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 

@@ -1,4 +1,8 @@
-"""State of timer messages and delay levels. Source: AdminBrokerProcessor (5.3.3)."""
+"""State of timer messages and delay levels.
+
+Each processor translates a request into an operation of the engine.
+Source: AdminBrokerProcessor (5.3.3).
+"""
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 

@@ -1,5 +1,6 @@
 """Requests of admin tools, other than those about topics, groups and messages.
 
+Each processor translates a request into an operation of the engine.
 Source: AdminBrokerProcessor (5.3.3).
 """
 

@@ -1,4 +1,8 @@
-"""Topics of a broker. Source: AdminBrokerProcessor (5.3.3)."""
+"""Topics of a broker.
+
+Each processor translates a request into an operation of the engine.
+Source: AdminBrokerProcessor (5.3.3).
+"""
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 

@@ -1,4 +1,8 @@
-"""End transactions. Source: EndTransactionProcessor (5.3.3)."""
+"""End transactions.
+
+Each processor translates a request into an operation of the engine.
+Source: EndTransactionProcessor (5.3.3).
+"""
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 

@@ -1,4 +1,8 @@
-"""Users and ACL policies. Source: AdminBrokerProcessor (5.3.3)."""
+"""Users and ACL policies.
+
+Each processor translates a request into an operation of the engine.
+Source: AdminBrokerProcessor (5.3.3).
+"""
 
 # ruff: noqa: ARG001  # all processors and response encoders share one signature
 

@@ -1,5 +1,6 @@
 """Query stored messages, and the broker's state and configuration.
 
+Each processor translates a request into an operation of the engine.
 Source: QueryMessageProcessor, AdminBrokerProcessor (5.3.3).
 """
 

@@ -142,15 +142,20 @@ class RemotingDispatcher:
             self._handle_response(channel, opaque, code=code, remark=remark, ext=ext, body=body)
             return
         broker = self._broker
-        if broker is not None and broker.access.is_active and broker.request_pools.go_away_error(version) is None:
-            request = _ReceivedRequest(channel, code, opaque, flag & ONEWAY != 0, ext, body)
-            denied = self._access_denial(broker, request, version)
-            if denied is not None:
-                self._refuse(broker, request, denied)
-                return
+        go_away_error = None
+        if broker is not None:
+            if broker.request_pools.is_active:
+                go_away_error = broker.request_pools.go_away_error(version)
+            if go_away_error is None and broker.access.is_active:
+                request = _ReceivedRequest(channel, code, opaque, flag & ONEWAY != 0, ext, body)
+                denied = self._access_denial(broker, request, version)
+                if denied is not None:
+                    self._refuse(broker, request, denied)
+                    return
         served = self._served.get(code)
         if served is None:
-            self._refuse_unserved(_ReceivedRequest(channel, code, opaque, flag & ONEWAY != 0, ext, body), version)
+            request = _ReceivedRequest(channel, code, opaque, flag & ONEWAY != 0, ext, body)
+            self._refuse_unserved(request, go_away_error)
             return
         processor, node = served
         call = RemotingCall(self, channel, processor, opaque, flag & ONEWAY != 0, version, language)
@@ -158,7 +163,7 @@ class RemotingDispatcher:
         if operation is None:
             return
         if broker is node and broker is not None and broker.request_pools.is_active:
-            broker.request_pools.enter(processor.pool, call, operation, version)
+            broker.request_pools.enter(processor.pool, call, operation, go_away_error)
         else:
             self._gate.submit(node, call, operation)
 
@@ -200,10 +205,10 @@ class RemotingDispatcher:
         """Pass a client's response to a request of the broker on to it. Drop it if the broker sent no such request."""
         ticket = channel.pop_ticket(opaque)
         if ticket is None:
-            self.log(f"{channel.channel_id}: an answer to nothing was dropped, opaque {opaque}")
+            self.log(f"{channel.channel_id}: response without a request dropped: opaque={opaque}")
         elif self._broker is not None:
-            answered = ClientResponded(ticket, code, remark, header_json.ext_fields(ext) or None, body)
-            self._gate.submit(self._broker, EventCall(channel, "ClientResponded"), answered)
+            responded = ClientResponded(ticket, code, remark, header_json.ext_fields(ext) or None, body)
+            self._gate.submit(self._broker, EventCall(channel, "ClientResponded"), responded)
 
     def _access_denial(self, broker: BrokerNode, request: "_ReceivedRequest", version: int) -> AccessDenied | None:
         """Return the reason why a broker denies a request. A name server checks no credentials."""
@@ -244,9 +249,9 @@ class RemotingDispatcher:
             self._refuse(node, request, EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}"))
         return None
 
-    def _refuse_unserved(self, request: "_ReceivedRequest", version: int) -> None:
-        """Refuse a request code that is not served."""
-        refusal = self._unserved_error(request.code, version)
+    def _refuse_unserved(self, request: "_ReceivedRequest", go_away_error: EngineError | None) -> None:
+        """Refuse a request code that is not served: with GO_AWAY if the broker sends it, or as not supported."""
+        refusal = go_away_error or self._unserved_error(request.code)
         self._warn_wrong_port(request.channel, request.code)
         self._refuse(self._owner(request.code), request, refusal)
 
@@ -278,18 +283,15 @@ class RemotingDispatcher:
         assert owner is not None, "a port serves a broker, a name server or both"
         return owner
 
-    def _unserved_error(self, code: int, client_version: int) -> EngineError:
-        """Return the error response to a request code that is not served: GO_AWAY or REQUEST_CODE_NOT_SUPPORTED."""
-        go_away_error = None if self._broker is None else self._broker.request_pools.go_away_error(client_version)
-        if go_away_error is not None:
-            return go_away_error
+    def _unserved_error(self, code: int) -> EngineError:
+        """Return REQUEST_CODE_NOT_SUPPORTED for a request code that is not served. Log each code once."""
         remark = f" request type {code} not supported"
         name = self._not_yet_emulated.get(code)
         if name is not None:
             remark += f": {name} is not emulated yet"
             if code not in self._logged_codes:
                 self._logged_codes.add(code)
-                self.log(f"request code {code} {name} is not emulated yet, it is answered REQUEST_CODE_NOT_SUPPORTED")
+                self.log(f"request code {code} {name} is not emulated yet, the response is REQUEST_CODE_NOT_SUPPORTED")
         return EngineError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark)
 
 

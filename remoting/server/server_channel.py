@@ -21,8 +21,8 @@ class Connection(Protocol):
     def close(self) -> None:
         """Close after all written bytes are sent."""
 
-    def abort(self) -> None:
-        """Reset, without sending the remaining bytes."""
+    def reset(self) -> None:
+        """Reset (TCP RST), without sending the remaining bytes."""
 
     def half_close(self) -> None:
         """Close the sending direction after all written bytes are sent, and read on."""
@@ -130,7 +130,7 @@ class RemotingChannel:
 
     def reset(self) -> None:
         """Reset the connection, and discard unwritten output."""
-        self._finish(lambda connection: connection.abort())
+        self._finish(lambda connection: connection.reset())
 
     def half_close(self) -> None:
         """Close the sending direction after its output, and read on."""

@@ -125,6 +125,11 @@ class RemotingServerProtocol(Protocol):
         self._closing = True
         self._transport.abortConnection()
 
+    def reset(self) -> None:
+        """Reset (TCP RST), without sending the remaining bytes."""
+        self._closing = True
+        getattr(self._transport, "resetConnection", self._transport.abortConnection)()
+
     def pauseProducing(self) -> None:
         """Stop reading requests, because the client is slow to read responses."""
         self._transport.pauseProducing()

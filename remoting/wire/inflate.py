@@ -30,5 +30,5 @@ def inflate(body: bytes, *, or_gzip: bool = False) -> bytes:
             if not unpacker.eof:
                 raise ValueError("a compressed body that ends too early")
     except zlib.error as error:
-        raise ValueError(f"a compressed body that is none: {error}") from None
+        raise ValueError(f"a body that cannot be decompressed: {error}") from None
     return plain

@@ -1,4 +1,4 @@
-"""Encode response frames. As on the broker, every response is JSON, even to a client that sends binary headers.
+"""Encode response frames. Their headers are always JSON, as in upstream, even for a client that sends binary headers.
 
 Seen on 5.3.3: members in the order code, extFields, flag, language, opaque, remark, serializeTypeCurrentRPC, version.
 """

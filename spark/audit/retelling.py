@@ -1,8 +1,9 @@
 """Converts an emulator's journal into events of messages.
 
-That journal contains requests and responses in order, without the messages. The message at a position is found from the
-sends, or from the topics if no send mentions it: copies for a retry, dead letters, committed half messages. Groups that
-broadcast, and groups that read but never commit, do not acknowledge messages and are left out.
+That journal contains requests and responses in order, without the messages. The converter finds the message at a
+position from the journal's sends. Messages that the broker itself stored (copies for a retry, dead letters, committed
+half messages) are found in the topics. Groups that broadcast, and groups that read but never commit, do not acknowledge
+messages and are left out.
 """
 
 from base64 import b64decode
@@ -29,6 +30,7 @@ from .interests import Line, Named, Place, interests
 STORED = frozenset({"SUCCESS", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE"})
 """Outcomes of a send after which the broker has stored the message."""
 ROLLED_BACK = 12
+"""The `commit_or_rollback` of an EndTransaction that rolls back."""
 
 
 def events_from_journal(lines: Iterable[Line], messages: Iterable[Mapping[str, Any]]) -> list[Event]:
@@ -36,31 +38,39 @@ def events_from_journal(lines: Iterable[Line], messages: Iterable[Mapping[str, A
 
     Raises JournalError if a delivered message no longer exists.
     """
-    return _JournalConverter(list(lines), list(messages)).tell()
+    return _JournalConverter(list(lines), list(messages)).events()
 
 
 class _JournalConverter:
+    """Converts the lines of one journal and the messages of all topics into events."""
+
     def __init__(self, lines: Sequence[Line], messages: Sequence[Mapping[str, Any]]) -> None:
         self._lines = lines
         self._interests, self._groups = interests(lines)
-        self._copies = {names.retry_topic(group): (group, "") for group, _ in self._interests}
+        self._retry_topics = {names.retry_topic(group): (group, "") for group, _ in self._interests}
+        """The group of each retry topic, and the original topic of its messages if it has only one, as after pops."""
         for group, topic in self._interests:
             for v2 in (False, True):
-                self._copies[names.pop_retry_topic(topic, group, v2=v2)] = (group, topic)
+                self._retry_topics[names.pop_retry_topic(topic, group, v2=v2)] = (group, topic)
         self._places: dict[Place, Named] = {}
+        """Messages of the journal's sends by position, without half messages and delayed ones."""
         self._known: set[tuple[str, str]] = set()
+        """Topic and id of each message of the journal's sends."""
         self._halves: dict[tuple[str, int], Named] = {}
+        """Half messages by (node, physical offset)."""
         self._outstanding: dict[tuple[str, str, str, int], dict[int, Named]] = defaultdict(dict)
         """Messages that a group has pulled but not committed, by (node, group, topic, queue id) and offset."""
         self._delays_ms = parse_delay_levels(BrokerConfig().message_delay_level)
         self._events: list[tuple[int, float, Event]] = []
-        """Events with their instant, and their position among the lines of that instant."""
-        self._got: dict[Place, Line] = {}
+        """Each event with its instant in ms, and its order among the events of that instant (the index of its line)."""
+        self._first_deliveries: dict[Place, Line] = {}
         """The line of the first delivery of the message at each position."""
-        self._there = [(Place.of(message), self._named(message), message) for message in messages]
-        self._stored = {place: named for place, named, _ in self._there}
-        self._physical = {(place.node, message["physical_offset"]): place for place, _, message in self._there}
-        self._takers: dict[str, Callable[[Line, Line, Line], None]] = {
+        self._in_topics = [(Place.of(message), self._named(message), message) for message in messages]
+        """Position, identity and all fields of each message in the topics."""
+        self._stored = {place: named for place, named, _ in self._in_topics}
+        self._physical = {(place.node, message["physical_offset"]): place for place, _, message in self._in_topics}
+        """Positions by (node, physical offset)."""
+        self._converters: dict[str, Callable[[Line, Line, Line], None]] = {
             "SendMessage": self._sent,
             "EndTransaction": self._ended,
             "RecallMessage": self._recalled,
@@ -72,13 +82,15 @@ class _JournalConverter:
             "UpdateConsumerOffset": self._committed,
             "SendMessageBack": self._sent_back,
         }
+        """Functions that add the events of a line, by operation. Arguments: the line, its subject and its outcome."""
 
-    def tell(self) -> list[Event]:
+    def events(self) -> list[Event]:
+        """Return all events, numbered in order."""
         for line in self._lines:
-            taker = self._takers.get(line["operation"])
+            convert = self._converters.get(line["operation"])
             outcome = line["outcome"]
-            if taker is not None and line["event"] == "answered" and "error" not in outcome:
-                taker(line, line["subject"], outcome)
+            if convert is not None and line["event"] == "answered" and "error" not in outcome:
+                convert(line, line["subject"], outcome)
         self._from_topics()
         self._subscriptions()
         self._events.sort(key=lambda each: each[:2])
@@ -88,21 +100,26 @@ class _JournalConverter:
         self._events.append((line["now_ms"], line["index"], event))
 
     def _note_stored(self, place: Place, ms: int, event: Event) -> None:
-        """Add an event without a line: after its instant's lines, or before the message's delivery at that instant."""
-        got = self._got.get(place)
-        before = got["index"] - 0.5 if got is not None and got["now_ms"] == ms else inf
-        self._events.append((ms, before, event))
+        """Add the event of a stored message that no line of the journal reports.
+
+        It precedes the first delivery of the message if both have the same instant; otherwise it follows all lines of
+        its instant.
+        """
+        delivery = self._first_deliveries.get(place)
+        order = delivery["index"] - 0.5 if delivery is not None and delivery["now_ms"] == ms else inf
+        self._events.append((ms, order, event))
 
     def _named(self, message: Mapping[str, Any]) -> Named:
         properties = message["properties"]
         topic = message["topic"]
         if names.is_retry_or_dlq(topic):
-            topic = self._copies.get(topic, ("", ""))[1] or properties.get(props.RETRY_TOPIC, topic)
-            topic = self._copies.get(topic, ("", topic))[1] or topic
+            topic = self._retry_topics.get(topic, ("", ""))[1] or properties.get(props.RETRY_TOPIC, topic)
+            # The property RETRY_TOPIC of a dead letter may name a pop retry topic.
+            topic = self._retry_topics.get(topic, ("", topic))[1] or topic
         return Named(topic, message["message_id"], properties, message["stored_at_ms"])
 
     def _handed_out(self, line: Line, place: Place) -> Named:
-        self._got.setdefault(place, line)
+        self._first_deliveries.setdefault(place, line)
         return self._at(place)
 
     def _at(self, place: Place) -> Named:
@@ -215,21 +232,21 @@ class _JournalConverter:
         place = self._physical.get((line["node"], asked["offset"]))
         if place is None or asked["group"] not in self._groups:
             return
-        # A later commit passes this offset, too, but acknowledges nothing.
+        # A later commit also covers this offset, but does not acknowledge the message, which was sent back.
         self._outstanding[line["node"], asked["group"], place.topic, place.queue_id].pop(place.offset, None)
         self._note(line, self._at(place).event(line["now_ms"], Kind.NACKED, asked["group"]))
 
     # events that only topics reveal
 
     def _from_topics(self) -> None:
-        for place, named, message in self._there:
+        for place, named, message in self._in_topics:
             ms = message["stored_at_ms"]
             if place.topic.startswith(names.DLQ_PREFIX):
                 group = place.topic.removeprefix(names.DLQ_PREFIX)
                 self._note_stored(place, ms, named.event(ms, Kind.DEADLETTERED, group))
                 self._note_stored(place, ms, replace(named, topic=place.topic).event(ms, Kind.STORED))
             elif names.is_retry(place.topic):
-                group = self._copies.get(place.topic, ("", ""))[0]
+                group = self._retry_topics.get(place.topic, ("", ""))[0]
                 if group in self._groups:
                     self._note_stored(place, ms, named.event(ms, Kind.REVIVED, group))
             elif named.properties.get(props.TRANSACTION_PREPARED) == "true":

@@ -119,7 +119,7 @@ def _all_usual(parts: RecordParts, start: int, count: int) -> list[str] | None:
     joined = parts.joined_properties(start, count)
     if joined is None:
         return None
-    # Names and values must alternate, so that none of them contains a separator or the joint.
+    # Names and values must alternate, so that none of them contains a separator.
     found = joined.translate(None, _HARMLESS)
     if found.count(RECORD_SEPARATOR) != count or found.replace(RECORD_SEPARATOR, b"\x02") != b"\x01\x02" * (
         len(found) // 2

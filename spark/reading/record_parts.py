@@ -61,9 +61,9 @@ class RecordParts:
         return [data[end + after : stop] for end, stop in zip(self._records.body_ends, starts[1:], strict=True)]
 
     def joined_properties(self, start: int, count: int) -> bytes | None:
-        """Return the property strings of some records, each with `JOINT` instead of the separator after its last pair.
+        """Return the property strings of some records, each with `RECORD_SEPARATOR` as its last byte.
 
-        None if a string does not end with that separator.
+        It replaces the separator after the last pair. Returns None if a string does not end with that separator.
         """
         lasts = self._pieces.take(_indexes(_LAST, start, count))
         if _content(lasts) != b"\x02" * count:
@@ -77,7 +77,7 @@ class RecordParts:
 
     @cached_property
     def _pieces(self) -> pa.Array:
-        """The joint, then for each record: head, body, topic, properties without their last byte, and that byte."""
+        """`RECORD_SEPARATOR`, then for each record: head, body, topic, properties except the last byte, last byte."""
         starts, body_ends = self._records.starts, self._records.body_ends
         cuts = array("i", bytes(4 * (_PIECES * len(self) + 2)))
         cuts[1::_PIECES] = starts

@@ -1,4 +1,4 @@
-"""Stored messages found in pull responses, collected so that columns can be built of many at once.
+"""Stored messages found in pull responses, collected so that columns can be built from many at once.
 
 A response body holds the records one after another. For a usual record, one call reads the lengths of its parts, and no
 byte is copied. `rocketmq_testkit.emulator.message.stored_record` decodes unusual records (IPv6 addresses, compressed
@@ -39,7 +39,7 @@ FIELDS = {
 """Position and length of the fields in the head of a usual record, by the names of the columns."""
 
 RECORD_SEPARATOR = b"\x03"
-"""Separator of property strings that are processed as one string."""
+"""Separator between the property strings of several records, which are joined and processed as one string."""
 
 _HEAD = Struct(">iiIiiqqiq8sq8siqi")
 _PREFIX = Struct(">ii12xq8xi44xi")
@@ -47,7 +47,7 @@ _PREFIX = Struct(">ii12xq8xi44xi")
 
 
 class Records(NamedTuple):
-    """Usual records of one topic, concatenated in `data` after a `JOINT`.
+    """Usual records of one topic, concatenated in `data` after a `RECORD_SEPARATOR`.
 
     `starts` contains the start of each record, and the end of the last. `body_ends` contains the end of each body; a
     body starts `HEAD_BYTES` after the start of its record. The properties start `properties_after` bytes after the end
@@ -106,7 +106,7 @@ class StoredBatch:
             self._add(data, low, high)
             return len(self._starts) - before
         except (StructError, IndexError, ValueError, UnicodeDecodeError) as error:
-            raise RecordError(f"the broker answered with bytes that are no messages ({error})") from None
+            raise RecordError(f"the broker returned bytes that are no messages ({error})") from None
 
     def _add(self, data: bytes, low: int, high: int) -> None:
         glance, topic_bytes, is_topic = _PREFIX.unpack_from, self._topic_bytes, data.startswith
@@ -148,7 +148,7 @@ class StoredBatch:
         self._end += len(data)
 
     def _add_odd(self, data: bytes) -> None:
-        """Add an unusual record with its numbers unchanged, its body decompressed, and its hosts stored separately."""
+        """Add an unusual record with its numeric fields unchanged, its body decompressed, and its hosts kept apart."""
         record = records.decode(data)
         if record.topic != self._topic:
             raise ValueError(f"a message of topic {record.topic} in a queue of {self._topic}")
@@ -194,7 +194,7 @@ def decompressed(body: bytes, kind: int) -> bytes:
         with pyarrow.CompressedInputStream(pyarrow.BufferReader(body), codec) as stream:
             found: bytes = stream.read(INFLATED_BYTES_MAX + 1)
     except OSError as error:
-        raise ValueError(f"a compressed body that is none: {error}") from None
+        raise ValueError(f"a body that cannot be decompressed with {codec}: {error}") from None
     if len(found) > INFLATED_BYTES_MAX:
         raise TooLargeError
     return found

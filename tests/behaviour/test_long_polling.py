@@ -238,7 +238,7 @@ def test_neither_a_rebalance_nor_a_reset_wakes_a_waiting_pop(e: BrokerProtocolCl
 
 @through(*BROKER)
 def test_a_rebalance_does_not_end_a_held_pull(e: BrokerProtocolClient) -> None:
-    """A rebalance does not end a held pull, which a message still wakes."""
+    """A rebalance does not end a waiting pull, which a message still wakes."""
     e.topic()
     e.beat("a")
     held = e.pull(0, suspend_ms=15_000)
@@ -303,7 +303,7 @@ def test_a_peek_returns_messages_without_taking_them(e: BrokerProtocolClient) ->
 
 @through(*BROKER)
 def test_a_held_pull_ends_with_pull_not_found_at_its_deadline(e: BrokerProtocolClient) -> None:
-    """A held pull ends at its deadline with PULL_NOT_FOUND and its next offset."""
+    """A waiting pull ends at its deadline with PULL_NOT_FOUND and its next offset."""
     e.filled(1)
     held = e.pull(1, suspend_ms=6_000)
     e.advance(5_999)
@@ -315,7 +315,7 @@ def test_a_held_pull_ends_with_pull_not_found_at_its_deadline(e: BrokerProtocolC
 
 @through(*BROKER)
 def test_a_held_pull_skips_a_message_that_does_not_match(e: BrokerProtocolClient) -> None:
-    """A held pull skips a message that does not match, at its next check, and returns the next offset."""
+    """A waiting pull skips a message that does not match, at its next check, and returns the next offset."""
     e.filled(1)
     held = e.pull(1, suspend_ms=15_000, expression="red")
     e.send(b"1", tag="blue")
@@ -328,7 +328,7 @@ def test_a_held_pull_skips_a_message_that_does_not_match(e: BrokerProtocolClient
 @through(*BROKER)
 @pytest.mark.parametrize(("expression", "kind"), [("red", "TAG"), ("colour = 'red'", "SQL92")])
 def test_only_a_matching_message_wakes_a_held_pull(e: BrokerProtocolClient, expression: str, kind: str) -> None:
-    """Only a message that matches the tag or SQL92 expression of a held pull wakes it."""
+    """Only a message that matches the tag or SQL92 expression of a waiting pull wakes it."""
     e.broker.config.enable_property_filter = True
     e.topic()
     held = e.pull(0, suspend_ms=15_000, expression=expression, kind=kind)

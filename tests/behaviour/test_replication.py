@@ -330,7 +330,7 @@ def read(e: BrokerProtocolClient) -> BrokerProtocolClient:
 
 @through(*BROKER, slaves=1, slave_read_enable=True)
 def test_a_slave_serves_the_same_pulls_as_its_master(read: BrokerProtocolClient) -> None:
-    """A slave serves the same pull as its master and wakes a held pull when its master stores a message."""
+    """A slave serves the same pull as its master and wakes a waiting pull when its master stores a message."""
     slave = read.at(A, 1)
     assert arrived(slave.pull(0).response) == arrived(read.pull(0).response)
     waits = slave.pull(3, suspend_ms=15_000)

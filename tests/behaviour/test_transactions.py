@@ -230,7 +230,7 @@ def test_a_commit_wakes_a_waiting_pop(t: ProtocolClient) -> None:
 
 @through(*BROKER)
 def test_a_commit_wakes_a_held_pull(t: BrokerProtocolClient) -> None:
-    """A commit wakes a held pull; the half message does not."""
+    """A commit wakes a waiting pull; the half message does not."""
     t.beat("puller")
     check_commit_wakes(t, t.pull(0, suspend_ms=15_000))
 

@@ -1,7 +1,9 @@
-"""Real consumers whose process is killed without unregistering, and other consumers of their group that take over."""
+"""Real consumers whose process is killed or hangs, and other consumers of their group that take over."""
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
@@ -12,6 +14,8 @@ from rocketmq_testkit.fixtures.host.host import Host
 from wait_budget import SECONDS, until
 
 ORDERS: Fields = {"group": "billing", "sub": {"orders": {"expr": "*", "type": "TAG"}}}
+FOREVER_MS = 600_000
+"""How long a listener hangs that does not return within a test."""
 PUSHED: Fields = {**ORDERS, "mode": "concurrent", "from": "first"}
 
 
@@ -66,39 +70,108 @@ def test_the_queues_of_a_killed_consumer_are_assigned_to_another(sdk: str) -> No
             )
 
 
-@pytest.mark.parametrize(("sdk", "mode"), [("java-remoting", "orderly"), ("go-remoting", "concurrent")])
-def test_the_queues_of_an_expired_hanging_consumer_are_assigned_to_another(sdk: str, mode: str) -> None:
-    """A consumer in a suspended process keeps its connection.
+@contextmanager
+def suspended(driver: Driver) -> Iterator[None]:
+    """Suspend the process of a driver. Its connections stay open, and it answers nothing."""
+    [process] = driver.pids
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)
 
-    Expired, it loses queues and locks without 130 s of waiting.
+
+def received(driver: Driver) -> list[bytes]:
+    return [body(message) for message in driver.messages("c")]
+
+
+def held(driver: Driver) -> list[bytes]:
+    """Return the bodies with which a listener has begun."""
+    return [body(event["msg"]) for event in driver.events("c") if event["ev"] == "begin"]
+
+
+@pytest.mark.parametrize(
+    ("sdk", "mode"), [("java-remoting", "orderly"), ("java-remoting", "concurrent"), ("go-remoting", "concurrent")]
+)
+def test_queues_and_messages_of_an_expired_hanging_consumer_go_to_another(sdk: str, mode: str) -> None:
+    """A consumer in a suspended process keeps its connection, and messages that it has not answered.
+
+    Expired, it loses queues, locks and messages without 130 s of waiting.
     """
     with Emulator(time="frozen", topics=["orders:NORMAL:2"]) as emulator:
         emulator.group("billing", orderly=mode == "orderly")
         with started(emulator, sdk) as first, started(emulator, sdk) as second:
-            for driver in (first, second):
-                driver.call("push", as_="c", **{**PUSHED, "mode": mode})
+            for driver, hang_ms in ((first, FOREVER_MS), (second, 0)):
+                driver.call("push", as_="c", **{**PUSHED, "mode": mode}, begin=True, hang_ms={"*": hang_ms})
             until_members(emulator, 2)
             for driver in (first, second):
                 until_held(driver, 1)
             before = set(emulator.clients)
-            first.call("hello")
+            sent = {b"%d" % number for number in range(8)}
+            for content in sent:
+                emulator.topic("orders").send(content)
+            first.wait_until(lambda _: held(first) != [], SECONDS)
             [process] = first.pids
-            os.kill(process, signal.SIGSTOP)
-            try:
+            with suspended(first):
+                in_flight = held(first)
                 hung = next(client for client in emulator.clients.values() if str(process) in client.id)
                 hung.expire()
                 assert set(emulator.clients) == before - {hung.id}
                 until_held(second, 2)
-                sent = {b"%d" % number for number in range(8)}
-                for content in sent:
-                    emulator.topic("orders").send(content)
-                second.wait_until(
-                    lambda _: sent <= {body(event["msg"]) for event in second.events("c") if event["ev"] == "msg"},
-                    SECONDS,
-                )
+                second.wait_until(lambda _: sent <= {*received(second)}, SECONDS)
                 emulator.clock.advance("150s", wait="60s")
-            finally:
-                os.kill(process, signal.SIGCONT)
+            assert received(first) == []
+            assert {*in_flight} <= {*received(second)}
+
+
+@pytest.mark.parametrize("sdk", ["java-grpc", "go-grpc", "python", "node"])
+def test_a_message_of_an_expired_hanging_push_consumer_goes_to_another(sdk: str) -> None:
+    """The message that a gRPC push consumer has not answered is redelivered a second after the consumer expires.
+
+    The proxy renews its invisible duration before, and ends it with the client (ReceiptHandleProcessor.clearGroup).
+    """
+    with Emulator(time="frozen", topics=["orders:NORMAL:1"]) as emulator:
+        emulator.group("billing")
+        with started(emulator, sdk) as first, started(emulator, sdk) as second:
+            first.call("push", as_="c", **PUSHED, begin=True, hang_ms={"*": FOREVER_MS})
+            emulator.wait_for_consumer("billing", timeout="1m")
+            emulator.topic("orders").send(b"hello")
+            first.wait_until(lambda _: held(first) == [b"hello"], SECONDS)
+            [hung] = emulator.clients.values()
+            with suspended(first):
+                second.call("push", as_="c", **PUSHED)
+                until_members(emulator, 2)
+                emulator.clock.advance("10m", wait=None)
+                second.call("hello")
+                assert received(second) == []
+                hung.expire()
+                assert hung.id not in emulator.clients
+                emulator.clock.advance_until(lambda: received(second), limit="2s", wait="60s")
+            [again] = second.messages("c")
+            assert (body(again), again["attempt"]) == (b"hello", 2)
+
+
+@pytest.mark.parametrize("sdk", ["java-grpc", "java-grpc-5.0", "go-grpc", "python", "node", "rust"])
+def test_a_message_of_an_expired_hanging_simple_consumer_goes_to_another(sdk: str) -> None:
+    """The message of a suspended and expired simple consumer is redelivered when its invisible duration ends."""
+    with Emulator(time="frozen", topics=["orders:NORMAL:1"]) as emulator:
+        emulator.group("billing")
+        emulator.topic("orders").send(b"hello")
+        with started(emulator, sdk) as first, started(emulator, sdk) as second:
+            first.call("simple", as_="c", await_ms=5000, **ORDERS)
+            emulator.wait_for_consumer("billing", timeout="1m")
+            [taken] = first.call("receive", on="c", max=1, invisible_ms=30_000)["messages"]
+            [hung] = emulator.clients.values()
+            with suspended(first):
+                second.call("simple", as_="c", await_ms=5000, **ORDERS)
+                until_members(emulator, 2)
+                hung.expire()
+                assert hung.id not in emulator.clients
+                emulator.clock.advance("29s")
+                assert second.call("receive", on="c", max=1, invisible_ms=30_000, timeout=SECONDS)["messages"] == []
+                emulator.clock.advance("6s")
+                [again] = second.call("receive", on="c", max=1, invisible_ms=30_000, timeout=SECONDS)["messages"]
+            assert (body(again), again["attempt"]) == (body(taken), 2)
 
 
 @pytest.mark.parametrize("sdk", ["java-grpc", "java-grpc-5.0", "go-grpc", "python", "node", "rust"])

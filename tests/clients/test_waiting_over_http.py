@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import os
+import signal
 import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -16,6 +18,7 @@ Profile = Literal["faithful", "fast"]
 SDKS = ("python", "java-remoting")
 WAIT = "90s"
 """Timeout for a busy machine. With the profile `faithful` a client may wait 20 s for a rebalance."""
+SECONDS = 90.0
 ATTEMPTS = 17
 HOUR_MS = 3_600_000
 
@@ -48,6 +51,20 @@ class Story:
     def now(self) -> datetime:
         return datetime.fromtimestamp(self.get("clock")["now_ms"] / 1000, UTC)
 
+    def push(self, **script: Any) -> None:
+        """Start a push consumer `booking` of the topic `orders`, and wait until it has requested all queues."""
+        subscribed = {"orders": {"expr": "*", "type": "TAG"}}
+        fields: dict[str, Any] = {"mode": "concurrent", "from": "first", **script}
+        self.driver.call("push", as_="booking", group="booking", sub=subscribed, **fields)
+        self.post("wait/consumer", group="booking", assigned=True, timeout=WAIT)
+
+    def hold(self, text: str, hang_ms: int) -> None:
+        """Start a push consumer whose listener works for `hang_ms`, and wait until it has begun with a message."""
+        self.post("topics", name="orders", queues=1)
+        self.push(hang_ms={text: hang_ms}, begin=True)
+        self.post("messages/orders", text=text)
+        self.driver.wait_for_event(lambda event: event["ev"] == "begin", SECONDS)
+
     def producer(self, topic: str, **script: Any) -> str:
         self.driver.call("producer", as_="producer", topics=[topic], group="producers", **script)
         return "producer"
@@ -58,20 +75,29 @@ def profile(request: pytest.FixtureRequest) -> Profile:
     return "fast" if request.param == "fast" else "faithful"
 
 
+@contextlib.contextmanager
+def begun(sdk: str, emulator: Emulator) -> Iterator[Story]:
+    """Start an emulator and the driver of an SDK."""
+    with emulator, start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)) as driver:
+        yield Story(emulator, driver)
+
+
 @pytest.fixture(params=SDKS)
 def story(request: pytest.FixtureRequest, profile: Profile) -> Iterator[Story]:
-    with contextlib.ExitStack() as stack:
-        emulator = stack.enter_context(Emulator(profile=profile))
-        addresses = Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)
-        yield Story(emulator, stack.enter_context(start(request.param, addresses)))
+    with begun(request.param, Emulator(profile=profile)) as found:
+        yield found
+
+
+@pytest.fixture(params=SDKS)
+def frozen_story(request: pytest.FixtureRequest, profile: Profile) -> Iterator[Story]:
+    with begun(request.param, Emulator(profile=profile, time="frozen")) as found:
+        yield found
 
 
 def test_a_failing_message_becomes_a_dead_letter_after_17_deliveries(story: Story) -> None:
     """A message that always fails is delivered seventeen times and becomes a dead letter."""
     story.post("topics", name="orders", queues=1)
-    subscribed = {"orders": {"expr": "*", "type": "TAG"}}
-    failing: dict[str, Any] = {"mode": "concurrent", "from": "first", "fail": {"*": 1000}}
-    story.driver.call("push", as_="booking", group="booking", sub=subscribed, **failing)
+    story.push(fail={"*": 1000})
     story.post("messages/orders", text="an order for nobody")
 
     story.post("clock/advance_until", topic="%DLQ%booking", limit="6h", wait=WAIT)
@@ -123,3 +149,87 @@ def test_advance_to_next_delivers_a_message_of_a_delay_level(story: Story) -> No
     before = story.now
     story.post("clock/advance", by="2h", wait=None)
     assert story.now - before >= timedelta(hours=2)
+
+
+ALTERNATIVES = (
+    'give them longer with wait="1m", jump without them with wait=null, '
+    "or expire a client that hangs with POST /v1/clients/expire"
+)
+
+
+def test_a_jump_waits_for_a_listener_that_works_long(story: Story) -> None:
+    """A jump gives a slow listener up after `wait`, names it and the alternatives, and waits longer with more `wait`.
+
+    The message is delivered once, although its invisible duration ends within the jump.
+    """
+    story.hold("a cake", 3_000)
+
+    with pytest.raises(AssertionError, match="of group booking has not answered the message") as refused:
+        story.post("clock/advance", by="150s", wait="200ms")
+    problem = json.loads(str(refused.value))
+    assert (problem["status"], problem["type"]) == (504, "urn:rocketmq-testkit:problem:clock-timeout")
+    assert ALTERNATIVES in problem["detail"]
+    assert story.driver.messages("booking") == []
+
+    story.post("clock/advance", by="150s", wait=WAIT)
+    story.driver.call("hello")  # the reply follows all earlier events
+    assert len(story.driver.messages("booking")) == 1
+
+
+def test_a_hanging_client_holds_a_jump_until_it_expires(story: Story) -> None:
+    """A client in a suspended process holds a jump up; `wait: null` jumps without it, and expired it holds none."""
+    story.hold("an order that is never answered", 600_000)
+    [process] = story.driver.pids
+    os.kill(process, signal.SIGSTOP)
+    try:
+        with pytest.raises(AssertionError, match="POST /v1/clients/expire"):
+            story.post("clock/advance", by="1s", wait="200ms")
+        before = story.now
+        story.post("clock/advance", by="1s", wait=None)
+        assert story.now - before >= timedelta(seconds=1)
+
+        [hung] = story.get("clients")["clients"]
+        assert story.post("clients/expire", client=hung["id"]) == {"clients": []}
+        story.post("clock/advance", by="150s", wait=WAIT)
+        assert story.now - before >= timedelta(seconds=151)
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+def test_frozen_time_moves_by_jumps_alone_and_consumers_receive(frozen_story: Story) -> None:
+    """Frozen time moves by jumps to the millisecond; a consumer receives the message of the last jump."""
+    story = frozen_story
+    story.post("topics", name="orders", queues=1)
+    story.push()
+    clock = story.get("clock")
+    assert clock["frozen"] is True
+    story.post("messages/orders", text="in ten seconds", properties={"DELAY": "3"})
+    assert story.post("clock/advance", by="9s", wait=WAIT) == {"now_ms": clock["now_ms"] + 9_000}
+    assert story.texts("orders") == []
+    assert story.post("clock/advance", by="1.1s", wait=WAIT) == {"now_ms": clock["now_ms"] + 10_100}
+    assert story.texts("orders") == ["in ten seconds"]
+    story.driver.wait_until(lambda _: len(story.driver.messages("booking")) == 1, SECONDS)
+    assert story.get("clock")["now_ms"] == clock["now_ms"] + 10_100
+
+
+def test_waits_end_when_a_consumer_and_a_producer_have_registered(story: Story) -> None:
+    """A wait for a client that nobody starts returns 504 with a hint; with started clients it ends.
+
+    A producer of the Java remoting SDK registers with its first message, because before that it knows no broker.
+    """
+    story.post("topics", name="orders", queues=1)
+    producers = "producers" if story.driver.hello["protocol"] == "remoting" else "orders"
+    for path, name in (("consumer", {"group": "booking"}), ("producer", {"name": producers})):
+        with pytest.raises(AssertionError) as missing:
+            story.post(f"wait/{path}", **name, timeout="1ms")
+        problem = json.loads(str(missing.value))
+        assert (problem["status"], problem["type"]) == (504, "urn:rocketmq-testkit:problem:client-timeout")
+        assert problem["detail"].endswith('start it first, or give it longer, as with timeout="1m"')
+
+    story.push()
+    story.driver.call("send", on=story.producer("orders"), topic="orders", body=b"an order")
+    story.post("wait/producer", name=producers, timeout=WAIT)
+
+    clients = story.get("clients")["clients"]
+    assert [name for each in clients for name in each["consumer_groups"]] == ["booking"]
+    assert producers in [name for each in clients for name in each["producer_groups"]]

@@ -57,7 +57,7 @@ def configured(t: RemotingContext) -> None:
 
 @remoting_case("PullMessageProcessor")
 def waiting(t: RemotingContext) -> None:
-    """A held pull returns at its deadline, without real waiting."""
+    """A waiting pull returns at its deadline, without real waiting."""
     topic, group = t.topic(), t.group()
     pending = t.start_pull(topic, group, suspend_ms=60_000)
     watch = t.stopwatch()

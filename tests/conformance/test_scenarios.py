@@ -62,6 +62,33 @@ def test_scenarios_have_unique_ids_and_exclude_only_existing_sdks() -> None:
     assert {sdk for each in scenarios for sdk in each.mark.without} <= set(registry.names())
 
 
+_SDKS_OF_THE_PAGE = {
+    ("remoting", "Java 4.x and 5.x, Go, C++"): {"java-remoting-4.9", "java-remoting", "go-remoting", "cpp"},
+    ("gRPC", "Java, Go, Python, Node, Rust"): {"java-grpc", "java-grpc-5.0", "go-grpc", "python", "node", "rust"},
+}
+"""Protocol and SDKs in the table of topics that clients create, with the drivers of these SDKs."""
+
+
+@pytest.mark.parametrize(("words", "sdks"), _SDKS_OF_THE_PAGE.items(), ids=["remoting", "gRPC"])
+def test_the_scenario_of_a_missing_topic_is_recorded_with_every_sdk_of_the_page(
+    words: tuple[str, str], sdks: set[str]
+) -> None:
+    """The records agree with the page: remoting producers create a missing topic, those of gRPC SDKs fail."""
+    protocol, names = words
+    name = "topics.a_send_creates_an_unknown_topic_over_remoting_and_fails_over_grpc"
+    page = (Path(__file__).parents[2] / "docs" / "fixtures.md").read_text()
+    table = page.partition("\n## Topics that clients create\n")[2].partition("\n## ")[0]
+    assert f"`{name}`" in table
+    assert f"of the {protocol} SDKs ({names}) |" in table
+    assert sdks == {recipe.name for recipe in registry.RECIPES if recipe.protocol == protocol.lower()}
+    [found] = [each for each in all_scenarios() if each.id == name]
+    assert not found.mark.without
+    for sdk in sdks:
+        record = RecordedOutcomes().record_of(REFERENCE_VERSION, *record_key(found.id_with(sdk)))
+        assert record is not None
+        assert [label for label, _ in record.notes] == ["sent" if protocol == "remoting" else "refused"]
+
+
 def test_every_record_belongs_to_an_existing_scenario_and_sdk() -> None:
     """Every record and every explained difference belongs to an existing scenario and SDK."""
     records, folder = (

@@ -6,6 +6,7 @@ from grpc_world import GrpcWorld, Stream, subscribing
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.kernel.timer_kind import TimerKind
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import (
     ClientResponse,
@@ -126,7 +127,7 @@ def test_a_closed_service_leaves_no_timer_of_a_request(world: GrpcWorld, message
     world.client("c").settle(subscribing())
     consume_directly(world, message)
     world.service.close()
-    assert "question to a grpc client" not in [timer.kind for timer in world.engine.scheduler.scheduled()]
+    assert TimerKind.GRPC_CLIENT_REQUEST not in [timer.kind for timer in world.engine.scheduler.scheduled()]
 
 
 def test_an_expired_client_registers_its_subscriptions_with_its_next_heartbeat(world: GrpcWorld) -> None:

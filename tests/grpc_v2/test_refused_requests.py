@@ -16,6 +16,7 @@ from rocketmq_testkit.grpc_v2.proxy.rpc_table import Rpc
 from rocketmq_testkit.grpc_v2.services import RPCS
 
 _NAMED = [rpc for rpc in RPCS if not rpc.anonymous]
+_SIGNED = "MQv2-HMAC-SHA1 Credential=ann/region/RocketMQ, SignedHeaders=x-mq-date-time, Signature=ABCDEF0123"
 _IN_POOLS = {rpc.name: rpc.pool for rpc in RPCS if rpc.pool is not None}
 
 
@@ -60,14 +61,19 @@ def test_flow_control_is_journaled(rpc: str, responds: bool) -> None:
     assert outcome(entry).code == (pb.TOO_MANY_REQUESTS if responds else None)
 
 
-@pytest.mark.parametrize("rpc", [rpc for rpc in RPCS if rpc.name != "Telemetry"], ids=lambda rpc: rpc.name)
+@pytest.mark.parametrize("rpc", RPCS, ids=lambda rpc: rpc.name)
 def test_authentication_is_journaled_without_the_signature(rpc: Rpc) -> None:
     """UNAUTHORIZED of any RPC is journaled with the user and a masked signature."""
     world = GrpcWorld(proxy=ProxyConfig(authentication_enabled=True))
-    signed = "MQv2-HMAC-SHA1 Credential=ann/region/RocketMQ, SignedHeaders=x-mq-date-time, Signature=ABCDEF0123"
-    world.client(authorization=signed).start(rpc.name, rpc.request())
+    client = world.client(authorization=_SIGNED)
+    if rpc.name == "Telemetry":
+        (command,) = client.settle(publishing("T")).commands
+        assert command.status.code == pb.UNAUTHORIZED
+    else:
+        client.start(rpc.name, rpc.request())
     (entry,) = refused(world)
     assert (entry.client, entry.label, outcome(entry).name) == ("grpc:client-1", rpc.name, "UNAUTHORIZED")
+    assert outcome(entry).code == pb.UNAUTHORIZED
     assert "Credential=ann" in fields(entry)["authorization"]
     assert "ABCDEF0123" not in repr(entry)
 

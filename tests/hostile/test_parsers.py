@@ -9,13 +9,22 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
+from struct import pack
 from typing import Any
+from zlib import crc32
 
 import pytest
+from control_parsers import CONTROL_FRAGMENTS, CONTROL_PARSERS
 from operation_counts import operations
+from pyspark_rocketmq.audit.events import parse as parse_event
+from pyspark_rocketmq.options.offsets import positions_from
 from pyspark_rocketmq.options.option import read_options
 from pyspark_rocketmq.options.options import SinkOptions, SourceOptions
 from pyspark_rocketmq.options.schema import parse as parse_columns
+from pyspark_rocketmq.sql.tables import _parsed as table_options
+from rocketmq_testkit.conformance.targets.choose import target
+from rocketmq_testkit.emulator.auth.acl_requests import _is_source as is_source
 from rocketmq_testkit.emulator.auth.policies import Resource
 from rocketmq_testkit.emulator.config import BrokerConfig, parse_properties
 from rocketmq_testkit.emulator.config.keys import unknown_key
@@ -28,16 +37,25 @@ from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message import names, properties
 from rocketmq_testkit.emulator.message.batch import are_well_formed, split_batch
 from rocketmq_testkit.emulator.message.receipt import parse_extra_info, parse_for_record
+from rocketmq_testkit.emulator.message.stored_record import decode as decode_record
 from rocketmq_testkit.emulator.pop.check_point import Ack, CheckPoint
 from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
 from rocketmq_testkit.emulator.schedule.recall_service import RecallHandle
+from rocketmq_testkit.emulator.snapshot.snapshot_file import ENGINE, MAGIC, VERSION, read_snapshot
 from rocketmq_testkit.emulator.store import message_store as store
-from rocketmq_testkit.fixtures.control.schema.checks import _object as json_object
-from rocketmq_testkit.fixtures.options.options import TopicOption
+from rocketmq_testkit.emulator.store.consume_queue import number_within
+from rocketmq_testkit.emulator.store.lmq_dispatch import _offsets as light_offsets
+from rocketmq_testkit.emulator.transaction.op_queue import half_offsets
+from rocketmq_testkit.fixtures.network.first_bytes import FirstBytes
+from rocketmq_testkit.fixtures.network.protocol_by_first_bytes import recognize_protocol
+from rocketmq_testkit.fixtures.network.route_address import RouteAddress
+from rocketmq_testkit.fixtures.options.options import Options, TopicOption
 from rocketmq_testkit.fixtures.values.addresses import split_host_port
 from rocketmq_testkit.grpc_v2.config.duration_lists import delays_ms, times_ms
 from rocketmq_testkit.grpc_v2.convert.receipt_handle import ReceiptHandle
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.proxy.authorization import _signed as signature_in
+from rocketmq_testkit.grpc_v2.proxy.routes import _order_conf_queues as order_conf_queues
 from rocketmq_testkit.grpc_v2.rules.proxy_rules import check_group, check_topic
 from rocketmq_testkit.grpc_v2.rules.request_size import decoder
 from rocketmq_testkit.grpc_v2.rules.status import from_broker_exception
@@ -46,6 +64,7 @@ from rocketmq_testkit.grpc_v2.transport.grpc.metadata import decode_binary, pars
 from rocketmq_testkit.grpc_v2.transport.http2.header_decoder import HeaderDecoder
 from rocketmq_testkit.grpc_v2.transport.http2.huffman import decode_huffman
 from rocketmq_testkit.grpc_v2.transport.http2.request_head import HeadReader
+from rocketmq_testkit.grpc_v2.transport.http2.settings import decode_settings
 from rocketmq_testkit.remoting.bodies import reading
 from rocketmq_testkit.remoting.bodies.client import HeartbeatBody, LockBody
 from rocketmq_testkit.remoting.bodies.properties_text import read_properties
@@ -80,6 +99,21 @@ def _prologue(text: str) -> None:
     for byte in text.encode("utf-8", "surrogatepass"):
         if prologue.feed(bytes([byte])) is not None:
             break
+
+
+def _first_bytes(text: str) -> None:
+    """Feed the first bytes of a connection one by one until its protocol is known."""
+    first = FirstBytes()
+    for byte in text.encode("utf-8", "surrogatepass"):
+        if first.feed(bytes([byte])) is not None:
+            break
+
+
+def _section(content: bytes) -> None:
+    """Read a snapshot whose first section has this content and valid checks."""
+    data = MAGIC + pack(">I", VERSION) + pack(">4sQ", ENGINE, len(content))
+    data += pack(">I", crc32(data)) + content
+    read_snapshot(BytesIO(data + pack(">I", crc32(data))))
 
 
 def _tags(text: str) -> None:
@@ -155,7 +189,26 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "duration": lambda text: milliseconds(text, "by"),
     "topic option": TopicOption.parse,
     "address": split_host_port,
-    "control body": _rest(json_object),
+    "first bytes": _first_bytes,
+    "first bytes after a prologue": lambda text: _first_bytes("PROXY UNKNOWN\r\n" + text),
+    "protocol by first bytes": _rest(recognize_protocol),
+    "authority of a gRPC client": RouteAddress._split_authority,
+    "signature of a gRPC client": lambda text: signature_in({"authorization": "a " + text, "x-mq-date-time": "x"}),
+    "HTTP/2 settings": _rest(decode_settings),
+    "order configuration": order_conf_queues,
+    "source of a right": is_source,
+    "light queues": light_offsets,
+    "inner number": lambda text: number_within({"INNER_NUM": text}),
+    "op message": _rest(half_offsets),
+    "stored record": _rest(lambda data: decode_record(bytes(84) + data)),
+    "snapshot": _rest(lambda data: read_snapshot(BytesIO(data))),
+    "snapshot of one section": _rest(_section),
+    "advertised address": lambda text: Options.of({"advertise": text}),
+    "conformance target": target,
+    "line of an audit journal": parse_event,
+    "positions of a source": positions_from,
+    "options of a table": table_options,
+    **CONTROL_PARSERS,
     "source options": _source,
     "sink options": _sink,
     "columns": parse_columns,
@@ -186,7 +239,8 @@ def cost_growth(parse: Callable[[str], Any], beginning: str, fragment: str, end:
 def test_the_work_of_a_parser_grows_linearly_with_its_input(name: str) -> None:
     """Twice the input takes about twice the operations, for every repeated fragment after every beginning."""
     parse = PARSERS[name]
-    parse_once = [cost_growth(parse, beginning, fragment) for beginning in BEGINNINGS for fragment in FRAGMENTS]
+    fragments = FRAGMENTS + CONTROL_FRAGMENTS if name in CONTROL_PARSERS else FRAGMENTS
+    parse_once = [cost_growth(parse, beginning, fragment) for beginning in BEGINNINGS for fragment in fragments]
     assert [each for each in parse_once if not each.is_linear] == []
 
 
@@ -243,6 +297,16 @@ LONG_INPUTS = {
     "configuration key": ["a" * ONE_MEGABYTE, "brokerName" * 10],
     "configuration number": ["9" * ONE_MEGABYTE],
     "HPACK": ["\x7f" * 100_000, "\x40\x01a\x01b" * 50_000],
+    "control requests": ["GET / HTTP/1.1\r\n\r\n" * 20_000, "\r\n" * 500_000, "a" * ONE_MEGABYTE],
+    "control chunks": ["1\r\na\r\n" * 150_000, "f4240\r\n" + "a" * ONE_MEGABYTE],
+    "control trailers": ["a: b\r\n" * 150_000],
+    "control headers": ["a: b\r\n" * 2_000, "a:" + " " * 16_000],
+    "control path": ["/" * 16_000, "/%41" * 4_000],
+    "control query": ["a=1&" * 250_000, "%41" * 300_000, "&" * ONE_MEGABYTE],
+    "control fields": ['"queues":1,' * 90_000, '"' + '\\"' * 500_000, '"a":[' * 190_000],
+    "control authority": ["a" * ONE_MEGABYTE, "[" + ":" * ONE_MEGABYTE, "a:" + "9" * ONE_MEGABYTE],
+    "first bytes": ["PROXY " + "a" * 100_000, "\r\n\r\n\x00\r\nQUIT\n" + "a" * 100_000],
+    "snapshot of one section": ["[" * ONE_MEGABYTE, "9" * ONE_MEGABYTE],
     "gRPC request": ["\x0a\x00" * 500_000, "\x08\x01" * 500_000],
 }
 SECONDS = 6.0

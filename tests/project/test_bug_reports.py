@@ -1,13 +1,12 @@
 """A bug that the emulator reports fails the test in which it happened, or the run."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import stages
 from bug_reports import take
+from bug_suite import failed_teardowns, run_suite
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 
 ROOT = Path(__file__).parents[2]
@@ -35,42 +34,30 @@ def pytest_runtest_logfinish(nodeid, location):
 """
 
 
-def run(folder: Path, suite: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    """Run a separate suite with this project's hooks."""
-    hooks = "pytest_configure, pytest_runtest_teardown, pytest_sessionfinish"
-    (folder / "conftest.py").write_text(f"from bug_reports import {hooks}\n")
-    (folder / "test_it.py").write_text(suite)
-    support = ROOT / "tests" / "support"
-    (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = {support} {folder}\nmarkers = provokes_bugs\n")
-    command = [str(Path(sys.executable).with_name("pytest")), "-p", "no:cacheprovider", "-rA", *words, str(folder)]
-    # Other plugins are not needed, and each process would import them all.
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, timeout=120, check=False, env=environment
-    )
-
-
 @pytest.mark.parametrize("words", [(), ("-p", "xdist", "-n", "2")])
 def test_a_test_during_which_a_bug_was_reported_fails(tmp_path: Path, words: tuple[str, ...]) -> None:
     """A test during which a bug was reported fails, also with workers and child processes.
 
     A report with the marker does not fail the test; a missing one does.
     """
-    done = run(tmp_path, SUITE, *words)
-    errors = {line.split("::")[1].split(" ")[0] for line in done.stdout.splitlines() if line.startswith("ERROR ")}
-    assert errors == {"test_reports", "test_starts_a_process_that_reports", "test_provokes_nothing"}
+    done = run_suite(tmp_path, SUITE, *words)
+    assert failed_teardowns(done.stdout) == {
+        "test_reports",
+        "test_starts_a_process_that_reports",
+        "test_provokes_nothing",
+    }
     assert "line of a traceback" in done.stdout
     assert "in another process" in done.stdout
     assert done.returncode == 1
 
 
 @pytest.mark.parametrize("words", [(), ("-p", "xdist", "-n", "2")])
-def test_a_report_between_tests_fails_the_run(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_report_between_tests_fails_the_run_suite(tmp_path: Path, words: tuple[str, ...]) -> None:
     """A report between tests fails the run, for instance one by a session's emulator after the last test."""
     suite = "def test_usual(): pass\n"
-    assert run(tmp_path, suite, *words).returncode == 0
+    assert run_suite(tmp_path, suite, *words).returncode == 0
     (tmp_path / "late.py").write_text(LATE)
-    done = run(tmp_path, suite, "-p", "late", *words)
+    done = run_suite(tmp_path, suite, "-p", "late", *words)
     assert "too late" in done.stdout
     assert done.returncode == 1
 

@@ -2,10 +2,11 @@
 
 import re
 import tomllib
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import advisories
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -49,11 +50,26 @@ def test_no_bound_allows_a_version_with_an_advisory() -> None:
 
 
 def test_every_package_has_advisories_or_is_listed_without() -> None:
-    """Each package with a lower bound has advisories or is listed as one without, and the look-up is dated."""
+    """Each package with a lower bound has advisories or is listed as one without."""
     known = {each.package for each in advisories.ADVISORIES} | set(advisories.NONE_KNOWN)
     assert set(advisories.bounds()) == known
     assert not {each.package for each in advisories.ADVISORIES} & set(advisories.NONE_KNOWN)
-    assert date(2026, 11, 1) <= advisories.LOOKED_UP <= datetime.now(UTC).date()
+
+
+def test_the_advisories_were_looked_up_within_half_a_year() -> None:
+    """An old table fails with a sentence that says how to renew it."""
+    assert [*advisories.outdated(datetime.now(UTC).date())] == []
+
+
+@pytest.mark.parametrize(("days", "wrong"), [(0, None), (180, None), (181, "181 days ago"), (-1, "after today")])
+def test_an_old_table_of_advisories_is_reported_with_the_way_to_renew_it(days: int, wrong: str | None) -> None:
+    today = date(2027, 5, 1)
+    looked_up = today - timedelta(days=days)
+    found = [*advisories.outdated(today, looked_up)]
+    assert len(found) == (wrong is not None)
+    for sentence in found:
+        assert sentence.startswith(f"LOOKED_UP={looked_up}: {wrong}; ")
+        assert sentence.endswith("renew ADVISORIES and NONE_KNOWN, and set it to 2027-05-01")
 
 
 def test_a_lower_bound_that_allows_an_advisory_is_reported() -> None:

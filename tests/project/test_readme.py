@@ -255,6 +255,38 @@ def test_the_ready_line_of_the_ci_commands_is_that_of_the_page(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("shell", ["bash", "sh"])
+def test_the_ci_commands_wait_no_further_once_the_emulator_has_ended(shell: str, tmp_path: Path) -> None:
+    """The lines for CI sleep at most once more when the command has ended, before they exit with 1."""
+    lines = only("sh", "--profile fast --topic orders > emulator.json")
+    scripts = {
+        "rocketmq-emulator": f'echo $$ > pid\nexec {PROGRAMS}/rocketmq-emulator --topic x:FIFOO "$@"\n',
+        # A wait lasts until the command has ended, so that a further one is too many. The fourth ends the run.
+        "sleep": (
+            "echo waits >> waits\n[ $(wc -l < waits) -lt 4 ] || kill -KILL $PPID\n"
+            "until [ -s pid ]; do :; done\ntail --pid=$(cat pid) -s 0.01 -f /dev/null\n"
+        ),
+    }
+    for name, text in scripts.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}")
+        (tmp_path / name).chmod(0o755)
+
+    done = subprocess.run(
+        [shell, "-euc", lines],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    waits = tmp_path / "waits"
+    assert done.returncode == 1, done.stderr
+    assert "FIFOO" in done.stderr
+    assert len(waits.read_text().splitlines() if waits.exists() else ()) <= 1
+
+
+@pytest.mark.parametrize("shell", ["bash", "sh"])
 def test_the_ci_commands_exit_with_1_if_the_emulator_fails_at_its_start(shell: str, tmp_path: Path) -> None:
     """The lines for CI exit with 1 and the command's own sentence if the command fails at its start."""
     lines = only("sh", "--profile fast --topic orders > emulator.json").replace(

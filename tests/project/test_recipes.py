@@ -12,6 +12,7 @@ import pytest
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.emulator.client import consumer_kind
 from rocketmq_testkit.emulator.config import keys
+from rocketmq_testkit.emulator.faults import client_call, criteria, events, fault, kinds, parameters, phase
 from rocketmq_testkit.emulator.message import properties
 from rocketmq_testkit.emulator.operations import clients
 from rocketmq_testkit.emulator.pop import pop_batch
@@ -34,7 +35,7 @@ RECIPES = {heading: text for heading, text in SECTIONS.items() if heading.starts
 TWELVE = (
     "Add a request code",
     "Add an RPC",
-    "Add a fault at the frame layer",
+    "Add a fault",
     "Add a configuration key",
     "Add a kind of consumer",
     "Add a message property",
@@ -108,6 +109,13 @@ def key_files() -> Iterator[Path]:
     yield file_of(upstream_keys)
 
 
+def fault_files() -> Iterator[Path]:
+    """Yield the files in which the kinds of faults and their parts are declared."""
+    yield file_of(kinds)
+    yield from (file_of(found) for found in fault.KINDS.values())
+    yield from map(file_of, (fault, parameters, criteria, phase, client_call, events))
+
+
 def driver_files() -> Iterator[Path]:
     """Yield the folders of all drivers, and the file of their table."""
     yield file_of(registry)
@@ -125,6 +133,7 @@ WALKS: dict[str, Callable[[], Iterable[Path]]] = {
     "Add a configuration key": key_files,
     "Add a kind of consumer": lambda: map(file_of, (consumer_kind, clients, client_bodies, grpc_clients)),
     "Add a message property": lambda: map(file_of, (properties, send_service, pop_batch)),
+    "Add a fault": fault_files,
     "Add an SDK driver": driver_files,
     "Add durable state to snapshots": lambda: map(file_of, (durable_state, snapshot_tables, snapshot_checks)),
     "Add a verb to the control port": verb_files,

@@ -138,7 +138,7 @@ def test_a_code_that_is_not_emulated_is_named_in_the_response_and_logged_once() 
     remarks = {port.peer().ask(code, {}).remark for _ in range(3)}
     assert remarks == {" request type 906 not supported: EXCHANGE_BROKER_HA_INFO is not emulated yet"}
     assert port.log == [
-        "request code 906 EXCHANGE_BROKER_HA_INFO is not emulated yet, it is answered REQUEST_CODE_NOT_SUPPORTED"
+        "request code 906 EXCHANGE_BROKER_HA_INFO is not emulated yet, the response is REQUEST_CODE_NOT_SUPPORTED"
     ]
 
 

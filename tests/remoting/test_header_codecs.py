@@ -178,7 +178,7 @@ def test_binary_ext_fields_are_decoded_as_by_upstream(ext: bytes, read: dict[str
 
 
 def test_bytes_after_a_binary_header_are_ignored() -> None:
-    """Bytes after a binary header are ignored, as on the broker."""
+    """Bytes after a binary header are ignored, as on upstream's broker."""
     assert header_binary.decode(binary(ext=field(b"k", b"v")) + b"abcdef").ext_fields == {"k": "v"}
 
 

@@ -1,6 +1,7 @@
 """Calls of the proxy as bytes on a socket, for tests of left-over state and of protocol violations."""
 
 import socket
+from collections.abc import Mapping
 from struct import Struct
 from types import TracebackType
 
@@ -22,22 +23,29 @@ def call(
     ends: bool = True,
     flag: int = 0,
     length: int | None = None,
+    head: Mapping[str, str] | None = None,
     **more: str,
 ) -> bytes:
-    """Return the bytes of one call with a message; `length` replaces the true length in the message's prefix."""
+    """Return the bytes of one call with a message; `length` replaces the true length in the message's prefix.
+
+    `head` replaces headers of every call by name, `more` adds metadata.
+    """
+    usual = {
+        ":method": "POST",
+        ":scheme": "http",
+        ":path": SERVICE + rpc,
+        ":authority": "localhost",
+        "content-type": "application/grpc",
+        "te": "trailers",
+    }
     names = [
-        (":method", "POST"),
-        (":scheme", "http"),
-        (":path", SERVICE + rpc),
-        (":authority", "localhost"),
-        ("content-type", "application/grpc"),
-        ("te", "trailers"),
+        *(usual | dict(head or {})).items(),
         *METADATA,
         *((name.replace("_", "-"), value) for name, value in more.items()),
     ]
-    head = f.header_frames(stream_id, Encoder().encode(names), 16_384, end_stream=False)
+    headers = f.header_frames(stream_id, Encoder().encode(names), 16_384, end_stream=False)
     message = bytes((flag,)) + (len(data) if length is None else length).to_bytes(4, "big") + data
-    return head + f.frame(f.DATA, f.END_STREAM if ends else 0, stream_id, message)
+    return headers + f.frame(f.DATA, f.END_STREAM if ends else 0, stream_id, message)
 
 
 class Http2Client:

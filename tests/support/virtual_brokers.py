@@ -10,6 +10,7 @@ from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.timer_kind import TimerKind
 from rocketmq_testkit.emulator.message.stored_record import Record, decode
 from rocketmq_testkit.emulator.operations.clients import ConsumerListResult, GetConsumerListByGroup
 from rocketmq_testkit.emulator.operations.cluster import (
@@ -25,7 +26,7 @@ from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 
 START_MS = 1_700_000_000_000
 
-OF_CLIENTS = ("settings again", "client housekeeping", "grpc session")
+OF_CLIENTS = (TimerKind.GRPC_SETTINGS, TimerKind.CLIENT_HOUSEKEEPING, TimerKind.GRPC_SESSION)
 """Kinds of timers that exist only because a client is connected."""
 
 

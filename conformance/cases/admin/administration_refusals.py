@@ -1,4 +1,4 @@
-"""Requests of administrators that fail: lists with an invalid entry, offsets out of range, silent clients."""
+"""Requests of administrators that fail: lists with an invalid entry, negative offsets, clients without a response."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 

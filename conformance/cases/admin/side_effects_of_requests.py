@@ -1,4 +1,4 @@
-"""Requests of administrators whose responses depend on earlier requests or on a field that tools add."""
+"""Requests of administrators: the ignored field `lo`, reads that create a consume queue, queue types, and rates."""
 
 from collections.abc import Mapping
 

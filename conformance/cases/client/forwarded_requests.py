@@ -129,7 +129,7 @@ def consumer_status_combines_the_responses_of_all_clients(t: RemotingContext) ->
     clients = [_Client(t, topic, group) for _ in range(2)]
     status = {"topic": topic, "group": group}
     asked = t.start(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, status)
-    # # The broker asks the clients one after the other, in no particular order.
+    # The broker asks the clients one after the other, in no particular order.
     waiting = list(clients)
     while waiting:
         client, push = first_client_with_request(waiting)

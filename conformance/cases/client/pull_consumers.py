@@ -64,7 +64,7 @@ def a_pull_by_a_group_without_clients_is_rejected(t: RemotingContext) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest", settings=REJECTED)
 def a_pull_by_a_group_with_clients_is_accepted(t: RemotingContext) -> None:
-    """If a group has passive clients, any client may pull for it. A held pull is rejected once they have left."""
+    """If a group has passive clients, any client may pull for it. A waiting pull is rejected once they have left."""
     topic, group, client = t.topic(queues=1), t.group(), t.new("client")
     member = t.connect()
     t.heartbeat(client, groups={group: {topic: "*"}}, to=member)

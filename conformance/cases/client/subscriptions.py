@@ -80,7 +80,7 @@ def a_subscription_from_pulls_or_pops_expires(t: RemotingContext) -> None:
     t.wait(_RENEWED_SECONDS)
     request()
     watch = t.stopwatch()
-    # # The broker has scanned since the first request expired; the second one has not expired.
+    # The broker has scanned since the first request expired; the second one has not expired.
     t.wait(EXPIRED_SECONDS + SCAN_SECONDS + 1 - _RENEWED_SECONDS)
     t.note("asked for twice", left())
     t.until(lambda: not any(left()), 60.0)

@@ -1,4 +1,4 @@
-"""Two clusters with one name server: separate and shared data."""
+"""Two clusters with one name server: topics, routes, permissions and assignments of one cluster or of both."""
 
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode

@@ -27,7 +27,7 @@ TABLES_SECONDS = 100.0
 def wait_until_slave_connected(t: RemotingContext) -> None:
     """Return when the slave is connected to its master, so that no later send waits in vain."""
     topic = t.topic(queues=1)
-    # # The repeated sends use one unique key, so that the numbering of later messages in the records is stable.
+    # The repeated sends use one unique key, so that the numbering of later messages in the records is stable.
     name = {"UNIQ_KEY": t.message_id()}
     t.require(t.until(lambda: t.send(topic, properties=name).code == 0, 90), "the slave does not follow")
 

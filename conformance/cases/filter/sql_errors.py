@@ -1,4 +1,4 @@
-"""SQL92 filters: invalid expressions with their error messages. Part of the corpus of `helpers/filtered.py`."""
+"""SQL92 filters: invalid expressions with their error messages. Messages: `helpers/filtered.py`."""
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext

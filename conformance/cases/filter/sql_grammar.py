@@ -1,4 +1,4 @@
-"""SQL92 filters: tokens, names, white space, comments, ignored text. Part of the corpus of `helpers/filtered.py`."""
+"""SQL92 filters: tokens, names, white space, comments, ignored text. Messages: `helpers/filtered.py`."""
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext

@@ -1,4 +1,4 @@
-"""SQL92 filters: truth values, NULL and precedence. Part of the corpus of `helpers/filtered.py`."""
+"""SQL92 filters: truth values, NULL and precedence. Messages: `helpers/filtered.py`."""
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext

@@ -1,4 +1,4 @@
-"""SQL92 filters: numeric literals and numeric strings of properties. Part of the corpus of `helpers/filtered.py`."""
+"""SQL92 filters: numeric literals and numeric strings of properties. Messages: `helpers/filtered.py`."""
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext

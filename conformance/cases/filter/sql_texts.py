@@ -1,4 +1,4 @@
-"""SQL92 filters: strings. Part of the corpus of `helpers/filtered.py`."""
+"""SQL92 filters: strings. Messages: `helpers/filtered.py`."""
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext
@@ -48,7 +48,10 @@ def in_searches_a_list_of_strings(t: RemotingContext) -> None:
 
 @remoting_case("ComparisonExpression.createContains")
 def contains_is_false_for_operands_that_are_not_strings(t: RemotingContext) -> None:
-    """CONTAINS searches only strings. For other operands and an empty search string, it and NOT CONTAINS are false."""
+    """CONTAINS searches only strings.
+
+    CONTAINS and NOT CONTAINS are both false for other operands and for an empty search string.
+    """
     note_outcomes(
         t,
         *("a CONTAINS '1'", "a CONTAINS ' '", "a CONTAINS ''''", "a CONTAINS 'B'", "a CONTAINS 'b'", "a CONTAINS '%'"),

@@ -1,4 +1,4 @@
-"""The retry policy in the settings of gRPC consumers, and failing messages by it."""
+"""Retry policies of groups: the settings that gRPC consumers receive, and the delays of failed messages."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from ...helpers.consumer import Consumer, attempts, consuming
 RETRIES = 3
 
 
-def _told(consumer: Consumer) -> Any:
+def _received_policy(consumer: Consumer) -> Any:
     """Return the retry policy in the response to the consumer's settings, or the failure."""
     t = consumer.t
     settings = t.subscription(consumer.group, {consumer.topic: "*"}, kind=pb.PUSH_CONSUMER)
@@ -35,7 +35,7 @@ def _back_off(policy: pb.RetryPolicy, attempt: int) -> float:
 def _note_failures(consumer: Consumer) -> None:
     """Fail the consumer's message on each delivery, delayed by the group's retry policy, and record each attempt."""
     t = consumer.t
-    policy = t.note("told", _told(consumer))
+    policy = t.note("told", _received_policy(consumer))
     waited = 0.0
     for attempt in range(1, RETRIES + 2):
         watch = t.stopwatch()
@@ -44,7 +44,7 @@ def _note_failures(consumer: Consumer) -> None:
         t.note(f"attempt {attempt} came", watch.between(waited, waited + 15))
         waited = _back_off(policy, attempt)
         t.note(f"attempt {attempt} failed", consumer.change(received.handles[0], waited).status, 20000)
-    # # The status message of an empty response depends on threads: it tells whether the dead letter was read again.
+    # The status message of an empty response depends on threads: it tells whether the dead letter was read again.
     last = consumer.received_within(6.2, await_s=6, deadline=12)
     t.note("and then", [last.code, last.bodies])
 
@@ -80,9 +80,9 @@ def retry_policies_get_defaults_for_missing_but_not_for_invalid_values(t: GrpcCo
         "no type": {"customizedRetryPolicy": {"next": [1000]}},
     }
     for what, policy in policies.items():
-        t.note(what, _told(consuming(t, retryMaxTimes=1, groupRetryPolicy=policy)))
+        t.note(what, _received_policy(consuming(t, retryMaxTimes=1, groupRetryPolicy=policy)))
     for most in (0, -1, 2**31 - 1):
-        t.note(f"retries {most}", _told(consuming(t, retryMaxTimes=most)).max_attempts)
+        t.note(f"retries {most}", _received_policy(consuming(t, retryMaxTimes=most)).max_attempts)
 
 
 @grpc_case("PopMessageResultFilterImpl.filterMessage")

@@ -50,7 +50,7 @@ def a_slave_rejects_sends_and_forwards_as_internal_server_error(t: GrpcContext) 
         later = t.now_ms() + 60_000 if kind == pb.DELAY else None
         group = "one" if kind == pb.FIFO else None
         sent = t.send(t.message(topic, "m", message_type=kind, deliver_ms=later, message_group=group))
-        # # The disk usage in the text varies.
+        # The disk usage in the text varies.
         t.note(pb.MessageType.Name(kind), [sent.status.code, _DISKS.sub("[disks]", sent.status.message)])
     t.note("given up", consumer.forward(handle))
     _become(t, "brokerRole=ASYNC_MASTER")

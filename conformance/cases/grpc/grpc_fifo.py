@@ -68,7 +68,7 @@ def one_unacknowledged_message_keeps_an_ordered_queue_blocked(t: GrpcContext) ->
 
 @grpc_case("PopLongPollingService.notifyMessageArriving")
 def an_acknowledgement_wakes_up_a_receive_held_on_a_blocked_queue(t: GrpcContext) -> None:
-    """A receive held behind messages in flight returns soon after they are acknowledged."""
+    """A receive waiting behind messages in flight returns soon after they are acknowledged."""
     consumer = consuming_in_order(t, 2)
     first = consumer.receive(max_messages=1)
     pending = consumer.start_receive()

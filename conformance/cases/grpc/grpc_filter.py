@@ -44,7 +44,7 @@ def a_receive_by_tags_returns_only_matching_messages(t: GrpcContext) -> None:
 
 @grpc_case("ExpressionMessageFilter.isMatchedByConsumeQueue")
 def a_receive_by_a_tag_without_messages_returns_not_found(t: GrpcContext) -> None:
-    """A receive with a tag that no message has, or with blanks, is held and returns MESSAGE_NOT_FOUND."""
+    """A receive with a tag that no message has, or with blanks, waits and returns MESSAGE_NOT_FOUND."""
     topic = t.topic(kind="NORMAL", queues=1)
     t.send(t.message(topic, tag="A"))
     consumer = consumer_of(t, topic, t.group())

@@ -1,4 +1,4 @@
-"""The first message of a log, which the 5.3.3 gRPC proxy confuses with a message whose duration was changed."""
+"""The first message of a log, which the 5.3.3 gRPC proxy confuses with one whose invisible duration was changed."""
 
 from rocketmq_testkit.emulator.message.names import dlq_topic
 
@@ -9,7 +9,10 @@ from ...helpers.consumer import consuming
 
 @grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration", alone=True)
 def forwarding_a_changed_message_stores_the_logs_first_message_in_the_dlq(t: GrpcContext) -> None:
-    """Forwarding with the new handle of a change stores the log's first message as dead letter, not the changed one."""
+    """Forwarding a message with a changed invisible duration to the DLQ stores the log's first message there instead.
+
+    The request has the handle that the change returned.
+    """
     first = consuming(t, 1)
     consumer = consuming(t)
     t.send(consumer.message("the one that fails"))

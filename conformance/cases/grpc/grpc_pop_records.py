@@ -60,7 +60,7 @@ def messages_in_flight_block_an_ordered_group_with_kv_records(t: GrpcContext) ->
 
 @grpc_case("PopLongPollingService.notifyMessageArriving", settings=RECORDS)
 def a_message_wakes_up_a_held_receive_with_kv_records(t: GrpcContext) -> None:
-    """With KV records a held receive returns at once for a message in any queue."""
+    """With KV records a waiting receive returns at once for a message in any queue."""
     consumer = consuming(t, queues=4)
     for queue in (1, 3):
         pending = consumer.start_receive(await_s=19, deadline=25)

@@ -29,7 +29,7 @@ def a_sent_message_is_received(t: GrpcContext) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_receive_is_held_for_at_least_5_seconds(t: GrpcContext) -> None:
-    """A receive with a long polling time below 5 s, or 0, is held for 5 s."""
+    """A receive with a long polling time below 5 s, or 0, waits for 5 s."""
     consumer = consuming(t, queues=4)
     watch = t.stopwatch()
     pending = [consumer.start_receive(await_s=wish) for wish in (0, 1)]
@@ -46,7 +46,7 @@ def a_held_receive_returns_before_its_deadline(t: GrpcContext) -> None:
     pending = consumer.start_receive(await_s=20, deadline=8)
     t.wait(8)
     response = pending()
-    # # The response comes about 30 ms before the deadline, which a busy client may miss.
+    # The response comes about 30 ms before the deadline, which a busy client may miss.
     late = response.failure is not None and response.failure.grpc == "DEADLINE_EXCEEDED"
     t.note("answer", "nothing new" if late or response.code == pb.MESSAGE_NOT_FOUND else response)
     t.note("after", watch.between(7.8, 9.9))
@@ -54,7 +54,7 @@ def a_held_receive_returns_before_its_deadline(t: GrpcContext) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_default_long_polling_time_follows_deadline_and_request_timeout(t: GrpcContext) -> None:
-    """A receive without a long polling time is held for its deadline minus half of the settings' request timeout."""
+    """A receive without a long polling time waits for its deadline minus half of the settings' request timeout."""
     consumer = consuming(t, queues=4)
     watch = t.stopwatch()
     t.note("answer", consumer.received_within(8.7, await_s=None), 40401)
@@ -80,7 +80,7 @@ def a_longer_request_timeout_in_the_settings_shortens_a_held_receive(t: GrpcCont
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_receive_is_held_for_at_most_20_seconds(t: GrpcContext) -> None:
-    """A receive is held for at most 20 s, even with a longer long polling time and deadline."""
+    """A receive waits for at most 20 s, even with a longer long polling time and deadline."""
     for wish in (None, 30):
         consumer = consuming(t)
         watch = t.stopwatch()
@@ -94,7 +94,7 @@ def a_receive_is_held_for_at_most_20_seconds(t: GrpcContext) -> None:
 
 @grpc_case("PopMessageProcessor.processRequest")
 def an_arriving_message_wakes_up_a_held_receive(t: GrpcContext) -> None:
-    """A held receive returns as soon as a message arrives."""
+    """A waiting receive returns as soon as a message arrives."""
     consumer = consuming(t)
     pending = consumer.start_receive()
     t.wait(1)
@@ -130,7 +130,7 @@ def a_receive_needs_a_deadline(t: GrpcContext) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_receive_returns_at_most_32_messages(t: GrpcContext) -> None:
-    """A receive for 0 messages is held although there are some. One for fewer is rejected, and one for many gets 32."""
+    """A receive for 0 messages waits although there are some. One for fewer is rejected, and one for many gets 32."""
     consumer = consuming(t, 40)
     t.note("-1", consumer.receive(max_messages=-1), 50001)
     t.note("0", consumer.receive_nothing(max_messages=0), 40401)
@@ -240,14 +240,14 @@ def a_receive_for_an_unknown_group_is_rejected_without_auto_creation(t: GrpcCont
 
 @grpc_case("PopLongPollingService.polling", settings=NO_AUTO_CREATE)
 def more_held_receives_than_allowed_are_too_many_requests(t: GrpcContext) -> None:
-    """If a group has more held receives than the broker allows, further ones are TOO_MANY_REQUESTS at once."""
+    """If a group has more waiting receives than the broker allows, further ones are TOO_MANY_REQUESTS at once."""
     consumer = consuming(t)
     pending = []
     for _ in range(5):
         pending.append(consumer.start_receive())
         t.wait(0.2)
     t.wait(5)
-    # # The proxy may forward some of them to the broker in another order.
+    # The proxy may forward some of them to the broker in another order.
     t.note("answers", sorted(each().code for each in pending))
     t.note("the last", pending[-1](), 42900)
 

@@ -151,7 +151,7 @@ def a_simple_consumer_may_use_auto_renew(t: GrpcContext) -> None:
 
 @grpc_case("ReceiptHandleGroupKey.getChannelId")
 def a_held_receive_of_a_terminated_client_takes_a_message_and_fails(t: GrpcContext) -> None:
-    """A held receive of a client that has left takes a redelivered message and fails.
+    """A waiting receive of a client that has left takes a redelivered message and fails.
 
     The message is invisible for 60 s.
     """

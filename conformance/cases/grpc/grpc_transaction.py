@@ -160,7 +160,7 @@ def an_end_without_commit_or_rollback_leaves_the_message_to_a_check(t: GrpcConte
         entry = t.send(_half(t, topic, body), client=stream.client).entries[0]
         ended = t.end_transaction(topic, entry.transaction_id, resolution, client=stream.client)
         t.note(body, ended, 20000)
-        # # A check round that started before the previous rollback may send that check first.
+        # A check round that started before the previous rollback may send that check first.
         t.note("asked", is_checked(t, stream, body))
         asked = t.end_transaction(topic, entry.transaction_id, pb.ROLLBACK, client=stream.client)
         t.note("rolled back", asked, 20000)
@@ -250,7 +250,7 @@ def a_producer_gets_checks_on_its_new_stream(t: GrpcContext) -> None:
 
 @grpc_case("TransactionalMessageServiceImpl.needDiscard", settings=TWO_CHECKS)
 def an_undecided_half_message_is_discarded_at_the_check_limit(t: GrpcContext) -> None:
-    """After transactionCheckMax checks a half message is given up, but a later commit is still accepted."""
+    """After transactionCheckMax checks a half message is discarded, but a later commit is still accepted."""
     consumer = consuming(t, kind="TRANSACTION")
     stream = _producer(t, consumer.topic)
     entry = t.send(_half(t, consumer.topic), client=stream.client).entries[0]
@@ -270,7 +270,7 @@ def an_undecided_half_message_is_discarded_at_the_check_limit(t: GrpcContext) ->
 
 @grpc_case("TransactionalMessageBridge.parseHalfMessageInner", settings=TWO_CHECKS)
 def a_half_message_with_a_delivery_time_is_discarded(t: GrpcContext) -> None:
-    """A half message with a delivery time loses its topic: it is finally given up and never received."""
+    """A half message with a delivery time loses its topic: it is finally discarded and never received."""
     consumer = consuming(t, kind="TRANSACTION")
     topic = consumer.topic
     timed = t.message(topic, f"of {topic}", message_type=pb.TRANSACTION, deliver_ms=t.now_ms() + 3000)
@@ -344,7 +344,7 @@ def _bodies(asked: Iterable[sv.RecoverOrphanedTransactionCommand]) -> list[str]:
 def checks(t: GrpcContext, stream: TelemetryStream, seconds: float) -> list[sv.RecoverOrphanedTransactionCommand]:
     """Return the checks received on the stream within `seconds`."""
     t.wait(seconds)
-    # # The response to these settings, recognized by a number, comes after all earlier commands.
+    # The response to these settings, recognized by a number, comes after all earlier commands.
     number = int(t.new("number").rpartition("-")[2])
     marker = t.publishing()
     marker.request_timeout.seconds = 100 + number

@@ -1,4 +1,4 @@
-"""Held receives: what wakes them, which one is woken, and when they return empty."""
+"""Waiting receives: what wakes them, which one is woken, and when they return empty."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ def store(consumer: Consumer, queue: int = 0, body: str = "hello", **properties:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage, PopLongPollingService.notifyMessageArriving")
 def a_message_in_any_queue_wakes_up_a_held_receive(t: GrpcContext) -> None:
-    """A held receive returns as soon as a message is stored in any of eight queues."""
+    """A waiting receive returns as soon as a message is stored in any of eight queues."""
     consumer = consuming(t, queues=8)
     for queue in (0, 3, 7):
         pending = waiting(consumer)
@@ -44,7 +44,7 @@ def a_message_in_any_queue_wakes_up_a_held_receive(t: GrpcContext) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_message_completes_only_one_of_several_held_receives(t: GrpcContext) -> None:
-    """Of three held receives of a group one gets the message; the others return empty at the end of their time."""
+    """Of three waiting receives of a group one gets the message; the others return empty at the end of their time."""
     consumer = consuming(t, queues=4)
     watch = t.stopwatch()
     pending = [consumer.start_receive(await_s=8, deadline=14) for _ in range(3)]
@@ -70,7 +70,7 @@ def ten_held_receives_get_ten_different_messages(t: GrpcContext) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_receive_is_held_until_its_long_polling_time_or_deadline(t: GrpcContext) -> None:
-    """A held receive ends just before its long polling time, at least 5 s, or before its deadline.
+    """A waiting receive ends just before its long polling time, at least 5 s, or before its deadline.
 
     Without a long polling time the settings shorten its deadline.
     """
@@ -92,7 +92,7 @@ def a_receive_is_held_until_its_long_polling_time_or_deadline(t: GrpcContext) ->
     t.wait(8.7)
     for wish, deadline, about, pending in waits:
         response = pending()
-        # # A busy client may miss a response just before the deadline.
+        # A busy client may miss a response just before the deadline.
         missed = response.failure is not None and response.failure.grpc == "DEADLINE_EXCEEDED"
         end = watch.at(round(began + deadline * 1000) if missed else response.delivered_ms)
         t.note(f"wish {wish}, deadline {deadline} s", end.between(about, about + 0.9))
@@ -100,7 +100,7 @@ def a_receive_is_held_until_its_long_polling_time_or_deadline(t: GrpcContext) ->
 
 @grpc_case("PopLongPollingService.notifyMessageArriving")
 def a_message_with_another_tag_completes_no_held_receive(t: GrpcContext) -> None:
-    """A receive held with a tag is not completed by messages with other tags."""
+    """A receive waiting with a tag is not completed by messages with other tags."""
     consumer = consuming(t)
     pending = waiting(consumer, expression="A")
     store(consumer, 0, "other", TAGS="B")
@@ -113,7 +113,7 @@ def a_message_with_another_tag_completes_no_held_receive(t: GrpcContext) -> None
 
 @grpc_case("PopLongPollingService.notifyMessageArriving")
 def a_message_that_fails_the_sql_filter_completes_no_held_receive(t: GrpcContext) -> None:
-    """A receive held with SQL is not completed by messages that do not match."""
+    """A receive waiting with SQL is not completed by messages that do not match."""
     consumer = consuming(t)
     pending = waiting(consumer, expression="price > 5", filter_type=pb.SQL)
     store(consumer, 0, "cheap", price="3")
@@ -126,7 +126,7 @@ def a_message_that_fails_the_sql_filter_completes_no_held_receive(t: GrpcContext
 
 @grpc_case("PopLongPollingService.notifyMessageArriving")
 def a_receive_is_held_while_no_existing_message_matches(t: GrpcContext) -> None:
-    """A receive whose filter matches no existing message is held for its full time."""
+    """A receive whose filter matches no existing message waits for its full time."""
     consumer = consuming(t)
     for _ in range(3):
         store(consumer, 0, TAGS="B")
@@ -141,7 +141,7 @@ def a_receive_is_held_while_no_existing_message_matches(t: GrpcContext) -> None:
     "ScheduleMessageService.DeliverDelayedMessageTimerTask.executeOnTimeUp, PopLongPollingService.notifyMessageArriving"
 )
 def a_delivered_timed_message_wakes_up_a_held_receive(t: GrpcContext) -> None:
-    """A held receive returns when a timed message is delivered."""
+    """A waiting receive returns when a timed message is delivered."""
     consumer = consuming(t, kind="DELAY")
     sent = t.send(consumer.message(deliver_ms=t.now_ms() + 4000, message_type=pb.DELAY))
     t.note("sent", sent.status, 20000)
@@ -154,7 +154,7 @@ def a_delivered_timed_message_wakes_up_a_held_receive(t: GrpcContext) -> None:
 
 @grpc_case("EndTransactionProcessor.processRequest, PopLongPollingService.notifyMessageArriving")
 def a_commit_wakes_up_a_held_receive(t: GrpcContext) -> None:
-    """A held receive is not completed by a half message, but by its commit."""
+    """A waiting receive is not completed by a half message, but by its commit."""
     consumer = consuming(t, kind="TRANSACTION")
     producer = t.producer(consumer.topic)
     pending = waiting(consumer)
@@ -170,7 +170,7 @@ def a_commit_wakes_up_a_held_receive(t: GrpcContext) -> None:
 
 @grpc_case("PopReviveService.reviveRetry")
 def a_held_receive_returns_a_redelivered_message(t: GrpcContext) -> None:
-    """A held receive returns a redelivered message, at the latest when its time ends."""
+    """A waiting receive returns a redelivered message, at the latest when its time ends."""
     consumer = consuming(t)
     store(consumer, 0)
     handle = consumer.handle()
@@ -185,7 +185,7 @@ def a_held_receive_returns_a_redelivered_message(t: GrpcContext) -> None:
 
 @grpc_case("PopLongPollingService.notifyMessageArrivingWithRetryTopic", settings=ONLY_V2)
 def with_retry_topic_v2_a_redelivered_message_wakes_up_a_held_receive(t: GrpcContext) -> None:
-    """With enableRetryTopicV2 a redelivered message completes a held receive, with digit 2 in its handle."""
+    """With enableRetryTopicV2 a redelivered message completes a waiting receive, with digit 2 in its handle."""
     consumer = consuming(t)
     store(consumer)
     consumer.handle(invisible_s=10)

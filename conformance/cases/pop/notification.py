@@ -85,7 +85,7 @@ def a_notification_for_one_queue_ignores_other_queues(t: RemotingContext) -> Non
 
 @remoting_case("PopLongPollingService.run")
 def a_held_notification_returns_false_when_its_poll_time_ends(t: RemotingContext) -> None:
-    """A held notification returns hasMsg=false when its poll time ends without a message."""
+    """A waiting notification returns hasMsg=false when its poll time ends without a message."""
     group = popping(t)
     watch = t.stopwatch()
     t.note_arrival(waiting(group, poll_ms=3000), watch, 2.85, 4.5, 0)
@@ -93,7 +93,7 @@ def a_held_notification_returns_false_when_its_poll_time_ends(t: RemotingContext
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_new_message_wakes_a_held_notification(t: RemotingContext) -> None:
-    """A held notification returns hasMsg=true as soon as a message is stored."""
+    """A waiting notification returns hasMsg=true as soon as a message is stored."""
     group = popping(t, queues=2)
     pending = waiting(group)
     watch = t.stopwatch()
@@ -103,7 +103,7 @@ def a_new_message_wakes_a_held_notification(t: RemotingContext) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_message_in_another_queue_wakes_no_held_notification(t: RemotingContext) -> None:
-    """A notification held for one queue is not completed by a message in another queue."""
+    """A notification waiting for one queue is not completed by a message in another queue."""
     group = popping(t, queues=2)
     pending = waiting(group, queue=0)
     group.fill(queue=1)
@@ -115,7 +115,7 @@ def a_message_in_another_queue_wakes_no_held_notification(t: RemotingContext) ->
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_message_wakes_only_the_held_notification_with_the_later_deadline(t: RemotingContext) -> None:
-    """Of two held notifications of a group, a message completes only the one with the later deadline."""
+    """Of two waiting notifications of a group, a message completes only the one with the later deadline."""
     group = popping(t)
     early, late = waiting(group, poll_ms=4000), waiting(group, poll_ms=8000)
     watch = t.stopwatch()
@@ -129,7 +129,7 @@ def a_message_wakes_only_the_held_notification_with_the_later_deadline(t: Remoti
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_message_wakes_a_held_pop_and_a_held_notification(t: RemotingContext) -> None:
-    """A message completes a held notification and also wakes a held pop of the same group."""
+    """A message completes a waiting notification and also wakes a waiting pop of the same group."""
     group = popping(t)
     pending = waiting(group, poll_ms=5000)
     pop = group.waiting()

@@ -1,4 +1,4 @@
-"""POLLING_INFO: the number of held pops."""
+"""POLLING_INFO: the number of waiting pops."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -18,7 +18,7 @@ def polling_info(group: PopGroup, queue: int = -1) -> Response:
 
 @remoting_case("PollingInfoProcessor.processRequest")
 def held_pops_are_counted_by_topic_group_and_queue_id(t: RemotingContext) -> None:
-    """POLLING_INFO counts the held pops of a topic, group and queue id. Queue id -1 counts only pops of all queues."""
+    """POLLING_INFO counts the waiting pops of a topic, group and queue id. Id -1 stands only for pops of all queues."""
     group = popping(t, queues=2)
     t.note("none", polling_info(group), 0)
     pops = [group.waiting(poll_ms=4000) for _ in range(2)] + [group.waiting(queue=1)]
@@ -33,7 +33,7 @@ def held_pops_are_counted_by_topic_group_and_queue_id(t: RemotingContext) -> Non
 
 @remoting_case("PollingInfoProcessor.processRequest")
 def notifications_are_not_counted(t: RemotingContext) -> None:
-    """Held notifications do not count as held pops."""
+    """Waiting notifications do not count as waiting pops."""
     group = popping(t)
     waiting_notification(group, poll_ms=3000)
     t.note("with a notification", polling_info(group), 0)

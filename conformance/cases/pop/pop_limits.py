@@ -1,4 +1,4 @@
-"""Configurable limits of pops: messages in flight, held pops and the retry topics that are read."""
+"""Configurable limits of pops: messages in flight, waiting pops and the retry topics that are read."""
 
 from collections.abc import Mapping
 
@@ -53,7 +53,7 @@ def a_message_with_a_changed_invisible_duration_stays_in_flight(t: RemotingConte
 
 @remoting_case("PopMessageProcessor.processRequest", settings=IN_FLIGHT)
 def an_ack_wakes_a_pop_held_by_the_in_flight_threshold(t: RemotingContext) -> None:
-    """A pop held because of too many messages in flight returns as soon as enough of them are acknowledged."""
+    """A pop waiting because of too many messages in flight returns as soon as enough of them are acknowledged."""
     popper = popping(t, 6)
     handles = popper.handles(max_messages=4)
     waiting = popper.waiting(max_messages=1)

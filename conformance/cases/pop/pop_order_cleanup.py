@@ -1,4 +1,4 @@
-"""Cleanup of ordered batches in flight: the broker checks them when it writes their file, every 10 s."""
+"""Cleanup of ordered batches in flight: every 10 s the broker checks them, and then writes them to a file."""
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -9,7 +9,7 @@ from ...helpers.pops import PopGroup, popping
 
 LONG_MS = 3_600_000
 WRITTEN_SECONDS = 21
-"""Seconds after which the file was written at least once, even on a busy broker."""
+"""Seconds within which the broker writes the file at least once, even if it is busy."""
 
 
 def with_batch_in_flight(t: RemotingContext, queue: int) -> PopGroup:

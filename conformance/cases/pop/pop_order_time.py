@@ -1,4 +1,4 @@
-"""Unblocking of queues popped in order: changes of the invisible duration, and wake-up of held pops."""
+"""Unblocking of queues popped in order: changes of the invisible duration, and wake-up of waiting pops."""
 
 from ...case import remoting_case
 from ...clients.pending import Pending
@@ -10,7 +10,7 @@ from ...helpers.settings import ODD, with_keys
 
 
 def note_wake_up(t: RemotingContext, pending: Pending, watch: Stopwatch, low: float, high: float) -> None:
-    """Record the response to a held pop, and whether it arrived between `low` and `high` seconds."""
+    """Record the response to a waiting pop, and whether it arrived between `low` and `high` seconds."""
     response = t.arrival(pending)
     t.note("code", response.code)
     t.note("woken after", watch.between(low, high))
@@ -32,7 +32,7 @@ def a_change_keeps_the_pop_time(t: RemotingContext) -> None:
 
 @remoting_case("ConsumerOrderInfoManager.updateNextVisibleTime")
 def a_prolonged_batch_blocks_its_queue_until_the_new_duration_ends(t: RemotingContext) -> None:
-    """A queue with a prolonged batch stays blocked until the new duration ends. A held pop is woken then."""
+    """A queue with a prolonged batch stays blocked until the new duration ends. A waiting pop is woken then."""
     group = popping(t, 2)
     [handle] = group.handles_in_order(1, invisible_ms=1000)
     watch = t.stopwatch()
@@ -91,7 +91,7 @@ def ordered_messages_have_no_retry_topic(t: RemotingContext) -> None:
 
 @remoting_case("AckMessageProcessor.ackOrderly")
 def the_last_ack_wakes_a_pop(t: RemotingContext) -> None:
-    """A pop held for a blocked queue returns the next messages as soon as the batch is acknowledged."""
+    """A pop waiting for a blocked queue returns the next messages as soon as the batch is acknowledged."""
     group = popping(t, 4)
     batch = group.pop_in_order(2, invisible_ms=60_000)
     pending = group.waiting(order=True, poll_ms=15_000)
@@ -102,7 +102,7 @@ def the_last_ack_wakes_a_pop(t: RemotingContext) -> None:
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
 def the_end_of_the_invisible_duration_wakes_a_held_pop(t: RemotingContext) -> None:
-    """A pop held for a blocked queue returns the batch again as soon as its invisible duration ends."""
+    """A pop waiting for a blocked queue returns the batch again as soon as its invisible duration ends."""
     group = popping(t, 2)
     group.pop_in_order(2, invisible_ms=3000)
     watch = t.stopwatch()
@@ -111,7 +111,7 @@ def the_end_of_the_invisible_duration_wakes_a_held_pop(t: RemotingContext) -> No
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_new_message_wakes_no_held_pop_while_a_batch_is_in_flight(t: RemotingContext) -> None:
-    """A message that arrives while a batch is in flight wakes no held pop until the batch is done."""
+    """A message that arrives while a batch is in flight wakes no waiting pop until the batch is done."""
     group = popping(t, 1)
     group.pop_in_order(1, invisible_ms=2500)
     watch = t.stopwatch()
@@ -122,7 +122,7 @@ def a_new_message_wakes_no_held_pop_while_a_batch_is_in_flight(t: RemotingContex
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_new_message_wakes_a_pop_held_for_an_empty_queue(t: RemotingContext) -> None:
-    """An ordered pop held for an empty queue returns a message as soon as it arrives."""
+    """An ordered pop waiting for an empty queue returns a message as soon as it arrives."""
     group = popping(t)
     pending = group.waiting(order=True, poll_ms=15_000)
     watch = t.stopwatch()
@@ -140,9 +140,9 @@ def note_woken_after_change(
     invisible_ms: int = 1000,
     done: tuple[int, ...] = (),
 ) -> None:
-    """Change one of three messages in flight for 3 s to `invisible_ms` (default 1 s); record when a held pop is woken.
+    """Change the duration of one of three messages in flight, and record when a waiting pop is woken.
 
-    `done`: offsets acknowledged before the change.
+    They are in flight for 3 s. `invisible_ms`: the new duration, by default 1 s. `done`: offsets acknowledged before.
     """
     group = popping(t, 3)
     handles = group.handles_in_order(3, invisible_ms=3000)
@@ -155,25 +155,25 @@ def note_woken_after_change(
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
 def shortening_the_first_message_of_a_batch_loses_the_wake_up(t: RemotingContext) -> None:
-    """If the first message of a batch gets less time than the others have left, a held pop is not woken any more."""
+    """If the first message of a batch gets less time than the others have left, a waiting pop is not woken any more."""
     note_woken_after_change(t, 0, 7000, 6.5, 9)
 
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
 def shortening_the_last_message_of_a_batch_keeps_the_wake_up(t: RemotingContext) -> None:
-    """If the last message of a batch gets less time than the others have left, a held pop is woken in time."""
+    """If the last message of a batch gets less time than the others have left, a waiting pop is woken in time."""
     note_woken_after_change(t, 2, 9000, 2.8, 4.8)
 
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
 def prolonging_the_first_message_of_a_batch_delays_the_wake_up(t: RemotingContext) -> None:
-    """If the first message of a batch gets more time than the others have left, a held pop is woken at its end."""
+    """If the first message of a batch gets more time than the others have left, a waiting pop is woken at its end."""
     note_woken_after_change(t, 0, 12_000, 4.8, 6.8, invisible_ms=5000)
 
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
 def shortening_the_only_unacknowledged_message_advances_the_wake_up(t: RemotingContext) -> None:
-    """If the only unacknowledged message of a batch gets less time, a held pop is woken at its end."""
+    """If the only unacknowledged message of a batch gets less time, a waiting pop is woken at its end."""
     note_woken_after_change(t, 0, 9000, 0.8, 2.6, done=(1, 2))
 
 
@@ -182,7 +182,7 @@ def shortening_the_only_unacknowledged_message_advances_the_wake_up(t: RemotingC
     settings=with_keys(ODD, "enableNotifyAfterPopOrderLockRelease"),
 )
 def without_notify_after_lock_release_an_unblocked_queue_wakes_no_held_pop(t: RemotingContext) -> None:
-    """Without enableNotifyAfterPopOrderLockRelease a held pop returns the batch only at its own deadline."""
+    """Without enableNotifyAfterPopOrderLockRelease a waiting pop returns the batch only at its own deadline."""
     group = popping(t, 1)
     group.pop_in_order(1, invisible_ms=2000)
     watch = t.stopwatch()

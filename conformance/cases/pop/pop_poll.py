@@ -28,7 +28,7 @@ def note_woken(
 
 @remoting_case("PopLongPollingService.run")
 def a_held_pop_returns_when_its_poll_time_ends(t: RemotingContext) -> None:
-    """A held pop that finds nothing returns when its poll time ends."""
+    """A waiting pop that finds nothing returns when its poll time ends."""
     group = popping(t)
     watch = t.stopwatch()
     t.note_arrival(group.waiting(poll_ms=3000), watch, 2.85, 4.5, 210)
@@ -46,7 +46,7 @@ def a_pop_with_no_poll_time_returns_at_once(t: RemotingContext) -> None:
 
 @remoting_case("PopLongPollingService.polling")
 def the_poll_time_is_counted_from_the_born_time(t: RemotingContext) -> None:
-    """The poll time of a held pop is counted from its bornTime, not from its arrival."""
+    """The poll time of a waiting pop is counted from its bornTime, not from its arrival."""
     group = popping(t)
     watch = t.stopwatch()
     pending = group.waiting(poll_ms=6000, bornTime=t.now_ms() - 4000)
@@ -55,7 +55,7 @@ def the_poll_time_is_counted_from_the_born_time(t: RemotingContext) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_new_message_wakes_a_held_pop(t: RemotingContext) -> None:
-    """A held pop returns a message as soon as it is stored."""
+    """A waiting pop returns a message as soon as it is stored."""
     group = popping(t)
     pending = group.waiting()
     watch = t.stopwatch()
@@ -65,7 +65,7 @@ def a_new_message_wakes_a_held_pop(t: RemotingContext) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_message_in_any_queue_wakes_a_pop_held_for_all_queues(t: RemotingContext) -> None:
-    """A pop held for all queues is woken by a message in any of them."""
+    """A pop waiting for all queues is woken by a message in any of them."""
     group = popping(t, queues=4)
     for queue in (3, 0):
         pending = group.waiting()
@@ -77,7 +77,7 @@ def a_message_in_any_queue_wakes_a_pop_held_for_all_queues(t: RemotingContext) -
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_message_in_another_queue_wakes_no_pop_held_for_one_queue(t: RemotingContext) -> None:
-    """A pop held for one queue is woken by a message in that queue only."""
+    """A pop waiting for one queue is woken by a message in that queue only."""
     group = popping(t, queues=2)
     pending = group.waiting(queue=0)
     group.fill(queue=1)
@@ -90,7 +90,7 @@ def a_message_in_another_queue_wakes_no_pop_held_for_one_queue(t: RemotingContex
 
 @remoting_case("PopLongPollingService.wakeUp")
 def a_message_with_another_tag_wakes_no_held_pop(t: RemotingContext) -> None:
-    """A pop held with a tag is woken by a message with that tag only."""
+    """A pop waiting with a tag is woken by a message with that tag only."""
     group = popping(t)
     group.fill(tag="A")
     group.pop()
@@ -105,7 +105,7 @@ def a_message_with_another_tag_wakes_no_held_pop(t: RemotingContext) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def the_first_message_of_a_queue_with_another_tag_wakes_no_held_pop(t: RemotingContext) -> None:
-    """A pop held with a tag on an empty queue is not woken by a first message with another tag."""
+    """A pop waiting with a tag on an empty queue is not woken by a first message with another tag."""
     group = popping(t)
     pending = group.waiting(expression="A")
     group.fill(tag="B")
@@ -134,7 +134,7 @@ def a_tag_differing_only_in_case_wakes_no_held_pop(t: RemotingContext) -> None:
 
 @remoting_case("PopLongPollingService.wakeUp")
 def only_a_matching_message_wakes_a_pop_held_with_a_sql_filter(t: RemotingContext) -> None:
-    """A pop held with an SQL92 expression is woken only by a message whose properties match."""
+    """A pop waiting with an SQL92 expression is woken only by a message whose properties match."""
     group = popping(t, 1)
     group.pop()
     pending = group.waiting(expression="a = 1", type="SQL92")
@@ -148,7 +148,7 @@ def only_a_matching_message_wakes_a_pop_held_with_a_sql_filter(t: RemotingContex
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def one_message_wakes_one_held_pop_of_a_group(t: RemotingContext) -> None:
-    """Of two held pops of a group, one receives the message and the other is held until its deadline."""
+    """Of two waiting pops of a group, one receives the message and the other waits until its deadline."""
     group = popping(t)
     watch = t.stopwatch()
     pops = [group.waiting(poll_ms=4000), group.waiting(poll_ms=4000)]
@@ -160,7 +160,7 @@ def one_message_wakes_one_held_pop_of_a_group(t: RemotingContext) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def one_message_wakes_a_held_pop_of_each_group(t: RemotingContext) -> None:
-    """One message wakes a held pop of every group."""
+    """One message wakes a waiting pop of every group."""
     group = popping(t)
     pops = [each.waiting() for each in (group, group.with_group(t.group()))]
     watch = t.stopwatch()
@@ -171,7 +171,7 @@ def one_message_wakes_a_held_pop_of_each_group(t: RemotingContext) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_message_wakes_pops_held_for_one_queue_and_for_all_queues(t: RemotingContext) -> None:
-    """A message wakes a pop held for its queue and one held for all queues. Two messages serve both."""
+    """A message wakes a pop waiting for its queue and one waiting for all queues. Two messages serve both."""
     group = popping(t, queues=2)
     pops = [group.waiting(queue=1, max_messages=1), group.waiting(max_messages=1)]
     watch = t.stopwatch()
@@ -183,7 +183,7 @@ def a_message_wakes_pops_held_for_one_queue_and_for_all_queues(t: RemotingContex
 
 @remoting_case("PopMessageProcessor.processRequest")
 def messages_left_by_a_pop_wake_another_held_pop(t: RemotingContext) -> None:
-    """A pop that leaves messages in the queue wakes another held pop."""
+    """A pop that leaves messages in the queue wakes another waiting pop."""
     group = popping(t)
     pops = [group.waiting(max_messages=1) for _ in range(3)]
     watch = t.stopwatch()
@@ -194,7 +194,7 @@ def messages_left_by_a_pop_wake_another_held_pop(t: RemotingContext) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArrivingWithRetryTopic")
 def a_redelivered_message_wakes_no_held_pop(t: RemotingContext) -> None:
-    """A held pop is not woken by a message in the retry topic, but finds it when its poll time ends."""
+    """A waiting pop is not woken by a message in the retry topic, but finds it when its poll time ends."""
     group = popping(t, 1)
     group.pop(invisible_ms=0)
     watch = t.stopwatch()
@@ -207,7 +207,7 @@ def a_redelivered_message_wakes_no_held_pop(t: RemotingContext) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArrivingWithRetryTopic")
 def a_pop_woken_by_a_new_message_returns_redelivered_messages_too(t: RemotingContext) -> None:
-    """A held pop woken by a message of its topic returns the messages of the retry topic as well."""
+    """A waiting pop woken by a message of its topic returns the messages of the retry topic as well."""
     group = popping(t, 1)
     group.pop(invisible_ms=0)
     pending = group.waiting(poll_ms=20_000)
@@ -221,7 +221,7 @@ def a_pop_woken_by_a_new_message_returns_redelivered_messages_too(t: RemotingCon
 
 @remoting_case("PopLongPollingService.notifyMessageArrivingWithRetryTopic", settings=ONLY_V2)
 def a_message_in_a_v2_retry_topic_wakes_a_held_pop(t: RemotingContext) -> None:
-    """With enableRetryTopicV2 a held pop is woken when a message arrives in the retry topic."""
+    """With enableRetryTopicV2 a waiting pop is woken when a message arrives in the retry topic."""
     group = popping(t, 1)
     group.pop(invisible_ms=0)
     watch = t.stopwatch()
@@ -232,7 +232,7 @@ def a_message_in_a_v2_retry_topic_wakes_a_held_pop(t: RemotingContext) -> None:
     "PopLongPollingService.notifyMessageArriving", settings=with_keys(ODD, "popLongPollingForceNotifyInterval")
 )
 def with_force_notify_interval_3_every_third_message_wakes_a_held_pop(t: RemotingContext) -> None:
-    """With popLongPollingForceNotifyInterval=3 every third message wakes a held pop, even if the filter rejects it."""
+    """With popLongPollingForceNotifyInterval=3 every third message wakes a waiting pop, even if filtered out."""
     group = popping(t)
     group.fill(tag="A")
     group.pop()
@@ -262,7 +262,7 @@ def no_message_wakes_a_held_pop_if_long_polling_is_disabled(t: RemotingContext) 
 
 @remoting_case("ConsumerManager.registerConsumer, ConsumerManager.unregisterConsumer")
 def registering_or_unregistering_consumers_wakes_no_held_pop(t: RemotingContext) -> None:
-    """A held pop is not woken when consumers of its group register or unregister."""
+    """A waiting pop is not woken when consumers of its group register or unregister."""
     group = popping(t, queues=2)
     first, second = t.new("client"), t.new("client")
     of = {group.name: {group.topic: "*"}}
@@ -282,7 +282,7 @@ def registering_or_unregistering_consumers_wakes_no_held_pop(t: RemotingContext)
 
 @remoting_case("PopLongPollingService.polling", settings=with_keys(NO_AUTO_CREATE, "popPollingSize"))
 def pops_beyond_pop_polling_size_are_refused(t: RemotingContext) -> None:
-    """When a queue has more than popPollingSize held pops, further ones return POLLING_FULL at once."""
+    """When a queue has more than popPollingSize waiting pops, further ones return POLLING_FULL at once."""
     group = popping(t)
     pops = [group.waiting(poll_ms=6000) for _ in range(4)]
     for number, pending in enumerate(pops):
@@ -295,7 +295,7 @@ def pops_beyond_pop_polling_size_are_refused(t: RemotingContext) -> None:
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_held_pop_of_a_closed_connection_takes_no_message(t: RemotingContext) -> None:
-    """A held pop of a closed connection does not take a message away from the next held pop."""
+    """A waiting pop of a closed connection does not take a message away from the next waiting pop."""
     group = popping(t)
     lost = t.connect()
     group.start_pop(poll_ms=15_000, to=lost)
@@ -311,7 +311,7 @@ def a_held_pop_of_a_closed_connection_takes_no_message(t: RemotingContext) -> No
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_held_pop_of_a_deleted_topic_returns_topic_not_exist(t: RemotingContext) -> None:
-    """A pop held while its topic is deleted returns TOPIC_NOT_EXIST at its deadline."""
+    """A pop waiting while its topic is deleted returns TOPIC_NOT_EXIST at its deadline."""
     group = popping(t)
     watch = t.stopwatch()
     pending = group.waiting(poll_ms=3000)
@@ -321,7 +321,7 @@ def a_held_pop_of_a_deleted_topic_returns_topic_not_exist(t: RemotingContext) ->
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_pop_for_0_messages_is_held_until_its_deadline(t: RemotingContext) -> None:
-    """A pop for 0 messages is held although messages exist, and returns empty at its deadline."""
+    """A pop for 0 messages waits although messages exist, and returns empty at its deadline."""
     group = popping(t, 2)
     watch = t.stopwatch()
     t.note_arrival(group.waiting(max_messages=0, poll_ms=2000), watch, 1.85, 3.5, 210)

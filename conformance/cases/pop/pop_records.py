@@ -201,7 +201,7 @@ def an_ordered_batch_blocks_its_queue_until_acked_or_expired(t: RemotingContext)
 
 @remoting_case("PopLongPollingService.notifyMessageArriving", settings=RECORDS)
 def a_new_message_wakes_a_held_pop(t: RemotingContext) -> None:
-    """A held pop is counted and returns when a message arrives.
+    """A waiting pop is counted and returns when a message arrives.
 
     Without a message it returns when its poll time ends.
     """
@@ -219,7 +219,7 @@ def a_new_message_wakes_a_held_pop(t: RemotingContext) -> None:
 
 @remoting_case("PopConsumerService.reviveRetry", settings=RECORDS)
 def a_redelivered_message_wakes_no_held_pop(t: RemotingContext) -> None:
-    """A held pop is not woken by a message in the retry topic, but finds it when its poll time ends."""
+    """A waiting pop is not woken by a message in the retry topic, but finds it when its poll time ends."""
     group = popping(t, 1)
     group.pop(invisible_ms=1500)
     watch = t.stopwatch()
@@ -329,7 +329,7 @@ def a_record_that_left_the_cache_can_be_acked_changed_and_redelivered(t: Remotin
 
 @remoting_case("PopLongPollingService.notifyMessageArriving", settings=RECORDS)
 def a_message_in_any_queue_wakes_a_pop_held_for_all_queues(t: RemotingContext) -> None:
-    """A pop held for all of four queues returns when a message arrives in any of them."""
+    """A pop waiting for all of four queues returns when a message arrives in any of them."""
     group = popping(t, queues=4)
     for queue in (1, 3):
         pending = group.waiting(poll_ms=25_000)

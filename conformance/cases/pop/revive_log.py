@@ -24,11 +24,11 @@ class ReviveRecords:
         self._starts = [group.t.max_offset(topic, queue) for queue in range(8)]
 
     def in_timer_topic(self, count: int, seconds: float = 5) -> list[dict[str, Any]]:
-        """Return the records in the timer topic as soon as there are `count`."""
+        """Return the records in the timer topic as soon as there are `count`, decoded for notes."""
         return [record_shown(each) for each in self.messages_in_timer_topic(count, seconds)]
 
     def messages_in_timer_topic(self, count: int, seconds: float = 5) -> list[ReceivedMessage]:
-        """Return the messages of these records."""
+        """Return the messages in the timer topic that hold the records, as soon as there are `count`."""
         return self._records(TIMER_TOPIC, 0, self._since, count, seconds)
 
     def in_revive_topic(self, response: Response, count: int, seconds: float = 10) -> list[dict[str, Any]]:
@@ -53,7 +53,7 @@ def tags(records: list[dict[str, Any]]) -> list[str]:
 
 
 def logged_pop(t: RemotingContext, messages: int, **more: Any) -> tuple[PopGroup, ReviveRecords, Response]:
-    """Create a group that pops `messages` messages; return it, its log and the response of the pop."""
+    """Create a group that pops `messages` messages. Return it, the records of its pops, and the response to the pop."""
     group = popping(t, messages)
     log = ReviveRecords(group)
     return group, log, group.pop(**more)
@@ -67,7 +67,7 @@ def properties_without_queue(record: dict[str, Any]) -> dict[str, str]:
 def note_record(
     t: RemotingContext, label: str, record: dict[str, Any], pop_time: str, readable: str = "readable after"
 ) -> None:
-    """Record a record without its revive queue, and the time in ms from the pop until it becomes readable."""
+    """Note a record without its revive queue, and the time in ms from the pop until it becomes readable."""
     t.note(label, {**record, "properties": properties_without_queue(record)})
     t.note(readable, deliver_after(record, pop_time))
 
@@ -193,7 +193,7 @@ def a_check_point_with_no_invisible_duration_is_written_without_delay(t: Remotin
 def a_check_point_is_stored_again_if_redelivery_fails(t: RemotingContext) -> None:
     """A check point whose copies cannot be stored (retry topic name too long) is stored again for each message.
 
-    Its duration grows by 10 s, and by another 20 s the next time.
+    Its invisible duration grows by 10 s, and by another 20 s the next time.
     """
     start, group_start = t.new(), t.new("group")
     topic = t.topic(queues=1, name=start + "-" * (127 - len(start)))
@@ -202,7 +202,7 @@ def a_check_point_is_stored_again_if_redelivery_fails(t: RemotingContext) -> Non
     log = ReviveRecords(group)
     response = group.pop(invisible_ms=0)
     for attempt in (1, 2):
-        # # The order of the two depends on threads.
+        # The order of the two records depends on threads.
         for record in sorted(log.in_timer_topic(2 * attempt, 30)[-2:], key=lambda each: int(each["body"]["so"])):
             note_record(t, f"attempt {attempt}", record, response["popTime"])
     t.note("the group's offset", group.committed())
@@ -212,7 +212,7 @@ def a_check_point_is_stored_again_if_redelivery_fails(t: RemotingContext) -> Non
 def redelivery_is_retried_if_the_delay_exceeds_the_timer_limit(t: RemotingContext) -> None:
     """A copy whose delay exceeds the timer's limit is rejected and retried 10 s later.
 
-    The case stores such a message with a batch.
+    The case sends such a message inside a batch, whose messages the broker does not check for delays.
     """
     group = popping(t)
     t.readable(group.topic, send_batch(t, group.topic, [(b"four days", {"TIMER_DELAY_MS": "345600000"})]))

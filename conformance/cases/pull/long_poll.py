@@ -11,7 +11,7 @@ from ...clients.send_fields import SendFields
 from ...context.remoting import RemotingContext
 
 IMMEDIATE_SECONDS = 2.0
-"""Seconds that suffice for an immediate response and exclude the broker's check of held pulls every 5 s."""
+"""Seconds that suffice for an immediate response and exclude the broker's check of waiting pulls every 5 s."""
 
 
 def start_held_pull(t: RemotingContext, topic: str, group: str, **more: Any) -> Pending:
@@ -22,13 +22,13 @@ def start_held_pull(t: RemotingContext, topic: str, group: str, **more: Any) -> 
 
 
 def wait_for_hold_check(t: RemotingContext) -> None:
-    """Return just after the broker has checked held pulls, by waiting for a pull whose time is over."""
+    """Return just after the broker has checked waiting pulls, by waiting for a pull whose time is over."""
     pull = t.start_pull(t.topic(queues=1), t.group(), suspend_ms=1, to=t.connect())
-    t.require(t.until(pull.arrived, 15), "a held pull did not end")
+    t.require(t.until(pull.arrived, 15), "a waiting pull did not end")
 
 
 def note_woken(t: RemotingContext, pull: Pending, topic: str, body: str, **more: Unpack[SendFields]) -> None:
-    """Send a message, and record the held pull's response and whether it came at once."""
+    """Send a message, and record the waiting pull's response and whether it came at once."""
     watch = t.stopwatch()
     t.send(topic, body, **more)
     t.note_arrival(pull, watch, 0, IMMEDIATE_SECONDS, 0)
@@ -36,7 +36,7 @@ def note_woken(t: RemotingContext, pull: Pending, topic: str, body: str, **more:
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def a_new_message_wakes_a_held_pull(t: RemotingContext) -> None:
-    """A pull at the end of its queue is held and returns as soon as a message is stored."""
+    """A pull at the end of its queue waits and returns as soon as a message is stored."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 1)
     pull = start_held_pull(t, topic, group, offset=1)
@@ -46,7 +46,7 @@ def a_new_message_wakes_a_held_pull(t: RemotingContext) -> None:
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def the_first_message_of_a_queue_wakes_a_held_pull(t: RemotingContext) -> None:
-    """A pull of an empty queue at offset 0 is held until the first message is stored."""
+    """A pull of an empty queue at offset 0 waits until the first message is stored."""
     topic, group = t.topic(queues=1), t.group()
     pull = start_held_pull(t, topic, group)
     note_woken(t, pull, topic, "first")
@@ -54,7 +54,7 @@ def the_first_message_of_a_queue_wakes_a_held_pull(t: RemotingContext) -> None:
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def one_message_wakes_all_pulls_of_its_queue(t: RemotingContext) -> None:
-    """A message completes every pull held on its queue, of the same group and of others."""
+    """A message completes every pull waiting on its queue, of the same group and of others."""
     topic, first, second = t.topic(queues=1), t.group(), t.group()
     pulls = [t.start_pull(topic, group, suspend_ms=15_000, to=t.connect()) for group in (first, first, second)]
     t.wait(0.3)
@@ -68,7 +68,7 @@ def one_message_wakes_all_pulls_of_its_queue(t: RemotingContext) -> None:
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def a_message_in_another_queue_wakes_no_held_pull(t: RemotingContext) -> None:
-    """A message in another queue does not wake a held pull, which returns PULL_NOT_FOUND after its time."""
+    """A message in another queue does not wake a waiting pull, which returns PULL_NOT_FOUND after its time."""
     topic, group = t.topic(queues=2), t.group()
     t.sent(topic)
     watch = t.stopwatch()
@@ -80,7 +80,7 @@ def a_message_in_another_queue_wakes_no_held_pull(t: RemotingContext) -> None:
 
 @remoting_case("PullRequestHoldService.checkHoldRequest")
 def a_held_pull_times_out_at_the_first_scan_after_its_suspend_time(t: RemotingContext) -> None:
-    """A held pull without a message ends at the broker's first check after its time. The check runs every 5 s."""
+    """A waiting pull without a message ends at the broker's first check after its time. The check runs every 5 s."""
     topic, group = t.topic(queues=1), t.group()
     for suspend_ms in (0, 1000):
         watch = t.stopwatch()
@@ -92,7 +92,7 @@ def a_held_pull_times_out_at_the_first_scan_after_its_suspend_time(t: RemotingCo
 
 @remoting_case("PullRequestHoldService.run")
 def held_pulls_are_scanned_for_timeouts_every_5_seconds(t: RemotingContext) -> None:
-    """The suspend time of a held pull is rounded up to the next check, because checks run every 5 s."""
+    """The suspend time of a waiting pull is rounded up to the next check, because checks run every 5 s."""
     topic, group = t.topic(queues=1), t.group()
     wait_for_hold_check(t)
     watch = t.stopwatch()
@@ -114,7 +114,7 @@ def a_pull_without_the_suspend_bit_is_not_held(t: RemotingContext) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest")
 def a_lite_pull_is_held_too(t: RemotingContext) -> None:
-    """LITE_PULL_MESSAGE is held and woken like PULL_MESSAGE."""
+    """LITE_PULL_MESSAGE waits and is woken like PULL_MESSAGE."""
     topic, group = t.topic(queues=1), t.group()
     fields = pull_fields(topic, group, suspend_ms=15_000, sysFlag=22)
     pull = t.start(RequestCode.LITE_PULL_MESSAGE, fields)
@@ -124,7 +124,7 @@ def a_lite_pull_is_held_too(t: RemotingContext) -> None:
 
 @remoting_case("ManyPullRequest.cloneListAndClear")
 def a_matching_tag_wakes_a_held_pull(t: RemotingContext) -> None:
-    """A message with a tag of the held pull's expression wakes it."""
+    """A message with a tag of the waiting pull's expression wakes it."""
     topic, group = t.topic(queues=1), t.group()
     pull = start_held_pull(t, topic, group, expression="A||T")
     note_woken(t, pull, topic, "matches", tag="T")
@@ -132,7 +132,7 @@ def a_matching_tag_wakes_a_held_pull(t: RemotingContext) -> None:
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def a_message_with_another_tag_completes_a_held_pull_only_at_the_next_scan(t: RemotingContext) -> None:
-    """A message with another tag does not wake a held pull; the next check moves the pull's offset past it."""
+    """A message with another tag does not wake a waiting pull; the next check moves the pull's offset past it."""
     topic, group = t.topic(queues=1), t.group()
     wait_for_hold_check(t)
     watch = t.stopwatch()
@@ -145,7 +145,7 @@ def a_message_with_another_tag_completes_a_held_pull_only_at_the_next_scan(t: Re
 
 @remoting_case("ExpressionMessageFilter.isMatchedByCommitLog")
 def a_held_pull_wakes_by_its_sql_expression(t: RemotingContext) -> None:
-    """Only a message that matches the SQL92 expression wakes a held pull, which skips the others."""
+    """Only a message that matches the SQL92 expression wakes a waiting pull, which skips the others."""
     topic, group = t.topic(queues=1), t.group()
     wait_for_hold_check(t)
     pull = start_held_pull(t, topic, group, expression="a = 1", type="SQL92")
@@ -167,7 +167,7 @@ def a_held_pull_commits_at_once(t: RemotingContext) -> None:
 
 @remoting_case("AdminBrokerProcessor.resetOffset")
 def a_reset_does_not_wake_a_held_pull(t: RemotingContext) -> None:
-    """An offset reset does not wake a held pull. The pull returns PULL_OFFSET_MOVED after its time."""
+    """An offset reset does not wake a waiting pull. The pull returns PULL_OFFSET_MOVED after its time."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 2)
     t.commit(topic, group, 2)
@@ -181,7 +181,7 @@ def a_reset_does_not_wake_a_held_pull(t: RemotingContext) -> None:
 
 @remoting_case("ConsumerManager.registerConsumer, ConsumerManager.unregisterConsumer")
 def a_rebalance_wakes_no_held_pull(t: RemotingContext) -> None:
-    """A held pull is not completed when consumers of its group register or unregister, and a message still wakes it."""
+    """A waiting pull does not end when consumers of its group register or unregister. A message still wakes it."""
     topic, group = t.topic(queues=1), t.group()
     first, second = t.new("client"), t.new("client")
     t.heartbeat(first, groups={group: {topic: "*"}})
@@ -202,7 +202,7 @@ def a_rebalance_wakes_no_held_pull(t: RemotingContext) -> None:
 
 @remoting_case("PullMessageProcessor.processRequest", settings={"longPollingEnable": "false"})
 def pulls_are_held_one_second_where_long_polling_is_off(t: RemotingContext) -> None:
-    """With longPollingEnable=false a pull is held for shortPollingTimeMills, regardless of its suspend time."""
+    """With longPollingEnable=false a pull waits for shortPollingTimeMills, regardless of its suspend time."""
     topic, group = t.topic(queues=1), t.group()
     watch = t.stopwatch()
     pull = t.start_pull(topic, group, suspend_ms=15_000)
@@ -211,7 +211,7 @@ def pulls_are_held_one_second_where_long_polling_is_off(t: RemotingContext) -> N
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def a_delayed_message_wakes_a_held_pull_on_delivery(t: RemotingContext) -> None:
-    """A message with delay level 1 wakes a held pull when its delay of 1 s ends."""
+    """A message with delay level 1 wakes a waiting pull when its delay of 1 s ends."""
     topic, group = t.topic(queues=1), t.group()
     pull = start_held_pull(t, topic, group)
     watch = t.stopwatch()

@@ -96,7 +96,7 @@ def messages_with_shorter_delays_are_delivered_first(t: RemotingContext) -> None
 
 @remoting_case("NotifyMessageArrivingListener.arriving")
 def a_delayed_message_wakes_a_held_pull_and_a_held_pop_on_delivery(t: RemotingContext) -> None:
-    """A delayed message completes a held pull and a held pop when it is delivered."""
+    """A delayed message completes a waiting pull and a waiting pop when it is delivered."""
     topic, group = t.topic(queues=1), t.group()
     held = t.start_pull(topic, group, suspend_ms=10_000)
     popped = t.start_pop(topic, t.group(), poll_ms=10_000)

@@ -112,12 +112,12 @@ def a_delay_that_overflows_64_bits_counts_as_past(t: RemotingContext) -> None:
         ("TIMER_DELIVER_MS", LEAST),
     ):
         all_but_the_refused += t.note(f"{name} {text}", t.send(topic, properties={name: text})).code == 0
-    # # A message can be read shortly after its response.
+    # A message can be read shortly after its response.
     t.until(lambda: t.max_offset(topic) >= all_but_the_refused, 5)
     t.note("stored", str(t.max_offset(topic)))
 
 
-# # A timed batch stops the timer of 5.5.0 permanently, so this case and the next run on their own brokers.
+# A timed batch stops the timer of 5.5.0 permanently, so this case and the next run on their own brokers.
 @remoting_case("DefaultMessageStore.asyncPutMessages", alone=True)
 def a_batch_is_delayed_only_by_the_delivery_time_of_its_request(t: RemotingContext) -> None:
     """A batch with a delivery time in its request is delayed.

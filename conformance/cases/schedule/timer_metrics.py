@@ -181,7 +181,7 @@ def _note_after(t: RemotingContext, topic: str, version: int) -> None:
     t.note("counted", waiting_count(t, topic))
     read, log, taken, master, state, _, later = check_point(t)
     t.note("check point", {"log": log, "taken": taken, "of master": master, "state": state})
-    # # The last second before a crash may be lost and is soon repeated. A restart from zero would take longer.
+    # The last second before a crash may be lost and is soon repeated. A restart from zero would take longer.
     goes_on = later >= version or t.until(lambda: check_point(t)[6] >= version, 3)
     t.note("goes on", [read <= t.now_ms(), goes_on])
     t.send(topic, properties={"TIMER_DELAY_MS": "4000"})

@@ -1,4 +1,4 @@
-"""Logical queues of static topics moved from one broker to another: the new broker serves both parts."""
+"""Logical queues of static topics that moved to another broker, which then serves old and new messages."""
 
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -27,7 +27,7 @@ def _moved(t: RemotingContext) -> str:
     made.append(make_static(t, topic, parts, queues=1, epoch=2))
     t.require(all(each.code == 0 for each in made), f"the topic was not made: {made}")
     asked = {"topic": topic, "queueId": 0}
-    # # The brokers discover each other with a delay.
+    # The brokers discover each other with a delay.
     known = t.until(lambda: t.request(RequestCode.GET_MIN_OFFSET, asked, to=t.second_broker).code == 0)
     t.require(known, "the second broker cannot ask the first")
     return topic
@@ -39,9 +39,9 @@ def _committed(t: RemotingContext, topic: str, group: str, to: RemotingClient) -
 
 @remoting_case("PullMessageProcessor.rewriteRequestForStaticTopic", settings=SECOND)
 def the_new_broker_of_a_moved_queue_also_serves_the_old_part(t: RemotingContext) -> None:
-    """The new broker of a moved queue reads the old part from the old broker.
+    """The new broker of a moved queue reads messages from before the move from the old broker.
 
-    It continues with its own part and accepts sends.
+    It serves later messages itself, and accepts sends.
     """
     topic, group = _moved(t), t.group()
     t.note("sent here", t.send(topic), 501)
@@ -57,9 +57,9 @@ def the_new_broker_of_a_moved_queue_also_serves_the_old_part(t: RemotingContext)
 
 @remoting_case("AdminBrokerProcessor.rewriteRequestForStaticTopic", settings=SECOND)
 def offsets_of_a_moved_queue_span_its_parts_on_both_brokers(t: RemotingContext) -> None:
-    """A moved queue has the ends of both parts.
+    """The minimum offset of a moved queue is that of its first broker, the maximum offset that of its last.
 
-    Group offsets are stored with their part, and the last part has priority.
+    Each broker stores the group offsets of its part of the queue, and those of the last broker have priority.
     """
     topic, group = _moved(t), t.group()
     t.request(

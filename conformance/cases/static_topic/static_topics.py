@@ -144,9 +144,9 @@ def a_leader_without_a_start_offset_accepts_sends_but_refuses_pulls(t: RemotingC
 
 @remoting_case("DefaultPullMessageResultHandler.handle")
 def a_pull_at_or_beyond_the_end_of_a_logical_queue_is_held(t: RemotingContext) -> None:
-    """A pull at the end of a logical queue is held until a message is stored.
+    """A pull at the end of a logical queue waits until a message is stored.
 
-    One beyond the end is held for its full time.
+    One beyond the end waits for its full time.
     """
     topic = crossed(t)
     sent(t, topic, "zero")

@@ -82,7 +82,7 @@ def a_deletion_request_deletes_only_expired_full_commit_log_files(t: RemotingCon
     t.wait(BEFORE_THE_FIRST_LOOK_SECONDS)
     t.note("not yet old enough", min_offset(t, topic))
     t.require(t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, b"fileReservedTime=0").code == 0, "a key was to change")
-    # # One request covers only 20 checks, and a slow broker started them long before the case.
+    # One request covers only 20 checks, and a slow broker started them long before the case.
     t.require(delete_files(t).code == 0, "the broker was to delete files again")
     t.until(lambda: min_offset(t, topic))
     t.wait(2)

@@ -60,7 +60,7 @@ def the_broker_applies_no_filter_to_a_compacted_topic(t: RemotingContext) -> Non
 
 @remoting_case("CompactionLog.getMessage")
 def a_pull_beyond_the_end_of_a_compacted_topic_restarts_at_its_beginning(t: RemotingContext) -> None:
-    """A pull beyond the end of a compacted topic is moved to its beginning; one at the end is held as usual."""
+    """A pull beyond the end of a compacted topic is moved to its beginning; one at the end waits as usual."""
     topic = compacted(t)
     t.readable(topic, *(t.send(topic, f"m{number}", keys="k") for number in range(3)))
     t.until(lambda: len(t.pull(topic, t.group()).messages) == 3, 10)

@@ -228,7 +228,7 @@ def a_deleted_lmq_restarts_at_offset_0(t: RemotingContext) -> None:
 
 @remoting_case("DefaultMessageStore.notifyMessageArrive4MultiQueue", settings=LMQ_ENABLED)
 def a_message_in_an_lmq_wakes_held_pulls_and_pops(t: RemotingContext) -> None:
-    """A message in an LMQ completes held pulls and pops at once if their tag matches."""
+    """A message in an LMQ completes waiting pulls and pops at once if their tag matches."""
     topic, name = t.topic(queues=1), lmq_name(t)
     pull = t.start_pull(name, t.group(), suspend_ms=15_000)
     tagged = t.start_pull(name, t.group(), suspend_ms=6000, expression="B", to=t.connect())
@@ -240,7 +240,7 @@ def a_message_in_an_lmq_wakes_held_pulls_and_pops(t: RemotingContext) -> None:
     t.note("popped", t.arrival(pop).bodies)
     t.note("after", watch.between(0, 2))
     t.note("tagged", t.arrival(tagged).code)
-    t.note("tagged, after", watch.between(0.1, 13))  # the next check of held pulls, one every 5 s
+    t.note("tagged, after", watch.between(0.1, 13))  # the next check of waiting pulls, one every 5 s
 
 
 @remoting_case("AdminBrokerProcessor.searchOffsetByTimestamp", settings=LMQ_ENABLED)

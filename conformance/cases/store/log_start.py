@@ -1,4 +1,4 @@
-"""The first message of a log has log offset 0, the default of requests without an offset."""
+"""Log offset 0, which belongs to the first message of a log, and may also stand for a missing offset."""
 
 from rocketmq_testkit.emulator.message.names import dlq_topic, retry_topic
 

@@ -90,7 +90,7 @@ def only_half_messages_without_an_end_are_checked_after_a_crash(t: RemotingConte
     "TransactionalMessageServiceImpl.needDiscard", needs=CRASHES, alone=True, settings={**TWO_CHECKS, **ON_DISK}
 )
 def half_messages_with_used_up_checks_are_discarded_after_a_crash(t: RemotingContext) -> None:
-    """A half message that has used up its checks before a crash is given up afterwards and never delivered."""
+    """A half message that has used up its checks before a crash is discarded afterwards and never delivered."""
     producers = transacting(t)
     connection = producers.connect()
     producers.half("open")

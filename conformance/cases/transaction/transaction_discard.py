@@ -38,14 +38,14 @@ def checks_stop_after_transaction_check_max(t: RemotingContext) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.needDiscard", settings=FREQUENT_SCANS)
 def a_half_message_is_checked_15_times_by_default(t: RemotingContext) -> None:
-    """By default each half message is checked 15 times (transactionCheckMax) and is then given up."""
+    """By default each half message is checked 15 times (transactionCheckMax) and is then discarded."""
     producers = transacting(t)
     connection = producers.connect()
     watch = t.stopwatch()
     for number in range(3):
         producers.half(f"half {number}")
     t.until(lambda: len(producers.discarded(0)) == 3, 90)
-    # # A busy broker sometimes checks more than once in a round.
+    # A busy broker sometimes checks more than once in a round.
     t.note("after", watch.between(6 + 15 / 2, 90))
     aside = [[each.body, each.queue_id, each.properties["TRANSACTION_CHECK_TIMES"]] for each in producers.discarded(0)]
     t.note("put aside", sorted(aside))
@@ -58,7 +58,7 @@ def a_half_message_is_checked_15_times_by_default(t: RemotingContext) -> None:
 
 @remoting_case("TransactionalMessageBridge.parseHalfMessageInner", settings=TWO_CHECKS)
 def a_timed_half_message_is_discarded_and_a_delayed_one_is_lost(t: RemotingContext) -> None:
-    """A half message with a delivery time counts as a message of the half topic and is given up.
+    """A half message with a delivery time counts as a message of the half topic and is discarded.
 
     One with a delay level is lost.
     """
@@ -81,12 +81,12 @@ def a_timed_half_message_is_discarded_and_a_delayed_one_is_lost(t: RemotingConte
 
 @remoting_case("AbstractTransactionalMessageCheckListener.sendCheckMessage", settings=TWO_CHECKS)
 def checks_are_counted_without_connected_producers(t: RemotingContext) -> None:
-    """A half message without connected producers is given up after the same number of checks as any other."""
+    """A half message without connected producers is discarded after the same number of checks as any other."""
     producers = transacting(t)
     watch = t.stopwatch()  # before the send, so that the client's own delay does not count
     producers.half()
     t.note("put aside", [message.properties["TRANSACTION_CHECK_TIMES"] for message in producers.discarded()])
-    # # A busy broker's last check may follow in the round of the previous one, so two rounds suffice.
+    # A busy broker's last check may follow in the round of the previous one, so two rounds suffice.
     t.note("after", watch.between(3.9, 40))
     late = producers.connect()
     t.wait(8)
@@ -95,7 +95,7 @@ def checks_are_counted_without_connected_producers(t: RemotingContext) -> None:
 
 @remoting_case("EndTransactionProcessor.checkPrepareMessage", settings=TWO_CHECKS)
 def a_discarded_half_message_can_still_be_committed(t: RemotingContext) -> None:
-    """A commit stores a given-up message for each of its offsets, also the one in TRANS_CHECK_MAX_TIME_TOPIC."""
+    """A commit stores a discarded message for each of its offsets, also the one in TRANS_CHECK_MAX_TIME_TOPIC."""
     producers = transacting(t)
     connection = producers.connect()
     sent = producers.half()
@@ -111,7 +111,7 @@ def a_discarded_half_message_can_still_be_committed(t: RemotingContext) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.needSkip", settings=FAST_CHECKS)
 def a_half_message_older_than_the_retention_is_discarded_unchecked(t: RemotingContext) -> None:
-    """A half message born before the retention period is given up in the first round without a check."""
+    """A half message born before the retention period is discarded in the first round without a check."""
     producers = transacting(t)
     connection = producers.connect()
     for body, hours in (("old", KEPT_HOURS + 1), ("not so old", KEPT_HOURS - 1)):
@@ -124,7 +124,7 @@ def a_half_message_older_than_the_retention_is_discarded_unchecked(t: RemotingCo
 
 @remoting_case("TransactionalMessageServiceImpl.needSkip", settings={**FAST_CHECKS, "fileReservedTime": "0"})
 def with_file_reserved_time_0_half_messages_are_discarded_at_once(t: RemotingContext) -> None:
-    """With fileReservedTime=0 every half message is given up at once."""
+    """With fileReservedTime=0 every half message is discarded at once."""
     producers = transacting(t)
     connection = producers.connect()
     producers.half()
@@ -134,7 +134,7 @@ def with_file_reserved_time_0_half_messages_are_discarded_at_once(t: RemotingCon
 
 @remoting_case("AdminBrokerProcessor.resumeCheckHalfMessage", settings=TWO_CHECKS)
 def resume_check_half_message_checks_a_discarded_message_again(t: RemotingContext) -> None:
-    """RESUME_CHECK_HALF_MESSAGE makes the broker check a given-up message again, as often as a new one."""
+    """RESUME_CHECK_HALF_MESSAGE makes the broker check a discarded message again, as often as a new one."""
     producers = transacting(t)
     connection = producers.connect()
     producers.half()

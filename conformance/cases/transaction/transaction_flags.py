@@ -57,7 +57,7 @@ def a_key_query_finds_prepared_but_not_rolled_back_messages(t: RemotingContext) 
 
 @remoting_case("DefaultMessageStore.notifyMessageArriveIfNecessary")
 def a_message_in_no_queue_wakes_a_pull_held_at_offset_0(t: RemotingContext) -> None:
-    """A pull held at the beginning of a queue returns empty when a message is stored that belongs to no queue."""
+    """A pull waiting at the beginning of a queue returns empty when a message is stored that belongs to no queue."""
     topic, group = t.topic(queues=1), t.group()
     for flag in (PREPARED, ROLLBACK):
         pull = t.start_pull(topic, group, suspend_ms=15_000)
@@ -75,7 +75,7 @@ def a_message_in_no_queue_wakes_a_pull_held_at_offset_0(t: RemotingContext) -> N
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
 def a_message_in_no_queue_wakes_no_held_pop(t: RemotingContext) -> None:
-    """A held pop is not completed by a message that is stored in no queue."""
+    """A waiting pop is not completed by a message that is stored in no queue."""
     topic, group = t.topic(queues=1), t.group()
     pop = t.start_pop(topic, group, poll_ms=15_000)
     t.wait(0.5)

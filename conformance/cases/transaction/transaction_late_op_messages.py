@@ -7,7 +7,7 @@ from ...context.remoting import RemotingContext
 from ...helpers.transactions import COMMIT, ROLLBACK, checks, transacting
 
 _LOOKS = {"transactionCheckInterval": "1000", "transactionTimeOut": "1000", "transactionCheckMax": "14"}
-"""Check rounds run every second, and a half message is given up after 14 of them."""
+"""Check rounds run every second, and a half message is discarded after 14 of them."""
 OP_MESSAGES_LATE = {**_LOOKS, "transactionOpBatchInterval": "6000"}
 """Op messages are stored after 6 s. On 5.5.0 only a broker's first op message waits, later ones are stored at once."""
 OP_MESSAGES_AT_ONCE = {**_LOOKS, "transactionOpBatchInterval": "50"}
@@ -34,13 +34,13 @@ def _note_end(t: RemotingContext, value: int, *, seconds: float) -> None:
 
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=OP_MESSAGES_LATE, alone=True)
 def an_immune_half_message_with_a_late_commit_op_message_is_discarded(t: RemotingContext) -> None:
-    """If an immune half message is stored again before its commit's op message is, it is finally given up."""
+    """If an immune half message is stored again before its commit's op message is, it is finally discarded."""
     _note_end(t, COMMIT, seconds=40)
 
 
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=OP_MESSAGES_LATE, alone=True)
 def an_immune_half_message_with_a_late_rollback_op_message_is_discarded(t: RemotingContext) -> None:
-    """If an immune half message is stored again before its rollback's op message is, it is finally given up."""
+    """If an immune half message is stored again before its rollback's op message is, it is finally discarded."""
     _note_end(t, ROLLBACK, seconds=40)
 
 

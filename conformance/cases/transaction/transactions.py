@@ -171,7 +171,7 @@ def a_half_message_with_a_delay_level_is_not_stored_by_a_commit(t: RemotingConte
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
 def a_commit_wakes_a_held_pull(t: RemotingContext) -> None:
-    """A half message does not wake a held pull on its queue; its commit does."""
+    """A half message does not wake a waiting pull on its queue; its commit does."""
     producers, group = transacting(t), t.group()
     pull = t.start_pull(producers.topic, group, suspend_ms=15_000)
     sent = producers.half()

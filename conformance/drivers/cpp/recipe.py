@@ -1,4 +1,7 @@
-"""Recipe of the C++ remoting SDK, which is published ready to run inside a wheel for Python."""
+"""Recipe by which the driver of the C++ remoting SDK is built and started.
+
+The SDK is published as a binary inside a Python wheel.
+"""
 
 from functools import partial
 from pathlib import Path

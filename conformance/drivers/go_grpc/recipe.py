@@ -1,4 +1,4 @@
-"""Recipe of the Go gRPC SDK."""
+"""Recipe by which the driver of the Go gRPC SDK is built and started."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Recipe of the Go remoting SDK."""
+"""Recipe by which the driver of the Go remoting SDK is built and started."""
 
 from pathlib import Path
 

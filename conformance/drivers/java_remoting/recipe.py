@@ -1,4 +1,4 @@
-"""Recipes of the Java remoting SDK: one source for two versions."""
+"""Recipes by which the driver of the Java remoting SDK is built and started: one source for two SDK versions."""
 
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ _FIRST_RUN = (
     {"do": "push", "as": "c", "group": "billing", "sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent"}
     | {"from": "first"},
 )
-"""Commands of what most programs do; the classes that they need go into the archive."""
+"""Commands that most programs use; the classes that they load go into the class data archive."""
 
 
 def _words(launch: Launch) -> list[str]:

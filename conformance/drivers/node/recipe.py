@@ -1,4 +1,4 @@
-"""Recipe of the Node.js gRPC SDK."""
+"""Recipe by which the driver of the Node.js gRPC SDK is built and started."""
 
 import shutil
 from pathlib import Path
@@ -9,10 +9,10 @@ _GET = "install Node.js, version 20 or newer (https://nodejs.org)"
 
 
 def _build(folders: BuildFolders) -> None:
-    """Copy the sources and install what package-lock.json pins beside them."""
+    """Copy the driver's sources, and install the packages of package-lock.json next to them."""
     for path in (*folders.source.glob("*.js"), *folders.source.glob("package*.json")):
         shutil.copy(path, folders.target)
-    # No package here needs a script of its own to be installed.
+    # No package of package-lock.json needs an install script.
     folders.run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 
 

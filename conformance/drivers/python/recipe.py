@@ -1,4 +1,4 @@
-"""Recipe of the Python gRPC SDK."""
+"""Recipe by which the driver of the Python gRPC SDK is built and started."""
 
 from functools import partial
 from pathlib import Path

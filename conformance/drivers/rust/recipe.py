@@ -1,4 +1,4 @@
-"""Recipe of the Rust gRPC SDK."""
+"""Recipe by which the driver of the Rust gRPC SDK is built and started."""
 
 import shutil
 from pathlib import Path
@@ -9,7 +9,7 @@ _PROGRAM = "rocketmq-testkit-rust-driver"
 
 
 def _build(folders: BuildFolders) -> None:
-    """Compile what Cargo.lock pins and keep the program only: the rest is half a gigabyte."""
+    """Compile the driver with the crates of Cargo.lock. Keep only the program: the rest is half a gigabyte."""
     output = folders.target / "output"
     folders.run(
         "cargo",

@@ -149,7 +149,7 @@ class ServerCall:
         if self._is_over():
             return
         if self.opened:
-            raise RuntimeError(f"{self.path}: initial metadata after the answer was opened")
+            raise RuntimeError(f"{self.path}: initial metadata after the response was opened")
         block = response_headers(metadata)
         self.opened = True
         self._stream.output.send_headers(self._stream, block)
@@ -221,5 +221,5 @@ class ServerCall:
 
     def _is_over(self) -> bool:
         if self.finished and not self.cancelled:
-            raise RuntimeError(f"{self.path}: the call was already answered")
+            raise RuntimeError(f"{self.path}: the call already has its response")
         return self.finished

@@ -3,7 +3,7 @@
 import pytest
 from engine_world import World, make_world, messages_of
 from rocketmq_testkit.emulator.client import popped_messages, queue_uses
-from rocketmq_testkit.emulator.client.consumer_kind import kind_of
+from rocketmq_testkit.emulator.client.consumer_kind import JumpWait, kind_of
 from rocketmq_testkit.emulator.client.deliveries import InFlight, Way
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -230,6 +230,35 @@ def test_a_later_receive_of_the_client_is_noted(world: World, consumer: Consumer
     assert [message.received_again for message in in_flight(world)] == [True]
     world.send("T")
     assert [message.received_again for message in in_flight(world)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("consume_type", "waits"),
+    [
+        (PASSIVELY, [JumpWait.UNTIL_DONE, JumpWait.UNTIL_DONE]),
+        (ACTIVELY, [JumpWait.BRIEF, JumpWait.NONE]),
+    ],
+    ids=["push consumer", "simple consumer"],
+)
+def test_a_jump_no_longer_waits_for_a_popped_message_of_a_simple_consumer_that_receives_again(
+    world: World, consume_type: str, waits: list[JumpWait]
+) -> None:
+    """Before and after a second receive: the jump waits for a push consumer, but not for a simple consumer."""
+    consumer = Consumer(world, kind=consume_type)
+    world.send("T")
+    consumer.pop()
+    before = [message.jump_wait for message in in_flight(world)]
+    consumer.ask(PopMessage("G", "T", -1, 32, INVISIBLE_MS, 20_000, 0, 0))
+    assert [*before, *(message.jump_wait for message in in_flight(world))] == waits
+
+
+def test_a_jump_waits_for_a_pulled_message_as_the_kind_of_its_consumer_says(world: World, consumer: Consumer) -> None:
+    """The offset of a push consumer is awaited; a pull consumer may keep what it pulled."""
+    world.send("T")
+    consumer.pull()
+    assert [message.jump_wait for message in in_flight(world)] == [JumpWait.UNTIL_DONE]
+    Consumer(world, kind=ACTIVELY)
+    assert [message.jump_wait for message in in_flight(world)] == [JumpWait.NONE]
 
 
 # clients

@@ -19,7 +19,7 @@ def sent(world: World, version: int) -> DirectCall:
     message = SendMessage("PG", "T", 0, b"m", {}, ("10.0.0.1", 5000), world.now_ms)
     pools = world.broker.request_pools
     if pools.is_active:
-        pools.enter(BrokerPool.SEND, call, message, version)
+        pools.enter(BrokerPool.SEND, call, message, pools.go_away_error(version))
     else:
         world.engine.gate.submit(world.broker, call, message)
     return call

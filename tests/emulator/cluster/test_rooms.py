@@ -1,5 +1,6 @@
 """The rooms that a broker is built of."""
 
+import gc
 import importlib
 import pkgutil
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ def test_every_operation_has_a_handler(world: World) -> None:
     """Each operation of the package is handled by a broker or by the name server."""
     for module in pkgutil.iter_modules(operations.__path__):
         importlib.import_module(f"{operations.__name__}.{module.name}")
+    gc.collect()  # until then a class lives beside the slotted one that its decorator made of it
     package = operations.__name__
     declared = {each for each in subclasses(Operation) if each.__module__.startswith(package)}
     assert declared == world.broker.handlers.keys() | world.engine.name_server.handlers.keys()

@@ -34,7 +34,8 @@ def send_operation(world: World, *, through_proxy: bool = False) -> SendMessage:
 def submit(world: World, pool: BrokerPool, operation: Operation) -> DirectCall:
     """Submit a request of a remoting client to a pool."""
     call = DirectCall(DirectChannel("client", ("10.0.0.1", 5000)))
-    world.broker.request_pools.enter(pool, call, operation, V5_3_3)
+    pools = world.broker.request_pools
+    pools.enter(pool, call, operation, pools.go_away_error(V5_3_3))
     return call
 
 
@@ -365,3 +366,19 @@ def test_request_pools_are_active_only_if_requests_wait_for_slaves(role: str, re
     """Requests wait if a SYNC_MASTER needs more than one copy; `in_sync_replicas` counts the master's own."""
     world = make_world(broker_role=role, in_sync_replicas=replicas)
     assert world.broker.request_pools.is_active is active
+
+
+def test_listeners_are_called_when_the_pools_of_a_broker_may_have_become_active_or_inactive() -> None:
+    """A change of keys, a new run and a graceful shutdown call the listeners, which then read the new state."""
+    world = make_world(enable_shutdown_gracefully=True, shutdown_wait_time_seconds=5)
+    seen: list[bool] = []
+    world.engine.pools_changed_listeners.append(lambda: seen.append(world.broker.request_pools.is_active))
+    update_config(world, requestTimes="send=5")
+    world.engine.restart()
+    assert seen == [True, True]
+    update_config(world, requestTimes="")
+    world.engine.stop(world.broker)
+    assert seen[2:] == [False, True]
+    world.advance(5_000)
+    world.engine.start(world.broker)
+    assert seen[4:] == [False, False]

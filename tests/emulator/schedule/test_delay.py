@@ -7,6 +7,7 @@ from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.consume import PullResult
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.emulator.operations.timers import DelayOffsetsResult, GetAllDelayOffset
@@ -124,6 +125,19 @@ def test_messages_of_one_level_are_delivered_in_send_order(world: World) -> None
     world.advance(10_000)
     assert [int(body) for body in stored_bodies(world, "A")] == [*range(0, 20, 2), *range(1, 20, 2)]
     assert world.broker.delays.offsets == {1: 10, 2: 10}
+
+
+def test_waiting_lists_the_undelivered_messages_of_each_level(world: World) -> None:
+    """A waiting message is listed with its deliver time and level until it is delivered."""
+    world.topic("A")
+    world.send("A", b"late", DELAY="3")
+    world.send("A", b"early", DELAY="1")
+    world.advance(500)
+    world.send("A", b"later", DELAY="3")
+    listed = [(at_ms - START_MS, level, decode(each).body) for at_ms, level, each in world.broker.delays.waiting()]
+    assert listed == [(1000, 1, b"early"), (10_000, 3, b"late"), (10_500, 3, b"later")]
+    world.advance(9_500)
+    assert [decode(each).body for *_, each in world.broker.delays.waiting()] == [b"later"]
 
 
 def test_each_delay_level_in_use_has_one_timer_until_it_is_empty(world: World) -> None:

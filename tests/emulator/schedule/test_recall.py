@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.send import RecallMessage, RecallResult, SendMessageBack, SendResult
 from rocketmq_testkit.emulator.schedule.recall_service import RecallHandle
 from stored import stored, stored_bodies
@@ -47,6 +48,20 @@ def test_messages_that_do_not_wait_in_the_timer_get_no_recall_handle(world: Worl
     assert world.send("A", TIMER_DELIVER_MS="5").recall_handle is None
     assert world.send("A", TIMER_OUT_MS="5").recall_handle is None
     assert world.send("%RETRY%G", TIMER_DELAY_SEC="5").recall_handle is None
+
+
+def test_waiting_lists_the_messages_of_the_wheel_and_marks_recalled_ones(world: World) -> None:
+    """A message of the wheel is listed with the end of its slot until then; a recalled one is marked."""
+    handles = [timed(world, body=b"%d" % n, UNIQ_KEY=f"U{n}").recall_handle for n in range(2)]
+    recall(world, handles[1])
+    listed = [
+        (at_ms - START_MS, record.body, waiting.is_recalled(record.property_map()))
+        for at_ms, waiting in world.broker.timers.waiting()
+        for record in [decode(waiting.stored)]
+    ]
+    assert listed == [(4000, b"0", False), (4000, b"1", True)]
+    world.advance(4000)
+    assert list(world.broker.timers.waiting()) == []
 
 
 def test_a_recalled_message_is_not_delivered(world: World) -> None:

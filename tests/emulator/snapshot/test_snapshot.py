@@ -188,6 +188,7 @@ WIRING = frozenset(
         "_gate",
         "_name_server",
         "_on_configured",
+        "_on_pools_changed",
         "_scheduler",
         "replication",
     }

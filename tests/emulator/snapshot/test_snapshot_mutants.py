@@ -1,61 +1,27 @@
 """Mutated snapshots with valid checksums start a working engine or are rejected with one sentence."""
 
-import json
 import random
 import threading
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from struct import pack, unpack_from
 from typing import Any
-from zlib import crc32
 
 import pytest
 from everything import BODY_MAX
 from extremes import exchange
-from lived_in import lived_in
 from remoting_world import Port
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.snapshot.durable_state import EngineState
-from rocketmq_testkit.emulator.snapshot.snapshot_file import MAGIC, VERSION, SnapshotError, read_snapshot
+from rocketmq_testkit.emulator.snapshot.snapshot_file import SnapshotError, read_snapshot
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.inspect.direct_api import Direct
 from rocketmq_testkit.fixtures.options.options import OptionError
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from snapshot_files import saved
+from snapshot_mutants import PARTS, SNAPSHOT, built, mutant
 
 MUTANTS = 400
 SEED = 20_260
-VALUES: list[Any] = [
-    None, True, False, -1, 0, 1, 1.5, 2**31, 2**63, -(2**63) - 1, 10**30, "", "x", "5", "\ud800", [], {}, [1], ["x"],
-    [None], {"a": 1}, {"5": "x"}, [[1, 2], [3]],
-]  # fmt: skip
-Frame = tuple[bytes, bytes]
-SNAPSHOT = saved(lived_in().engine)
-
-
-def frames(data: bytes) -> list[Frame]:
-    """Return the kinds and contents of a file's frames."""
-    found, at = [], len(MAGIC) + 4
-    while at < len(data):
-        kind, length = unpack_from(">4sQ", data, at)
-        found.append((kind, data[at + 16 : at + 16 + length]))
-        at += 16 + length + 4
-    return found
-
-
-def built(parts: list[Frame], lengths: dict[int, int] | None = None) -> bytes:
-    """Build a file of frames with valid checksums; `lengths` replaces frame lengths by index."""
-    data = bytearray(MAGIC + pack(">I", VERSION))
-    for place, (kind, content) in enumerate(parts):
-        data += pack(">4sQ", kind, (lengths or {}).get(place, len(content)))
-        data += pack(">I", crc32(data))
-        data += content
-        data += pack(">I", crc32(data))
-    return bytes(data)
-
-
-PARTS = frames(SNAPSHOT)
 
 
 def test_a_snapshot_split_into_frames_and_joined_again_is_unchanged() -> None:
@@ -108,38 +74,6 @@ def read(data: bytes) -> EngineState | None:
         return read_snapshot(BytesIO(data))
     except SnapshotError:
         return None
-
-
-def mutant(chance: random.Random) -> bytes:
-    """Return the file with one to three values of its tables replaced, removed, doubled or moved."""
-    parts = list(PARTS)
-    for _ in range(chance.randint(1, 3)):
-        place = chance.choice([at for at, (kind, _) in enumerate(parts) if kind in (b"ENGN", b"BRKR")])
-        form = json.loads(parts[place][1])
-        spots = list(_spots(form))
-        holder, key = chance.choice(spots)
-        way = chance.randrange(4)
-        if way == 0:
-            del holder[key]
-        elif way == 1 and isinstance(holder, list):
-            holder.insert(key, holder[key])
-        elif way == 2:
-            other, other_key = chance.choice(spots)
-            holder[key] = json.loads(json.dumps(other[other_key])) if other_key in _keys(other) else None
-        else:
-            holder[key] = chance.choice(VALUES)
-        parts[place] = (parts[place][0], json.dumps(form).encode())
-    return built(parts)
-
-
-def _spots(form: Any) -> Iterator[tuple[Any, Any]]:
-    for key in _keys(form):
-        yield form, key
-        yield from _spots(form[key])
-
-
-def _keys(form: Any) -> list[Any]:
-    return list(form) if isinstance(form, dict) else list(range(len(form))) if isinstance(form, list) else []
 
 
 def check_engine(engine: Engine) -> None:

@@ -328,7 +328,7 @@ def test_a_second_response_raises_runtime_error_in_the_handler(again: Callable[[
     peer = Peer([unary(lambda call, request: seen.append(call))]).greet()
     peer.feed(peer.request(1, b""))
     seen[0].reply(b"one")
-    with pytest.raises(RuntimeError, match="already answered"):
+    with pytest.raises(RuntimeError, match="already has its response"):
         again(seen[0])
 
 
@@ -337,7 +337,7 @@ def test_initial_metadata_after_the_first_message_raises_runtime_error() -> None
     peer = Peer([unary(lambda call, request: seen.append(call))]).greet()
     peer.feed(peer.request(1, b""))
     seen[0].send(b"m")
-    with pytest.raises(RuntimeError, match="after the answer was opened"):
+    with pytest.raises(RuntimeError, match="after the response was opened"):
         seen[0].send_metadata({"x": "y"})
 
 

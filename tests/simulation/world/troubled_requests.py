@@ -87,8 +87,9 @@ class TroubledRequests:
         self._open[call] = broker
         timer = self.engine.scheduler.call_later(TIMEOUT_MS[kind], lambda: call.over(None), "patience")
         self.note(Asked(self.now_ms, number, client, broker.name, kind, message_id))
-        if broker.running and broker.request_pools.is_active:
-            broker.request_pools.enter(pool, call, operation, VERSION)
+        pools = broker.request_pools
+        if broker.running and pools.is_active:
+            pools.enter(pool, call, operation, pools.go_away_error(VERSION))
         else:
             self.engine.gate.submit(broker, call, operation)
 

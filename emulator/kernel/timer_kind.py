@@ -1,0 +1,51 @@
+"""Kinds of timers. Users see them as the `kind` of scheduled events."""
+
+
+class TimerKind:
+    """The text of each kind; plain strings, because timers are compared with them often."""
+
+    # requests of clients, and requests to clients
+    PULL = "pull"
+    POP = "pop"
+    NOTIFICATION = "notification"
+    REPLY_PUSH = "push of a reply"
+    CONSUMER_REQUEST = "request to a consumer"
+    GRPC_CLIENT_REQUEST = "request to a gRPC client"
+    REQUEST_QUEUES = "request queues"
+    REQUEST_THREAD = "request thread"
+
+    # delayed messages and transactions
+    DELAY_LEVEL = "delay level"
+    TIMER = "timer"
+    TRANSACTION_CHECK = "transaction check"
+    TRANSACTION_OP = "transaction op"
+
+    # pops
+    REDELIVERY = "redelivery"
+    """One message behind a timer of the kind REVIVE."""
+    REVIVE = "revive"
+    POP_BUFFER = "pop buffer"
+    POP_CACHE = "pop cache"
+    POP_RECORDS = "pop records"
+    ORDER_LOCK = "order lock"
+    RENEWAL = "renewal"
+
+    # clients
+    CLIENT_HOUSEKEEPING = "client housekeeping"
+    GRPC_SESSION = "grpc session"
+    GRPC_SETTINGS = "repeated settings"
+    LATE_NOTICES = "late notices of changed groups"
+    BROADCAST_OFFSETS = "broadcast offsets"
+    SLOW_GROUPS = "check for slow groups"
+
+    # brokers
+    CLEAN_UP = "clean up"
+    SHUTDOWN = "shutdown"
+    BROKER_REGISTRATION = "broker registration"
+    SLAVE_ACKNOWLEDGEMENT = "slave acknowledgement"
+    SLAVE_SYNCHRONIZATION = "slave synchronization"
+    TIMER_SYNCHRONIZATION = "timer synchronization"
+
+    # rules of faults
+    FAULT = "fault"
+    """The end of a pause that a fault causes; the owner is the name of its rule."""

@@ -1,0 +1,53 @@
+"""Listeners and durable services of several rooms."""
+
+import re
+
+import pytest
+from engine_world import World
+from rocketmq_testkit.emulator.assembly.durable import joined_durables
+from rocketmq_testkit.emulator.assembly.listeners import Listeners
+from rocketmq_testkit.emulator.message.names import TIMER_TOPIC
+
+
+class Offsets:
+    """A durable service, and a watcher of a topic."""
+
+    def dump_on_stop(self) -> int:
+        """Return a state."""
+        return 1
+
+    def dump_on_crash(self) -> int:
+        """Return a state."""
+        return 1
+
+    def restore(self, state: int) -> None:
+        """Start from a state."""
+
+    def arrived(self, _queue_id: int, _offset: int, _properties: dict[str, str]) -> None:
+        """Watch a message."""
+
+
+class OtherOffsets(Offsets):
+    """Another service with the same state."""
+
+
+def test_durable_services_of_rooms_are_joined() -> None:
+    """Services of different fields are joined in the order of the rooms."""
+    first, second = Offsets(), OtherOffsets()
+    assert list(joined_durables({"a": first}, {}, {"b": second}).items()) == [("a", first), ("b", second)]
+
+
+def test_second_durable_service_of_a_field_is_refused() -> None:
+    """Two rooms cannot keep the same field of a snapshot, and the error names both services."""
+    text = "timer: state of Offsets and OtherOffsets; a field of ServiceState has one durable service"
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        joined_durables({"timer": Offsets()}, {"timer": OtherOffsets()})
+
+
+def test_second_watcher_of_a_topic_is_refused(world: World) -> None:
+    """A broker refuses a second watcher of a topic; the error names both, and the first one stays."""
+    store = world.broker.store
+    text = f"{TIMER_TOPIC}: watched by TimerService.arrived and Offsets.arrived; a topic has one watcher"
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        store.listen(Listeners(watchers={TIMER_TOPIC: Offsets().arrived}))
+    assert store.watchers[TIMER_TOPIC] == world.broker.timers.arrived

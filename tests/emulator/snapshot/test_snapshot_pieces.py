@@ -1,0 +1,40 @@
+"""Snapshots that are written piece by piece while the engine continues."""
+
+from engine_world import make_world
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic
+from rocketmq_testkit.emulator.snapshot.snapshot_file import WRITTEN_PIECE_BYTES, snapshot_pieces
+from snapshot_files import saved
+
+
+def test_a_snapshot_is_that_of_its_beginning_whatever_happens_while_it_is_written() -> None:
+    """Sends, a new topic, full segments, a crash and a deleted topic do not change a snapshot that is being written."""
+    world = make_world(mapped_file_size_commit_log=300_000, flush_disk_type="ASYNC_FLUSH")
+    world.topic("T")
+    for number in range(40):
+        world.send("T", b"%d" % number * 5_000)
+    expected = saved(world.engine)
+    pieces = snapshot_pieces(world.engine.state())
+    found = [next(pieces)]
+
+    world.send("T", b"later")
+    world.topic("U")
+    found.append(next(pieces))
+    world.engine.crash(world.broker)
+    found.append(next(pieces))
+    for _ in range(100):
+        world.send("T", b"x" * 50_000)
+    world.engine.execute(world.broker, DeleteTopic("T"))
+    found.extend(pieces)
+
+    assert b"".join(found) == expected
+    assert saved(world.engine) != expected
+
+
+def test_the_pieces_of_a_snapshot_have_a_bounded_size() -> None:
+    world = make_world()
+    world.topic("T")
+    for _ in range(3):
+        world.send("T", b"x" * 1_000_000)
+    pieces = list(snapshot_pieces(world.engine.state()))
+    assert b"".join(pieces) == saved(world.engine)
+    assert max(map(len, pieces)) == WRITTEN_PIECE_BYTES
