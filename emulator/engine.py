@@ -136,7 +136,7 @@ class Engine:
                 state=left,
             )
             self.brokers.append(broker)
-        self._replicas = [
+        self.replicas = [
             Replica(master, slave)
             for slave in self.brokers
             if not slave.is_master and (master := self.broker(slave.name)) is not None
@@ -207,7 +207,7 @@ class Engine:
         if broker.running:
             broker.stop(kill=kill)
             self.name_server.unregister(broker)
-            for replica in self._replicas:
+            for replica in self.replicas:
                 if broker in (replica.master, replica.slave):
                     replica.disconnect()
             for broker_stopped in self.stopped_listeners:
@@ -222,7 +222,7 @@ class Engine:
 
     def _started(self, broker: Broker) -> None:
         self.name_server.register(broker)
-        for replica in self._replicas:
+        for replica in self.replicas:
             if replica.slave is broker:
                 replica.slave_started()
             if broker in (replica.master, replica.slave):

@@ -7,6 +7,10 @@ from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import GarbageBefo
 from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import SplitFrame as split_frame
 from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import StallFrame as stall_frame
 from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import TruncateFrame as truncate_frame
+from rocketmq_testkit.emulator.faults.kinds.cluster import FlapBroker as flap_broker
+from rocketmq_testkit.emulator.faults.kinds.cluster import Partition as partition
+from rocketmq_testkit.emulator.faults.kinds.cluster import StopBroker as stop_broker
+from rocketmq_testkit.emulator.faults.kinds.cluster import StopNameServer as stop_name_server
 from rocketmq_testkit.emulator.faults.kinds.connections import CloseConnection as close_connection
 from rocketmq_testkit.emulator.faults.kinds.connections import FailTlsHandshake as fail_tls_handshake
 from rocketmq_testkit.emulator.faults.kinds.connections import GoAway as go_away
@@ -35,6 +39,16 @@ from rocketmq_testkit.emulator.faults.kinds.responses import OversizedRemark as 
 from rocketmq_testkit.emulator.faults.kinds.responses import ReorderResponses as reorder_responses
 from rocketmq_testkit.emulator.faults.kinds.responses import Respond as respond
 from rocketmq_testkit.emulator.faults.kinds.responses import WrongOpaque as wrong_opaque
+from rocketmq_testkit.emulator.faults.kinds.routes import HideRoute as hide_route
+from rocketmq_testkit.emulator.faults.kinds.routes import RouteToDeadBroker as route_to_dead_broker
+from rocketmq_testkit.emulator.faults.kinds.routes import StaleRoute as stale_route
+from rocketmq_testkit.emulator.faults.kinds.services import SkewClock as skew_clock
+from rocketmq_testkit.emulator.faults.kinds.services import StealQueueLock as steal_queue_lock
+from rocketmq_testkit.emulator.faults.kinds.services import StopRevive as stop_revive
+from rocketmq_testkit.emulator.faults.kinds.services import StopTransactionChecks as stop_transaction_checks
+from rocketmq_testkit.emulator.faults.kinds.store import LoseFlush as lose_flush
+from rocketmq_testkit.emulator.faults.kinds.store import RefuseAppend as refuse_append
+from rocketmq_testkit.emulator.faults.kinds.store import SlaveLag as slave_lag
 
 __all__ = [
     "FaultError",
@@ -54,20 +68,34 @@ __all__ = [
     "duplicate_request",
     "duplicate_response",
     "fail_tls_handshake",
+    "flap_broker",
     "garbage_before_frame",
     "go_away",
     "half_close_connection",
+    "hide_route",
     "ignore_connection",
     "ignore_pings",
+    "lose_flush",
     "oversized_remark",
+    "partition",
+    "refuse_append",
     "refuse_connection",
     "reorder_delivery",
     "reorder_responses",
     "reset_connection",
     "respond",
+    "route_to_dead_broker",
+    "skew_clock",
     "skip_delivery",
+    "slave_lag",
     "split_frame",
+    "stale_route",
     "stall_frame",
+    "steal_queue_lock",
+    "stop_broker",
+    "stop_name_server",
+    "stop_revive",
+    "stop_transaction_checks",
     "throttle",
     "truncate_frame",
     "withhold_window",

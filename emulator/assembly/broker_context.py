@@ -9,6 +9,7 @@ from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import parts
 from ..operations.base import Operation
+from .interference import Interference
 
 Complete = Callable[[Call, Operation, Outcome], None]
 Push = Callable[[Channel, Effect], None]
@@ -27,6 +28,8 @@ class BrokerContext:
     """The lifetime of timers that run only on a master."""
     random_streams: RandomStreams
     gate: Gate
+    interference: Interference
+    """The states of the broker that rules of faults change."""
     complete: Complete
     """Reply to a parked request."""
     push: Push

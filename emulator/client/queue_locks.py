@@ -1,6 +1,6 @@
 """Locks of queues for orderly consumers. Source: RebalanceLockManager (5.3.3)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from ..kernel.scheduler import Scheduler
 from ..operations.clients import MessageQueue
@@ -11,8 +11,10 @@ LOCK_MAX_LIVE_MS = 60_000
 class QueueLocks:
     """(group, queue) -> (owner's client id, lock time). A lock not renewed for 60 s can be taken over."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, stolen: Collection[tuple[str, str]] = ()) -> None:
         self._scheduler = scheduler
+        self._stolen = stolen
+        """Groups and topics whose queues no client can lock."""
         self._held: dict[str, dict[MessageQueue, tuple[str, int]]] = {}
 
     def lock(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> list[MessageQueue]:
@@ -21,6 +23,8 @@ class QueueLocks:
         held = self._held.setdefault(group, {})
         granted = []
         for queue in queues:
+            if (group, queue.topic) in self._stolen:
+                continue
             owner = held.get(queue)
             if owner is None or owner[0] == client_id or now - owner[1] > LOCK_MAX_LIVE_MS:
                 held[queue] = (client_id, now)
@@ -34,6 +38,12 @@ class QueueLocks:
             owner = held.get(queue)
             if owner is not None and owner[0] == client_id:
                 del held[queue]
+
+    def drop(self, group: str, topic: str) -> None:
+        """Drop all locks of a group on the queues of a topic, whoever owns them."""
+        held = self._held.get(group, {})
+        for queue in [queue for queue in held if queue.topic == topic]:
+            del held[queue]
 
     def extend_leases(self, ms: int, is_connected: Callable[[str, str], bool]) -> None:
         """Extend locks by `ms` before a clock jump, during which owners cannot renew them.
@@ -55,4 +65,6 @@ class QueueLocks:
     def any_held(self, group: str) -> bool:
         """True if a client of the group holds an unexpired lock."""
         now = self._scheduler.now_ms
+        if any(group == each for each, _ in self._stolen):
+            return True
         return any(now - since <= LOCK_MAX_LIVE_MS for _, since in self._held.get(group, {}).values())

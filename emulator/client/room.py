@@ -39,7 +39,7 @@ def build(
     config, clock = context.config, context.clock
     store, topics, groups = tables.store, tables.topics, tables.groups
     clients = ClientRegistry(config=config, scheduler=clock, topics=topics, groups=groups, push=context.push)
-    locks = QueueLocks(clock)
+    locks = QueueLocks(clock, context.interference.stolen_locks)
     server_requests = ServerRequests(clock, context.push)
     client_requests = ClientRequests(
         config=config, store=store, clients=clients, locks=locks, drop_waiting=drop_waiting

@@ -12,6 +12,7 @@ from ..admin import room as admin_room
 from ..assembly.broker_context import BrokerContext
 from ..assembly.durable import Durable, joined_durables
 from ..assembly.handlers import handlers_of, joined
+from ..assembly.interference import Interference
 from ..assembly.room import Room
 from ..auth import room as auth_room
 from ..auth.user_table import UserTable
@@ -85,6 +86,7 @@ class Broker:
         self.store_host = ("127.0.0.1", 10911)
         self._emulation = emulation
         self._random_streams = random_streams
+        self.interference = Interference()
         self.topics = TopicTable(
             config=config,
             scheduler=scheduler,
@@ -99,6 +101,7 @@ class Broker:
         self.store = kind(
             config=config,
             scheduler=scheduler,
+            clock=scheduler.begin(skew=self.interference.skew),
             store_host=records.pack_host(self.store_host),
             max_bytes=emulation.store_max_bytes,
             batched=self.topics.batched,
@@ -138,8 +141,10 @@ class Broker:
     def _begin_run(self, state: ServiceState) -> None:
         """Build the rooms: services with only in-memory state start empty, the others restore theirs."""
         config, store, topics = self.config, self.store, self.topics
-        self.lifetime = self._scheduler.begin()
-        self._master_lifetime = self._scheduler.begin(idle=not self.is_master)
+        interference = self.interference
+        interference.begin_run()
+        self.lifetime = self._scheduler.begin(skew=interference.skew)
+        self._master_lifetime = self._scheduler.begin(idle=not self.is_master, skew=interference.skew)
         context = BrokerContext(
             node=self,
             config=config,
@@ -148,6 +153,7 @@ class Broker:
             master_clock=self._master_lifetime,
             random_streams=self._random_streams,
             gate=self._gate,
+            interference=interference,
             complete=partial(self._gate.complete, self),
             push=partial(self._gate.push, self),
         )

@@ -11,14 +11,15 @@ from typing import Protocol
 
 from ..assembly.handlers import handlers_of, handles
 from ..config import BrokerConfig, ConfigError, EmulationConfig, NamesrvConfig
+from ..faults.client_call import ClientCall
 from ..gate.gate import Call, Handlers
 from ..group.group_table import GroupTable
-from ..kernel.errors import FAQ, EngineError
+from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..kernel.timer_kind import TimerKind
 from ..message.names import group_of_retry_topic, is_legal_group, is_retry, retry_topic
-from ..operations.base import Done, Operation, Parked, Result
+from ..operations.base import PARKED, Done, Operation, Parked, Result
 from ..operations.clients import MessageQueue
 from ..operations.cluster import (
     BrokerMember,
@@ -42,6 +43,7 @@ from ..operations.cluster import (
     TextResult,
     TopicListResult,
     UpdateNamesrvConfig,
+    no_route,
 )
 from ..operations.groups import GroupConfig
 from ..operations.topics import QueueMapping, TopicConfig
@@ -51,6 +53,7 @@ from ..topic.topic_table import PERM_READ, PERM_WRITE, TopicTable
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 REGISTER_PERIOD_MS = 30_000
 """Period at which brokers register everything; then a topic deleted only here reappears."""
+REMOTING = "remoting"
 ALWAYS_BLACK = frozenset({"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"})
 """Keys that no request can change, regardless of `configBlackList`."""
 
@@ -135,7 +138,34 @@ class NameServer:
         """Called with each request for the route of a topic that does not exist."""
         self._stopped_masters: set[RegisteredBroker] = set()
         """Stopped masters with a running slave: their registrations stay."""
-        self.handlers: Handlers = handlers_of(self)
+        self._own_handlers: Handlers = handlers_of(self)
+        self.handlers = self._own_handlers
+        self._stops = 0
+
+    # stops
+
+    @property
+    def running(self) -> bool:
+        """False while remoting clients cannot reach it."""
+        return not self._stops
+
+    def stop(self) -> None:
+        """Ignore requests of remoting clients until `start`. Each further stop needs a start of its own.
+
+        The proxy has the routes in its cache (TopicRouteService, 5.3.3), and direct calls need no connection.
+        """
+        self._stops += 1
+        self.handlers = dict.fromkeys(self._own_handlers, self._ignore)
+
+    def start(self) -> None:
+        """Serve requests again after `stop`."""
+        self._stops -= 1
+        if self.running:
+            self.handlers = self._own_handlers
+
+    def _ignore(self, call: Call, operation: Operation) -> Result | Parked:
+        is_of_remoting = isinstance(call, ClientCall) and call.protocol == REMOTING
+        return PARKED if is_of_remoting else self._own_handlers[operation.__class__](call, operation)
 
     # registrations
 
@@ -233,11 +263,24 @@ class NameServer:
     def route(self, call: Call, operation: GetRouteInfo) -> RouteResult:
         """Return brokers and queues of a topic. Errors: TOPIC_NOT_EXIST."""
         topic = operation.topic
-        if self._emulation.retry_topic_on_route_query and topic is not None and is_retry(topic):
+        if topic is None:
+            raise no_route("null")
+        if self._emulation.retry_topic_on_route_query and is_retry(topic):
             self._create_retry_topic(topic)
+        found = self._find_route(topic)
+        if found is None:
+            self._on_missing_topic(call, topic)
+            raise no_route(topic)
+        return found
+
+    def routes(self) -> dict[str, RouteResult]:
+        """Return the routes of all topics, as clients would get them now."""
+        topics = {topic: None for name in self._names() for topic in self._topics(name)}
+        return {topic: route for topic in topics if (route := self._find_route(topic)) is not None}
+
+    def _find_route(self, topic: str) -> RouteResult | None:
         queues, message_type = {}, None
-        for name in self._names() if topic is not None else ():
-            assert topic is not None
+        for name in self._names():
             found = self._find(name, topic)
             if found is None:
                 continue
@@ -246,13 +289,8 @@ class NameServer:
             queues[name] = QueueRoute(
                 name, config.read_queue_nums, config.write_queue_nums, self.perm(broker, config), config.topic_sys_flag
             )
-        if topic is None or message_type is None:
-            text = "null" if topic is None else topic
-            if topic is not None:
-                self._on_missing_topic(call, topic)
-            raise EngineError(
-                ResponseCode.TOPIC_NOT_EXIST, f"No topic route info in name server for the topic: {text}\n{FAQ}"
-            )
+        if message_type is None:
+            return None
         members = [self._member(name) for name in queues]
         order = self.order_conf(topic)
         return RouteResult(members, list(queues.values()), order, message_type, self._mappings(topic))

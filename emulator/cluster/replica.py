@@ -7,7 +7,9 @@ Source: DefaultHAService, SlaveSynchronize, BrokerController (5.3.3).
 """
 
 from ..kernel.timer_kind import TimerKind
+from ..store.message_store import RecordReceiver
 from .broker import Broker
+from .late_replication import LateReplication
 from .timer_replica import TimerReplica
 
 FIRST_CHECK_MS = 10_000
@@ -25,8 +27,11 @@ class Replica:
     def __init__(self, master: Broker, slave: Broker) -> None:
         self.master = master
         self.slave = slave
-        master.replication.add_slave(slave.name, slave.broker_id, slave.store)
-        slave.replication.add_master(master.store)
+        self._receiver: RecordReceiver | None = None
+        """The slave's end of the replication, None if it is not connected."""
+        self._lags_ms: list[int] = []
+        master.replication.add_slave(slave.name, slave.broker_id, slave.store, self._is_connected)
+        slave.replication.add_master(self._is_connected)
         self._tables_ms = self._first_check_ms = 0
         self._timer: TimerReplica | None = None
         self._common_end = 0
@@ -71,15 +76,26 @@ class Replica:
         slave.truncate(slave.log.common_end(master.log, min(self._common_end, *truncations, slave.log.max_offset)))
         for _, record in master.log.records_from(slave.log.max_offset):
             slave.replicate(record, master.tags_code_at(record))
-        master.slave_stores.append(slave)
+        self._receiver = slave
+        if self._lags_ms:
+            self._receiver = LateReplication(
+                self.slave.lifetime,
+                slave,
+                max(self._lags_ms),
+                caught_up=lambda: self.master.sync_replication.slave_caught_up(),
+            )
+        master.slave_stores.append(self._receiver)
         self._truncations_before = len(master.log.truncations), len(slave.log.truncations)
         self.master.sync_replication.slave_caught_up()
 
     def disconnect(self) -> None:
         """Stop replication: one of the two has stopped or lost its connections."""
         master, slave = self.master.store, self.slave.store
-        if slave in master.slave_stores:
-            master.slave_stores.remove(slave)
+        if self._receiver is not None:
+            master.slave_stores.remove(self._receiver)
+            if isinstance(self._receiver, LateReplication):
+                self._receiver.stop()
+            self._receiver = None
             self._common_end = slave.log.max_offset
         if self._timer is None:
             return
@@ -87,6 +103,25 @@ class Replica:
             self._timer.master_ended()
         if not self.slave.running:
             self._timer.slave_ended()
+
+    def _is_connected(self) -> bool:
+        return self._receiver is not None
+
+    # lag
+
+    def add_lag(self, ms: int) -> None:
+        """Send records to the slave so much later. Of several lags, the longest counts."""
+        self._lags_ms.append(ms)
+        self._reconnect()
+
+    def remove_lag(self, ms: int) -> None:
+        """Undo `add_lag`. The slave receives the records on their way at once."""
+        self._lags_ms.remove(ms)
+        self._reconnect()
+
+    def _reconnect(self) -> None:
+        if self._receiver is not None:
+            self.connect()
 
     # tables
 

@@ -3,6 +3,7 @@
 Source: DefaultHAService.getRuntimeInfo (5.3.3).
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..assembly.handlers import handles
@@ -18,6 +19,7 @@ class _Slave(NamedTuple):
     name: str
     broker_id: int
     store: MessageStore
+    is_connected: Callable[[], bool]
 
 
 class ReplicationStatus:
@@ -27,15 +29,15 @@ class ReplicationStatus:
         self._config = config
         self._store = store
         self._slaves: list[_Slave] = []
-        self._masters: list[MessageStore] = []
+        self._masters: list[Callable[[], bool]] = []
 
-    def add_slave(self, name: str, broker_id: int, store: MessageStore) -> None:
+    def add_slave(self, name: str, broker_id: int, store: MessageStore, is_connected: Callable[[], bool]) -> None:
         """Add a slave of this broker."""
-        self._slaves.append(_Slave(name, broker_id, store))
+        self._slaves.append(_Slave(name, broker_id, store, is_connected))
 
-    def add_master(self, store: MessageStore) -> None:
+    def add_master(self, is_connected: Callable[[], bool]) -> None:
         """Add the master of this broker."""
-        self._masters.append(store)
+        self._masters.append(is_connected)
 
     @handles(GetBrokerHaStatus)
     def get(self, call: Call, operation: GetBrokerHaStatus) -> HaStatusResult:
@@ -44,10 +46,10 @@ class ReplicationStatus:
         followers = [
             FollowerState(slave.name, slave.broker_id, slave.store.log.max_offset)
             for slave in self._slaves
-            if slave.store in store.slave_stores
+            if slave.is_connected()
         ]
         master_name = None
         if self._config.broker_role == SLAVE:
-            follows = any(store in master.slave_stores for master in self._masters)
+            follows = any(is_connected() for is_connected in self._masters)
             master_name = self._config.broker_name if follows else ""
         return HaStatusResult(store.log.max_offset, followers, master_name, store.last_store_timestamp)

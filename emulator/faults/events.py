@@ -14,6 +14,7 @@ from ..operations.base import Operation
 from .client_call import ClientCall, Interceptor
 from .subject import MessageFacts
 from .vocabulary import Codes
+from .world import World
 
 
 class Carrier(Protocol):
@@ -38,6 +39,7 @@ class Firing:
     """Values that a kind of fault keeps between the firings of one rule."""
     codes: Codes
     """The numbers of response codes."""
+    world: World
 
     def later(self, delay_ms: int, action: Callable[[], None]) -> Timer:
         """Run an action after some ms of the emulator's time."""

@@ -26,9 +26,9 @@ LAYERS = ("responses", "effects", "bytes", "connections", "cluster", "upstream")
 class Kind:
     """The declaration of a kind of fault.
 
-    `phases`: those in which it can act, the default first. `protocols`: those that can carry it out. `operations`: the
-    operations or effects for which it makes sense, None for all. `situation`: the upstream situation that it stands
-    for.
+    `phases`: those in which it can act, the default first; with `in_all_phases` it acts in all of them at once.
+    `protocols`: those that can carry it out. `operations`: the operations or effects for which it makes sense, None for
+    all. `situation`: the upstream situation that it stands for.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Kind:
     protocols: tuple[str, ...]
     operations: tuple[type[Operation] | type[Effect], ...] | None
     situation: str
+    in_all_phases: bool = False
 
 
 class Fault:
@@ -60,6 +61,25 @@ class Fault:
         Raises FaultError if there is none.
         """
         return self.KIND.protocols
+
+    def usable_operations(self) -> tuple[type[Operation] | type[Effect], ...] | None:
+        """Return the operations or effects for which the fault with its parameters makes sense, None for all."""
+        return self.KIND.operations
+
+    def check_world(self, world: "World") -> None:
+        """Raise FaultError if a parameter names a broker that does not exist."""
+
+    def on_added(self, world: "World", state: dict[Any, Any]) -> None:
+        """Prepare what the fault needs, because its rule is added. `state`: as in `Firing`."""
+
+    def selects(self, facts: Any, state: dict[Any, Any]) -> bool:
+        """True if the fault acts on an event that meets all criteria. `state`: as in `Firing`."""
+        return True
+
+    @property
+    def duration_ms(self) -> int | None:
+        """The time after which a standing fault ends on its own. None: it ends with its rule."""
+        return None
 
     def on_removed(self, state: dict[Any, Any]) -> None:
         """End what the fault holds back, because its rule is removed. `state`: as in `Firing`."""
@@ -119,6 +139,7 @@ def kind(
     situation: str,
     protocols: tuple[str, ...] = PROTOCOLS,
     operations: tuple[type[Operation] | type[Effect], ...] | None = None,
+    in_all_phases: bool = False,
 ) -> Callable[[C], C]:
     """Declare the decorated subclass of Fault as a kind. Its annotated fields are the parameters."""
     assert layer in LAYERS, layer
@@ -126,7 +147,7 @@ def kind(
 
     def declare(cls: C) -> C:
         made: Any = frozen_value(cls)
-        made.KIND = Kind(name, layer, phases, protocols, operations, situation)
+        made.KIND = Kind(name, layer, phases, protocols, operations, situation, in_all_phases)
         KINDS[name] = made
         declared: C = made
         return declared

@@ -15,8 +15,10 @@ from .errors import FaultError, unknown_name
 from .events import ConnectEvent, Firing, NewConnection, PushEvent, RequestEvent, ResponseEvent
 from .phase import Phase
 from .rule import Rule, RuleEvent, RuleSpec
+from .standing_rules import StandingRules
 from .subject import MessageFacts, groups_of, messages_of, topics_of
 from .vocabulary import Vocabulary
+from .world import World
 
 RULES_MAX = 20_000
 _IDS_MAX = 32
@@ -63,6 +65,10 @@ class _Facts:
     def address(self) -> str:
         return self.channel.remote_address[0]
 
+    @property
+    def channel_id(self) -> str:
+        return self.channel.channel_id
+
     @cached_property
     def topics(self) -> Sequence[str]:
         return topics_of(self.subject)
@@ -103,13 +109,22 @@ class FaultPlan:
     """
 
     def __init__(
-        self, *, gate: Gate, scheduler: Scheduler, streams: RandomStreams, vocabulary: Vocabulary, find_clients: Find
+        self,
+        *,
+        gate: Gate,
+        scheduler: Scheduler,
+        streams: RandomStreams,
+        vocabulary: Vocabulary,
+        find_clients: Find,
+        world: World,
     ) -> None:
         self.vocabulary = vocabulary
         self._gate = gate
         self._scheduler = scheduler
         self._streams = streams
         self._find_clients = find_clients
+        self._world = world
+        self._standing = StandingRules(gate, scheduler, world)
         self._rules: dict[str, Rule] = {}
         self._index: dict[Phase, dict[type | None, dict[str, Rule]]] = {phase: {} for phase in Phase}
         """Rules by phase, class (None: all classes) and name, each in the order in which they were added."""
@@ -143,6 +158,7 @@ class FaultPlan:
                 if spec.name in taken:
                     raise FaultError(f"name={spec.name!r}: a rule has this name already; choose another, or omit it")
                 taken.add(spec.name)
+            spec.fault.check_world(self._world)
             found_classes.append(self._classes(spec))
             protocols.append(self._protocols(spec))
         rules = []
@@ -157,10 +173,15 @@ class FaultPlan:
             )
             rule.operations, rule.protocols = frozenset(_as_list(spec.criteria.operation)), usable
             self._rules[name] = rule
-            for each in classes:
-                self._index[spec.phase].setdefault(each, {})[name] = rule
+            for phase in spec.phases:
+                for each in classes:
+                    self._index[phase].setdefault(each, {})[name] = rule
+            spec.fault.on_added(self._world, rule.state)
             rules.append(rule)
         self._attach()
+        for rule in rules:
+            if rule.spec.is_standing:
+                self._standing.add(rule)
         return rules
 
     def remove(self, name: str) -> Rule:
@@ -168,8 +189,10 @@ class FaultPlan:
         rule = self[name]
         del self._rules[name]
         rule.removed = True
-        for by_class in self._index[rule.spec.phase].values():
-            by_class.pop(name, None)
+        for phase in rule.spec.phases:
+            for by_class in self._index[phase].values():
+                by_class.pop(name, None)
+        self._standing.end(rule)
         rule.spec.fault.on_removed(rule.state)
         self._attach()
         return rule
@@ -179,7 +202,8 @@ class FaultPlan:
         return [self.remove(name) for name in tuple(self._rules)]
 
     def _attach(self) -> None:
-        self._gate.use_interceptor(self if self._rules else None)
+        acts = any(not rule.spec.is_standing or rule.spec.phase is not Phase.STANDING for rule in self._rules.values())
+        self._gate.use_interceptor(self if acts else None)
 
     def _new_name(self, kind: str, taken: set[str]) -> str:
         while True:
@@ -191,21 +215,21 @@ class FaultPlan:
 
     def _classes(self, spec: RuleSpec) -> list[type | None]:
         """Return the classes of operations or effects under which a rule is indexed. Raises FaultError."""
-        kind, phase = spec.fault.KIND, spec.phase
+        kind, phase, operations = spec.fault.KIND, spec.phase, spec.fault.usable_operations()
         wanted = _as_list(spec.criteria.operation)
         if not wanted:
-            return [None] if kind.operations is None else list(kind.operations)
+            return [None] if operations is None else list(operations)
         found: dict[type | None, None] = {}
         for name in wanted:
             for each in self.vocabulary.classes(name):
                 if issubclass(each, Effect) != (phase is Phase.PUSH):
                     wrong = "is a push" if issubclass(each, Effect) else "is no push"
                     raise FaultError(f"operation={name!r}: {wrong}, and {kind.name} acts in the phase {phase.value!r}")
-                if kind.operations is not None and each not in kind.operations:
+                if operations is not None and each not in operations:
                     continue
                 found[each] = None
         if not found:
-            allowed = ", ".join(each.__name__ for each in kind.operations or ())
+            allowed = ", ".join(each.__name__ for each in operations or ())
             raise FaultError(
                 f"operation={spec.criteria.operation!r}: {kind.name} acts on {allowed} only; use one of them"
             )
@@ -227,6 +251,9 @@ class FaultPlan:
         facts = _Facts(node, call.channel, operation, call, None, self._find_clients)
         for rule in rules:
             if self._fires(rule, facts):
+                if rule.spec.is_standing:
+                    self._standing.begin_before(rule, lambda: self._gate.carry_out(node, call, operation))
+                    return True
                 event = RequestEvent(firing=self._firing(rule), node=node, call=call, operation=operation)
                 if rule.spec.fault.on_request(event):
                     return True
@@ -240,6 +267,9 @@ class FaultPlan:
         facts = _Facts(node, call.channel, operation, call, outcome, self._find_clients)
         for rule in rules:
             if self._fires(rule, facts):
+                if rule.spec.is_standing:
+                    self._standing.begin_after_reply(rule)
+                    continue
                 event = ResponseEvent(
                     firing=self._firing(rule),
                     node=node,
@@ -283,7 +313,7 @@ class FaultPlan:
         return sorted([*own.values(), *general.values()], key=_number)
 
     def _fires(self, rule: Rule, facts: _Facts) -> bool:
-        if not rule.is_open(self._scheduler.now_ms):
+        if rule.standing is not None or not rule.is_open(self._scheduler.now_ms):
             return False
         wanted = rule.operations
         if facts.protocol not in rule.protocols or not (
@@ -317,6 +347,7 @@ class FaultPlan:
             carrier=self._gate,
             state=rule.state,
             codes=self.vocabulary.codes,
+            world=self._world,
         )
 
 
@@ -325,6 +356,8 @@ class _ConnectFacts:
 
     def __init__(self, protocol: str, broker: str, address: str) -> None:
         self.protocol, self.broker, self.address = protocol, broker, address
+        self.clients: Sequence[str] = ()
+        self.channel_id = ""
 
 
 def _number(rule: Rule) -> int:

@@ -4,14 +4,17 @@ from collections import deque
 from typing import Any
 
 from ..kernel.random_streams import RandomStream
+from ..kernel.scheduler import Timer
 from ..kernel.value_class import frozen_value
 from .criteria import PROTOCOLS, Criteria
 from .errors import FaultError
 from .fault import Fault
 from .occurrence import Counter, Occurrence
 from .phase import Phase
+from .world import StandingFault
 
 NAME_CHARACTERS_MAX = 100
+_OF_TIME = ("phase", "start", "end")
 EVENTS_MAX = 100
 """The most firings that a rule records; the oldest are dropped."""
 
@@ -37,8 +40,8 @@ class RuleSpec:
                 f"name={str(self.name)[:NAME_CHARACTERS_MAX]!r}: not a text of 1 to {NAME_CHARACTERS_MAX} characters; "
                 "use a name such as 'lost-answers'"
             )
-        phase = self.phase
-        self.criteria.check_phase(phase)
+        for phase in self.phases:
+            self.criteria.check_phase(phase)
         kind = self.fault.KIND
         if self.criteria.protocol is not None and self.criteria.protocol not in kind.protocols:
             raise FaultError(
@@ -48,8 +51,31 @@ class RuleSpec:
 
     @property
     def phase(self) -> Phase:
-        """The phase in which the rule acts."""
-        return self.fault.phase(self.criteria.phase)
+        """The phase in which the rule acts.
+
+        A standing fault with criteria about requests begins at the first request that fires the rule.
+        """
+        phase = self.fault.phase(self.criteria.phase)
+        if phase is Phase.STANDING and self.criteria.phase is None and self._waits_for_request:
+            return self.fault.phase(Phase.REQUEST.value)
+        return phase
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """All phases in which the rule acts."""
+        kind = self.fault.KIND
+        return kind.phases if kind.in_all_phases and self.criteria.phase is None else (self.phase,)
+
+    @property
+    def is_standing(self) -> bool:
+        """True if the fault holds for a time, in place of acting on single events."""
+        return Phase.STANDING in self.fault.KIND.phases
+
+    @property
+    def _waits_for_request(self) -> bool:
+        occurrence = self.occurrence
+        counts = occurrence.nth is not None or occurrence.every is not None or occurrence.after > 0
+        return counts or any(name not in _OF_TIME for name, _ in self.criteria.given())
 
     @property
     def must_fire(self) -> bool:
@@ -76,18 +102,24 @@ class Rule:
         self.spec = spec
         self.counter = Counter(occurrence=spec.occurrence, chance=chance)
         self.chance = chance
+        self.state: dict[Any, Any] = {}
         self.predicates = spec.criteria.predicates()
+        if type(spec.fault).selects is not Fault.selects:
+            self.predicates.append(lambda facts: spec.fault.selects(facts, self.state))
         self.operations: frozenset[str] = frozenset()
         """Names of operations, effects, request codes and RPCs to which the rule is limited; empty if it is not."""
         self.protocols = frozenset(PROTOCOLS)
         """The protocols whose requests the rule acts on."""
-        self.state: dict[Any, Any] = {}
         self.events: deque[RuleEvent] = deque(maxlen=EVENTS_MAX)
         self.failure: str | None = None
         """The error that the function `where` raised, if it raised one."""
         self.removed = False
+        self.standing: StandingFault | None = None
+        """The fault while it holds."""
+        self.timers: list[Timer] = []
+        """Timers of its begin and its end."""
         start, end = spec.criteria.window_ms()
-        self._start_ms, self._end_ms = added_ms + start, None if end is None else added_ms + end
+        self.start_ms, self.end_ms = added_ms + start, None if end is None else added_ms + end
 
     @property
     def matched(self) -> int:
@@ -104,6 +136,6 @@ class Rule:
         return (
             not self.removed
             and not self.counter.is_used_up
-            and self._start_ms <= now_ms
-            and (self._end_ms is None or now_ms < self._end_ms)
+            and self.start_ms <= now_ms
+            and (self.end_ms is None or now_ms < self.end_ms)
         )

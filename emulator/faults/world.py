@@ -1,6 +1,13 @@
-"""The parts of a running emulator that standing faults change, implemented by its owner."""
+"""The parts of a running emulator that faults of its brokers change, implemented by its owner."""
 
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Protocol
+
+from ..gate.gate import Node
+from ..kernel.errors import EngineError
+from ..kernel.scheduler import Timer
+from ..operations.cluster import RouteResult
 
 
 class StandingFault(Protocol):
@@ -10,5 +17,70 @@ class StandingFault(Protocol):
         """Restore what the fault changed. A no-op if it has ended."""
 
 
+class Undo:
+    """A standing fault that is ended by one action."""
+
+    def __init__(self, action: Callable[[], None]) -> None:
+        self._action: Callable[[], None] | None = action
+
+    def end(self) -> None:
+        """Run the action, once."""
+        action, self._action = self._action, None
+        if action is not None:
+            action()
+
+
 class World(Protocol):
-    """Changes of brokers, name server and time that faults make."""
+    """Changes of brokers, name server and time that faults make.
+
+    A broker is named as in the emulator's options: `broker-a`, or `broker-a:1` for a slave. None means all brokers for
+    which the change makes sense.
+    """
+
+    def check_broker(self, name: str) -> None:
+        """Raise FaultError if there is no broker with this name."""
+
+    def later(self, ms: int, action: Callable[[], None]) -> Timer:
+        """Run an action after some ms of the emulator's time."""
+
+    def stop_broker(self, name: str, *, kill: bool) -> StandingFault:
+        """Stop a broker: gracefully, or as a crash. Its ports are closed until the end."""
+
+    def stop_name_server(self) -> StandingFault:
+        """Stop the name server for remoting clients."""
+
+    def stop_revive(self, name: str | None) -> StandingFault:
+        """Stop the redelivery of popped messages."""
+
+    def stop_transaction_checks(self, name: str | None) -> StandingFault:
+        """Stop the checks of half messages."""
+
+    def lose_flushes(self, name: str | None) -> StandingFault:
+        """Lose the records that are flushed from now on if the power fails before the end."""
+
+    def lag_slaves(self, name: str | None, ms: int) -> StandingFault:
+        """Replicate records later. `name` is a slave, or a master for all its slaves."""
+
+    def skew_clock(self, name: str, ms: int) -> StandingFault:
+        """Set the clock of a broker fast (negative: slow)."""
+
+    def steal_queue_locks(self, group: str, topic: str) -> StandingFault:
+        """Take the queue locks of a group on a topic away from its clients."""
+
+    def routes(self) -> Mapping[str, RouteResult]:
+        """Return the routes of all topics as of now."""
+
+    def full_disk(self, node: Node) -> AbstractContextManager[None]:
+        """Treat the disk of a broker as full within a block."""
+
+    def page_cache_busy(self, *, through_proxy: bool) -> EngineError:
+        """Return the error of a send while the page cache is busy."""
+
+    def failing_store(self, node: Node, error: EngineError) -> AbstractContextManager[None]:
+        """Raise an error for each message that a broker stores within a block."""
+
+    def flush_timeout_ms(self, node: Node) -> int:
+        """Return the time for which a send to a broker waits for the flush to the disk."""
+
+    def slave_timeout_ms(self, node: Node) -> int:
+        """Return the time for which a send to a broker waits for its slaves."""

@@ -22,6 +22,8 @@ from .journal import Journal
 from .raw_request import RawRequest, Rejection
 
 Outcome = Result | EngineError
+FAULTS_NODE = "faults"
+"""The node of faults that hold for a time, in the journal."""
 GRPC_CHANNEL = "grpc:"
 """Prefix of the channel ids of gRPC clients, for which the proxy sends requests."""
 
@@ -200,6 +202,11 @@ class Gate:
     def record_fault(self, node: Node, channel: Channel, label: str, *, subject: Operation | Effect, rule: str) -> None:
         """Write to the journal that a rule acted on a request, a response or an effect."""
         self._journal.faulted(self._scheduler.now_ms, node.name, channel.channel_id, label, subject=subject, rule=rule)
+
+    def record_standing_fault(self, label: str, parameters: Mapping[str, object], rule: str) -> None:
+        """Write to the journal that a fault begins or ends, which holds in between. `label`: which of them."""
+        subject = RawRequest.of((name, str(value)) for name, value in parameters.items())
+        self._journal.faulted(self._scheduler.now_ms, FAULTS_NODE, "", label, subject=subject, rule=rule)
 
     def push(self, node: Node, channel: Channel, effect: Effect) -> None:
         """Send an effect to a client and write it to the journal, unless the connection is closed."""

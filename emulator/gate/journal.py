@@ -112,9 +112,12 @@ class Journal:
         self._append(entry, SUBJECTS[effect.__class__](effect))
 
     def faulted(
-        self, now_ms: int, node: str, client: str, label: str, *, subject: Operation | Effect, rule: str
+        self, now_ms: int, node: str, client: str, label: str, *, subject: Operation | Effect | RawRequest, rule: str
     ) -> None:
-        """Record that a rule acted on a request, its response, or an effect. `client` is the id of its channel."""
+        """Record that a rule acted on a request, its response, or an effect. `client` is the id of its channel.
+
+        The begin and the end of a fault that holds for a time have no client; their subject is its parameters.
+        """
         kept = subject.journaled() if isinstance(subject, Operation) else subject
         weight = SUBJECTS[kept.__class__](kept) + len(rule)
         self._append(JournalEntry(now_ms, node, "faulted", client, label, kept, FiredRule(rule)), weight)

@@ -40,6 +40,15 @@ class Timer:
             self._scheduler.forget(self)
 
 
+class Skew:
+    """The difference (ms) between a clock and the shared one: positive if the clock is fast. 0 without faults."""
+
+    __slots__ = ("ms",)
+
+    def __init__(self) -> None:
+        self.ms = 0
+
+
 class Scheduler:
     """Runs timers in order of due time and sequence, with `now_ms` set to each due time."""
 
@@ -85,6 +94,10 @@ class Scheduler:
     def call_later(self, delay_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
         """Run `action` after `delay_ms` (>= 0)."""
         return self.call_at(self.now_ms + delay_ms, action, kind, owner)
+
+    def due_ms(self, timer: Timer) -> int:
+        """Return the due time of a timer by this clock."""
+        return timer.due_ms
 
     def next_deadline_ms(self) -> int | None:
         """Return the due time of the earliest active timer, or None."""
@@ -138,11 +151,15 @@ class Scheduler:
     def _set_now(self, now_ms: int) -> None:
         self.now_ms = now_ms
         for lifetime in self._lifetimes:
-            lifetime.now_ms = now_ms
+            lifetime.now_ms = now_ms + lifetime.skew.ms
 
-    def begin(self, *, idle: bool = False) -> "Lifetime":
-        """Start a lifetime of timers. No timer of an `idle` lifetime ever runs."""
-        lifetime = Lifetime(self)
+    def apply_skews(self) -> None:
+        """Set the clocks of all lifetimes again, because a skew has changed. Timers that are set stay."""
+        self._set_now(self.now_ms)
+
+    def begin(self, *, idle: bool = False, skew: Skew | None = None) -> "Lifetime":
+        """Start a lifetime of timers. No timer of an `idle` lifetime ever runs. `skew`: that of its clock."""
+        lifetime = Lifetime(self, skew or Skew())
         lifetime.ended = idle
         self._lifetimes.append(lifetime)
         return lifetime
@@ -181,20 +198,28 @@ class Scheduler:
 
 
 class Lifetime(Scheduler):
-    """The scheduler as seen by one run of a broker: the same time, and timers that end with the run."""
+    """The scheduler as seen by one run of a broker: the same time, and timers that end with the run.
 
-    def __init__(self, world: Scheduler) -> None:
-        super().__init__(world.now_ms)
+    With a skew its clock is fast or slow. Its timers still run after the durations for which they were set.
+    """
+
+    def __init__(self, world: Scheduler, skew: Skew) -> None:
+        super().__init__(world.now_ms + skew.ms)
         self._world = world
+        self.skew = skew
         self.ended = False
 
     def call_at(self, due_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
         """Set a timer that is canceled when this lifetime ends, or at once if it has ended."""
-        timer = self._world.call_at(due_ms, action, kind, owner)
+        timer = self._world.call_at(due_ms - self.skew.ms, action, kind, owner)
         timer.lifetime = self
         if self.ended:
             timer.cancel()
         return timer
+
+    def due_ms(self, timer: Timer) -> int:
+        """Return the due time of a timer by this clock."""
+        return timer.due_ms + self.skew.ms
 
     def next_deadline_ms(self) -> int | None:
         """Return the due time of the earliest timer of the engine's scheduler, or None."""

@@ -44,6 +44,7 @@ class TimerKind:
     BROKER_REGISTRATION = "broker registration"
     SLAVE_ACKNOWLEDGEMENT = "slave acknowledgement"
     SLAVE_SYNCHRONIZATION = "slave synchronization"
+    SLAVE_LAG = "slave lag"
     TIMER_SYNCHRONIZATION = "timer synchronization"
 
     # rules of faults

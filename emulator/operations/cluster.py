@@ -5,7 +5,9 @@ Addresses are not part of results: an address depends on the client, so the laye
 
 from dataclasses import replace
 
+from ..kernel.errors import FAQ, EngineError
 from ..kernel.masking import masked_lines, masked_mapping
+from ..kernel.response_code import ResponseCode
 from ..kernel.value_class import value
 from .base import Operation, Result
 from .topics import QueueMapping
@@ -13,11 +15,12 @@ from .topics import QueueMapping
 
 @value
 class BrokerMember:
-    """A broker name and its broker ids (0 = master)."""
+    """A broker name and its broker ids (0 = master). `address`: `host:port` in place of those of the brokers."""
 
     cluster: str
     broker_name: str
     broker_ids: list[int]
+    address: str | None = None
 
 
 @value
@@ -48,6 +51,13 @@ class RouteResult(Result):
     message_type: str = "NORMAL"
     mappings: dict[str, QueueMapping] | None = None
     """The queue mappings of a static topic, by broker name."""
+
+
+def no_route(topic: str) -> EngineError:
+    """Build the error for a topic without a route (ClientRequestProcessor, 5.3.3)."""
+    return EngineError(
+        ResponseCode.TOPIC_NOT_EXIST, f"No topic route info in name server for the topic: {topic}\n{FAQ}"
+    )
 
 
 @value

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from ..kernel.java_numbers import long_sum
 from ..kernel.scheduler import Scheduler
+from ..kernel.switch import Switch
 from ..kernel.timer_kind import TimerKind
 from ..kernel.timer_per_instant import TimerPerInstant
 from ..kernel.value_class import frozen_value
@@ -68,16 +69,24 @@ class PopRecords:
 class DueRecordScan:
     """Scans for due records in one run of a broker.
 
-    Passes each to `revive`, which returns the record to write instead, or None.
+    Passes each to `revive`, which returns the record to write instead, or None. While `switch` is off, they wait.
     """
 
     def __init__(
-        self, scheduler: Scheduler, records: PopRecords, revive: Callable[[PopRecord], PopRecord | None]
+        self,
+        scheduler: Scheduler,
+        records: PopRecords,
+        revive: Callable[[PopRecord], PopRecord | None],
+        switch: Switch,
     ) -> None:
         self._scheduler = scheduler
         self._start_ms = scheduler.now_ms
         self._records = records
         self._revive = revive
+        self._switch = switch
+        self._overdue: list[RecordKey] = []
+        """Records that became due while redelivery was stopped."""
+        switch.on_resumed(self._resume)
         self._due: TimerPerInstant[RecordKey] = TimerPerInstant(scheduler, TimerKind.POP_RECORDS, self._scan_due)
         for key in records.table:
             if key[0] >= 0:  # upstream scans from 0
@@ -110,7 +119,16 @@ class DueRecordScan:
         earliest_ms = max(key[0] + SCAN_DELAY_MS + 1, self._scheduler.now_ms)
         self._due.add(key, earliest_ms + (self._start_ms - earliest_ms) % SCAN_INTERVAL_MS)
 
+    def _resume(self) -> None:
+        overdue, self._overdue = self._overdue, []
+        for key in overdue:
+            if key in self._records.table:
+                self._schedule(key)
+
     def _scan_due(self, keys: list[RecordKey]) -> None:
+        if self._switch.stopped:
+            self._overdue += keys
+            return
         again = []
         for key in sorted(keys):
             retried = self._revive(self._records.table.pop(key))

@@ -16,6 +16,7 @@ from ..group.offset_table import OffsetTable
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
+from ..kernel.switch import Switch
 from ..message.names import pop_retry_topic
 from ..message.receipt import NORMAL, RETRY_V1, RETRY_V2, Receipt
 from ..operations.consume import PoppedMessage, PullStatus
@@ -49,6 +50,7 @@ class PopKvService:
         orders: OrderInfoTable,
         records: PopRecords,
         retry_writer: PopRetryWriter,
+        switch: Switch,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -59,11 +61,12 @@ class PopKvService:
         self._orders = orders
         self._retry_writer = retry_writer
         self._request_counts: dict[tuple[str, str], int] = {}
-        self._scan = DueRecordScan(scheduler, records, self._revive)
+        self._switch = switch
+        self._scan = DueRecordScan(scheduler, records, self._revive, switch)
         self._cache: PopKvCache | None = None
         if config.enable_pop_buffer_merge:
             self._cache = PopKvCache(
-                config=config, scheduler=scheduler, offsets=offsets, revive=self._revive, store=self._scan.write
+                config=config, scheduler=scheduler, offsets=offsets, revive=self._revive_cached, store=self._scan.write
             )
 
     # pops
@@ -215,6 +218,13 @@ class PopKvService:
             self._cache.clear(group_queue)
 
     # redelivery
+
+    def _revive_cached(self, record: PopRecord) -> None:
+        """Redeliver a message whose record is only in memory, or store the record if redelivery is stopped."""
+        if self._switch.stopped:
+            self._scan.write([record])
+        else:
+            self._revive(record)
 
     def _revive(self, record: PopRecord) -> PopRecord | None:
         """Redeliver a message. If that fails, return the record that retries it later.

@@ -16,6 +16,7 @@ from ..config import BrokerConfig
 from ..group.broker_tables import BrokerTables
 from ..kernel.java_numbers import parse_long
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.switch import Switch
 from ..kernel.timer_kind import TimerKind
 from ..message import properties as props
 from ..message import stored_record as records
@@ -80,6 +81,7 @@ class ReviveService:
         log: ReviveLog,
         retry_writer: PopRetryWriter,
         in_flight: PopInflightCounter,
+        switch: Switch,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -90,6 +92,8 @@ class ReviveService:
         self._log = log
         self._retry_writer = retry_writer
         self._in_flight = in_flight
+        self._switch = switch
+        switch.on_resumed(self._resume)
         self._start_ms = scheduler.now_ms
         self._queues: dict[int, ReviveQueue] = {}
         for stored in list(tables.store.queues_of(log.topic)):
@@ -158,7 +162,7 @@ class ReviveService:
             return
         due_ms = self._start_ms - (self._start_ms - decided_ms) // POLL_INTERVAL_MS * POLL_INTERVAL_MS
         if queue.timer is not None:
-            if queue.timer.due_ms == due_ms:
+            if self._scheduler.due_ms(queue.timer) == due_ms:
                 return
             queue.timer.cancel()
         queue.timer = self._scheduler.call_at(
@@ -167,6 +171,8 @@ class ReviveService:
 
     def _poll(self, queue: ReviveQueue) -> None:
         queue.timer = None
+        if self._switch.stopped:
+            return
         for point in queue.take_decided(self._scheduler.now_ms):
             self._offsets.commit(REVIVE_GROUP, self._log.topic, queue.queue_id, point.revive_offset)
             if self._topics.find(point.topic) is None and not is_retry(point.topic):
@@ -175,6 +181,11 @@ class ReviveService:
                 continue
             self._redeliver(queue, point)
         self._schedule_poll(queue)
+
+    def _resume(self) -> None:
+        """Decide the check points whose time has come while the service was stopped."""
+        for queue in self._queues.values():
+            self._schedule_poll(queue)
 
     def _redeliver(self, queue: ReviveQueue, point: CheckPoint) -> None:
         """Store copies of the unacknowledged messages; one that cannot be stored gets its own check point."""

@@ -75,6 +75,7 @@ def build(
             orders=orders,
             records=records,
             retry_writer=retry_writer,
+            switch=context.interference.revive,
         )
     pops = PopService(
         config=config,
@@ -122,6 +123,7 @@ def build(
         log=revive_log,
         retry_writer=retry_writer,
         in_flight=in_flight,
+        switch=context.interference.revive,
     )
     return PopRoom(
         pops=pops,

@@ -79,7 +79,7 @@ class PullRequestHold:
                 self._end(queue, held)
                 continue
             next_check_ms = self._next_check_ms(self._scheduler.now_ms + 1)
-            if held.timer is not None and next_check_ms < held.timer.due_ms:
+            if held.timer is not None and next_check_ms < self._scheduler.due_ms(held.timer):
                 held.timer.cancel()
                 held.timer = self._end_at(next_check_ms, queue, held, held.timer.owner)
 

@@ -4,6 +4,8 @@ The disk has `storeDiskBytes` bytes, and `diskUsedRatio` of it is used by others
 Source: DefaultMessageStore.CleanCommitLogService.isSpaceToDelete, RunningFlags, UtilAll (5.3.3).
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 
 from ..config import BrokerConfig
@@ -28,6 +30,7 @@ class Disk:
         self._config = config
         self.full = False
         """True if a check found the disk full: nothing is stored."""
+        self._used_percent_min = 0
 
     def begin_run(self) -> None:
         """Begin a run of the broker, which accepts messages until its first check."""
@@ -43,7 +46,18 @@ class Disk:
         percent = self._config.disk_used_ratio
         if self.bounded:
             percent += -(-stored_bytes * 100 // self._config.store_disk_bytes)
-        return min(percent, 100) / 100
+        return min(max(percent, self._used_percent_min), 100) / 100
+
+    @contextmanager
+    def filled(self) -> Iterator[None]:
+        """Treat the disk as full within a block."""
+        before = self.full, self._used_percent_min
+        self.full = True
+        self._used_percent_min = min(max(self._config.disk_space_warning_level_ratio, 35), 90) + 1
+        try:
+            yield
+        finally:
+            self.full, self._used_percent_min = before
 
     def level(self, stored_bytes: int) -> DiskLevel:
         """Return the level that a check would find."""

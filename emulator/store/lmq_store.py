@@ -25,6 +25,7 @@ class LmqStore(MessageStore):
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
+        clock: Scheduler,
         store_host: bytes,
         max_bytes: int,
         batched: Collection[str] = (),
@@ -32,6 +33,7 @@ class LmqStore(MessageStore):
         super().__init__(
             config=config,
             scheduler=scheduler,
+            clock=clock,
             store_host=store_host,
             max_bytes=max_bytes,
             batched=batched,

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, count
+from typing import Protocol
 
 from ..assembly.listeners import ArrivalListener, Hook, Listeners, Watcher, add_watchers
 from ..config import BrokerConfig
@@ -42,6 +43,17 @@ def tags_code_of(tag: str) -> int:
     return _code_of_short_tag(tag) if len(tag) <= _SHORT_TAG else props.string_hash(tag)
 
 
+class RecordReceiver(Protocol):
+    """A slave's end of a replication."""
+
+    @property
+    def has_all_records(self) -> bool:
+        """True if the slave has all records that were sent to it."""
+
+    def replicate(self, record: bytes, tags_code: int) -> None:
+        """Send a record to the slave."""
+
+
 class MessageStore:
     """Stores messages and finds them again."""
 
@@ -50,12 +62,15 @@ class MessageStore:
         *,
         config: BrokerConfig,
         scheduler: Scheduler,
+        clock: Scheduler,
         store_host: bytes,
         max_bytes: int,
         batched: Collection[str] = (),
     ) -> None:
         self._config = config
         self._scheduler = scheduler
+        self._clock = clock
+        """The broker's clock, which store timestamps show. It differs from the shared one only by faults."""
         self.store_host = store_host
         self.max_message_size = config.max_message_size
         largest = config.max_message_size + OVERHEAD_BYTES
@@ -76,8 +91,10 @@ class MessageStore:
         """By topic, a function called after each append to it with queue id, offset and properties."""
         self.full_files: list[Callable[[], None]] = []
         """Called each time a segment of the log becomes full."""
-        self.slave_stores: list[MessageStore] = []
+        self.slave_stores: list[RecordReceiver] = []
         """Stores of slaves, to which every record is replicated."""
+        self._lost_from: int | None = None
+        """Begin of the records that were written since flushes are lost, None if they are not lost."""
         self.is_slave = not config.is_master
         """True if the store is a slave's: it replicates its master's log and stores nothing else."""
         self.disk = Disk(config)
@@ -89,7 +106,10 @@ class MessageStore:
     @property
     def now_ms(self) -> int:
         """The store timestamp of a message stored now."""
-        return self._scheduler.now_ms
+        return self._clock.now_ms
+
+    has_all_records = True
+    """A slave's store has each record as soon as its master has it."""
 
     def bind(self, store_host: bytes) -> None:
         """Set the packed address that messages stored from now on contain."""
@@ -180,12 +200,12 @@ class MessageStore:
             queue = self._made_queue(topic, queue_id)
         born_host, store_host = message.born_host, self.store_host
         size = records.encoded_size(born_host, store_host, topic_bytes, len(body), len(text))
-        now = self._scheduler.now_ms
+        now, timestamp = self._scheduler.now_ms, self._clock.now_ms
         if now >= self._flush_position.next_check_ms:
             self._flush_position.catch_up(now, self.log.max_offset)
         physical_offset = self.log.reserve(size, now)
-        if now != self._time_index.last_ms:
-            self._time_index.add(now, physical_offset)
+        if timestamp != self._time_index.last_ms:
+            self._time_index.add(timestamp, physical_offset)
         queue_offset = queue.append(physical_offset, size, tags_code) if queue is not None else 0
         record = records.encode(
             topic_bytes,
@@ -196,7 +216,7 @@ class MessageStore:
             message.sys_flag,
             message.born_timestamp,
             born_host,
-            now,
+            timestamp,
             store_host,
             message.reconsume_times,
             message.prepared_transaction_offset,
@@ -205,13 +225,13 @@ class MessageStore:
         )
         self._write(record, tags_code)
         self.stats.count_stored(topic, 1, size, now)
-        self.last_store_timestamp = now
+        self.last_store_timestamp = timestamp
         watcher = self.watchers.get(topic) if queued else None
         if watcher is not None:
             watcher(queue_id, queue_offset, properties)
         for on_message, _ in self.arrivals:
             on_message(topic, queue_id, queue_offset, tags_code, properties)
-        return StoredPosition(queue_id, queue_offset, physical_offset, size, now)
+        return StoredPosition(queue_id, queue_offset, physical_offset, size, timestamp)
 
     def _write(self, record: bytes, tags_code: int) -> None:
         self.log.append(record)
@@ -244,10 +264,10 @@ class MessageStore:
         offsets. Source: MessageExtEncoder.encode of batches (5.3.3).
         """
         queue = self._made_queue(whole.topic, whole.queue_id)
-        now = self._scheduler.now_ms
+        now, timestamp = self._scheduler.now_ms, self._clock.now_ms
         if now >= self._flush_position.next_check_ms:
             self._flush_position.catch_up(now, self.log.max_offset)
-        self.last_store_timestamp = now
+        self.last_store_timestamp = timestamp
         added = props.encode(whole.properties).encode()
         common_tag = whole.properties.get(props.TAGS)
         tags = [common_tag] * len(parts) if common_tag else tags_of([text for _, _, text in parts])
@@ -258,13 +278,13 @@ class MessageStore:
         first, physical_offsets = queue.max_offset, list[int]()
         while (at := len(physical_offsets)) < len(copies):
             physical_offset = self.log.reserve(sizes[at], now)
-            if now != self._time_index.last_ms:
-                self._time_index.add(now, physical_offset)
+            if timestamp != self._time_index.last_ms:
+                self._time_index.add(timestamp, physical_offset)
             ends = [*accumulate(sizes[at:], initial=physical_offset)]
             # At least one record fits: no record is larger than a segment.
             run = slice(at, at + max(bisect_right(ends, physical_offset + self.log.free_bytes) - 1, 1))
             starts = ends[: run.stop - at]
-            self._append_run(queue, whole, now, copies[run], starts, sizes[run], tags_codes[run])
+            self._append_run(queue, whole, timestamp, copies[run], starts, sizes[run], tags_codes[run])
             physical_offsets += starts
         arrivals = [on_message for on_message, is_awaited in self.arrivals if is_awaited()]
         if arrivals:
@@ -278,7 +298,7 @@ class MessageStore:
         self,
         queue: ConsumeQueue,
         whole: MessageToStore,
-        now: int,
+        timestamp: int,
         copies: Sequence[Part],
         physical_offsets: Sequence[int],
         sizes: Sequence[int],
@@ -293,14 +313,14 @@ class MessageStore:
             whole.sys_flag,
             whole.born_timestamp,
             whole.born_host,
-            now,
+            timestamp,
             self.store_host,
             whole.reconsume_times,
             whole.prepared_transaction_offset,
             copies,
         )
         self.log.append(block)
-        self.stats.count_stored(whole.topic, len(copies), len(block), now)
+        self.stats.count_stored(whole.topic, len(copies), len(block), self._scheduler.now_ms)
         queue.extend(physical_offsets, sizes, tags_codes)
         for slave_store in self.slave_stores:
             for at, size, tags_code in zip(physical_offsets, sizes, tags_codes, strict=True):
@@ -389,9 +409,21 @@ class MessageStore:
         """Recover after a crash: with `power_loss` without the records that were not flushed, else with all records."""
         now = self._scheduler.now_ms
         if power_loss:
-            self.truncate(max(self._flush_position.flushed(now, self.log.max_offset), self.log.min_offset))
+            self.truncate(max(self._flushed_end(now), self.log.min_offset))
         self._flush_position = FlushPosition(self._config, now, self.log.max_offset)
         self.empty_queues_read.clear()
+
+    def _flushed_end(self, now: int) -> int:
+        end = self._flush_position.flushed(now, self.log.max_offset)
+        return end if self._lost_from is None else min(end, self._lost_from)
+
+    def lose_flushes(self) -> None:
+        """Lose all records of flushes from now on at a power loss, although the flushes are reported as done."""
+        self._lost_from = self._flushed_end(self._scheduler.now_ms)
+
+    def keep_flushes(self) -> None:
+        """Keep what is flushed from now on, and everything that is in the log now."""
+        self._lost_from = None
 
     # reading
 

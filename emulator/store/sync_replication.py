@@ -93,4 +93,5 @@ class SyncReplication:
 
     @property
     def _enough(self) -> bool:
-        return 1 + len(self._store.slave_stores) >= self._config.in_sync_replicas
+        in_sync = sum(slave.has_all_records for slave in self._store.slave_stores)
+        return 1 + in_sync >= self._config.in_sync_replicas

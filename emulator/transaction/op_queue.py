@@ -56,7 +56,7 @@ class OpQueue:
 
     def flush_if_due(self) -> None:
         """Store the batch if it is due now, so that a check at the same time sees it."""
-        if self._timer is not None and self._timer.due_ms <= self._scheduler.now_ms:
+        if self._timer is not None and self._scheduler.due_ms(self._timer) <= self._scheduler.now_ms:
             self._flush()
 
     def _flush(self) -> None:

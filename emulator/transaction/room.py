@@ -38,6 +38,7 @@ def build(
         op_queue=op_queue,
         find_producer=clients.next_producer_channel,
         push=context.push,
+        switch=context.interference.transaction_checks,
     )
     return TransactionRoom(
         transactions=transactions,

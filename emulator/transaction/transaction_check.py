@@ -23,6 +23,7 @@ from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
+from ..kernel.switch import Switch
 from ..kernel.timer_kind import TimerKind
 from ..message import names
 from ..message import properties as props
@@ -65,6 +66,7 @@ class TransactionChecks:
         op_queue: OpQueue,
         find_producer: FindProducer,
         push: Push,
+        switch: Switch,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
@@ -74,6 +76,8 @@ class TransactionChecks:
         self._op_queue = op_queue
         self._find_producer = find_producer
         self._push = push
+        self._switch = switch
+        switch.on_resumed(self._resume)
         self._round_end_ms = scheduler.now_ms
         self._timer: Timer | None = None
         self._actions: dict[CheckVerdict, Callable[[CheckRound, HalfMessage], None]] = {
@@ -81,9 +85,7 @@ class TransactionChecks:
             CheckVerdict.IMMUNE: self._reappend_immune,
             CheckVerdict.CHECK: self._check,
         }
-        for topic in (names.HALF_TOPIC, names.OP_HALF_TOPIC):
-            if self._committed(topic) < tables.store.max_offset(topic, 0):
-                self.arrived(0, 0, {})
+        self._resume()
 
     # timing
 
@@ -123,10 +125,19 @@ class TransactionChecks:
             rounds = (self._scheduler.now_ms - self._round_end_ms) // interval + 1
             self._schedule_round(self._round_end_ms + rounds * interval)
 
+    def _resume(self) -> None:
+        """Schedule the next round if messages of the half or op topic wait for it."""
+        for topic in (names.HALF_TOPIC, names.OP_HALF_TOPIC):
+            if self._committed(topic) < self._store.max_offset(topic, 0):
+                self.arrived(0, 0, {})
+
     def _schedule_round(self, due_ms: int) -> None:
         self._timer = self._scheduler.call_at(due_ms, self._begin_round, TimerKind.TRANSACTION_CHECK)
 
     def _begin_round(self) -> None:
+        if self._switch.stopped:
+            self._timer = None
+            return
         self._op_queue.flush_if_due()
         first_half, first_op = self._committed(names.HALF_TOPIC), self._committed(names.OP_HALF_TOPIC)
         check_round = CheckRound(self._scheduler.now_ms, first_half, first_op)

@@ -196,12 +196,7 @@ class Routes:
     ) -> None:
         """Write the address at which the client of a call reaches a broker. `requested` are those of its request."""
         dialed = next(((address.host, address.port) for address in requested.addresses), None)
-        host, port = self._endpoint(call, broker_name, broker_id, dialed)
-        if ":" in host:
-            endpoints.scheme = pb.IPv6
-        else:
-            endpoints.scheme = pb.IPv4 if _IPV4.match(host) else pb.DOMAIN_NAME
-        endpoints.addresses.add(host=host, port=port)
+        write_endpoints(endpoints, *self._endpoint(call, broker_name, broker_id, dialed))
 
     def _next_round_robin(self, topic: str) -> int:
         index = self._round_robin.get(topic)
@@ -217,6 +212,15 @@ class Routes:
         if known:
             return proxy_exception(pb.FORBIDDEN, text)
         return Refusal(pb.INTERNAL_SERVER_ERROR, unknown_topic())
+
+
+def write_endpoints(endpoints: pb.Endpoints, host: str, port: int) -> None:
+    """Write one address and its kind."""
+    if ":" in host:
+        endpoints.scheme = pb.IPv6
+    else:
+        endpoints.scheme = pb.IPv4 if _IPV4.match(host) else pb.DOMAIN_NAME
+    endpoints.addresses.add(host=host, port=port)
 
 
 def _own_perm(_broker: "Broker", config: "TopicConfig") -> int:

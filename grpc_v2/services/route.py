@@ -17,7 +17,7 @@ from ..config.pools import ProxyPool
 from ..proto import definition_pb2 as pb
 from ..proto import service_pb2 as sv
 from ..proxy.required_rights import to_consume, to_find_route
-from ..proxy.routes import Routes
+from ..proxy.routes import Routes, write_endpoints
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, NodeOperation, Rpc, one_operation
 from ..rules.proxy_rules import check_endpoints, group_name
@@ -86,6 +86,7 @@ class RouteService:
                         name=queues.broker_name,
                         broker_id=broker_id,
                         requested=request.endpoints,
+                        address=member.address,
                     )
         return response
 
@@ -102,7 +103,7 @@ class RouteService:
         response = sv.QueryAssignmentResponse(status=OK)
         group = self.routes.group_config(request.group.name)
         in_order = group is not None and group.consume_message_orderly
-        masters = {member.broker_name for member in route.brokers if MASTER_ID in member.broker_ids}
+        masters = {member.broker_name: member.address for member in route.brokers if MASTER_ID in member.broker_ids}
         for queues in route.queues:
             if queues.broker_name not in masters or not queues.perm & PERM_READ or queues.read_queue_nums <= 0:
                 continue
@@ -113,17 +114,33 @@ class RouteService:
                 queue.id = queue_id
                 queue.permission = permission
                 self._fill_broker(
-                    queue.broker, call, name=queues.broker_name, broker_id=MASTER_ID, requested=request.endpoints
+                    queue.broker,
+                    call,
+                    name=queues.broker_name,
+                    broker_id=MASTER_ID,
+                    requested=request.endpoints,
+                    address=masters[queues.broker_name],
                 )
         if not response.assignments:
             raise Refusal(pb.FORBIDDEN, "no readable queue")
         return response
 
     def _fill_broker(
-        self, broker: pb.Broker, call: RpcCall, *, name: str, broker_id: int, requested: pb.Endpoints
+        self,
+        broker: pb.Broker,
+        call: RpcCall,
+        *,
+        name: str,
+        broker_id: int,
+        requested: pb.Endpoints,
+        address: str | None,
     ) -> None:
         broker.name = name
         broker.id = broker_id
+        if address is not None:
+            host, _, port = address.rpartition(":")
+            write_endpoints(broker.endpoints, host.strip("[]"), int(port))
+            return
         self.routes.fill_endpoints(
             broker.endpoints, call.server_call, broker_name=name, broker_id=broker_id, requested=requested
         )

@@ -22,7 +22,7 @@ def broker_members(address_of: AddressOf, broker: BrokerMember, *, strict: bool)
 
     With `strict` it is valid JSON: broker ids are quoted.
     """
-    addresses = {each: address_of(broker.broker_name, each) for each in broker.broker_ids}
+    addresses = {each: broker.address or address_of(broker.broker_name, each) for each in broker.broker_ids}
     return {
         "brokerAddrs": {str(each): address for each, address in addresses.items()} if strict else number_map(addresses),
         "brokerName": broker.broker_name,

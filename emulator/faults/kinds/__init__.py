@@ -3,6 +3,16 @@
 They must not know how a protocol layer or a host carries them out.
 """
 
-from . import bytes_on_the_wire, connections, deliveries, requests, responses
+from . import bytes_on_the_wire, cluster, connections, deliveries, requests, responses, routes, services, store
 
-__all__ = ["bytes_on_the_wire", "connections", "deliveries", "requests", "responses"]
+__all__ = [
+    "bytes_on_the_wire",
+    "cluster",
+    "connections",
+    "deliveries",
+    "requests",
+    "responses",
+    "routes",
+    "services",
+    "store",
+]

@@ -1,0 +1,27 @@
+"""The states of one broker that rules of faults change. Without rules the broker works as configured."""
+
+from collections import Counter
+from dataclasses import field
+
+from ..kernel.scheduler import Skew
+from ..kernel.switch import Switch
+from ..kernel.value_class import parts
+
+
+@parts
+class Interference:
+    """It outlives the runs of its broker: a crash ends no fault."""
+
+    revive: Switch = field(default_factory=Switch)
+    """Redelivery of popped messages."""
+    transaction_checks: Switch = field(default_factory=Switch)
+    """Rounds in which the broker asks producers about half messages."""
+    stolen_locks: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Groups and topics whose queue locks a client that does not exist holds, with the number of rules that say so."""
+    skew: Skew = field(default_factory=Skew)
+    """The difference between the broker's clock and the shared one."""
+
+    def begin_run(self) -> None:
+        """Begin a run of the broker: the services of the previous one are gone."""
+        self.revive.begin_run()
+        self.transaction_checks.begin_run()

@@ -1,0 +1,171 @@
+"""Faults of a cluster: brokers and name servers that stop, flap, or cannot be reached by one client."""
+
+from typing import Any
+
+from ...gate.gate import Outcome
+from ...kernel.scheduler import Timer
+from ..client_call import Line
+from ..errors import FaultError
+from ..events import ConnectEvent, PushEvent, RequestEvent, ResponseEvent
+from ..fault import Fault, kind
+from ..parameters import DurationCheck, Flag, OneOf, Optional, Text, parameter
+from ..phase import Phase
+from ..times import ms_of
+from ..world import StandingFault, World
+from .standing import BROKER, STANDING, StandingKind, lasting
+
+
+@kind(
+    "stop_broker",
+    layer="cluster",
+    phases=STANDING,
+    situation="A broker is restarted, crashes, or its machine is gone; routes change as with a real name server.",
+)
+class StopBroker(StandingKind):
+    """Stop a broker and close its port. It starts with its stored data at the end."""
+
+    broker: str = parameter(BROKER, "name of the broker, with the id of a slave: `broker-a:1`")
+    duration: str | None = lasting()
+    kill: bool = parameter(Flag(), "true: as a crash of the process; false: gracefully", default=False)
+
+    def start(self, world: World) -> StandingFault:
+        """Stop the broker."""
+        return world.stop_broker(self.broker, kill=self.kill)
+
+
+@kind(
+    "flap_broker",
+    layer="cluster",
+    phases=STANDING,
+    situation="A broker that crashes again and again: out of memory, a failing disk, a restart loop.",
+)
+class FlapBroker(StandingKind):
+    """Stop and start a broker in turn, beginning with the stop. It runs at the end."""
+
+    broker: str = parameter(BROKER, "name of the broker, with the id of a slave: `broker-a:1`")
+    down: str = parameter(DurationCheck(), "time for which the broker is stopped", default="5s")
+    up: str = parameter(DurationCheck(), "time for which the broker runs", default="5s")
+    duration: str | None = lasting()
+    kill: bool = parameter(Flag(), "true: as a crash of the process; false: gracefully", default=True)
+
+    def check(self) -> None:
+        """Raise FaultError for a phase without a duration."""
+        for name, given in (("down", self.down), ("up", self.up)):
+            if ms_of(given) == 0:
+                raise FaultError(f"{name}={given!r}: the broker would change without end; use '5s'")
+
+    def start(self, world: World) -> StandingFault:
+        """Stop the broker for the first time."""
+        return Flapping(world, self)
+
+
+class Flapping:
+    """A broker that stops and starts in turn."""
+
+    def __init__(self, world: World, fault: FlapBroker) -> None:
+        self._world = world
+        self._fault = fault
+        self._stop: StandingFault | None = None
+        self._timer: Timer | None = None
+        self._go_down()
+
+    def _go_down(self) -> None:
+        self._stop = self._world.stop_broker(self._fault.broker, kill=self._fault.kill)
+        self._timer = self._world.later(ms_of(self._fault.down), self._go_up)
+
+    def _go_up(self) -> None:
+        if self._stop is not None:
+            self._stop.end()
+            self._stop = None
+        self._timer = self._world.later(ms_of(self._fault.up), self._go_down)
+
+    def end(self) -> None:
+        """Let the broker run."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._stop is not None:
+            self._stop.end()
+            self._stop = None
+
+
+@kind(
+    "stop_name_server",
+    layer="cluster",
+    phases=STANDING,
+    situation="All name servers are down: clients keep the routes that they have, and find no others.",
+)
+class StopNameServer(StandingKind):
+    """Stop the name server for clients of the remoting protocol and close its port.
+
+    The proxy has the routes in its cache. If the name server shares its port with a broker, the port stays open and
+    requests to the name server get no response.
+    """
+
+    duration: str | None = lasting()
+
+    def start(self, world: World) -> StandingFault:
+        """Stop the name server."""
+        return world.stop_name_server()
+
+
+@kind(
+    "partition",
+    layer="cluster",
+    phases=(Phase.CONNECT, Phase.REQUEST, Phase.RESPONSE, Phase.PUSH),
+    in_all_phases=True,
+    situation="A network failure between one client and its brokers: a firewall, a broken link, a paused machine.",
+)
+class Partition(Fault):
+    """Cut one client off: requests, responses, pushes and new connections of the client are lost.
+
+    A client id is known once a connection has named it: remoting connections do so with their first heartbeat, gRPC
+    requests always. Connections to the name server never do; cut them by address.
+    """
+
+    client: str | None = parameter(Optional(Text("client-1")), "client id of the client", default=None)
+    address: str | None = parameter(Optional(Text("10.0.0.7")), "host of the client", default=None)
+    how: str = parameter(
+        OneOf("silent", "reset"), "what happens to the connection: nothing, or a reset", default="silent"
+    )
+
+    def check(self) -> None:
+        """Raise FaultError unless a client is given."""
+        if self.client is None and self.address is None:
+            raise FaultError("partition without a client; give its client id or its address, such as client='client-1'")
+
+    def selects(self, facts: Any, state: dict[Any, Any]) -> bool:
+        """True for an event of the client. Its connections are remembered: later requests may not name the client."""
+        if self.address is not None and facts.address == self.address:
+            return True
+        if self.client is None:
+            return False
+        connections: set[str] = state.setdefault("connections", set())
+        if facts.channel_id not in connections and self.client not in facts.clients:
+            return False
+        connections.add(facts.channel_id)
+        return True
+
+    def on_connect(self, event: ConnectEvent) -> None:
+        """Refuse or ignore a new connection."""
+        if self.how == "reset":
+            event.connection.refuse()
+        else:
+            event.connection.ignore()
+
+    def on_request(self, event: RequestEvent) -> bool:
+        """Lose a request."""
+        self._cut(event.call.line)
+        return True
+
+    def on_response(self, event: ResponseEvent) -> Outcome:
+        """Lose the response to an earlier request."""
+        return event.intercept(lambda response: self._cut(response.line))
+
+    def on_push(self, event: PushEvent) -> bool:
+        """Lose a push."""
+        return True
+
+    def _cut(self, line: Line) -> None:
+        if self.how == "reset":
+            line.reset()

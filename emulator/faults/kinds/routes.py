@@ -1,0 +1,99 @@
+"""Faults of routes: missing, stale, or with the address of a broker that is gone."""
+
+from dataclasses import replace
+from typing import Any
+
+from ...gate.gate import Outcome
+from ...operations.cluster import GetRouteInfo, RouteResult, no_route
+from ..errors import FaultError
+from ..events import RequestEvent, ResponseEvent
+from ..fault import Fault, kind
+from ..parameters import Optional, Text, parameter
+from ..phase import Phase
+from ..world import World
+from .standing import BROKER
+
+ROUTE = (GetRouteInfo,)
+DEAD = "127.0.0.1:9"
+"""The port of the discard protocol, on which nothing listens."""
+_PORT_MAX = 65535
+
+
+@kind(
+    "hide_route",
+    layer="cluster",
+    phases=(Phase.REQUEST,),
+    operations=ROUTE,
+    situation="A name server has no route of a topic: a broker registers it late, or a name server has restarted.",
+)
+class HideRoute(Fault):
+    """Respond to queries for a route that there is none."""
+
+    def on_request(self, event: RequestEvent) -> bool:
+        """Refuse the query."""
+        event.refuse(no_route(_topic(event)))
+        return True
+
+
+@kind(
+    "stale_route",
+    layer="cluster",
+    phases=(Phase.RESPONSE,),
+    operations=ROUTE,
+    situation="A name server or a proxy's cache has an old route: brokers that are gone, too few or too many queues.",
+)
+class StaleRoute(Fault):
+    """Respond to queries for a route with the route as of the time at which the rule was added."""
+
+    def on_added(self, world: World, state: dict[Any, Any]) -> None:
+        """Keep the routes of all topics."""
+        state["routes"] = world.routes()
+
+    def on_response(self, event: ResponseEvent) -> Outcome:
+        """Replace the route."""
+        topic = _topic(event)
+        route: RouteResult | None = event.firing.state["routes"].get(topic)
+        return no_route(topic) if route is None else route
+
+
+@kind(
+    "route_to_dead_broker",
+    layer="cluster",
+    phases=(Phase.RESPONSE,),
+    operations=ROUTE,
+    situation="A broker is gone, or has another address, and the name server has not noticed it: for 2 min by default.",
+)
+class RouteToDeadBroker(Fault):
+    """Put an address at which nothing listens into routes. In routes for gRPC it is the address of the proxy."""
+
+    broker: str | None = parameter(
+        Optional(BROKER), "name of the broker that has the address; by default all brokers", default=None
+    )
+    address: str = parameter(Text(DEAD), "the address, host:port", default=DEAD)
+
+    def check(self) -> None:
+        """Raise FaultError for an address without a port."""
+        host, _, port = self.address.rpartition(":")
+        if not host or not port.isdecimal() or not 0 < int(port) <= _PORT_MAX:
+            raise FaultError(f"address={self.address!r}: not HOST:PORT; use {DEAD!r}")
+
+    def check_world(self, world: World) -> None:
+        """Raise FaultError if there is no broker with the given name."""
+        if self.broker is not None:
+            world.check_broker(self.broker)
+
+    def on_response(self, event: ResponseEvent) -> Outcome:
+        """Replace addresses."""
+        route = event.outcome
+        if not isinstance(route, RouteResult):
+            return route
+        members = [
+            replace(member, address=self.address) if self.broker in (None, member.broker_name) else member
+            for member in route.brokers
+        ]
+        return replace(route, brokers=members)
+
+
+def _topic(event: RequestEvent | ResponseEvent) -> str:
+    assert isinstance(event.operation, GetRouteInfo), "the declaration limits the fault to this operation"
+    return event.operation.topic or "null"

@@ -1,0 +1,114 @@
+"""Faults of a broker's services: a wrong clock, stopped redelivery, stopped checks, and stolen queue locks."""
+
+from datetime import timedelta
+from typing import Any
+
+from ..errors import FaultError
+from ..fault import kind
+from ..parameters import DurationCheck, Text, parameter
+from ..times import ms_of
+from ..world import StandingFault, World
+from .standing import BROKER, STANDING, StandingKind, lasting, of_brokers
+
+
+class SignedDurationCheck(DurationCheck):
+    """A duration that may be negative: `"90s"`, `"-90s"` or a timedelta. Held as text."""
+
+    def plain(self, name: str, value: Any) -> str:
+        """Return the duration as text."""
+        if isinstance(value, timedelta) and value < timedelta(0):
+            return f"-{super().plain(name, -value)}"
+        if isinstance(value, str) and value.startswith("-"):
+            super().plain(name, value[1:])
+            return value
+        return super().plain(name, value)
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of a duration with a sign."""
+        return {"type": "string", "examples": ["90s", "-90s"]}
+
+
+@kind(
+    "skew_clock",
+    layer="cluster",
+    phases=STANDING,
+    situation="The clock of a broker's machine is wrong: no NTP, a paused virtual machine.",
+)
+class SkewClock(StandingKind):
+    """Set the clock of one broker fast or slow.
+
+    The broker writes its own time into messages and receipts, and compares the times of clients with it. Its timers,
+    which measure durations, stay on the shared clock. Timers that are set when the skew changes keep their instants.
+    """
+
+    broker: str = parameter(BROKER, "name of the broker, with the id of a slave: `broker-a:1`")
+    by: str = parameter(SignedDurationCheck(), "how far the clock is fast; negative: slow")
+    duration: str | None = lasting()
+
+    def check(self) -> None:
+        """Raise FaultError if the clock would be right."""
+        if self._by_ms == 0:
+            raise FaultError(f"by={self.by!r}: the clock stays right; use '90s' or '-90s'")
+
+    @property
+    def _by_ms(self) -> int:
+        slow = self.by.startswith("-")
+        ms = ms_of(self.by.removeprefix("-"))
+        return -ms if slow else ms
+
+    def start(self, world: World) -> StandingFault:
+        """Turn the clock."""
+        return world.skew_clock(self.broker, self._by_ms)
+
+
+@kind(
+    "stop_revive",
+    layer="cluster",
+    phases=STANDING,
+    situation="The thread that redelivers popped messages hangs or is far behind: it reads its queues too slowly.",
+)
+class StopRevive(StandingKind):
+    """Redeliver no message whose invisible duration is over. It happens at the end."""
+
+    broker: str | None = of_brokers("name of the broker; by default all brokers")
+    duration: str | None = lasting()
+
+    def start(self, world: World) -> StandingFault:
+        """Stop redelivery."""
+        return world.stop_revive(self.broker)
+
+
+@kind(
+    "stop_transaction_checks",
+    layer="cluster",
+    phases=STANDING,
+    situation="The thread that checks half messages hangs: transactions without an end stay undecided.",
+)
+class StopTransactionChecks(StandingKind):
+    """Check no half message: producers are not asked, and no half message is discarded."""
+
+    broker: str | None = of_brokers("name of the broker; by default all brokers")
+    duration: str | None = lasting()
+
+    def start(self, world: World) -> StandingFault:
+        """Stop the checks."""
+        return world.stop_transaction_checks(self.broker)
+
+
+@kind(
+    "steal_queue_lock",
+    layer="cluster",
+    phases=STANDING,
+    protocols=("remoting",),
+    situation="A consumer that has died without a trace, or has another network, still owns the locks of its queues.",
+)
+class StealQueueLock(StandingKind):
+    """Give the queue locks of an orderly group to a client that does not exist. No consumer gets them until the end."""
+
+    group: str = parameter(Text("order-service"), "consumer group")
+    topic: str = parameter(Text("orders"), "topic of the queues")
+    duration: str | None = lasting()
+
+    def start(self, world: World) -> StandingFault:
+        """Take the locks."""
+        return world.steal_queue_locks(self.group, self.topic)

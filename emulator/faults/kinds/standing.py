@@ -1,0 +1,43 @@
+"""The base of faults that hold for a time."""
+
+from ...kernel.durations import milliseconds
+from ..fault import Fault
+from ..parameters import DurationCheck, Optional, Text, parameter
+from ..phase import Phase
+from ..world import World
+
+STANDING = (Phase.STANDING, Phase.REQUEST, Phase.RESPONSE)
+"""Such a fault begins with its rule or, if the rule has criteria about requests, with the request that fires it."""
+BROKER = Text("broker-a")
+
+
+def lasting() -> str | None:
+    """Declare the parameter `duration` of a standing fault."""
+    declared: str | None = parameter(
+        Optional(DurationCheck()), "time after which the fault ends; without it, it ends with its rule", default=None
+    )
+    return declared
+
+
+def of_brokers(about: str) -> str | None:
+    """Declare the parameter `broker` of a fault that can concern all brokers."""
+    declared: str | None = parameter(Optional(BROKER), about, default=None)
+    return declared
+
+
+class StandingKind(Fault):
+    """A fault with a duration, and often with a broker."""
+
+    __slots__ = ()
+    duration: str | None
+
+    @property
+    def duration_ms(self) -> int | None:
+        """The time after which the fault ends on its own."""
+        return None if self.duration is None else milliseconds(self.duration, "duration")
+
+    def check_world(self, world: World) -> None:
+        """Raise FaultError if there is no broker with the given name."""
+        name = getattr(self, "broker", None)
+        if name is not None:
+            world.check_broker(name)

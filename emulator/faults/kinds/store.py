@@ -1,0 +1,143 @@
+"""Faults of the store: appends that are refused or not confirmed, lost flushes, and slaves that lag."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ...gate.effects import Effect
+from ...gate.gate import Outcome
+from ...kernel.errors import EngineError
+from ...kernel.response_code import ResponseCode
+from ...message.properties import WAIT
+from ...operations.base import Operation
+from ...operations.consume import ChangeInvisibleTime
+from ...operations.send import EndTransaction, RecallMessage, SendMessage, SendMessageBack, SendResult
+from ..errors import FaultError
+from ..events import RequestEvent, ResponseEvent
+from ..fault import Fault, kind
+from ..parameters import DurationCheck, OneOf, parameter
+from ..phase import Phase
+from ..times import ms_of
+from ..world import StandingFault, World
+from .standing import STANDING, StandingKind, lasting, of_brokers
+
+DISK_FULL, PAGE_CACHE_BUSY = "disk_full", "page_cache_busy"
+NOT_CONFIRMED: Mapping[str, ResponseCode] = {
+    "flush_timeout": ResponseCode.FLUSH_DISK_TIMEOUT,
+    "slave_timeout": ResponseCode.FLUSH_SLAVE_TIMEOUT,
+    "slave_not_available": ResponseCode.SLAVE_NOT_AVAILABLE,
+}
+"""Reasons for which a stored message is not confirmed, and the code of the response."""
+NOT_STORED: Mapping[str, str] = {
+    "replicas_not_enough": "in-sync replicas not enough",
+    "file_not_created": "create mapped file failed, server is busy or broken.",
+}
+"""Reasons for which a message is not stored, and the remark of the response (SendMessageProcessor, 5.3.3)."""
+APPENDING = (SendMessage, SendMessageBack, EndTransaction, RecallMessage, ChangeInvisibleTime)
+"""Operations that append to the log, so that a full disk refuses them."""
+
+
+@kind(
+    "refuse_append",
+    layer="cluster",
+    phases=(Phase.REQUEST, Phase.RESPONSE),
+    operations=APPENDING,
+    situation="A broker cannot store a message, or cannot confirm it: disk full or slow, slave behind or gone.",
+)
+class RefuseAppend(Fault):
+    """Refuse to store a message, or store it and respond that it is not flushed or not replicated.
+
+    Not stored: `disk_full`, `page_cache_busy`, `replicas_not_enough`, `file_not_created`. Stored: `flush_timeout` (the
+    response comes after `syncFlushTimeout`), `slave_timeout` (after `slaveTimeout`), `slave_not_available`; messages
+    with the property WAIT=false wait for neither. With `disk_full` the request is carried out by a broker whose disk is
+    full: rollbacks are served, as upstream does.
+    """
+
+    reason: str = parameter(
+        OneOf(DISK_FULL, PAGE_CACHE_BUSY, *NOT_STORED, *NOT_CONFIRMED), "the reason", default=DISK_FULL
+    )
+
+    def phase(self, chosen: str | None) -> Phase:
+        """Return the phase: that of the response if the message is stored."""
+        own = Phase.RESPONSE if self.reason in NOT_CONFIRMED else Phase.REQUEST
+        if chosen not in (None, own.value):
+            raise FaultError(
+                f"phase={chosen!r}: with reason={self.reason!r}, refuse_append acts in the phase {own.value!r}"
+            )
+        return own
+
+    def usable_operations(self) -> tuple[type[Operation] | type[Effect], ...]:
+        """Return the operations that the reason can concern."""
+        if self.reason == DISK_FULL:
+            return APPENDING
+        return (SendMessage, SendMessageBack) if self.reason == PAGE_CACHE_BUSY else (SendMessage,)
+
+    def on_request(self, event: RequestEvent) -> bool:
+        """Refuse the request, or let a store that refuses to append carry it out."""
+        world = event.firing.world
+        if self.reason == DISK_FULL:
+            with world.full_disk(event.node):
+                event.carry_out()
+        elif self.reason == PAGE_CACHE_BUSY:
+            event.refuse(world.page_cache_busy(through_proxy=getattr(event.operation, "through_proxy", False)))
+        else:
+            with world.failing_store(event.node, EngineError(ResponseCode.SYSTEM_ERROR, NOT_STORED[self.reason])):
+                event.carry_out()
+        return True
+
+    def on_response(self, event: ResponseEvent) -> Outcome:
+        """Change the code of a send that was stored, and send the response when the broker stops waiting."""
+        result, operation, firing = event.outcome, event.operation, event.firing
+        assert isinstance(operation, SendMessage), "the reason limits the fault to this operation"
+        if not isinstance(result, SendResult) or operation.properties.get(WAIT) == "false":
+            return result
+        waits_ms = 0
+        if self.reason == "flush_timeout":
+            waits_ms = firing.world.flush_timeout_ms(event.node)
+        elif self.reason == "slave_timeout":
+            waits_ms = firing.world.slave_timeout_ms(event.node)
+        if waits_ms:
+            event.intercept(lambda response: firing.later(waits_ms, response.send))
+        return replace(result, code=NOT_CONFIRMED[self.reason])
+
+
+@kind(
+    "lose_flush",
+    layer="cluster",
+    phases=STANDING,
+    situation="A disk or its controller reports writes as done that it loses when the power fails.",
+)
+class LoseFlush(StandingKind):
+    """Lose everything that a broker has stored since the begin of the fault at its next crash with power loss.
+
+    That includes messages that SYNC_FLUSH has confirmed. At the end of the fault, what is in the log is kept.
+    """
+
+    broker: str | None = of_brokers("name of the broker; by default all brokers")
+    duration: str | None = lasting()
+
+    def start(self, world: World) -> StandingFault:
+        """Lose flushes from now on."""
+        return world.lose_flushes(self.broker)
+
+
+@kind(
+    "slave_lag",
+    layer="cluster",
+    phases=STANDING,
+    situation="A slave far away or overloaded receives the log of its master late.",
+)
+class SlaveLag(StandingKind):
+    """Replicate each message later. A SYNC_MASTER waits for it, at most for `slaveTimeout`.
+
+    The slave gets everything at the end of the rule. Tables of topics, groups and offsets are copied as usual.
+    """
+
+    delay: str = parameter(DurationCheck(), "time by which the slave is behind")
+    broker: str | None = of_brokers(
+        "a slave, `broker-a:1`, or a master for all its slaves; by default all slaves"
+    )
+    duration: str | None = lasting()
+
+    def start(self, world: World) -> StandingFault:
+        """Delay the replication from now on."""
+        return world.lag_slaves(self.broker, ms_of(self.delay))

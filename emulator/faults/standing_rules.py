@@ -1,0 +1,85 @@
+"""Begins and ends the faults that hold for a time: when their rules are added, at instants, or with a request."""
+
+from collections.abc import Callable
+from functools import partial
+
+from ..gate.gate import Gate
+from ..kernel.scheduler import Scheduler
+from ..kernel.timer_kind import TimerKind
+from .phase import Phase
+from .rule import Rule, RuleEvent
+from .world import World
+
+BEGIN, END = "begin", "end"
+"""Labels of the entries in the journal. A rule records BEGIN as well, for a begin without a request."""
+
+
+class StandingRules:
+    """The begin and the end of the standing faults of one emulator."""
+
+    def __init__(self, gate: Gate, scheduler: Scheduler, world: World) -> None:
+        self._gate = gate
+        self._scheduler = scheduler
+        self._world = world
+
+    def add(self, rule: Rule) -> None:
+        """Begin the fault of a new rule, now or at its start; a fault that waits for a request begins with it."""
+        if rule.end_ms is not None:
+            self._at(rule, rule.end_ms, partial(self.end, rule))
+        if rule.spec.phase is not Phase.STANDING:
+            return
+        if rule.start_ms <= self._scheduler.now_ms:
+            self._begin_at_once(rule)
+        else:
+            self._at(rule, rule.start_ms, partial(self._begin_at_once, rule))
+
+    def begin_before(self, rule: Rule, carry_out: Callable[[], None]) -> None:
+        """Begin the fault of a rule that a request has fired, and then carry out the request.
+
+        Both happen after the requests that run now: a broker cannot stop within one of its own.
+        """
+
+        def begin() -> None:
+            self._begin(rule)
+            carry_out()
+
+        self._gate.run_after_reply(begin)
+
+    def begin_after_reply(self, rule: Rule) -> None:
+        """Begin the fault of a rule that an outcome has fired, once the reply is sent."""
+        self._gate.run_after_reply(partial(self._begin, rule))
+
+    def end(self, rule: Rule) -> None:
+        """End the fault of a rule for good. A no-op if it does not hold."""
+        for timer in rule.timers:
+            timer.cancel()
+        rule.timers.clear()
+        self._restore(rule)
+
+    def _begin_at_once(self, rule: Rule) -> None:
+        if rule.counter.count_match():
+            rule.events.append(RuleEvent(self._scheduler.now_ms, BEGIN, "", ()))
+            self._begin(rule)
+
+    def _begin(self, rule: Rule) -> None:
+        if rule.removed or rule.standing is not None:
+            return
+        fault = rule.spec.fault
+        rule.standing = fault.start(self._world)
+        self._record(rule, BEGIN)
+        if fault.duration_ms is not None:
+            self._at(rule, self._scheduler.now_ms + fault.duration_ms, partial(self._restore, rule))
+
+    def _restore(self, rule: Rule) -> None:
+        standing, rule.standing = rule.standing, None
+        if standing is not None:
+            standing.end()
+            self._record(rule, END)
+
+    def _record(self, rule: Rule, label: str) -> None:
+        fault = rule.spec.fault
+        self._gate.record_standing_fault(label, {"fault": fault.KIND.name, **fault.parameters()}, rule.name)
+
+    def _at(self, rule: Rule, due_ms: int, action: Callable[[], None]) -> None:
+        rule.timers = [timer for timer in rule.timers if timer.active]
+        rule.timers.append(self._scheduler.call_at(due_ms, action, TimerKind.FAULT, rule.name))

@@ -1,0 +1,252 @@
+"""Faults of brokers, name server and time, carried out on an engine. Implements World of the faults."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from .cluster.broker import Broker
+from .cluster.replica import Replica
+from .engine import Engine
+from .faults.errors import unknown_name
+from .faults.world import StandingFault, Undo
+from .gate.gate import Node
+from .kernel.errors import EngineError
+from .kernel.scheduler import Lifetime, Timer
+from .kernel.switch import Switch
+from .kernel.timer_kind import TimerKind
+from .operations.cluster import RouteResult
+from .overload.request_pools import RefusalForm
+
+
+class BrokerStop:
+    """A broker that a rule keeps stopped; `run` is the run that the rule ended."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.run: Lifetime | None = None
+
+
+class EngineWorld:
+    """The world of one engine without ports. A host overrides the methods that close and open ports."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._stops: list[BrokerStop] = []
+        """The rules that keep a broker stopped."""
+        self._lost_flushes: Counter[Broker] = Counter()
+
+    # ports, which an engine does not have
+
+    def close_ports(self, broker: Broker) -> None:
+        """Close the ports of a broker that has stopped."""
+
+    def open_ports(self, broker: Broker) -> None:
+        """Open the ports of a broker that is about to start."""
+
+    def close_name_server(self) -> None:
+        """Close the port of the name server."""
+
+    def open_name_server(self) -> None:
+        """Open the port of the name server."""
+
+    # brokers
+
+    def check_broker(self, name: str) -> None:
+        """Raise FaultError if there is no broker with this name."""
+        self._broker(name)
+
+    def later(self, ms: int, action: Callable[[], None]) -> Timer:
+        """Run an action after some ms of the emulator's time."""
+        return self._engine.scheduler.call_later(ms, action, TimerKind.FAULT)
+
+    def stop_broker(self, name: str, *, kill: bool) -> StandingFault:
+        """Stop a broker until the end. Several rules may stop one broker: it starts when the last of them ends.
+
+        The rules do not start a broker that somebody had stopped before, or has started meanwhile.
+        """
+        broker = self._broker(name)
+        stop = BrokerStop(broker)
+        if broker.running:
+            self._stops.append(stop)
+            self._engine.stop(broker, kill=kill, on_stopped=lambda: self._stopped(broker))
+        elif any(self._is_in_force(other) for other in self._stops if other.broker is broker):
+            stop.run = broker.lifetime
+            self._stops.append(stop)
+        return Undo(lambda: self._end_stop(stop))
+
+    def _stopped(self, broker: Broker) -> None:
+        self.close_ports(broker)
+        waiting = [stop for stop in self._stops if stop.broker is broker]
+        for stop in waiting:
+            stop.run = broker.lifetime
+        if not waiting:  # the rule ended during the graceful shutdown
+            self._start(broker)
+
+    def _end_stop(self, stop: BrokerStop) -> None:
+        if stop not in self._stops:
+            return
+        self._stops.remove(stop)
+        broker = stop.broker
+        others = any(self._is_in_force(other) for other in self._stops if other.broker is broker)
+        if self._is_in_force(stop) and not others:
+            self._start(broker)
+
+    def _start(self, broker: Broker) -> None:
+        self.open_ports(broker)
+        self._engine.start(broker)
+
+    @staticmethod
+    def _is_in_force(stop: BrokerStop) -> bool:
+        """True if the broker has not run since the rule stopped it."""
+        return not stop.broker.running and stop.run is stop.broker.lifetime
+
+    def stop_name_server(self) -> StandingFault:
+        """Stop the name server for remoting clients."""
+        name_server = self._engine.name_server
+        if name_server.running:
+            self.close_name_server()
+        name_server.stop()
+
+        def start() -> None:
+            name_server.start()
+            if name_server.running:
+                self.open_name_server()
+
+        return Undo(start)
+
+    # services of brokers
+
+    def stop_revive(self, name: str | None) -> StandingFault:
+        """Stop the redelivery of popped messages."""
+        return _stopped([broker.interference.revive for broker in self._named(name)])
+
+    def stop_transaction_checks(self, name: str | None) -> StandingFault:
+        """Stop the checks of half messages."""
+        return _stopped([broker.interference.transaction_checks for broker in self._named(name)])
+
+    def lose_flushes(self, name: str | None) -> StandingFault:
+        """Lose the records that are flushed from now on if the power fails before the end."""
+        brokers = self._named(name)
+        for broker in brokers:
+            if not self._lost_flushes[broker]:
+                broker.store.lose_flushes()
+            self._lost_flushes[broker] += 1
+
+        def keep() -> None:
+            for broker in brokers:
+                self._lost_flushes[broker] -= 1
+                if not self._lost_flushes[broker]:
+                    broker.store.keep_flushes()
+
+        return Undo(keep)
+
+    def lag_slaves(self, name: str | None, ms: int) -> StandingFault:
+        """Replicate records later. `name` is a slave, or a master for all its slaves."""
+        replicas = [replica for replica in self._engine.replicas if self._concerns(replica, name)]
+        for replica in replicas:
+            replica.add_lag(ms)
+
+        def catch_up() -> None:
+            for replica in replicas:
+                replica.remove_lag(ms)
+
+        return Undo(catch_up)
+
+    def _concerns(self, replica: Replica, name: str | None) -> bool:
+        return name is None or self._broker(name) in (replica.master, replica.slave)
+
+    def skew_clock(self, name: str, ms: int) -> StandingFault:
+        """Set the clock of a broker fast (negative: slow). Several rules add up."""
+        skew = self._broker(name).interference.skew
+
+        def turn(by_ms: int) -> None:
+            skew.ms += by_ms
+            self._engine.scheduler.apply_skews()
+
+        turn(ms)
+        return Undo(lambda: turn(-ms))
+
+    def steal_queue_locks(self, group: str, topic: str) -> StandingFault:
+        """Take the queue locks of a group on a topic away from its clients, on all brokers."""
+        brokers = self._engine.brokers
+        for broker in brokers:
+            broker.interference.stolen_locks[group, topic] += 1
+            broker.locks.drop(group, topic)
+
+        def release() -> None:
+            for broker in brokers:
+                stolen = broker.interference.stolen_locks
+                stolen[group, topic] -= 1
+                if not stolen[group, topic]:
+                    del stolen[group, topic]
+
+        return Undo(release)
+
+    # routes and requests
+
+    def routes(self) -> Mapping[str, RouteResult]:
+        """Return the routes of all topics as of now."""
+        return self._engine.name_server.routes()
+
+    def full_disk(self, node: Node) -> AbstractContextManager[None]:
+        """Treat the disk of a broker as full within a block."""
+        return _as_broker(node).store.disk.filled()
+
+    def page_cache_busy(self, *, through_proxy: bool) -> EngineError:
+        """Return the error of a send while the page cache is busy.
+
+        Requests through the proxy reach the store without the check of their processor.
+        """
+        return (RefusalForm.PC_SYNCHRONIZED if through_proxy else RefusalForm.REJECTREQUEST).refusal()
+
+    @contextmanager
+    def failing_store(self, node: Node, error: EngineError) -> Iterator[None]:
+        """Raise an error for each message that a broker stores within a block."""
+        hooks = _as_broker(node).store.hooks
+
+        def fail(_message: Any) -> None:
+            raise error
+
+        hooks.insert(0, fail)
+        try:
+            yield
+        finally:
+            hooks.remove(fail)
+
+    def flush_timeout_ms(self, node: Node) -> int:
+        """Return the time for which a send to a broker waits for the flush to the disk."""
+        return max(_as_broker(node).config.sync_flush_timeout, 0)
+
+    def slave_timeout_ms(self, node: Node) -> int:
+        """Return the time for which a send to a broker waits for its slaves."""
+        return max(_as_broker(node).config.slave_timeout, 0)
+
+    def _named(self, name: str | None) -> Sequence[Broker]:
+        return self._engine.brokers if name is None else [self._broker(name)]
+
+    def _broker(self, name: str) -> Broker:
+        known = {_name_of(broker): broker for broker in self._engine.brokers}
+        if name not in known:
+            raise unknown_name("broker", name, known)
+        return known[name]
+
+
+def _stopped(switches: Sequence[Switch]) -> StandingFault:
+    for switch in switches:
+        switch.stop()
+
+    def resume() -> None:
+        for switch in switches:
+            switch.resume()
+
+    return Undo(resume)
+
+
+def _name_of(broker: Broker) -> str:
+    return broker.name if broker.is_master else f"{broker.name}:{broker.broker_id}"
+
+
+def _as_broker(node: Node) -> Broker:
+    assert isinstance(node, Broker), "the fault acts on requests to brokers"
+    return node
