@@ -6,10 +6,13 @@ from typing import Any
 
 from ..gate.effects import Effect
 from ..gate.gate import Call, Channel, Gate, Node, Outcome
-from ..kernel.random_streams import RandomStreams
+from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
+from ..message.properties import REAL_TOPIC
 from ..operations.base import Operation
-from .client_call import ClientCall
+from ..operations.send import EndTransaction
+from .client_call import ClientCall, GhostCall, Interceptor, client_call
+from .delivered import undelivered
 from .errors import FaultError, unknown_name
 from .events import ConnectEvent, Firing, NewConnection, PushEvent, RequestEvent, ResponseEvent
 from .phase import Phase
@@ -19,6 +22,7 @@ from .vocabulary import Vocabulary
 
 RULES_MAX = 20_000
 _IDS_MAX = 32
+_SEEDS = 1 << 64
 
 Find = Callable[[Node, Channel], Sequence[str]]
 """Returns the client ids that registered on a channel."""
@@ -64,7 +68,11 @@ class _Facts:
 
     @cached_property
     def topics(self) -> Sequence[str]:
-        return topics_of(self.subject)
+        named = topics_of(self.subject)
+        if self.subject.__class__ is EndTransaction:  # clients before 5.0 do not name the topic
+            real = (message.properties.get(REAL_TOPIC) for message in self.messages)
+            return (*named, *(topic for topic in real if topic))
+        return named
 
     @cached_property
     def groups(self) -> Sequence[str]:
@@ -86,12 +94,7 @@ class _Facts:
 
     @cached_property
     def messages(self) -> Sequence[MessageFacts]:
-        store = getattr(self.node, "store", None)
-        return messages_of(self.subject, self._outcome, _no_record if store is None else store.record)
-
-
-def _no_record(_topic: str, _queue_id: int, _offset: int) -> bytes | None:
-    return None
+        return messages_of(self.subject, self._outcome, getattr(self.node, "store", None))
 
 
 class FaultPlan:
@@ -114,6 +117,7 @@ class FaultPlan:
         """Rules by phase, class (None: all classes) and name, each in the order in which they were added."""
         self._numbers: dict[str, int] = {}
         """How many rules of a kind got a name from their kind."""
+        self._added = 0
 
     # rules
 
@@ -146,9 +150,10 @@ class FaultPlan:
         rules = []
         for spec, classes, usable in zip(specs, found_classes, protocols, strict=True):
             name = spec.name or self._new_name(spec.fault.KIND.name, taken)
-            rule = Rule(
-                name=name, spec=spec, added_ms=self._scheduler.now_ms, chance=self._streams.stream(f"fault {name}")
-            )
+            # Not a named stream of the engine: a rule draws the same numbers each time that it is added.
+            chance = RandomStream(self._streams.fixed(f"fault {name}", _SEEDS))
+            rule = Rule(name=name, spec=spec, added_ms=self._scheduler.now_ms, chance=chance, number=self._added)
+            self._added += 1
             rule.operations, rule.protocols = frozenset(_as_list(spec.criteria.operation)), usable
             self._rules[name] = rule
             for each in classes:
@@ -207,43 +212,65 @@ class FaultPlan:
 
     def _protocols(self, spec: RuleSpec) -> frozenset[str]:
         """Return the protocols whose requests the rule acts on. Raises FaultError if there is none."""
-        wanted = _as_list(spec.criteria.operation)
-        requests = [each for name in wanted for each in self.vocabulary.requests_of(name, spec.criteria.protocol)]
-        return frozenset(spec.fault.usable_protocols(requests) if spec.strict else spec.fault.KIND.protocols)
+        requests = self.vocabulary.requests_of(_as_list(spec.criteria.operation), spec.criteria.protocol)
+        if not spec.strict:  # the request may never get the code, but the code must exist
+            spec.fault.check_codes(self.vocabulary.codes)
+            return frozenset(spec.fault.KIND.protocols)
+        return frozenset(spec.fault.usable_protocols(requests))
 
     # decisions
 
     def takes(self, node: Node, call: Call, operation: Operation) -> bool:
         """Apply the rules for requests. Returns True if a rule has taken the request over."""
         rules = self._candidates(Phase.REQUEST, operation.__class__)
-        if not rules or not isinstance(call, ClientCall):
+        request = client_call(call) if rules else None
+        if request is None:
             return False
-        facts = _Facts(node, call.channel, operation, call, None, self._find_clients)
+        facts = _Facts(node, call.channel, operation, request, None, self._find_clients)
         for rule in rules:
             if self._fires(rule, facts):
-                event = RequestEvent(firing=self._firing(rule), node=node, call=call, operation=operation)
+                event = RequestEvent(firing=self._firing(rule), node=node, call=request, operation=operation)
                 if rule.spec.fault.on_request(event):
                     return True
         return False
 
-    def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> Outcome:
-        """Apply the rules for responses. Returns the outcome that the client gets."""
+    def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> tuple[Outcome, Outcome]:
+        """Apply the rules for responses. Returns the outcome for the client, and that for journal and listeners.
+
+        The rules get the response in the order in which they were added; one that writes its bytes gets it last.
+        """
+        if call.__class__ is GhostCall:
+            return outcome, undelivered(outcome)
         rules = self._candidates(Phase.RESPONSE, operation.__class__)
-        if not rules or not isinstance(call, ClientCall) or not call.expects_response:
-            return outcome
-        facts = _Facts(node, call.channel, operation, call, outcome, self._find_clients)
+        request = client_call(call) if rules else None
+        if request is None or not request.ends_with(outcome):
+            return outcome, outcome
+        interceptors: list[Interceptor] = []
+        writer: list[Interceptor] = []
+        is_lost = False
+        responding = request.responding_rules
         for rule in rules:
+            fault = rule.spec.fault
+            if rule.name in responding or (writer and fault.writes_bytes) or not fault.acts_on(outcome):
+                continue
+            facts = _Facts(node, call.channel, operation, request, outcome, self._find_clients)
             if self._fires(rule, facts):
                 event = ResponseEvent(
                     firing=self._firing(rule),
                     node=node,
-                    call=call,
+                    call=request,
                     operation=operation,
                     outcome=outcome,
                     matches=rule.spec.criteria.matches_message,
                 )
-                outcome = rule.spec.fault.on_response(event)
-        return outcome
+                outcome = fault.on_response(event)
+                (writer if fault.writes_bytes else interceptors).extend(event.interceptors)
+                if event.interceptors:
+                    responding.add(rule.name)
+                is_lost = is_lost or event.is_lost
+        for interceptor in (*writer, *reversed(interceptors)):
+            request.intercept(interceptor)
+        return outcome, undelivered(outcome) if is_lost else outcome
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
         """Apply the rules for pushes. Returns True if the effect must not be sent; `push` sends it."""
@@ -274,7 +301,7 @@ class FaultPlan:
             return tuple(general.values()) if general else ()
         if not general:
             return tuple(own.values())
-        return [rule for name, rule in self._rules.items() if name in own or name in general]
+        return sorted((*own.values(), *general.values()), key=lambda rule: rule.number)
 
     def _fires(self, rule: Rule, facts: _Facts) -> bool:
         if not rule.is_open(self._scheduler.now_ms):

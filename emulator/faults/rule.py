@@ -70,8 +70,10 @@ class RuleEvent:
 class Rule:
     """A rule that was added. `added_ms` is the emulator's time at which it was added."""
 
-    def __init__(self, *, name: str, spec: RuleSpec, added_ms: int, chance: RandomStream) -> None:
+    def __init__(self, *, name: str, spec: RuleSpec, added_ms: int, chance: RandomStream, number: int = 0) -> None:
         self.name = name
+        self.number = number
+        """The position of the rule among all that were ever added."""
         self.spec = spec
         self.counter = Counter(occurrence=spec.occurrence, chance=chance)
         self.chance = chance
@@ -90,7 +92,7 @@ class Rule:
 
     @property
     def matched(self) -> int:
-        """The number of events that met all criteria."""
+        """The number of events that met all criteria while the rule could still act."""
         return self.counter.matched
 
     @property
