@@ -12,7 +12,7 @@ from ..operations.base import Operation
 from .criteria import PROTOCOLS
 from .errors import FaultError, listed, unknown_name
 
-_LABELS_MAX = 3
+_LABELS_MAX = 6
 """The most names of requests that an error lists."""
 
 
@@ -80,11 +80,14 @@ class Vocabulary:
         return tuple(found)
 
     def requests_of(self, names: Sequence[str], protocol: str | None) -> list[RequestName]:
-        """Return the requests of one protocol (None: of both) that one of the names means; without names, all."""
+        """Return the requests of one protocol (None: of both) that one of the names means; without names, all.
+
+        Requests that the emulator never carries out are left out.
+        """
         return [
             each
             for each in self.requests.values()
-            if (not names or each.name in names or any(found.__name__ in names for found in each.operations[:1]))
+            if each.operations and (not names or each.name in names or any(found.__name__ in names for found in each.operations[:1]))
             and (protocol is None or each.protocol == protocol)
         ]
 
@@ -119,7 +122,7 @@ def _usable(
     if len(labels) > _LABELS_MAX:
         wrong = f"no request ends with this {noun}"
     else:
-        wrong = f"{' and '.join(labels)} never {'ends' if len(labels) == 1 else 'end'} with this {noun}"
+        wrong = f"{', '.join(labels)} never {'ends' if len(labels) == 1 else 'end'} with this {noun}"
     nearest = nearest_of(given, [*words, *names]) if isinstance(given, str) else None
     hint = listed([*words, *names]) if nearest is None else f"did you mean {nearest}? {listed([*words, *names])}"
     raise FaultError(f"{noun}={given!r}: {wrong}; {hint}; choose one of them, or add the rule with strict=False")
