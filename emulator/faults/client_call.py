@@ -1,6 +1,6 @@
 """The interface of calls and responses that rules act on, implemented by both protocol layers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, cast, runtime_checkable
 
 from ..gate.gate import Call, Channel, Outcome
@@ -59,6 +59,9 @@ class Response(Protocol):
 
     def set_remark(self, remark: str) -> None:
         """Replace the text of the response."""
+
+    def corrupt_digests(self, message_ids: Collection[str]) -> None:
+        """Change the digests of the bodies of messages. gRPC only: a proxy computes them when it responds."""
 
     def refuse(self, code: int, remark: str) -> None:
         """Send a refusal with a code of the protocol in place of the response."""

@@ -27,7 +27,7 @@ def delivering(outcome: Outcome, entries: Sequence[Entry]) -> Outcome:
     """Return the outcome with other messages; without messages, as if the broker had found none for the consumer."""
     if isinstance(outcome, PopResult):
         changed = _popping(outcome, entries)
-        return changed if entries else replace(changed, code=ResponseCode.POLLING_TIMEOUT)
+        return changed if entries else replace(changed, code=ResponseCode.POLLING_TIMEOUT, remark=None)
     if isinstance(outcome, PullResult):
         offsets = [offset for _record, offset in entries] if outcome.offsets else outcome.offsets
         changed_pull = replace(outcome, records=[record for record, _offset in entries], offsets=offsets)
@@ -45,22 +45,13 @@ def undelivered(outcome: Outcome) -> Outcome:
 
 def _popping(outcome: PopResult, entries: Sequence[Entry]) -> PopResult:
     """Return a pop with other messages. Consumers find the offset of a message by its position among those listed."""
-    listed: dict[tuple[str, str], list[int]] = {}
+    listed: dict[str, list[str]] = {}
     for _record, popped in entries:
-        listed.setdefault((str(popped.topic_digit), str(popped.queue_id)), []).append(popped.queue_offset)
-    starts = [entry for entry in _entries(outcome.start_offset_info) if tuple(entry.split(" ")[:2]) in listed]
-    infos = []
-    for entry in _entries(outcome.msg_offset_info):
-        digit, queue_id, _offsets = entry.split(" ")
-        if offsets := listed.get((digit, queue_id)):
-            infos.append(f"{digit} {queue_id} {','.join(map(str, sorted(offsets)))}")
+        listed.setdefault(f"{popped.topic_digit} {popped.queue_id}", []).append(str(popped.queue_offset))
+    starts = outcome.start_offset_info.split(";")
     return replace(
         outcome,
         messages=[replace(popped, record=record) for record, popped in entries],
-        start_offset_info=";".join(starts),
-        msg_offset_info=";".join(infos),
+        start_offset_info=";".join(entry for entry in starts if entry.rpartition(" ")[0] in listed),
+        msg_offset_info=";".join(f"{queue} {','.join(offsets)}" for queue, offsets in listed.items()),
     )
-
-
-def _entries(info: str) -> list[str]:
-    return info.split(";") if info else []

@@ -87,7 +87,8 @@ class Vocabulary:
         return [
             each
             for each in self.requests.values()
-            if each.operations and (not names or each.name in names or any(found.__name__ in names for found in each.operations[:1]))
+            if each.operations
+            and (not names or each.name in names or any(found.__name__ in names for found in each.operations[:1]))
             and (protocol is None or each.protocol == protocol)
         ]
 
@@ -99,7 +100,7 @@ def check_code(
 
     `noun` is the parameter's name, `words` are its further values, for the error.
     """
-    return _usable(requests, noun, code, lambda request: request.codes, words)
+    return _usable(requests, noun, code, lambda request: request.codes, words=words)
 
 
 def check_status(requests: Sequence[RequestName], status: str | int | None) -> Sequence[str]:
@@ -112,6 +113,7 @@ def _usable(
     noun: str,
     given: str | int | None,
     known: Callable[[RequestName], Mapping[str, int]],
+    *,
     words: Sequence[str] = (),
 ) -> Sequence[str]:
     found = {each.protocol for each in requests if given in known(each) or given in known(each).values()}

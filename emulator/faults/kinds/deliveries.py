@@ -1,6 +1,6 @@
 """Faults of deliveries: messages twice, to two consumers, out of order, with a wrong checksum, or held back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -10,6 +10,7 @@ from ...message.receipt import Receipt, real_topic
 from ...operations.base import Operation
 from ...operations.consume import ChangeInvisibleTime, PopMessage, PoppedMessage, PopResult, PullMessage
 from ...operations.send import SendMessageBack
+from ..client_call import Response
 from ..delivered import Entry, delivered, delivering
 from ..events import ResponseEvent
 from ..fault import Fault, kind
@@ -96,6 +97,19 @@ class CorruptChecksum(_DeliveryFault):
     def changed(self, entries: list[Entry], is_meant: Callable[[Entry], bool]) -> list[Entry]:
         """Change the checksum of the meant messages."""
         return [(_with_wrong_checksum(entry[0]), entry[1]) if is_meant(entry) else entry for entry in entries]
+
+    def on_response(self, event: ResponseEvent) -> Outcome:
+        """Change the checksums of the records, or of a gRPC response the digests."""
+        if event.call.protocol != "grpc":
+            return _DeliveryFault.on_response(self, event)
+        facts = [of_record(record) for record, _ in delivered(event.outcome)]
+        ids = {each.message_id or "" for each in facts if event.matches(each)}
+        return event.intercept(partial(_send_with_wrong_digests, ids))
+
+
+def _send_with_wrong_digests(message_ids: Collection[str], response: Response) -> None:
+    response.corrupt_digests(message_ids)
+    response.send()
 
 
 def _with_wrong_checksum(record: bytes) -> bytes:
