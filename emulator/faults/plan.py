@@ -196,7 +196,7 @@ class FaultPlan:
             return [None] if kind.operations is None else list(kind.operations)
         found: dict[type | None, None] = {}
         for name in wanted:
-            for each in self.vocabulary.classes(name):
+            for each in self.vocabulary.classes(name, responses=phase is Phase.RESPONSE):
                 if issubclass(each, Effect) != (phase is Phase.PUSH):
                     wrong = "is a push" if issubclass(each, Effect) else "is no push"
                     raise FaultError(f"operation={name!r}: {wrong}, and {kind.name} acts in the phase {phase.value!r}")

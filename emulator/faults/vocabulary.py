@@ -60,13 +60,16 @@ class Vocabulary:
         requests = (name for name, known in self._by_name.items() if any(each.operations for each in known))
         return sorted({*self.operations, *self.effects, *requests})
 
-    def classes(self, name: str) -> tuple[type[Operation] | type[Effect], ...]:
+    def classes(self, name: str, *, responses: bool = False) -> tuple[type[Operation] | type[Effect], ...]:
         """Return the operations or the effect that a name means. Raises FaultError for an unknown name.
 
-        Of a request that takes several operations, the first one is meant.
+        Of a request that takes several operations, the first one is meant; with `responses` all, because the client
+        may get its response after any of them.
         """
         found: dict[Any, None] = dict.fromkeys(
-            each.operations[0] for each in self._by_name.get(name, ()) if each.operations
+            operation
+            for each in self._by_name.get(name, ())
+            for operation in (each.operations if responses else each.operations[:1])
         )
         for known in (self.operations, self.effects):
             if name in known:
