@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from ..gate.effects import Effect
+from ..gate.effects import CloseConnection, Effect
 from ..gate.gate import Call, Channel, Gate, Node, Outcome
 from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
@@ -275,7 +275,7 @@ class FaultPlan:
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
         """Apply the rules for pushes. Returns True if the effect must not be sent; `push` sends it."""
         rules = self._candidates(Phase.PUSH, effect.__class__)
-        if not rules:
+        if not rules or effect.__class__ is CloseConnection:
             return False
         facts = _Facts(node, channel, effect, None, None, self._find_clients)
         for rule in rules:

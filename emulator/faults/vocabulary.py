@@ -12,6 +12,8 @@ from ..operations.base import Operation
 from .criteria import PROTOCOLS
 from .errors import FaultError, listed, unknown_name
 
+_NOT_SENT = (effects.ServerRequest, effects.CloseConnection)
+"""Effects that are nothing a broker sends: a base class, and the close of a connection."""
 _LABELS_MAX = 6
 """The most names of requests that an error lists."""
 
@@ -47,7 +49,7 @@ class Vocabulary:
     def __init__(self, requests: Iterable[RequestName] = ()) -> None:
         self.operations: Mapping[str, type[Operation]] = {each.__name__: each for each in all_subclasses(Operation)}
         self.effects: Mapping[str, type[Effect]] = {
-            each.__name__: each for each in all_subclasses(Effect) if each is not effects.ServerRequest
+            each.__name__: each for each in all_subclasses(Effect) if each not in _NOT_SENT
         }
         self.requests: Mapping[tuple[str, str], RequestName] = {(each.protocol, each.name): each for each in requests}
         self.codes = Codes(self.requests.values())

@@ -14,6 +14,8 @@ from rocketmq_testkit.conformance.clients import grpc_requests
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.faults.errors import FaultError
+from rocketmq_testkit.emulator.faults.kinds.connections import CloseConnection
+from rocketmq_testkit.emulator.faults.kinds.requests import DelayRequest, DropRequest
 from rocketmq_testkit.emulator.faults.kinds.responses import (
     DelayResponse,
     DropResponse,
@@ -333,24 +335,38 @@ def test_an_rpc_of_several_operations_gets_one_refusal() -> None:
     assert (len(call.sent), duplicated.fired) == (2, 1)
 
 
-def test_a_pool_thread_is_free_again_after_a_request_that_gets_no_response() -> None:
-    """Dropped, refused, and ended with a status: the next request finds a thread."""
-    from rocketmq_testkit.emulator.faults.kinds.connections import CloseConnection
-    from rocketmq_testkit.emulator.faults.kinds.requests import DropRequest
+ENDED = {
+    "drop_request": DropRequest(),
+    "close_connection": CloseConnection(),
+    "respond": {"remoting": Respond("SYSTEM_ERROR"), "grpc": Respond("INTERNAL_SERVER_ERROR")},
+    "status": {"grpc": Respond(status="UNAVAILABLE")},
+    "drop_response": DropResponse(),
+    "delay_request": DelayRequest("1ms"),
+}
 
-    faults = (DropRequest(), Respond(status="UNAVAILABLE"), Respond("INTERNAL_SERVER_ERROR"))
-    for fault in (*faults, CloseConnection(), DropResponse()):
-        world = GrpcWorld(BrokerConfig(), proxy=None)
-        world.config.grpc_producer_thread_pool_nums = 1
-        world.topic()
-        world.engine.brokers[0].config.request_times = "send:1" if hasattr(world.broker.config, "request_times") else ""
-        rules = Rules(world.engine)
-        rule = rules.add(fault, operation="SendMessage", times=1)
-        world.client().start("SendMessage", a_send(a_message()))
-        assert rule.fired == 1, fault
-        call = world.client().start("SendMessage", a_send(a_message()))
-        world.advance(10)
-        assert call.finished, fault
+
+@pytest.mark.parametrize("fault", ENDED)
+@pytest.mark.parametrize("client", ["remoting", "grpc"])
+def test_a_pool_thread_is_free_again_after_a_request_that_a_rule_ends(client: str, fault: str) -> None:
+    """An end of a transaction occupies a thread of its pool; the next one finds the thread free."""
+    made: Any = ENDED[fault]
+    if isinstance(made, dict):
+        made = made.get(client, DropRequest())
+    keys = {
+        "remoting": {"end_transaction_thread_pool_nums": 1, "request_times": "transaction=1"},
+        "grpc": {"grpc_transaction_thread_pool_nums": 1, "grpc_request_times": "transaction=1"},
+    }[client]
+    e = protocol_client(client, **keys)
+    e.topic(kind="TRANSACTION")
+    rule = Rules(e.engine).add(made, operation="EndTransaction", times=1)
+    first, second = (e.put(b"half", half=True) for _ in range(2))
+    e.ending(first, 8)
+    e.advance(10)
+    assert rule.fired == 1
+    waiting = e.ending(second, 8)
+    e.advance(10)
+    assert e.name == "remoting" or waiting.response is not None
+    assert len(e.records("T")) == (2 if fault in ("drop_response", "delay_request") else 1)
 
 
 def test_the_settings_of_a_telemetry_stream_obey_no_rule_about_heartbeats() -> None:
