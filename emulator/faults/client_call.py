@@ -1,9 +1,9 @@
 """The interface of calls and responses that rules act on, implemented by both protocol layers."""
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol, cast, runtime_checkable
 
-from ..gate.gate import Call
+from ..gate.gate import Call, Channel, Outcome
 
 Piece = tuple[int, bytes]
 """A pause in ms of the emulator's time, and the bytes to send after it."""
@@ -60,6 +60,9 @@ class Response(Protocol):
     def set_remark(self, remark: str) -> None:
         """Replace the text of the response."""
 
+    def corrupt_digests(self, message_ids: Collection[str]) -> None:
+        """Change the digests of the bodies of messages. gRPC only: a proxy computes them when it responds."""
+
     def refuse(self, code: int, remark: str) -> None:
         """Send a refusal with a code of the protocol in place of the response."""
 
@@ -68,9 +71,8 @@ Interceptor = Callable[[Response], None]
 """Gets the response in place of the client."""
 
 
-@runtime_checkable
 class ClientCall(Call, Protocol):
-    """A request of a client over one of the protocols. Direct calls of tests are none."""
+    """A request of a client over one of the protocols, or a part of it. Direct calls of tests are none."""
 
     @property
     def protocol(self) -> str:
@@ -89,8 +91,11 @@ class ClientCall(Call, Protocol):
         """The version of the client's SDK, such as `5.3.3`; empty if it is not known."""
 
     @property
-    def expects_response(self) -> bool:
-        """False for oneway requests."""
+    def responding_rules(self) -> set[str]:
+        """Names of the rules that act on the response of this request already, for requests of several operations."""
+
+    def ends_with(self, outcome: Outcome) -> bool:
+        """True if the client gets its response with this outcome. False for oneway requests."""
 
     @property
     def line(self) -> Line:
@@ -105,5 +110,28 @@ class ClientCall(Call, Protocol):
     def fail(self, status: int, text: str) -> None:
         """End the call with a status of gRPC itself. gRPC only."""
 
-    def ghost(self) -> Call:
-        """Return a call of the same client whose outcome is discarded."""
+    def abandon(self) -> None:
+        """End the request without a response, and release what the server holds for it."""
+
+
+def client_call(call: Call) -> ClientCall | None:
+    """Return a call as the request of a client, None if it is none.
+
+    Not `isinstance`, which would compute each property of the call.
+    """
+    return cast(ClientCall, call) if getattr(call, "protocol", None) is not None else None
+
+
+class GhostCall:
+    """A request that a rule carries out for a client which does not know of it. Its outcome is discarded."""
+
+    __slots__ = ("channel", "label")
+
+    active = False
+
+    def __init__(self, channel: Channel, label: str) -> None:
+        self.channel = channel
+        self.label = label
+
+    def reply(self, outcome: Outcome) -> None:
+        """Do nothing: no client waits for the outcome."""

@@ -137,7 +137,7 @@ class Criteria:
             (self.tag is None or (message.tag is not None and _is_one(message.tag, self.tag)))
             and (self.key is None or any(_is_one(key, self.key) for key in message.keys))
             and (self.property is None or self.property.items() <= dict(message.properties).items())
-            and (self.body_matches is None or _body_matches(self.body_matches, message.body))
+            and (self.body_matches is None or _body_matches(self.body_matches, message.readable_body))
         )
 
 

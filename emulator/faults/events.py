@@ -1,6 +1,7 @@
 """The events on which faults act: a request, its outcome, a push, a new connection."""
 
 from collections.abc import Callable
+from dataclasses import field
 from typing import Any, Protocol
 
 from ..gate.effects import Effect
@@ -11,10 +12,13 @@ from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts
 from ..operations.base import Operation
-from .client_call import ClientCall, Interceptor
+from .client_call import ClientCall, GhostCall, Interceptor
 from .subject import MessageFacts
 from .vocabulary import Codes
 from .world import World
+
+HELD = "held"
+"""Key of `Firing.state`: timers of actions that the rule holds back, with the actions."""
 
 
 class Carrier(Protocol):
@@ -45,6 +49,39 @@ class Firing:
         """Run an action after some ms of the emulator's time."""
         return self.scheduler.call_later(delay_ms, action, TimerKind.FAULT, self.rule)
 
+    def hold(self, delay_ms: int, action: Callable[[], None], clock: Scheduler | None = None) -> Timer:
+        """Run an action after some ms of the emulator's time, or when the rule is removed before.
+
+        `clock`: the scheduler of a broker's run; the action is lost with it.
+        """
+        held: dict[Timer, Callable[[], None]] = self.state.setdefault(HELD, {})
+
+        def run() -> None:
+            del held[timer]
+            action()
+
+        timer = (clock or self.scheduler).call_later(delay_ms, run, "fault", self.rule)
+        held[timer] = run
+        return timer
+
+
+def release(state: dict[Any, Any]) -> None:
+    """Run the actions that a rule holds back, in the order of their time, also those that they hold back in turn."""
+    held: dict[Timer, Callable[[], None]] = state.get(HELD, {})
+    while held:
+        timer = min(held, key=lambda each: (each.due_ms, each.sequence))
+        if timer.active:
+            action = held[timer]
+            timer.cancel()
+            action()
+        else:  # lost in a crash of its broker
+            del held[timer]
+
+
+def carry_out_for_nobody(carrier: Carrier, node: Node, call: Call, operation: Operation) -> None:
+    """Carry out an operation of a client, and discard the outcome."""
+    carrier.carry_out(node, GhostCall(call.channel, call.label), operation)
+
 
 @parts
 class RequestEvent:
@@ -63,10 +100,21 @@ class RequestEvent:
         """Reply with an error of the engine."""
         self.firing.carrier.refuse(self.node, self.call, self.operation, error)
 
+    def hold(self, delay_ms: int) -> None:
+        """Carry the request out after some ms, or when the rule is removed. It is lost if the broker stops before."""
+        self.firing.hold(delay_ms, self.carry_out, getattr(self.node, "lifetime", None))
+
+    def repeat(self, operation: Operation) -> None:
+        """Carry out a copy of the operation, and discard its outcome."""
+        carry_out_for_nobody(self.firing.carrier, self.node, self.call, operation)
+
 
 @parts
 class ResponseEvent:
-    """A request whose outcome is known. `matches` tells if a delivered message is meant by the rule's criteria."""
+    """A request whose outcome is known. `matches` tells if a delivered message is meant by the rule's criteria.
+
+    `interceptors` get the response one after the other, in place of the client. `is_lost`: the client does not get it.
+    """
 
     firing: Firing
     node: Node
@@ -74,11 +122,26 @@ class ResponseEvent:
     operation: Operation
     outcome: Outcome
     matches: Callable[[MessageFacts], bool]
+    interceptors: list[Interceptor] = field(default_factory=list)
+    is_lost: bool = False
 
-    def intercept(self, interceptor: Interceptor) -> Outcome:
-        """Hand the response to an interceptor. Returns the outcome, for the caller to return."""
-        self.call.intercept(interceptor)
+    def intercept(self, interceptor: Interceptor, *, loses: bool = False) -> Outcome:
+        """Hand the response to an interceptor. Returns the outcome, for the caller to return.
+
+        `loses`: the client does not get the response, and thus no messages.
+        """
+        self.interceptors.append(interceptor)
+        self.is_lost = self.is_lost or loses
         return self.outcome
+
+    def later(self, delay_ms: int, operation: Operation) -> None:
+        """Carry out an operation for nobody after some ms, unless the broker stops before."""
+        clock = getattr(self.node, "lifetime", None) or self.firing.scheduler
+        clock.call_later(delay_ms, lambda: self.carry_out_for_nobody(operation), "fault", self.firing.rule)
+
+    def carry_out_for_nobody(self, operation: Operation) -> None:
+        """Carry out an operation of the client, and discard the outcome."""
+        carry_out_for_nobody(self.firing.carrier, self.node, self.call, operation)
 
 
 @parts

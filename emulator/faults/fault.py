@@ -10,12 +10,13 @@ from ..kernel.value_class import frozen_value
 from ..operations.base import Operation
 from .criteria import PROTOCOLS
 from .errors import FaultError, unknown_name
+from .events import release
 from .parameters import parameter
 from .phase import Phase
 
 if TYPE_CHECKING:
     from .events import ConnectEvent, PushEvent, RequestEvent, ResponseEvent
-    from .vocabulary import RequestName
+    from .vocabulary import Codes, RequestName
     from .world import StandingFault, World
 
 C = TypeVar("C", bound="type[Fault]")
@@ -81,8 +82,21 @@ class Fault:
         """The time after which a standing fault ends on its own. None: it ends with its rule."""
         return None
 
+    def check_codes(self, codes: "Codes") -> None:
+        """Raise FaultError if a code of the fault does not exist in any protocol."""
+
+    @property
+    def writes_bytes(self) -> bool:
+        """True if the fault writes the bytes of the response itself. Only one fault can do so for a response."""
+        return False
+
+    def acts_on(self, outcome: Outcome) -> bool:
+        """True if the fault can do anything with an outcome. Otherwise the request is no match of the rule."""
+        return True
+
     def on_removed(self, state: dict[Any, Any]) -> None:
-        """End what the fault holds back, because its rule is removed. `state`: as in `Firing`."""
+        """Let through what the fault holds back, because its rule is removed. `state`: as in `Firing`."""
+        release(state)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that differ from their defaults, by name."""

@@ -34,6 +34,8 @@ class Occurrence:
             elif given is not None:
                 for number in given if isinstance(given, list | tuple) else (given,):
                     _check_count(each.name, number, 0 if each.name == "after" else 1)
+        if self.nth is not None and not isinstance(self.nth, int) and not self.nth:
+            raise FaultError(f"nth={self.nth!r}: an empty list names no match; use 1 or [1, 3]")
         if self.nth is not None and self.every is not None:
             raise FaultError(f"nth={self.nth!r} and every={self.every!r}: a rule has one of them; remove the other")
         if self.nth is not None and self.after:

@@ -61,7 +61,9 @@ class Whole:
     def plain(self, name: str, value: Any) -> int:
         """Return the number."""
         if isinstance(value, bool) or not isinstance(value, int) or value < self.low or not _below(value, self.high):
-            raise FaultError(f"{name}={value!r}: not a whole number {_range(self.low, self.high)}; use {self.low or 1}")
+            raise FaultError(
+                f"{name}={value!r}: not a whole number {_range(self.low, self.high)}; use {max(self.low, 1)}"
+            )
         return value
 
     def schema(self) -> Mapping[str, Any]:

@@ -27,7 +27,8 @@ KNOWN_CRITERIA: Mapping[Phase, frozenset[str]] = {
     Phase.CONNECT: _CONNECTION,
     Phase.REQUEST: _CLIENT | _MESSAGE | {"where"},
     Phase.RESPONSE: _CLIENT | _MESSAGE | {"where"},
-    Phase.PUSH: _CLIENT | {"where"},
+    # The language and version of the client of a push are not known here.
+    Phase.PUSH: _CLIENT - {"language", "version"} | _MESSAGE | {"where"},
     Phase.STANDING: frozenset(),
 }
 """Criteria about the request or connection, by phase. `start` and `end` are known in every phase."""

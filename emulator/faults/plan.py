@@ -5,12 +5,15 @@ from functools import cached_property
 from itertools import count
 from typing import Any
 
-from ..gate.effects import Effect
+from ..gate.effects import CloseConnection, Effect
 from ..gate.gate import Call, Channel, Gate, Node, Outcome
-from ..kernel.random_streams import RandomStreams
+from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
+from ..message.properties import REAL_TOPIC
 from ..operations.base import Operation
-from .client_call import ClientCall
+from ..operations.send import EndTransaction
+from .client_call import ClientCall, GhostCall, Interceptor, client_call
+from .delivered import undelivered
 from .errors import FaultError, unknown_name
 from .events import ConnectEvent, Firing, NewConnection, PushEvent, RequestEvent, ResponseEvent
 from .phase import Phase
@@ -22,6 +25,7 @@ from .world import World
 
 RULES_MAX = 20_000
 _IDS_MAX = 32
+_SEEDS = 1 << 64
 
 Find = Callable[[Node, Channel], Sequence[str]]
 """Returns the client ids that registered on a channel."""
@@ -71,7 +75,11 @@ class _Facts:
 
     @cached_property
     def topics(self) -> Sequence[str]:
-        return topics_of(self.subject)
+        named = topics_of(self.subject)
+        if self.subject.__class__ is EndTransaction:  # clients before 5.0 do not name the topic
+            real = (message.properties.get(REAL_TOPIC) for message in self.messages)
+            return (*named, *(topic for topic in real if topic))
+        return named
 
     @cached_property
     def groups(self) -> Sequence[str]:
@@ -93,12 +101,7 @@ class _Facts:
 
     @cached_property
     def messages(self) -> Sequence[MessageFacts]:
-        store = getattr(self.node, "store", None)
-        return messages_of(self.subject, self._outcome, _no_record if store is None else store.record)
-
-
-def _no_record(_topic: str, _queue_id: int, _offset: int) -> bytes | None:
-    return None
+        return messages_of(self.subject, self._outcome, getattr(self.node, "store", None))
 
 
 class FaultPlan:
@@ -164,13 +167,9 @@ class FaultPlan:
         rules = []
         for spec, classes, usable in zip(specs, found_classes, protocols, strict=True):
             name = spec.name or self._new_name(spec.fault.KIND.name, taken)
-            rule = Rule(
-                name=name,
-                number=next(self._rule_numbers),
-                spec=spec,
-                added_ms=self._scheduler.now_ms,
-                chance=self._streams.stream(f"fault {name}"),
-            )
+            # Not a named stream of the engine: a rule draws the same numbers each time that it is added.
+            chance = RandomStream(self._streams.fixed(f"fault {name}", _SEEDS))
+            rule = Rule(name=name, spec=spec, added_ms=self._scheduler.now_ms, chance=chance, number=next(self._rule_numbers))
             rule.operations, rule.protocols = frozenset(_as_list(spec.criteria.operation)), usable
             self._rules[name] = rule
             for phase in spec.phases:
@@ -221,7 +220,7 @@ class FaultPlan:
             return [None] if operations is None else list(operations)
         found: dict[type | None, None] = {}
         for name in wanted:
-            for each in self.vocabulary.classes(name):
+            for each in self.vocabulary.classes(name, responses=phase is Phase.RESPONSE):
                 if issubclass(each, Effect) != (phase is Phase.PUSH):
                     wrong = "is a push" if issubclass(each, Effect) else "is no push"
                     raise FaultError(f"operation={name!r}: {wrong}, and {kind.name} acts in the phase {phase.value!r}")
@@ -237,35 +236,51 @@ class FaultPlan:
 
     def _protocols(self, spec: RuleSpec) -> frozenset[str]:
         """Return the protocols whose requests the rule acts on. Raises FaultError if there is none."""
-        wanted = _as_list(spec.criteria.operation)
-        requests = [each for name in wanted for each in self.vocabulary.requests_of(name, spec.criteria.protocol)]
-        return frozenset(spec.fault.usable_protocols(requests) if spec.strict else spec.fault.KIND.protocols)
+        requests = self.vocabulary.requests_of(_as_list(spec.criteria.operation), spec.criteria.protocol)
+        if not spec.strict:  # the request may never get the code, but the code must exist
+            spec.fault.check_codes(self.vocabulary.codes)
+            return frozenset(spec.fault.KIND.protocols)
+        return frozenset(spec.fault.usable_protocols(requests))
 
     # decisions
 
     def takes(self, node: Node, call: Call, operation: Operation) -> bool:
         """Apply the rules for requests. Returns True if a rule has taken the request over."""
         rules = self._candidates(Phase.REQUEST, operation.__class__)
-        if not rules or not isinstance(call, ClientCall):
+        request = client_call(call) if rules else None
+        if request is None:
             return False
-        facts = _Facts(node, call.channel, operation, call, None, self._find_clients)
+        facts = _Facts(node, call.channel, operation, request, None, self._find_clients)
         for rule in rules:
             if self._fires(rule, facts):
                 if rule.spec.is_standing:
                     self._standing.begin_before(rule, lambda: self._gate.carry_out(node, call, operation))
                     return True
-                event = RequestEvent(firing=self._firing(rule), node=node, call=call, operation=operation)
+                event = RequestEvent(firing=self._firing(rule), node=node, call=request, operation=operation)
                 if rule.spec.fault.on_request(event):
                     return True
         return False
 
-    def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> Outcome:
-        """Apply the rules for responses. Returns the outcome that the client gets."""
+    def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> tuple[Outcome, Outcome]:
+        """Apply the rules for responses. Returns the outcome for the client, and that for journal and listeners.
+
+        The rules get the response in the order in which they were added; one that writes its bytes gets it last.
+        """
+        if call.__class__ is GhostCall:
+            return outcome, undelivered(outcome)
         rules = self._candidates(Phase.RESPONSE, operation.__class__)
-        if not rules or not isinstance(call, ClientCall) or not call.expects_response:
-            return outcome
-        facts = _Facts(node, call.channel, operation, call, outcome, self._find_clients)
+        request = client_call(call) if rules else None
+        if request is None or not request.ends_with(outcome):
+            return outcome, outcome
+        interceptors: list[Interceptor] = []
+        writer: list[Interceptor] = []
+        is_lost = False
+        responding = request.responding_rules
         for rule in rules:
+            fault = rule.spec.fault
+            if rule.name in responding or (writer and fault.writes_bytes) or not fault.acts_on(outcome):
+                continue
+            facts = _Facts(node, call.channel, operation, request, outcome, self._find_clients)
             if self._fires(rule, facts):
                 if rule.spec.is_standing:
                     self._standing.begin_after_reply(rule)
@@ -273,18 +288,24 @@ class FaultPlan:
                 event = ResponseEvent(
                     firing=self._firing(rule),
                     node=node,
-                    call=call,
+                    call=request,
                     operation=operation,
                     outcome=outcome,
                     matches=rule.spec.criteria.matches_message,
                 )
-                outcome = rule.spec.fault.on_response(event)
-        return outcome
+                outcome = fault.on_response(event)
+                (writer if fault.writes_bytes else interceptors).extend(event.interceptors)
+                if event.interceptors:
+                    responding.add(rule.name)
+                is_lost = is_lost or event.is_lost
+        for interceptor in (*writer, *reversed(interceptors)):
+            request.intercept(interceptor)
+        return outcome, undelivered(outcome) if is_lost else outcome
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
         """Apply the rules for pushes. Returns True if the effect must not be sent; `push` sends it."""
         rules = self._candidates(Phase.PUSH, effect.__class__)
-        if not rules:
+        if not rules or effect.__class__ is CloseConnection:
             return False
         facts = _Facts(node, channel, effect, None, None, self._find_clients)
         for rule in rules:
@@ -310,7 +331,7 @@ class FaultPlan:
             return tuple(general.values()) if general else ()
         if not general:
             return tuple(own.values())
-        return sorted([*own.values(), *general.values()], key=_number)
+        return sorted((*own.values(), *general.values()), key=lambda rule: rule.number)
 
     def _fires(self, rule: Rule, facts: _Facts) -> bool:
         if rule.standing is not None or not rule.is_open(self._scheduler.now_ms):
@@ -359,9 +380,6 @@ class _ConnectFacts:
         self.clients: Sequence[str] = ()
         self.channel_id = ""
 
-
-def _number(rule: Rule) -> int:
-    return rule.number
 
 
 def _meets(rule: Rule, facts: Any) -> bool:

@@ -123,7 +123,7 @@ class Rule:
 
     @property
     def matched(self) -> int:
-        """The number of events that met all criteria."""
+        """The number of events that met all criteria while the rule could still act."""
         return self.counter.matched
 
     @property

@@ -1,66 +1,107 @@
 """The facts of a request, a response, a push or a connection that the criteria of a rule are compared with."""
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
-from typing import Any
+from itertools import islice
+from typing import Any, Protocol
 
-from ..gate.effects import CheckTransactionState, Effect, PushReplyMessage
+from ..gate.effects import (
+    CheckTransactionState,
+    Effect,
+    PushReplyMessage,
+    RequestConsumerStatus,
+    RequestDirectConsumption,
+    RequestRunningInfo,
+)
+from ..kernel.errors import EngineError
 from ..kernel.value_class import parts
-from ..message import batch, properties, stored_record
+from ..message import batch, names, properties, stored_record
+from ..message.receipt import real_topic
 from ..operations.base import Operation
-from ..operations.clients import Heartbeat, LockBatchMq, UnlockBatchMq
+from ..operations.clients import CheckClientConfig, Heartbeat, LockBatchMq, UnlockBatchMq
 from ..operations.consume import (
     AckMessage,
+    BatchAck,
     BatchAckMessage,
     ChangeInvisibleTime,
     PopResult,
     PullResult,
 )
-from ..operations.groups import CreateGroup, CreateGroups
-from ..operations.send import SendMessage, SendReplyMessage
+from ..operations.groups import CloneGroupOffset, CreateGroup, CreateGroups, GetConsumeStats
+from ..operations.offsets import QueryCorrectionOffset
+from ..operations.send import EndTransaction, SendMessage, SendMessageBack, SendReplyMessage
+from ..operations.tools import UpdateColdDataFlowCtrConfig
 from ..operations.topics import CreateStaticTopic, CreateTopic, CreateTopics
 
 Names = tuple[str, ...]
 TOPIC_FIELDS = ("topic", "origin_topic")
 GROUP_FIELDS = ("group", "consumer_group", "producer_group")
-_TAG, _KEYS = "TAGS", "KEYS"
+ACKNOWLEDGED_MAX = 32
+"""The most messages of a batch acknowledgement that are looked up."""
+_BIT_BYTES_MAX = 128
+_READABLE_MAX = 65_536
+_COMPRESSION_TYPE = 0x700
+_ZLIB_TYPES = (0, 0x300)
 
 
 @parts
 class MessageFacts:
-    """A message that a request sends or acknowledges, or that a response delivers."""
+    """A message that a request sends or acknowledges, or that a response or a push delivers."""
 
     body: bytes
     properties: Mapping[str, str]
+    sys_flag: int = 0
+
+    @property
+    def readable_body(self) -> bytes:
+        """The body as the application sent it; of a compressed one the first 64 KiB. Only zlib is decompressed."""
+        if self.sys_flag & stored_record.SYS_COMPRESSED and self.sys_flag & _COMPRESSION_TYPE in _ZLIB_TYPES:
+            try:
+                return zlib.decompressobj().decompress(self.body, _READABLE_MAX)
+            except zlib.error:
+                return self.body
+        return self.body
 
     @property
     def tag(self) -> str | None:
         """The tag, None if there is none."""
-        return self.properties.get(_TAG)
+        return self.properties.get(properties.TAGS)
 
     @property
     def keys(self) -> list[str]:
         """The keys, which a message holds separated by spaces."""
-        return self.properties.get(_KEYS, "").split()
+        return self.properties.get(properties.KEYS, "").split()
 
     @property
     def message_id(self) -> str | None:
         """The id that the producer gave it, None if there is none."""
-        return self.properties.get("UNIQ_KEY")
+        return self.properties.get(properties.UNIQ_KEY)
 
 
 def of_record(record: bytes) -> MessageFacts:
     """Return the facts of a stored message."""
     read = stored_record.decode(record)
-    return MessageFacts(body=read.body, properties=read.property_map())
+    return MessageFacts(body=read.body, properties=read.property_map(), sys_flag=read.sys_flag)
 
 
 def _sent(send: SendMessage) -> Iterator[MessageFacts]:
     if not send.batch:
-        yield MessageFacts(body=send.body, properties=send.properties)
+        yield MessageFacts(body=send.body, properties=send.properties, sys_flag=send.sys_flag)
         return
-    for _flag, body, text in batch.split_batch(send.body):
-        yield MessageFacts(body=body, properties=batch.properties_of(text))
+    try:
+        messages = batch.split_batch(send.body)
+    except EngineError:  # the broker refuses the batch
+        return
+    for _flag, body, text in messages:
+        yield MessageFacts(body=body, properties=batch.properties_of(text), sys_flag=send.sys_flag)
+
+
+def _acknowledged_topics(ack: Any) -> Iterator[str]:
+    """Yield the topic that holds a message and, of a pop retry topic, the topic to which the message was sent."""
+    yield ack.topic
+    if names.is_retry(ack.topic):
+        yield names.topic_of_pop_retry(ack.topic, ack.consumer_group)
 
 
 TOPICS: Mapping[type, Callable[[Any], Iterable[str | None]]] = {
@@ -68,10 +109,18 @@ TOPICS: Mapping[type, Callable[[Any], Iterable[str | None]]] = {
     CreateTopics: lambda each: (one.config.topic_name for one in each.topics),
     CreateStaticTopic: lambda each: (each.config.topic_name,),
     SendReplyMessage: lambda each: (each.message.topic,),
+    AckMessage: _acknowledged_topics,
+    ChangeInvisibleTime: _acknowledged_topics,
+    CheckClientConfig: lambda each: (each.subscription.topic,),
+    GetConsumeStats: lambda each: (each.topic, *each.topics),
     BatchAckMessage: lambda each: (ack.topic for ack in each.acks or ()),
     LockBatchMq: lambda each: (queue.topic for queue in each.queues),
     UnlockBatchMq: lambda each: (queue.topic for queue in each.queues),
     Heartbeat: lambda each: (one.topic for consumer in each.consumers for one in consumer.subscriptions),
+    # Its field names the half topic.
+    CheckTransactionState: lambda each: (of_record(each.record).properties.get(properties.REAL_TOPIC, each.topic),),
+    RequestConsumerStatus: lambda each: (each.ext_fields.get("topic"),),
+    RequestDirectConsumption: lambda each: (stored_record.decode(each.record).topic,),
 }
 """Topics of operations that have no field of `TOPIC_FIELDS`."""
 GROUPS: Mapping[type, Callable[[Any], Iterable[str | None]]] = {
@@ -80,6 +129,13 @@ GROUPS: Mapping[type, Callable[[Any], Iterable[str | None]]] = {
     SendReplyMessage: lambda each: (each.message.producer_group,),
     BatchAckMessage: lambda each: (ack.consumer_group for ack in each.acks or ()),
     Heartbeat: lambda each: (*each.producer_groups, *(consumer.group for consumer in each.consumers)),
+    CloneGroupOffset: lambda each: (each.src_group, each.dest_group),
+    QueryCorrectionOffset: lambda each: (each.compare_group, *each.filter_groups),
+    UpdateColdDataFlowCtrConfig: lambda each: each.thresholds,
+    CheckTransactionState: lambda each: (of_record(each.record).properties.get(properties.PRODUCER_GROUP),),
+    RequestConsumerStatus: lambda each: (each.ext_fields.get("group"),),
+    RequestDirectConsumption: lambda each: (each.ext_fields.get("consumerGroup"),),
+    RequestRunningInfo: lambda each: (each.ext_fields.get("consumerGroup"),),
 }
 """Groups of operations that have no field of `GROUP_FIELDS`."""
 
@@ -116,23 +172,62 @@ _SENT: Mapping[type, Callable[[Any], Iterable[MessageFacts]]] = {
     SendMessage: _sent,
     SendReplyMessage: lambda each: _sent(each.message),
 }
-_ABOUT_STORED = (AckMessage, ChangeInvisibleTime)
 _DELIVERED: Mapping[type, Callable[[Any], Iterable[MessageFacts]]] = {
     PullResult: lambda each: (of_record(record) for record in each.records),
     PopResult: lambda each: (of_record(message.record) for message in each.messages),
 }
 _PUSHED: Mapping[type, Callable[[Any], Iterable[MessageFacts]]] = {
     CheckTransactionState: lambda each: (of_record(each.record),),
-    PushReplyMessage: lambda each: (MessageFacts(body=each.body, properties=properties.decode(each.properties)),),
+    RequestDirectConsumption: lambda each: (of_record(each.record),),
+    PushReplyMessage: lambda each: (
+        MessageFacts(body=each.body, properties=properties.decode(each.properties), sys_flag=each.sys_flag),
+    ),
 }
 
 
-def messages_of(
-    subject: Operation | Effect, outcome: object, record: Callable[[str, int, int], bytes | None]
-) -> list[MessageFacts]:
+class Log(Protocol):
+    """The commit log of a broker."""
+
+    def record_at(self, physical_offset: int) -> bytes | None:
+        """Return the record that starts at an offset, or None if none starts there."""
+
+
+class Store(Protocol):
+    """The stored messages of a broker."""
+
+    @property
+    def log(self) -> Log:
+        """The commit log."""
+
+    def record(self, topic: str, queue_id: int, offset: int) -> bytes | None:
+        """Return the record at a topic, queue id and queue offset, or None."""
+
+
+def _batch_acknowledged(ack: BatchAck, store: Store) -> Iterator[bytes | None]:
+    try:
+        topic = real_topic(ack.topic, ack.consumer_group, ack.retry)
+    except EngineError:  # the broker refuses the entry
+        return
+    for at, octet in enumerate(ack.bits[:_BIT_BYTES_MAX]):
+        for bit in range(8):
+            if octet >> bit & 1:
+                yield store.record(topic, ack.queue_id, ack.start_offset + 8 * at + bit)
+
+
+_STORED: Mapping[type, Callable[[Any, Store], Iterable[bytes | None]]] = {
+    AckMessage: lambda each, store: (store.record(each.topic, each.queue_id, each.offset),),
+    ChangeInvisibleTime: lambda each, store: (store.record(each.topic, each.queue_id, each.offset),),
+    BatchAckMessage: lambda each, store: (one for ack in each.acks or () for one in _batch_acknowledged(ack, store)),
+    SendMessageBack: lambda each, store: (store.log.record_at(each.offset),),
+    EndTransaction: lambda each, store: (store.log.record_at(each.commit_log_offset),),
+}
+"""The records that an operation acknowledges, sends back, commits or rolls back."""
+
+
+def messages_of(subject: Operation | Effect, outcome: object, store: Store | None) -> list[MessageFacts]:
     """Return the messages of a request and its outcome (None: not known yet), or of an effect.
 
-    `record` returns the stored message at a topic, queue id and offset.
+    `store` has the messages of the broker; None of a name server.
     """
     kind = subject.__class__
     if outcome.__class__ in _DELIVERED:
@@ -141,7 +236,7 @@ def messages_of(
         return list(_SENT[kind](subject))
     if kind in _PUSHED:
         return list(_PUSHED[kind](subject))
-    if isinstance(subject, _ABOUT_STORED):
-        stored = record(subject.topic, subject.queue_id, subject.offset)
-        return [] if stored is None else [of_record(stored)]
+    if kind in _STORED and store is not None:
+        found = islice((each for each in _STORED[kind](subject, store) if each is not None), ACKNOWLEDGED_MAX)
+        return [of_record(each) for each in found]
     return []

@@ -12,6 +12,11 @@ from ..operations.base import Operation
 from .criteria import PROTOCOLS
 from .errors import FaultError, listed, unknown_name
 
+_NOT_SENT = (effects.ServerRequest, effects.CloseConnection)
+"""Effects that are nothing a broker sends: a base class, and the close of a connection."""
+_LABELS_MAX = 6
+"""The most names of requests that an error lists."""
+
 
 def all_subclasses(base: type) -> list[Any]:
     """Return all direct and indirect subclasses of a class, in the order of their depth."""
@@ -44,7 +49,7 @@ class Vocabulary:
     def __init__(self, requests: Iterable[RequestName] = ()) -> None:
         self.operations: Mapping[str, type[Operation]] = {each.__name__: each for each in all_subclasses(Operation)}
         self.effects: Mapping[str, type[Effect]] = {
-            each.__name__: each for each in all_subclasses(Effect) if each is not effects.ServerRequest
+            each.__name__: each for each in all_subclasses(Effect) if each not in _NOT_SENT
         }
         self.requests: Mapping[tuple[str, str], RequestName] = {(each.protocol, each.name): each for each in requests}
         self.codes = Codes(self.requests.values())
@@ -54,36 +59,53 @@ class Vocabulary:
 
     def names(self) -> list[str]:
         """Return all names that the criterion `operation` accepts, sorted."""
-        return sorted({*self.operations, *self.effects, *self._by_name})
+        requests = (name for name, known in self._by_name.items() if any(each.operations for each in known))
+        return sorted({*self.operations, *self.effects, *requests})
 
-    def classes(self, name: str) -> tuple[type[Operation] | type[Effect], ...]:
+    def classes(self, name: str, *, responses: bool = False) -> tuple[type[Operation] | type[Effect], ...]:
         """Return the operations or the effect that a name means. Raises FaultError for an unknown name.
 
-        Of a request that takes several operations, the first one is meant.
+        Of a request that takes several operations, the first one is meant; with `responses` all, because the client
+        may get its response after any of them.
         """
         found: dict[Any, None] = dict.fromkeys(
-            each.operations[0] for each in self._by_name.get(name, ()) if each.operations
+            operation
+            for each in self._by_name.get(name, ())
+            for operation in (each.operations if responses else each.operations[:1])
         )
         for known in (self.operations, self.effects):
             if name in known:
                 found[known[name]] = None
+        if not found and name in self._by_name:
+            raise FaultError(
+                f"operation={name!r}: the emulator never carries this request out; choose one that it carries out"
+            )
         if not found:
             raise unknown_name("operation", name, self.names())
         return tuple(found)
 
-    def requests_of(self, name: str, protocol: str | None) -> list[RequestName]:
-        """Return the requests of one protocol (None: of both) that a name means."""
-        found = [
+    def requests_of(self, names: Sequence[str], protocol: str | None) -> list[RequestName]:
+        """Return the requests of one protocol (None: of both) that one of the names means; without names, all.
+
+        Requests that the emulator never carries out are left out.
+        """
+        return [
             each
             for each in self.requests.values()
-            if each.name == name or any(operation.__name__ == name for operation in each.operations[:1])
+            if each.operations
+            and (not names or each.name in names or any(found.__name__ in names for found in each.operations[:1]))
+            and (protocol is None or each.protocol == protocol)
         ]
-        return [each for each in found if protocol is None or each.protocol == protocol]
 
 
-def check_code(requests: Sequence[RequestName], code: str | int) -> Sequence[str]:
-    """Return the protocols in which one of the requests can be refused with a code. Raises FaultError if none can."""
-    return _usable(requests, "code", code, lambda request: request.codes)
+def check_code(
+    requests: Sequence[RequestName], code: str | int, noun: str = "code", words: Sequence[str] = ()
+) -> Sequence[str]:
+    """Return the protocols in which one of the requests can be refused with a code. Raises FaultError if none can.
+
+    `noun` is the parameter's name, `words` are its further values, for the error.
+    """
+    return _usable(requests, noun, code, lambda request: request.codes, words=words)
 
 
 def check_status(requests: Sequence[RequestName], status: str | int | None) -> Sequence[str]:
@@ -96,22 +118,21 @@ def _usable(
     noun: str,
     given: str | int | None,
     known: Callable[[RequestName], Mapping[str, int]],
+    *,
+    words: Sequence[str] = (),
 ) -> Sequence[str]:
     found = {each.protocol for each in requests if given in known(each) or given in known(each).values()}
     if found or not requests:
         return sorted(found) or PROTOCOLS
     names = {name for request in requests for name in known(request)}
     labels = sorted({request.name for request in requests})
-    label = labels[0] if len(labels) == 1 else f"each of {', '.join(labels[:3])}"
-    raise FaultError(
-        f"{noun}={given!r}: {label} never ends with this {noun}; {_hint(given, names)}; "
-        "choose one of them, or add the rule with strict=False"
-    )
-
-
-def _hint(given: object, names: Iterable[str]) -> str:
-    nearest = nearest_of(given, names) if isinstance(given, str) else None
-    return f"did you mean {nearest}? {listed(names)}" if nearest else listed(names)
+    if len(labels) > _LABELS_MAX:
+        wrong = f"no request ends with this {noun}"
+    else:
+        wrong = f"{', '.join(labels)} never {'ends' if len(labels) == 1 else 'end'} with this {noun}"
+    nearest = nearest_of(given, [*words, *names]) if isinstance(given, str) else None
+    hint = listed([*words, *names]) if nearest is None else f"did you mean {nearest}? {listed([*words, *names])}"
+    raise FaultError(f"{noun}={given!r}: {wrong}; {hint}; choose one of them, or add the rule with strict=False")
 
 
 class Codes:
@@ -133,6 +154,14 @@ class Codes:
                 return int(known[code])
         raise unknown_name("code", code, {name for known in self._codes.values() for name in known})
 
+    def check(self, code: str | int) -> None:
+        """Raise FaultError if no protocol has a code of this name. Any number is accepted."""
+        self.number(PROTOCOLS[0], code)
+
     def status(self, status: str | int) -> int:
-        """Return the number of a status of gRPC."""
-        return status if isinstance(status, int) else self._statuses[status]
+        """Return the number of a status of gRPC. Raises FaultError for an unknown name."""
+        if isinstance(status, int):
+            return status
+        if status not in self._statuses:
+            raise unknown_name("status", status, self._statuses)
+        return self._statuses[status]

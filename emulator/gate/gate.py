@@ -101,8 +101,8 @@ class Interceptor(Protocol):
     def takes(self, node: Node, call: Call, operation: Operation) -> bool:
         """True if a rule has taken a request over: the gate does not carry it out."""
 
-    def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> Outcome:
-        """Return the outcome that the client gets."""
+    def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> tuple[Outcome, Outcome]:
+        """Return the outcome for the client, and that for the journal and listeners: without messages that are lost."""
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
         """True if a rule keeps an effect from its client. `push` sends it, for a rule that does so later."""
@@ -167,7 +167,7 @@ class Gate:
         """
         self._running += 1
         try:
-            if self._interceptor is None or not self._interceptor.takes(node, call, operation):
+            if self._interceptor is None or not self._is_taken(self._interceptor, node, call, operation):
                 self._execute(node, call, operation)
         finally:  # as in `run`, without its call for each request
             self._running -= 1
@@ -241,6 +241,14 @@ class Gate:
             if self._deferred:
                 self._drain_deferred()
 
+    def _is_taken(self, interceptor: Interceptor, node: Node, call: Call, operation: Operation) -> bool:
+        """Apply rules to a request. A bug in them is reported, and the request carried out."""
+        try:
+            return interceptor.takes(node, call, operation)
+        except Exception as bug:
+            self._report_bug(bug)
+            return False
+
     def _execute(self, node: Node, call: Call, operation: Operation) -> None:
         kind = operation.__class__
         handler = node.handlers.get(kind)
@@ -263,19 +271,24 @@ class Gate:
                 self._outcomes[kind](node, call, operation, None)
             return
         if self._interceptor is not None:
-            outcome = self._interceptor.transform(node, call, operation, outcome)
-        # As `_respond` does, without its call for each request.
+            self._respond(node, call, operation, outcome)
+            return
+        # As `_respond` has it, without its call for each request.
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
         if kind in self._outcomes:
             self._outcomes[kind](node, call, operation, outcome)
         call.reply(outcome)
 
     def _respond(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
+        recorded = outcome
         if self._interceptor is not None:
-            outcome = self._interceptor.transform(node, call, operation, outcome)
-        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
+            try:
+                outcome, recorded = self._interceptor.transform(node, call, operation, outcome)
+            except Exception as bug:
+                self._report_bug(bug)
+        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, recorded)
         if operation.__class__ in self._outcomes:
-            self._outcomes[operation.__class__](node, call, operation, outcome)
+            self._outcomes[operation.__class__](node, call, operation, recorded)
         call.reply(outcome)
 
     def _refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:

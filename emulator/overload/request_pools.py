@@ -8,6 +8,7 @@ Source: NettyRemotingAbstract.processRequestCommand, BrokerFastFailure, BrokerCo
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from ..config import BrokerConfig
 from ..config.pool_values import parse_by_pool, parse_times
@@ -123,28 +124,53 @@ class PooledRequest:
 
 
 class BlockingCall:
-    """A call that releases its thread with its reply."""
+    """A call that releases its thread with its reply, or when a rule of faults ends it.
+
+    It has the facts of the call for rules, if the call has them (ClientCall of the faults).
+    """
 
     __slots__ = ("_call", "_done")
 
     def __init__(self, call: Call, done: Callable[[], None]) -> None:
-        self._call = call
+        self._call: Any = call
         self._done = done
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a fact of the call for rules."""
+        return getattr(self._call, name)
+
+    def refuse(self, code: int, remark: str) -> None:
+        """Respond with a code, and release the thread."""
+        self._call.refuse(code, remark)
+        self._done()
+
+    def fail(self, status: int, text: str) -> None:
+        """End the call with a status of gRPC, and release the thread."""
+        self._call.fail(status, text)
+        self._done()
+
+    def abandon(self) -> None:
+        """End the request without a response, and release the thread."""
+        self._call.abandon()
+        self._done()
 
     @property
     def channel(self) -> Channel:
         """The client's channel."""
-        return self._call.channel
+        channel: Channel = self._call.channel
+        return channel
 
     @property
     def label(self) -> str:
         """The name of the request in its protocol."""
-        return self._call.label
+        label: str = self._call.label
+        return label
 
     @property
     def active(self) -> bool:
         """True while the client waits for the response."""
-        return self._call.active
+        active: bool = self._call.active
+        return active
 
     def reply(self, outcome: Outcome) -> None:
         """Send the outcome and release the thread."""

@@ -5,7 +5,7 @@ It passes each outcome on and keeps the state of the wait. It must not know how 
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rocketmq_testkit.emulator.gate.gate import Gate, Outcome
 from rocketmq_testkit.emulator.operations.base import Operation
@@ -14,7 +14,7 @@ from rocketmq_testkit.emulator.operations.consume import PopMessage
 
 from ..rules.status import Refusal
 from .fire_and_forget import FireAndForget
-from .rpc_call import RpcCall
+from .rpc_call import RpcCall, RuledCall
 
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.cluster.broker import Broker
@@ -28,13 +28,27 @@ class PollStep(IntEnum):
     LONG_POLL = 2  # a pop that waits
 
 
-class BrokerPoll:
-    """The wait of one receive on one broker. `on_outcome` gets the outcome of each operation."""
+class Receive(Protocol):
+    """The receive that a wait on a broker is part of."""
+
+    def end(self, refusal: Refusal | None) -> None:
+        """End the receive with a response, or without one (None)."""
+
+    def ends_with(self, broker_poll: "BrokerPoll", outcome: Outcome) -> bool:
+        """True if the client gets its response with an outcome of a broker."""
+
+
+class BrokerPoll(RuledCall):
+    """The wait of one receive on one broker. `on_outcome` gets the outcome of each operation.
+
+    It implements ClientCall of the faults: a rule that ends the operation ends the receive.
+    """
 
     __slots__ = (
         "_fire_and_forget",
         "_gate",
         "_on_outcome",
+        "_receive",
         "_waiting",
         "active",
         "broker",
@@ -54,7 +68,10 @@ class BrokerPoll:
         *,
         fire_and_forget: FireAndForget,
         on_outcome: "Callable[[BrokerPoll, Outcome], None]",
+        receive: Receive,
     ) -> None:
+        self._rpc_call = call
+        self._receive: Receive | None = receive
         self.broker = broker
         self.channel = call.channel
         self.label = call.rpc.name
@@ -108,3 +125,27 @@ class BrokerPoll:
         """Cancel, and drop the references that would keep the receive in memory."""
         self.cancel()
         self._on_outcome = None
+        self._receive = None
+
+    # for rules of faults
+
+    def ends_with(self, outcome: Outcome) -> bool:
+        """True if the client gets its response with this outcome."""
+        return self._receive is not None and self.active and self._receive.ends_with(self, outcome)
+
+    def refuse(self, code: int, remark: str) -> None:
+        """End the receive with a Code."""
+        if self._receive is not None:
+            self._receive.end(Refusal(code, remark))
+
+    def fail(self, status: int, text: str) -> None:
+        """End the receive with a status of gRPC."""
+        super().fail(status, text)
+        if self._receive is not None:
+            self._receive.end(None)
+
+    def abandon(self) -> None:
+        """End the receive without a response."""
+        super().abandon()
+        if self._receive is not None:
+            self._receive.end(None)

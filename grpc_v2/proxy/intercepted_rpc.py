@@ -1,11 +1,12 @@
 """The response of an RPC that goes to a rule of faults instead of the client."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from google.protobuf.message import Message
 from rocketmq_testkit.emulator.faults.client_call import Interceptor
 
+from ..proto import service_pb2 as sv
 from ..rules.status import Refusal
 from ..transport.grpc.call import ConnectionControl
 from ..transport.http2.frames import split_frames, with_stream_id
@@ -159,6 +160,19 @@ class RpcResponse:
     def set_remark(self, remark: str) -> None:
         """Replace the text of each Status in the response."""
         self._messages = [self._with_text(message, remark) for message in self._messages]
+
+    def corrupt_digests(self, message_ids: Collection[str]) -> None:
+        """Change the digests of the bodies of messages in a ReceiveMessage response."""
+        changed = []
+        for frame in self._messages:
+            read = sv.ReceiveMessageResponse.FromString(frame)
+            system = read.message.system_properties
+            if read.HasField("message") and system.message_id in message_ids:
+                digest = system.body_digest
+                digest.checksum = digest.checksum[:-1] + ("0" if digest.checksum[-1:] != "0" else "1")
+                frame = read.SerializeToString()
+            changed.append(frame)
+        self._messages = changed
 
     def refuse(self, code: int, remark: str) -> None:
         """Send a Code in place of the response."""

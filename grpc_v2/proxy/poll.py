@@ -94,7 +94,7 @@ class Poll:
         self._empty: list[BrokerPoll] | None = None
         """While the receive starts: the brokers whose first pop found nothing."""
         self._broker_polls = [
-            BrokerPoll(call, broker, fire_and_forget=setup.fire_and_forget, on_outcome=self._proceed)
+            BrokerPoll(call, broker, fire_and_forget=setup.fire_and_forget, on_outcome=self._proceed, receive=self)
             for broker in brokers
         ]
 
@@ -119,6 +119,18 @@ class Poll:
         self._close()
         if refusal is not None:
             self.call.refuse(refusal)
+
+    def ends_with(self, broker_poll: BrokerPoll, outcome: Outcome) -> bool:
+        """True if the client gets its response with an outcome, unless all messages are filtered out."""
+        if isinstance(outcome, NotificationResult):
+            if outcome.has_msg or outcome.polling_full:
+                return outcome.polling_full
+        elif isinstance(outcome, PopResult):
+            if outcome.messages or outcome.code is ResponseCode.POLLING_FULL:
+                return True
+            if broker_poll.step is PollStep.SHORT_POLL and self._setup.scheduler.now_ms < self.deadline_ms:
+                return False
+        return all(each is broker_poll or each.end_reason is not None for each in self._broker_polls)
 
     def discard(self) -> None:
         """End the receive without a response and without effects on brokers."""

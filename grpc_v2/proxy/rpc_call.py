@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from google.protobuf.message import Message
 from rocketmq_testkit.emulator.faults.client_call import Interceptor
-from rocketmq_testkit.emulator.gate.gate import Call, Channel, Gate, Node, Outcome
+from rocketmq_testkit.emulator.gate.gate import Channel, Gate, Node, Outcome
 from rocketmq_testkit.emulator.gate.raw_request import Rejection
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -118,6 +118,7 @@ class RpcCall:
         "message",
         "on_reply",
         "refusal_is_journaled",
+        "responding_rules",
         "rpc",
         "server_call",
         "session",
@@ -143,6 +144,8 @@ class RpcCall:
         """True if the journal already has the refusal as the outcome of an operation."""
         self.on_reply: Callable[[], None] | None = None
         """Called after the response, to release what is held for the call."""
+        self.responding_rules: set[str] | None = None
+        """Names of the rules of faults that act on the response; None for none."""
 
     def submit(self, node: Node, operation: Operation, on_outcome: OnOutcome) -> None:
         """Submit an operation to the engine. `on_outcome` gets the outcome, at once or later."""
@@ -189,35 +192,12 @@ class RpcCall:
                 self.refuse(Refusal(pb.INTERNAL_SERVER_ERROR, f"the emulator failed: {type(bug).__name__}: {bug}"))
 
 
-class EngineCall:
-    """One operation of an RPC, as a Call of the gate and a ClientCall of the faults."""
+class RuledCall:
+    """The part of a ClientCall of the faults that all operations of RPCs share."""
 
-    __slots__ = ("_on_outcome", "_rpc_call")
-    active = True
+    __slots__ = ("_rpc_call",)
     protocol = "grpc"
-    expects_response = True
-
-    def __init__(self, rpc_call: RpcCall, on_outcome: OnOutcome) -> None:
-        self._rpc_call = rpc_call
-        self._on_outcome = on_outcome
-
-    @property
-    def channel(self) -> Channel:
-        """The client's channel."""
-        return self._rpc_call.channel
-
-    @property
-    def label(self) -> str:
-        """The RPC's name."""
-        return self._rpc_call.rpc.name
-
-    def reply(self, outcome: Outcome) -> None:
-        """Continue the service function with the outcome."""
-        call = self._rpc_call
-        call.refusal_is_journaled = isinstance(outcome, EngineError)
-        call.run_guarded(self._on_outcome, outcome)
-
-    # for rules of faults
+    _rpc_call: RpcCall
 
     @property
     def client_id(self) -> str | None:
@@ -239,6 +219,14 @@ class EngineCall:
         """The client's connection."""
         return self._rpc_call.server_call.control
 
+    @property
+    def responding_rules(self) -> set[str]:
+        """Names of the rules that act on the response of the RPC already."""
+        call = self._rpc_call
+        if call.responding_rules is None:
+            call.responding_rules = set()
+        return call.responding_rules
+
     def intercept(self, interceptor: Interceptor) -> None:
         """Hand the response of the RPC to the interceptor instead of sending it."""
         from .intercepted_rpc import intercept
@@ -246,21 +234,53 @@ class EngineCall:
         intercept(self._rpc_call, interceptor)
 
     def refuse(self, code: int, remark: str) -> None:
-        """Respond with a Code."""
-        self._rpc_call.run_guarded(_raise, Refusal(code, remark))
+        """Respond with a Code, unless the RPC has its response already."""
+        if not self._rpc_call.server_call.finished:
+            self._rpc_call.run_guarded(_raise, Refusal(code, remark))
 
     def fail(self, status: int, text: str) -> None:
-        """End the call with a status of gRPC."""
-        self._rpc_call.server_call.finish(status, text)
+        """End the call with a status of gRPC, unless it has its response already."""
+        if not self._rpc_call.server_call.finished:
+            self._rpc_call.server_call.finish(status, text)
+        self.abandon()
 
-    def ghost(self) -> Call:
-        """Return a call of the same client whose outcome is discarded."""
-        return EngineCall(self._rpc_call, _discard)
+    def abandon(self) -> None:
+        """Release what is held for the RPC, which gets no response."""
+        on_reply, self._rpc_call.on_reply = self._rpc_call.on_reply, None
+        if on_reply is not None:
+            on_reply()
+
+
+class EngineCall(RuledCall):
+    """One operation of an RPC, as a Call of the gate and a ClientCall of the faults."""
+
+    __slots__ = ("_on_outcome",)
+    active = True
+
+    def __init__(self, rpc_call: RpcCall, on_outcome: OnOutcome) -> None:
+        self._rpc_call = rpc_call
+        self._on_outcome = on_outcome
+
+    @property
+    def channel(self) -> Channel:
+        """The client's channel."""
+        return self._rpc_call.channel
+
+    @property
+    def label(self) -> str:
+        """The RPC's name."""
+        return self._rpc_call.rpc.name
+
+    def reply(self, outcome: Outcome) -> None:
+        """Continue the service function with the outcome."""
+        call = self._rpc_call
+        call.refusal_is_journaled = isinstance(outcome, EngineError)
+        call.run_guarded(self._on_outcome, outcome)
+
+    def ends_with(self, outcome: Outcome) -> bool:
+        """True: the RPC waits for the outcome."""
+        return True
 
 
 def _raise(refusal: Refusal) -> None:
     raise refusal
-
-
-def _discard(_outcome: Outcome) -> None:
-    """Drop the outcome of an operation that no client waits for."""

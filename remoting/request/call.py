@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from rocketmq_testkit.emulator.client.client_versions import release_of
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.faults.client_call import Interceptor, Line
-from rocketmq_testkit.emulator.gate.gate import Call, Channel, Outcome
+from rocketmq_testkit.emulator.gate.gate import Channel, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError, RejectedBeforeProcessing
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import NO_RESPONSE
@@ -150,9 +150,13 @@ class RemotingCall:
         return release_of(self.version)
 
     @property
-    def expects_response(self) -> bool:
-        """False for oneway requests."""
-        return not self.oneway
+    def responding_rules(self) -> set[str]:
+        """No rules: the request has one outcome."""
+        return set()
+
+    def ends_with(self, outcome: Outcome) -> bool:
+        """False for oneway requests, and for outcomes without a response."""
+        return not self.oneway and outcome is not NO_RESPONSE
 
     @property
     def line(self) -> Line:
@@ -174,9 +178,8 @@ class RemotingCall:
         """Raise TypeError: this protocol has no statuses besides its response codes."""
         raise TypeError(f"status {status}: a remoting call has no status of gRPC")
 
-    def ghost(self) -> Call:
-        """Return a call of the same client whose outcome is discarded."""
-        return EventCall(self.channel, self.label)
+    def abandon(self) -> None:
+        """Do nothing: the server holds nothing for the request."""
 
     def broker_address(self, broker_name: str, broker_id: int) -> str:
         """Return the `host:port` at which this client reaches a broker."""

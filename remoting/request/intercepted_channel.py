@@ -1,6 +1,6 @@
 """A channel whose next frame, the response to one request, goes to an interceptor instead of the client."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import orjson
 from rocketmq_testkit.emulator.faults.client_call import Interceptor, Later, Line, Piece
@@ -103,6 +103,10 @@ class RemotingResponse:
     def set_remark(self, remark: str) -> None:
         """Replace the remark of the response."""
         self._frame = self._with_header(remark=remark)
+
+    def corrupt_digests(self, message_ids: Collection[str]) -> None:
+        """Raise TypeError: in this protocol a record has its own checksum."""
+        raise TypeError("a remoting response has no digests")
 
     def refuse(self, code: int, remark: str) -> None:
         """Send a response code in place of the response."""

@@ -1,6 +1,6 @@
 """An engine in virtual time behind the gRPC services, called without a transport."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,46 @@ START_MS = 1_700_000_000_000
 _RPCS = {rpc.name: rpc for rpc in RPCS}
 
 
+class MemoryConnection:
+    """The connection of calls in memory: it records how faults change it."""
+
+    def __init__(self) -> None:
+        self.ends: list[str] = []
+
+    def pace(self, pieces: Sequence[tuple[int, bytes]], later: Callable[[int, Callable[[], None]], object]) -> None:
+        """Record pieces, which have no frames in memory."""
+        self.ends.append("pace")
+
+    def captured(self, deliver: Callable[[], None]) -> bytes:
+        """Deliver, and return no bytes: there are no frames in memory."""
+        deliver()
+        return b""
+
+    def close(self) -> None:
+        """Record a close."""
+        self.ends.append("close")
+
+    def reset(self) -> None:
+        """Record a reset."""
+        self.ends.append("reset")
+
+    def half_close(self) -> None:
+        """Record the close of the sending direction."""
+        self.ends.append("half close")
+
+    def go_away(self, *, finish: bool) -> None:
+        """Record a GOAWAY."""
+        self.ends.append(f"go away, finish={finish}")
+
+    def withhold_window(self) -> None:
+        """Record that the window stays closed."""
+        self.ends.append("withhold window")
+
+    def ignore_pings(self) -> None:
+        """Record that PINGs get no response."""
+        self.ends.append("ignore pings")
+
+
 @dataclass(eq=False)
 class MemoryCall:
     """A call that records its response."""
@@ -46,6 +86,7 @@ class MemoryCall:
     text: str = ""
     on_message: Callable[[Any], None] | None = None
     on_half_close: Callable[[], None] | None = None
+    control: MemoryConnection = field(default_factory=MemoryConnection)
     _callbacks: list[Callable[[], None]] = field(default_factory=list)
 
     def send(self, message: bytes) -> None:

@@ -64,12 +64,32 @@ class RecordingNode:
         return made(operation)
 
 
+class RecordedEnd:
+    """The socket of a connection in memory: it records how the server ends the connection."""
+
+    def __init__(self) -> None:
+        self.ends: list[str] = []
+
+    def close(self) -> None:
+        """Record a close."""
+        self.ends.append("close")
+
+    def abort(self) -> None:
+        """Record a reset."""
+        self.ends.append("reset")
+
+    def half_close(self) -> None:
+        """Record the close of the sending direction."""
+        self.ends.append("half close")
+
+
 class Peer:
     """A client's end of one connection, in memory."""
 
     def __init__(self, dispatcher: RemotingDispatcher, port: int = 50000, address: str = "10.0.0.7") -> None:
         self.written: list[bytes] = []
-        self.channel = RemotingChannel(dispatcher, (address, port), LOCAL, self.written.append)
+        self.socket = RecordedEnd()
+        self.channel = RemotingChannel(dispatcher, (address, port), LOCAL, self.written.append, connection=self.socket)
         self.connection = ServerConnection(dispatcher, self.channel)
         self._splitter = frame.FrameSplitter()
         self._opaque = 0

@@ -21,13 +21,24 @@ def position(at: int, size: int) -> int:
     return max(0, min(at + size if at < 0 else at, size))
 
 
+class _OfBytes(Fault):
+    """A fault that writes the bytes of a response itself."""
+
+    __slots__ = ()
+
+    @property
+    def writes_bytes(self) -> bool:
+        """True: no other fault may write the bytes of the response."""
+        return True
+
+
 @kind(
     "truncate_frame",
     layer="bytes",
     phases=RESPONSE,
     situation="A broker dies while it writes a response: the connection ends in the middle of a frame.",
 )
-class TruncateFrame(Fault):
+class TruncateFrame(_OfBytes):
     """Send the first bytes of the response, then close the connection."""
 
     at: int = parameter(
@@ -37,7 +48,7 @@ class TruncateFrame(Fault):
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Cut the response."""
-        return event.intercept(partial(self._cut, event.firing.later))
+        return event.intercept(partial(self._cut, event.firing.hold), loses=True)
 
     def _cut(self, later: Later, response: Response) -> None:
         data = response.encoded()
@@ -54,7 +65,7 @@ class TruncateFrame(Fault):
     phases=RESPONSE,
     situation="A faulty network device or memory changes a byte; TCP's checksum misses one in 65,536 such errors.",
 )
-class CorruptByte(Fault):
+class CorruptByte(_OfBytes):
     """Change one byte of the response."""
 
     at: int = parameter(
@@ -64,7 +75,7 @@ class CorruptByte(Fault):
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Corrupt the response."""
-        return event.intercept(partial(self._corrupt, event.firing.later))
+        return event.intercept(partial(self._corrupt, event.firing.hold))
 
     def _corrupt(self, later: Later, response: Response) -> None:
         data = bytearray(response.encoded())
@@ -79,7 +90,7 @@ class CorruptByte(Fault):
     phases=RESPONSE,
     situation="The network loses packets in the middle of a frame, and TCP repeats them after a pause.",
 )
-class StallFrame(Fault):
+class StallFrame(_OfBytes):
     """Send the first bytes of the response, and the rest after a pause. Later responses wait behind it."""
 
     duration: str = parameter(DurationCheck(), "length of the pause")
@@ -89,7 +100,7 @@ class StallFrame(Fault):
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Stall the response."""
-        return event.intercept(partial(self._stall, event.firing.later))
+        return event.intercept(partial(self._stall, event.firing.hold))
 
     def _stall(self, later: Later, response: Response) -> None:
         data = response.encoded()
@@ -103,7 +114,7 @@ class StallFrame(Fault):
     phases=RESPONSE,
     situation="A congested or throttled network.",
 )
-class DripFrame(Fault):
+class DripFrame(_OfBytes):
     """Send the response at a limited rate. Later responses wait behind it."""
 
     bytes_per_second: float = parameter(Number(1, 1_000_000_000), "rate in bytes per second of the emulator's time")
@@ -111,7 +122,7 @@ class DripFrame(Fault):
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Send the response slowly."""
-        return event.intercept(partial(self._drip, event.firing.later))
+        return event.intercept(partial(self._drip, event.firing.hold))
 
     def _drip(self, later: Later, response: Response) -> None:
         data = response.encoded()
@@ -131,14 +142,14 @@ class DripFrame(Fault):
     phases=RESPONSE,
     situation="A network with small packets, or a proxy with small buffers: a frame arrives in many reads.",
 )
-class SplitFrame(Fault):
+class SplitFrame(_OfBytes):
     """Send each piece of the response in a packet of its own."""
 
     piece: int = parameter(Whole(1), "bytes of each packet", default=1)
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Split the response."""
-        return event.intercept(partial(self._split, event.firing.later))
+        return event.intercept(partial(self._split, event.firing.hold))
 
     def _split(self, later: Later, response: Response) -> None:
         data = response.encoded()
@@ -153,7 +164,7 @@ class SplitFrame(Fault):
     phases=RESPONSE,
     situation="A broken proxy, or a port that another program used before, sends bytes that are no frame.",
 )
-class GarbageBeforeFrame(Fault):
+class GarbageBeforeFrame(_OfBytes):
     """Send bytes that are no frame, then the response."""
 
     size: int = parameter(Whole(1, GARBAGE_BYTES_MAX), "number of bytes", default=16)
@@ -161,7 +172,7 @@ class GarbageBeforeFrame(Fault):
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Send garbage, then the response."""
-        return event.intercept(partial(self._soil, event.firing.later))
+        return event.intercept(partial(self._soil, event.firing.hold))
 
     def _soil(self, later: Later, response: Response) -> None:
         response.line.pace([(0, bytes([self.byte]) * self.size + response.encoded())], later)

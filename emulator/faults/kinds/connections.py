@@ -66,11 +66,12 @@ class _Ending(Fault):
     def on_request(self, event: RequestEvent) -> bool:
         """Break the connection; the request is not carried out."""
         self.act(event.call.line)
+        event.call.abandon()
         return True
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Break the connection in place of sending the response."""
-        return event.intercept(lambda response: self.act(response.line))
+        return event.intercept(lambda response: self.act(response.line), loses=True)
 
 
 @kind(

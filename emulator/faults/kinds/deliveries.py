@@ -1,15 +1,17 @@
 """Faults of deliveries: messages twice, to two consumers, out of order, with a wrong checksum, or held back."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 from ...gate.gate import Outcome
 from ...message import stored_record
 from ...message.receipt import Receipt, real_topic
 from ...operations.base import Operation
-from ...operations.consume import ChangeInvisibleTime, PopMessage, PoppedMessage, PopResult, PullMessage, PullResult
+from ...operations.consume import ChangeInvisibleTime, PopMessage, PoppedMessage, PopResult, PullMessage
 from ...operations.send import SendMessageBack
+from ..client_call import Response
+from ..delivered import Entry, delivered, delivering
 from ..events import ResponseEvent
 from ..fault import Fault, kind
 from ..phase import Phase
@@ -22,31 +24,18 @@ _CRC_AT = 8
 _SOON_MS = 1
 _SHORTEST_DELAY_LEVEL = 1
 
-Entry = tuple[bytes, Any]
-"""A delivered record, and the PoppedMessage or the queue offset that belongs to it."""
+
+class _OfDeliveries(Fault):
+    """A fault of deliveries: a pop or a pull without messages is no match of its rule."""
+
+    __slots__ = ()
+
+    def acts_on(self, outcome: Outcome) -> bool:
+        """True if the outcome delivers messages."""
+        return bool(delivered(outcome))
 
 
-def delivered(outcome: Outcome) -> list[Entry]:
-    """Return the messages that a pop or a pull delivers."""
-    if isinstance(outcome, PopResult):
-        return [(each.record, each) for each in outcome.messages]
-    if isinstance(outcome, PullResult):
-        offsets = outcome.offsets or [stored_record.decode(record).queue_offset for record in outcome.records]
-        return list(zip(outcome.records, offsets, strict=True))
-    return []
-
-
-def delivering(outcome: Outcome, entries: Sequence[Entry]) -> Outcome:
-    """Return the outcome with other messages."""
-    if isinstance(outcome, PopResult):
-        return replace(outcome, messages=[replace(popped, record=record) for record, popped in entries])
-    if isinstance(outcome, PullResult):
-        offsets = [offset for _record, offset in entries] if outcome.offsets else outcome.offsets
-        return replace(outcome, records=[record for record, _offset in entries], offsets=offsets)
-    return outcome
-
-
-class _DeliveryFault(Fault):
+class _DeliveryFault(_OfDeliveries):
     """A fault that changes the messages of a delivery."""
 
     __slots__ = ()
@@ -58,8 +47,6 @@ class _DeliveryFault(Fault):
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Change the messages of the delivery."""
         entries = delivered(event.outcome)
-        if not entries:
-            return event.outcome
         return delivering(event.outcome, self.changed(entries, lambda entry: event.matches(of_record(entry[0]))))
 
 
@@ -86,7 +73,11 @@ class DuplicateDelivery(_DeliveryFault):
     situation="Queues, retries and consumer threads order messages differently from their producer.",
 )
 class ReorderDelivery(_DeliveryFault):
-    """Deliver the messages of one response in reverse order. A response with one message stays as it is."""
+    """Deliver the messages of one response in reverse order. A response with one message is no match of the rule."""
+
+    def acts_on(self, outcome: Outcome) -> bool:
+        """True if the outcome delivers several messages."""
+        return len(delivered(outcome)) > 1
 
     def changed(self, entries: list[Entry], is_meant: Callable[[Entry], bool]) -> list[Entry]:
         """Reverse the messages."""
@@ -107,6 +98,19 @@ class CorruptChecksum(_DeliveryFault):
         """Change the checksum of the meant messages."""
         return [(_with_wrong_checksum(entry[0]), entry[1]) if is_meant(entry) else entry for entry in entries]
 
+    def on_response(self, event: ResponseEvent) -> Outcome:
+        """Change the checksums of the records, or of a gRPC response the digests."""
+        if event.call.protocol != "grpc":
+            return _DeliveryFault.on_response(self, event)
+        facts = [of_record(record) for record, _ in delivered(event.outcome)]
+        ids = {each.message_id or "" for each in facts if event.matches(each)}
+        return event.intercept(partial(_send_with_wrong_digests, ids))
+
+
+def _send_with_wrong_digests(message_ids: Collection[str], response: Response) -> None:
+    response.corrupt_digests(message_ids)
+    response.send()
+
 
 def _with_wrong_checksum(record: bytes) -> bytes:
     changed = bytearray(record)
@@ -121,7 +125,7 @@ def _with_wrong_checksum(record: bytes) -> bytes:
     operations=DELIVERIES,
     situation="A consumer is slower than the invisible duration, or a rebalance moves a queue while it works.",
 )
-class DeliverToSecondConsumer(Fault):
+class DeliverToSecondConsumer(_OfDeliveries):
     """Deliver each message that the criteria mean, and make it visible to the group again at once.
 
     The first consumer still works on its copy. Of a pull, the message is sent back with the shortest delay.
@@ -130,7 +134,7 @@ class DeliverToSecondConsumer(Fault):
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Make the meant messages visible after the response."""
         for operation in redeliveries(event):
-            event.firing.later(_SOON_MS, _carry_out_for_nobody(event, operation))
+            event.later(_SOON_MS, operation)
         return event.outcome
 
 
@@ -141,27 +145,37 @@ class DeliverToSecondConsumer(Fault):
     operations=DELIVERIES,
     situation="A message is stored but not delivered: its consume queue lags, or a client holds it unseen.",
 )
-class SkipDelivery(Fault):
+class SkipDelivery(_OfDeliveries):
     """Leave each message that the criteria mean out of deliveries, until the rule is removed.
 
-    Then the group gets it through its retry topic.
+    Then the group gets it at once. A popped message becomes visible again, a pulled one is sent back: the group gets
+    it through its retry topic. Meanwhile the broker regards it as delivered: a pop's invisible duration ends, and the
+    offset of a pull passes it.
     """
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Leave the meant messages out."""
-        entries = delivered(event.outcome)
-        kept = [entry for entry in entries if not event.matches(of_record(entry[0]))]
-        if len(kept) == len(entries):
-            return event.outcome
+        kept = [entry for entry in delivered(event.outcome) if not event.matches(of_record(entry[0]))]
+        scheduler, state = event.firing.scheduler, event.firing.state
+        visible_ms = _visible_ms(event.outcome)
+        for key in [each for each, (until_ms, _) in state.items() if until_ms is not None]:
+            if state[key][0] <= scheduler.now_ms:
+                del state[key]
         for operation in redeliveries(event):
-            key = (operation.__class__, *_place(operation))
-            event.firing.state[key] = _carry_out_for_nobody(event, operation)
-        return without_places(delivering(event.outcome, kept))
+            redeliver = partial(self._redeliver, event, operation, visible_ms)
+            state[event.node.name, *_place(operation)] = visible_ms, redeliver
+        return delivering(event.outcome, kept)
 
     def on_removed(self, state: dict[Any, Any]) -> None:
         """Deliver the messages."""
-        for redeliver in state.values():
+        for _visible_ms, redeliver in list(state.values()):
             redeliver()
+
+    @staticmethod
+    def _redeliver(event: ResponseEvent, operation: Operation, visible_ms: int | None) -> None:
+        # After the invisible duration the broker delivers the message again on its own.
+        if visible_ms is None or event.firing.scheduler.now_ms < visible_ms:
+            event.carry_out_for_nobody(operation)
 
 
 def redeliveries(event: ResponseEvent) -> list[Operation]:
@@ -199,26 +213,14 @@ def _visible_soon(pop: PopMessage, outcome: PopResult, popped: PoppedMessage, br
     )
 
 
-def without_places(outcome: Outcome) -> Outcome:
-    """Remove the positions of messages that are no longer in a pop from its `msg_offset_info`."""
-    if not isinstance(outcome, PopResult):
-        return outcome
-    kept = {(str(each.topic_digit), str(each.queue_id), str(each.queue_offset)) for each in outcome.messages}
-    entries = []
-    for entry in outcome.msg_offset_info.split(";") if outcome.msg_offset_info else ():
-        digit, queue_id, offsets = entry.split(" ")
-        left = [offset for offset in offsets.split(",") if (digit, queue_id, offset) in kept]
-        if left:
-            entries.append(f"{digit} {queue_id} {','.join(left)}")
-    return replace(outcome, msg_offset_info=";".join(entries))
+def _visible_ms(outcome: Outcome) -> int | None:
+    """Return the end of the invisible duration of a pop (ms since the epoch), None of a pull."""
+    return outcome.pop_time + outcome.invisible_ms if isinstance(outcome, PopResult) else None
 
 
 def _place(operation: Operation) -> tuple[object, ...]:
+    """Return the group and the place of the message that an operation makes visible."""
     if isinstance(operation, ChangeInvisibleTime):
-        return operation.topic, operation.queue_id, operation.offset
-    return (getattr(operation, "offset", None),)
-
-
-def _carry_out_for_nobody(event: ResponseEvent, operation: Operation) -> Callable[[], None]:
-    carrier, node, ghost = event.firing.carrier, event.node, event.call.ghost()
-    return lambda: carrier.carry_out(node, ghost, operation)
+        return operation.consumer_group, operation.topic, operation.queue_id, operation.offset
+    assert isinstance(operation, SendMessageBack)
+    return operation.group, operation.offset

@@ -1,14 +1,16 @@
 """Faults of requests and pushes: lost, late, carried out twice, throttled."""
 
+from collections.abc import Sequence
 from copy import copy
 
 from ...operations.base import Operation
-from ...operations.send import SendMessage
+from ...operations.send import SendMessage, SendReplyMessage
 from ..events import Firing, PushEvent, RequestEvent
 from ..fault import Fault, kind
 from ..parameters import Code, DurationCheck, Number, OneOf, Optional, Whole, parameter
 from ..phase import Phase
 from ..times import drawn_ms
+from ..vocabulary import Codes, RequestName, check_code
 from .responses import REMARK
 
 REQUEST = (Phase.REQUEST,)
@@ -31,6 +33,7 @@ class DropRequest(Fault):
             event.call.line.close()
         elif self.how == "reset":
             event.call.line.reset()
+        event.call.abandon()
         return True
 
 
@@ -41,7 +44,7 @@ class DropRequest(Fault):
     situation="A broker carries a request out late, after its client has given up: a full pool, a slow disk.",
 )
 class DelayRequest(Fault):
-    """Carry the request out later, also if the client does not wait any more."""
+    """Carry the request out later, also if the client does not wait any more. It is lost if the broker stops before."""
 
     duration: str = parameter(DurationCheck(), "delay, or its mean if there is jitter")
     jitter: str | None = parameter(
@@ -54,7 +57,7 @@ class DelayRequest(Fault):
     def on_request(self, event: RequestEvent) -> bool:
         """Carry the request out later."""
         delay_ms = drawn_ms(event.firing.chance, self.duration, self.jitter, self.distribution)
-        event.firing.later(delay_ms, event.carry_out)
+        event.hold(delay_ms)
         return True
 
 
@@ -71,10 +74,10 @@ class DuplicateRequest(Fault):
 
     def on_request(self, event: RequestEvent) -> bool:
         """Carry the request out, then its copies."""
-        carrier, copies = event.firing.carrier, [_copy(event.operation) for _ in range(self.copies)]
+        copies = [_copy(event.operation) for _ in range(self.copies)]
         event.carry_out()
         for operation in copies:
-            carrier.carry_out(event.node, event.call.ghost(), operation)
+            event.repeat(operation)
         return True
 
 
@@ -83,6 +86,9 @@ def _copy(operation: Operation) -> Operation:
     copied = copy(operation)
     if isinstance(copied, SendMessage):
         copied.properties = dict(copied.properties)
+    elif isinstance(copied, SendReplyMessage):
+        copied.message = copy(copied.message)
+        copied.message.properties = dict(copied.message.properties)
     return copied
 
 
@@ -101,6 +107,15 @@ class Throttle(Fault):
         Optional(Code()), "response code of requests above the rate; without it they wait for their turn", default=None
     )
 
+    def usable_protocols(self, requests: Sequence[RequestName]) -> Sequence[str]:
+        """Return the protocols in which the code exists for one of the requests; all if there is no code."""
+        return self.KIND.protocols if self.code is None else check_code(requests, self.code)
+
+    def check_codes(self, codes: Codes) -> None:
+        """Raise FaultError if the code does not exist at all."""
+        if self.code is not None:
+            codes.check(self.code)
+
     def on_request(self, event: RequestEvent) -> bool:
         """Let the request through now or later, or refuse it."""
         firing = event.firing
@@ -108,7 +123,7 @@ class Throttle(Fault):
         if wait_ms <= 0:
             return False
         if self.code is None:
-            firing.later(round(wait_ms), event.carry_out)
+            event.hold(round(wait_ms))
         else:
             firing.state["taken"] -= 1
             event.call.refuse(firing.codes.number(event.call.protocol, self.code), REMARK)
@@ -160,7 +175,7 @@ class DelayPush(Fault):
     def on_push(self, event: PushEvent) -> bool:
         """Send the push later."""
         delay_ms = drawn_ms(event.firing.chance, self.duration, self.jitter, self.distribution)
-        event.firing.later(delay_ms, event.push)
+        event.firing.hold(delay_ms, event.push)
         return True
 
 

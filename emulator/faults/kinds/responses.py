@@ -12,7 +12,7 @@ from ..fault import Fault, kind
 from ..parameters import Code, DurationCheck, Number, OneOf, Optional, Text, Whole, parameter
 from ..phase import Phase
 from ..times import drawn_ms, ms_of
-from ..vocabulary import RequestName, check_code, check_status
+from ..vocabulary import Codes, RequestName, check_code, check_status
 
 RESPONSE = (Phase.RESPONSE,)
 HOW = ("silent", "close", "reset")
@@ -49,6 +49,13 @@ class Respond(Fault):
         """Return the protocols in which the code or status exists for one of the requests."""
         return check_status(requests, self.status) if self.code is None else check_code(requests, self.code)
 
+    def check_codes(self, codes: Codes) -> None:
+        """Raise FaultError if the code or status does not exist at all."""
+        if self.code is not None:
+            codes.check(self.code)
+        elif self.status is not None:
+            codes.status(self.status)
+
     def on_request(self, event: RequestEvent) -> bool:
         """Refuse the request."""
         call, codes = event.call, event.firing.codes
@@ -84,6 +91,11 @@ class DelayResponse(Fault):
         if self.bytes_per_second is None and self.jitter is None and ms_of(self.duration) == 0:
             raise FaultError("delay_response without a delay; give a duration, such as duration='200ms'")
 
+    @property
+    def writes_bytes(self) -> bool:
+        """True if the delay depends on the size of the response."""
+        return self.bytes_per_second is not None
+
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Send the response later."""
         return event.intercept(partial(self._send_later, event.firing))
@@ -91,11 +103,11 @@ class DelayResponse(Fault):
     def _send_later(self, firing: Firing, response: Response) -> None:
         delay_ms = drawn_ms(firing.chance, self.duration, self.jitter, self.distribution)
         if self.bytes_per_second is None:
-            firing.later(delay_ms, response.send)
+            firing.hold(delay_ms, response.send)
             return
         data = response.encoded()
         delay_ms += round(len(data) * 1000 / self.bytes_per_second)
-        firing.later(delay_ms, lambda: response.line.pace([(0, data)], firing.later))
+        firing.hold(delay_ms, lambda: response.line.pace([(0, data)], firing.hold))
 
 
 @kind(
@@ -115,11 +127,16 @@ class DropResponse(Fault):
 
     def usable_protocols(self, requests: Sequence[RequestName]) -> Sequence[str]:
         """Return the protocols in which the code exists for one of the requests; all if there is no code."""
-        return self.KIND.protocols if self.how in HOW else check_code(requests, self.how)
+        return self.KIND.protocols if self.how in HOW else check_code(requests, self.how, "how", HOW)
+
+    def check_codes(self, codes: Codes) -> None:
+        """Raise FaultError if the code does not exist at all."""
+        if self.how not in HOW:
+            codes.check(self.how)
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Lose the response."""
-        return event.intercept(partial(self._lose, event))
+        return event.intercept(partial(self._lose, event), loses=True)
 
     def _lose(self, event: ResponseEvent, response: Response) -> None:
         if self.how == "close":
@@ -192,10 +209,15 @@ class ReorderResponses(Fault):
 class WrongOpaque(Fault):
     """Send the response with the opaque (remoting) or the stream id (gRPC) of a request that does not exist."""
 
+    @property
+    def writes_bytes(self) -> bool:
+        """True: no other fault may write the bytes of the response."""
+        return True
+
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Send the response with a wrong id."""
-        later = event.firing.later
-        return event.intercept(lambda response: response.line.pace([(0, response.misaddressed())], later))
+        later = event.firing.hold
+        return event.intercept(lambda response: response.line.pace([(0, response.misaddressed())], later), loses=True)
 
 
 @kind(

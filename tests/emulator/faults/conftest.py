@@ -1,0 +1,11 @@
+"""The fixture `e`: a protocol client of `through(...)`."""
+
+import pytest
+from protocol_client import ProtocolClient
+from protocol_clients import protocol_client
+
+
+@pytest.fixture
+def e(request: pytest.FixtureRequest) -> ProtocolClient:
+    name, keys = request.param
+    return protocol_client(name, **keys)

@@ -1,0 +1,325 @@
+"""Faults of deliveries, for pops over both protocols, ordered pops and pulls."""
+
+from typing import Any
+
+import pytest
+from fault_rules import Rules
+from grpc_protocol_client import GrpcProtocolClient
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import protocol_client, through
+from remoting_protocol_client import RemotingProtocolClient
+from rocketmq_testkit.emulator.faults.kinds.deliveries import (
+    CorruptChecksum,
+    DeliverToSecondConsumer,
+    DuplicateDelivery,
+    ReorderDelivery,
+    SkipDelivery,
+)
+
+POP = {"operation": "PopMessage"}
+PULL = {"operation": "PullMessage"}
+FAULTS = (CorruptChecksum(), DeliverToSecondConsumer(), DuplicateDelivery(), ReorderDelivery(), SkipDelivery())
+
+
+def _ordered(e: ProtocolClient, number: int = 3) -> None:
+    e.fifo()
+    e.send(*(b"%d" % each for each in range(number)), message_group="g")
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+@pytest.mark.parametrize("client", ["remoting", "grpc"])
+def test_a_pop_without_messages_is_no_match(client: str, fault: Any) -> None:
+    """A rule that may fire once waits for a delivery: a consumer's empty polls do not use it up."""
+    e = protocol_client(client)
+    e.topic()
+    rule = Rules(e.engine).add(fault, times=1, **POP)
+    assert e.bodies() == []
+    waiting = e.pop(poll_ms=1_000)
+    e.advance(30_000)
+    assert (waiting.response is None or waiting.response.messages == [], rule.matched) == (True, 0)
+    e.send(b"1", b"2")
+    e.take()
+    assert rule.fired == 1
+
+
+@through("remoting", "grpc")
+def test_duplicate_delivery_repeats_the_meant_messages_in_one_response(e: ProtocolClient) -> None:
+    """Both copies have the same handle, and one acknowledgement ends both."""
+    e.topic()
+    Rules(e.engine).add(DuplicateDelivery(), body_matches="[13]", **POP)
+    e.send(b"1", b"2", b"3")
+    taken = e.take()
+    assert [each.body for each in taken] == [b"1", b"1", b"2", b"3", b"3"]
+    assert taken[0] == taken[1]
+    for each in taken:
+        e.ack(each.handle)
+    e.advance(60_000)
+    assert e.bodies() == []
+
+
+def test_a_duplicate_is_listed_twice_for_remoting_clients() -> None:
+    """Clients find the offset of a message by its position in the list of its queue (MQClientAPIImpl, 5.3.3)."""
+    e = protocol_client("remoting")
+    assert isinstance(e, RemotingProtocolClient)
+    e.topic()
+    Rules(e.engine).add(DuplicateDelivery(), body_matches="1", **POP)
+    e.send(b"0", b"1", b"2")
+    waiting = e.pop()
+    fields = waiting.frame.ext_fields  # type: ignore[attr-defined]  # of a remoting client
+    assert fields["msgOffsetInfo"] == "0 0 0,1,1,2"
+
+
+@through("remoting", "grpc")
+def test_reorder_delivery_reverses_the_messages_of_one_response(e: ProtocolClient) -> None:
+    """Each message keeps its own handle."""
+    e.topic()
+    rule = Rules(e.engine).add(ReorderDelivery(), **POP)
+    e.send(b"1", b"2", b"3")
+    taken = e.take()
+    assert [(each.body, each.offset) for each in taken] == [(b"3", 2), (b"2", 1), (b"1", 0)]
+    for each in taken:
+        assert e.ack(each.handle).ok
+    e.send(b"4")
+    assert (e.bodies(), rule.fired) == ([b"4"], 1)
+    e.advance(60_000)
+    assert e.bodies() == [b"4"]
+
+
+def test_corrupt_checksum_is_seen_by_remoting_clients() -> None:
+    """The record has another checksum than its body; other messages are right."""
+    from zlib import crc32
+
+    from rocketmq_testkit.emulator.message.stored_record import CRC_MASK, decode
+
+    e = protocol_client("remoting")
+    assert isinstance(e, RemotingProtocolClient)
+    e.topic()
+    Rules(e.engine).add(CorruptChecksum(), body_matches="bad", **PULL)
+    e.send(b"good", b"bad")
+    body = e.pull(0).frame.body  # type: ignore[attr-defined]  # of a remoting client
+    size = int.from_bytes(body[:4], "big")
+    records = [decode(body[:size]), decode(body[size:])]
+    assert [each.body_crc == crc32(each.body) & CRC_MASK for each in records] == [True, False]
+    assert all(each.body_crc == crc32(each.body) & CRC_MASK for each in e.records("T")), "the store is unchanged"
+
+
+def test_corrupt_checksum_is_seen_by_grpc_clients() -> None:
+    """The digest of the body is that of another body."""
+    e = protocol_client("grpc")
+    assert isinstance(e, GrpcProtocolClient)
+    e.topic()
+    rules = Rules(e.engine)
+    e.send(b"body")
+    rule = rules.add(CorruptChecksum(), times=1, **POP)
+    digests = []
+    for _ in range(2):
+        received = e.pop()._received  # type: ignore[attr-defined]  # of a gRPC client
+        digests.append(received.messages[0].system_properties.body_digest.checksum)
+        e.advance(60_000)
+    assert rule.fired == 1
+    assert digests[0] != digests[1]
+
+
+@through("remoting", "grpc")
+def test_a_second_consumer_gets_the_message_while_the_first_works_on_it(e: ProtocolClient) -> None:
+    """The group gets it again through its retry topic, as after the end of the invisible duration."""
+    e.topic()
+    Rules(e.engine).add(DeliverToSecondConsumer(), body_matches="1", times=1, **POP)
+    e.send(b"1", b"2")
+    first = e.take(invisible_ms=600_000)
+    assert [each.body for each in first] == [b"1", b"2"]
+    e.advance(10_000)
+    second = e.take(client="other", invisible_ms=600_000)
+    assert [(each.body, each.attempt) for each in second] == [(b"1", 1)]
+    assert e.ack(second[0].handle).ok
+    e.ack(first[0].handle)
+    e.ack(first[1].handle)
+    e.advance(1_200_000)
+    assert e.bodies() == []
+
+
+@through("remoting", "grpc")
+def test_a_second_consumer_gets_messages_of_an_ordered_pop(e: ProtocolClient) -> None:
+    """The queue is no longer blocked by the first consumer's batch."""
+    _ordered(e, 2)
+    Rules(e.engine).add(DeliverToSecondConsumer(), times=1, **POP)
+    first = e.take(order=True, invisible_ms=600_000)
+    assert [each.body for each in first] == [b"0", b"1"]
+    e.advance(2)
+    assert e.bodies(order=True, client="other", attempt="other", invisible_ms=600_000) == [b"0", b"1"]
+
+
+@through("remoting", "grpc")
+def test_duplicates_and_reversed_messages_of_an_ordered_pop_are_acknowledged_once(e: ProtocolClient) -> None:
+    """The broker's record of the batch does not change: acknowledgements of all its messages unblock the queue."""
+    for fault in (DuplicateDelivery(), ReorderDelivery()):
+        e = protocol_client(e.name)
+        _ordered(e)
+        rule = Rules(e.engine).add(fault, times=1, **POP)
+        taken = e.take(order=True)
+        assert sorted({each.body for each in taken}) == [b"0", b"1", b"2"]
+        assert [each.body for each in taken] != [b"0", b"1", b"2"]
+        for handle in dict.fromkeys(each.handle for each in taken):
+            assert e.ack(handle).ok
+        e.send(b"3", message_group="g")
+        assert (e.bodies(order=True), rule.fired) == ([b"3"], 1)
+
+
+@through("remoting", "grpc")
+def test_a_skipped_message_is_delivered_when_the_rule_is_removed(e: ProtocolClient) -> None:
+    """Other messages are delivered meanwhile."""
+    e.topic()
+    rules = Rules(e.engine)
+    rule = rules.add(SkipDelivery(), key="late", **POP)
+    e.send(b"1", keys="late")
+    e.send(b"2")
+    assert e.bodies(invisible_ms=600_000) == [b"2"]
+    e.advance(60_000)
+    assert e.bodies() == []
+    rules.remove(rule)
+    e.advance(5_000)
+    assert e.bodies(invisible_ms=600_000) == [b"1"]
+    e.advance(300_000)
+    assert e.bodies() == []
+
+
+@through("remoting", "grpc")
+def test_a_message_that_was_skipped_past_its_invisible_duration_is_delivered_once(e: ProtocolClient) -> None:
+    """It comes back by itself, is skipped again, and only its last copy is delivered at the end."""
+    e.topic()
+    rules = Rules(e.engine)
+    rule = rules.add(SkipDelivery(), key="late", **POP)
+    e.send(b"1", keys="late")
+    for _ in range(4):
+        assert e.bodies() == []
+        e.advance(30_000)
+    assert rule.fired >= 3
+    assert e.bodies(invisible_ms=60_000) == []
+    rules.remove(rule)
+    e.advance(10_000)
+    (taken,) = e.take(invisible_ms=60_000)
+    assert e.ack(taken.handle).ok
+    e.advance(600_000)
+    assert e.bodies() == []
+
+
+@through("remoting", "grpc")
+def test_a_skipped_message_is_held_back_from_each_group_of_its_own(e: ProtocolClient) -> None:
+    """Each group gets it when the rule is removed."""
+    e.topic()
+    rules = Rules(e.engine)
+    rule = rules.add(SkipDelivery(), **POP)
+    e.send(b"1")
+    for group in ("G", "H"):
+        assert e.bodies(group=group, begin=0, invisible_ms=600_000) == []
+    rules.remove(rule)
+    e.advance(5_000)
+    assert [e.bodies(group=group) for group in ("G", "H")] == [[b"1"], [b"1"]]
+
+
+@through("remoting", "grpc")
+def test_a_skipped_message_of_an_ordered_pop_blocks_its_queue(e: ProtocolClient) -> None:
+    """The broker regards it as delivered: later messages wait, until it is delivered and acknowledged."""
+    _ordered(e)
+    rules = Rules(e.engine)
+    rule = rules.add(SkipDelivery(), body_matches="1", **POP)
+    taken = e.take(order=True, invisible_ms=600_000)
+    assert [each.body for each in taken] == [b"0", b"2"]
+    e.send(b"3", message_group="g")
+    for each in taken:
+        e.ack(each.handle)
+    assert e.bodies(order=True) == []
+    rules.remove(rule)
+    e.advance(2)
+    (late,) = e.take(order=True, count=1)
+    assert late.body == b"1"
+    assert e.ack(late.handle).ok
+    assert b"3" in e.bodies(order=True)
+
+
+@through("remoting")
+def test_a_pull_has_the_same_faults(e: BrokerProtocolClient) -> None:
+    """Offsets follow the messages, and the next offset passes all of them."""
+    expected: list[tuple[Any, list[bytes]]] = [
+        (DuplicateDelivery(), [b"0", b"1", b"1", b"2"]),
+        (ReorderDelivery(), [b"2", b"1", b"0"]),
+        (CorruptChecksum(), [b"0", b"1", b"2"]),
+        (DeliverToSecondConsumer(), [b"0", b"1", b"2"]),
+        (SkipDelivery(), [b"0", b"2"]),
+    ]
+    for fault, bodies in expected:
+        e = protocol_client("remoting")  # type: ignore[assignment]  # it has the requests of a broker
+        e.filled(3)
+        Rules(e.engine).add(fault, body_matches="1", **PULL)
+        response = e.pull(0).response
+        assert response is not None
+        assert (response.bodies, response.number) == (bodies, 3)
+
+
+@through("remoting")
+def test_messages_of_a_pull_come_back_through_the_retry_topic(e: BrokerProtocolClient) -> None:
+    """A second consumer gets one after the shortest delay, a skipped one when the rule is removed."""
+    e.filled(2)
+    e.group()
+    rules = Rules(e.engine)
+    rules.add(DeliverToSecondConsumer(), body_matches="0", **PULL)
+    skip = rules.add(SkipDelivery(), body_matches="1", **PULL)
+    for _ in range(2):  # a consumer that starts again pulls the same offsets
+        response = e.pull(0).response
+        assert response is not None
+        assert response.bodies == [b"0"]
+    e.advance(10_000)
+    assert [record.body for record in e.records("%RETRY%G")] == [b"0", b"0"]
+    rules.remove(skip)
+    e.advance(10_000)
+    assert [record.body for record in e.records("%RETRY%G")] == [b"0", b"0", b"1"]
+
+
+@through("remoting")
+def test_a_pull_whose_messages_are_all_skipped_is_repeated_at_once(e: BrokerProtocolClient) -> None:
+    """The consumer sees a filtered message: no message, and the offset after it."""
+    e.filled(1)
+    Rules(e.engine).add(SkipDelivery(), **PULL)
+    response = e.pull(0).response
+    assert response is not None
+    assert (response.code, response.remark, response.number) == (20, "NO_MATCHED_MESSAGE", 1)
+
+
+@through("remoting", "grpc")
+def test_a_pop_whose_messages_are_all_skipped_finds_nothing(e: ProtocolClient) -> None:
+    """The client gets the response of an empty pop at once."""
+    e.topic()
+    Rules(e.engine).add(SkipDelivery(), key="late", **POP)
+    e.send(b"1", keys="late")
+    response = e.pop(poll_ms=10_000).response
+    assert response is not None
+    assert e.says(response, (210, "NO_MESSAGE_IN_QUEUE"), (40401, "no new message"))
+
+
+@through("remoting", "grpc")
+def test_the_journal_has_the_messages_that_the_client_got(e: ProtocolClient) -> None:
+    """A skipped message was not delivered, a duplicate twice; the rules are named before the outcome."""
+    e.topic()
+    rules = Rules(e.engine)
+    rules.add(SkipDelivery(), body_matches="1", name="skip", **POP)
+    rules.add(DuplicateDelivery(), body_matches="2", **POP)
+    e.send(b"1", b"2")
+    assert e.bodies() == [b"2", b"2"]
+    *_, first, second, last = e.engine.journal
+    assert [(each.event, each.outcome.rule) for each in (first, second)] == [  # type: ignore[union-attr]  # of rules
+        ("faulted", "skip"),
+        ("faulted", "duplicate_delivery"),
+    ]
+    assert (last.event, last.outcome.msg_offset_info) == ("answered", "0 0 1,1")  # type: ignore[union-attr]  # of a pop
+
+
+def test_the_model_of_deliveries_has_the_messages_that_the_client_got() -> None:
+    """A jump of the clock waits for a message that a client has, not for one that was skipped."""
+    e = protocol_client("grpc")
+    e.topic()
+    rules = Rules(e.engine)
+    rules.add(SkipDelivery(), body_matches="1", **POP)
+    rules.add(DuplicateDelivery(), body_matches="2", **POP)
+    e.send(b"1", b"2")
+    assert e.bodies() == [b"2", b"2"]
+    assert [each.offset for each in e.engine.deliveries.in_flight()] == [1]

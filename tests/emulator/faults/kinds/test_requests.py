@@ -1,0 +1,302 @@
+"""Faults of requests and pushes over both protocols, in virtual time."""
+
+from typing import Any
+
+import pytest
+from fault_rules import Rules
+from grpc_protocol_client import GrpcProtocolClient
+from grpc_world import a_message, a_send
+from protocol_client import BrokerProtocolClient, ProtocolClient
+from protocol_clients import protocol_client, through
+from remoting_protocol_client import RemotingProtocolClient
+from rocketmq_testkit.conformance.clients.remoting_sends import send_request
+from rocketmq_testkit.emulator.faults.errors import FaultError
+from rocketmq_testkit.emulator.faults.kinds.requests import (
+    DelayPush,
+    DelayRequest,
+    DropPush,
+    DropRequest,
+    DuplicatePush,
+    DuplicateRequest,
+    Throttle,
+)
+from rocketmq_testkit.emulator.faults.kinds.responses import DropResponse
+
+SEND = {"operation": "SendMessage"}
+CHECK = {"operation": "CheckTransactionState"}
+
+
+@through("remoting", "grpc")
+@pytest.mark.parametrize(("how", "ends"), [("silent", []), ("close", ["close"]), ("reset", ["reset"])])
+def test_drop_request_stores_nothing_and_sends_no_response(e: ProtocolClient, how: str, ends: list[str]) -> None:
+    """What happens to the connection is a parameter."""
+    e.topic()
+    Rules(e.engine).add(DropRequest(how), times=1, **SEND)
+    if isinstance(e, RemotingProtocolClient):
+        peer = e.peer()
+        assert peer.exchange(*send_request("T", b"x", born_ms=e.now_ms)) == []
+        assert peer.socket.ends == ends
+    else:
+        assert isinstance(e, GrpcProtocolClient)
+        call = e.world.client().start("SendMessage", a_send(a_message()))
+        assert (call.finished, call.control.ends) == (False, ends)
+    assert e.held() == {"broker-a": 0}
+    assert e.put().ok
+    assert e.held() == {"broker-a": 1}
+
+
+@through("remoting", "grpc")
+def test_a_lost_acknowledgement_brings_the_message_back(e: ProtocolClient) -> None:
+    """The consumer gets it again after its invisible duration."""
+    e.topic()
+    rule = Rules(e.engine).add(DropRequest(), operation="AckMessage", times=1)
+    e.send(b"1")
+    (message,) = e.take()
+    if isinstance(e, RemotingProtocolClient):
+        with pytest.raises(ValueError, match="unpack"):
+            e.ack(message.handle)
+    else:
+        with pytest.raises(AssertionError):
+            e.ack(message.handle)
+    e.advance(20_000)
+    (again,) = e.take()
+    assert (again.body, again.attempt, rule.fired) == (b"1", 1, 1)
+    assert e.ack(again.handle).ok
+
+
+@through("remoting", "grpc")
+def test_delay_request_carries_the_request_out_later(e: ProtocolClient) -> None:
+    """The message is stored at the end of the delay, and the response follows at once."""
+    e.topic()
+    Rules(e.engine).add(DelayRequest("2s"), times=1, **SEND)
+    sending = e.begin(b"late")
+    e.put(b"early")
+    e.advance(1_999)
+    assert (sending.sent, e.held()) == (None, {"broker-a": 1})
+    e.advance(1)
+    assert sending.sent is not None
+    assert [record.body for record in e.records("T")] == [b"early", b"late"]
+
+
+def test_delay_request_stores_after_the_producer_has_given_up() -> None:
+    """A gRPC client that cancels its call cannot take the message back."""
+    e = protocol_client("grpc")
+    assert isinstance(e, GrpcProtocolClient)
+    e.topic()
+    Rules(e.engine).add(DelayRequest("2s"), **SEND)
+    call = e.world.client().start("SendMessage", a_send(a_message()))
+    call.cancel()
+    e.advance(2_000)
+    assert (e.held(), call.sent) == ({"broker-a": 1}, [])
+
+
+@through("remoting", "grpc")
+def test_a_delayed_pop_still_waits_for_messages(e: ProtocolClient) -> None:
+    """Its long polling starts when it is carried out."""
+    e.topic()
+    Rules(e.engine).add(DelayRequest("1s"), operation="PopMessage", times=1)
+    waiting = e.pop(poll_ms=10_000)
+    e.advance(1_000)
+    assert waiting.response is None
+    e.put(b"1")
+    assert waiting.response is not None
+    assert waiting.response.bodies == [b"1"]
+
+
+@through("remoting", "grpc")
+@pytest.mark.parametrize("copies", [1, 3])
+def test_duplicate_request_stores_copies_and_responds_once(e: ProtocolClient, copies: int) -> None:
+    """Each copy is a message of its own, with the properties that the client sent."""
+    e.topic()
+    rule = Rules(e.engine).add(DuplicateRequest(copies), **SEND)
+    sent = e.put(b"x", tag="a", color="red")
+    assert (sent.offset, rule.matched, e.held()) == (0, 1, {"broker-a": 1 + copies})
+    records = e.records("T")
+    assert len({record.properties.replace("\x02", ";") for record in records}) == 1
+    answered = [each for each in e.engine.journal if each.event == "answered" and each.label != "direct"]
+    assert len(answered) == 1 + copies, "the broker carried each out"
+
+
+@through("remoting", "grpc")
+def test_a_duplicated_acknowledgement_is_harmless(e: ProtocolClient) -> None:
+    """The response is that of the first one."""
+    e.topic()
+    rule = Rules(e.engine).add(DuplicateRequest(), operation="AckMessage")
+    e.send(b"1")
+    (message,) = e.take()
+    assert e.ack(message.handle).ok
+    assert rule.fired == 1
+    e.advance(60_000)
+    assert e.bodies() == []
+
+
+@through("remoting", "grpc")
+def test_a_duplicated_pop_takes_messages_that_nobody_gets(e: ProtocolClient) -> None:
+    """Each pop takes one message; the second comes back after its invisible duration, and was never delivered."""
+    e.topic()
+    Rules(e.engine).add(DuplicateRequest(), operation="PopMessage", times=1)
+    e.send(b"1", b"2")
+    assert e.bodies(count=1) == [b"1"]
+    assert e.bodies() == []
+    entries = [each for each in e.engine.journal if each.event == "answered" and hasattr(each.outcome, "pop_time")]
+    assert [each.outcome.msg_offset_info for each in entries[:2]] == ["0 0 0", ""]  # type: ignore[union-attr]  # of pops
+    e.advance(20_000)
+    assert sorted(e.bodies()) == [b"1", b"2"]
+
+
+@through("remoting", "grpc")
+def test_a_copy_of_a_request_obeys_no_rule(e: ProtocolClient) -> None:
+    """Neither rules for requests nor those for responses count it, also while the request itself waits."""
+    e.topic()
+    rules = Rules(e.engine)
+    rules.add(DuplicateRequest(), operation="PopMessage", times=1)
+    responses = rules.add(DropResponse(), operation="PopMessage", optional=True, after=5)
+    waiting = e.pop(poll_ms=5_000)
+    e.put(b"1")
+    assert waiting.response is not None
+    assert (waiting.response.bodies, responses.matched) == ([b"1"], 1)
+
+
+@through("remoting", "grpc")
+def test_throttle_lets_a_rate_of_requests_through_and_the_others_wait(e: ProtocolClient) -> None:
+    """Two at once, then one each 100 ms; after a pause two at once again."""
+    e.topic()
+    Rules(e.engine).add(Throttle(per_second=10, burst=2), **SEND)
+
+    def stored() -> int:
+        return e.held()["broker-a"]
+
+    for _ in range(5):
+        e.begin()
+    counts = [stored()]
+    for _ in range(4):
+        e.advance(100)
+        counts.append(stored())
+    assert counts == [2, 3, 4, 5, 5]
+    e.advance(10_000)
+    for _ in range(3):
+        e.begin()
+    assert stored() == 7
+    e.advance(100)
+    assert stored() == 8
+
+
+@through("remoting", "grpc")
+def test_throttle_with_a_code_refuses_requests_above_the_rate(e: ProtocolClient) -> None:
+    """A refused request does not use up the rate."""
+    e.topic()
+    name, number = {"remoting": ("SYSTEM_BUSY", 2), "grpc": ("INTERNAL_SERVER_ERROR", 50001)}[e.name]
+    Rules(e.engine).add(Throttle(per_second=10, code=name), **SEND)
+
+    def code() -> int:
+        sent = e.begin().sent
+        assert sent is not None
+        return 0 if sent.ok else sent.code
+
+    assert [code() for _ in range(3)] == [0, number, number]
+    e.advance(100)
+    assert [code() for _ in range(2)] == [0, number]
+
+
+@pytest.mark.parametrize("protocol", ["remoting", "grpc"])
+def test_a_code_of_throttle_must_be_one_of_the_request(protocol: str) -> None:
+    """A code of the other protocol is refused when the rule is added."""
+    rules = Rules(protocol_client("remoting").engine)
+    other = {"remoting": "TOO_MANY_REQUESTS", "grpc": "SYSTEM_BUSY"}[protocol]
+    with pytest.raises(FaultError, match=f"^code='{other}': "):
+        rules.add(Throttle(1, code=other), protocol=protocol, **SEND)
+
+
+def _half(e: ProtocolClient) -> None:
+    e.topic(kind="TRANSACTION")
+    e.produce("producer")
+    e.put(b"half", half=True, immune_s=1)
+
+
+@through("remoting", "grpc")
+def test_a_lost_transaction_check_is_repeated_by_the_next_one(e: ProtocolClient) -> None:
+    """The producer gets the second check; the first counts."""
+    rule = Rules(e.engine).add(DropPush(), times=1, **CHECK)
+    _half(e)
+    while not rule.fired:
+        e.advance(1_000)
+    assert e.asked("producer") == []
+    e.advance(90_000)
+    assert e.asked("producer")[0].times == 2
+    pushed = [each for each in e.engine.journal if each.event in ("pushed", "faulted")]
+    assert [each.event for each in pushed][:2] == ["faulted", "pushed"]
+
+
+@through("remoting", "grpc")
+def test_a_delayed_transaction_check_arrives_later(e: ProtocolClient) -> None:
+    """It arrives once, at the end of its delay or when the rule is removed."""
+    rules = Rules(e.engine)
+    rule = rules.add(DelayPush("10s"), times=2, **CHECK)
+    _half(e)
+    while not rule.fired:
+        e.advance(1_000)
+    e.advance(9_000)
+    assert e.asked("producer") == []
+    e.advance(1_000)
+    assert len(e.asked("producer")) == 1
+    while rule.fired < 2:
+        e.advance(1_000)
+    assert e.asked("producer") == []
+    rules.remove(rule)
+    assert len(e.asked("producer")) == 1
+
+
+@through("remoting", "grpc")
+def test_a_duplicated_transaction_check_arrives_several_times(e: ProtocolClient) -> None:
+    """All copies are about the same check."""
+    rule = Rules(e.engine).add(DuplicatePush(2), times=1, **CHECK)
+    _half(e)
+    while not rule.fired:
+        e.advance(1_000)
+    assert [each.times for each in e.asked("producer")] == [1, 1, 1]
+
+
+def test_a_lost_change_of_a_group_is_not_repeated() -> None:
+    """The members of the group are not told of the new one; the next change is notified."""
+    e = protocol_client("remoting")
+    assert isinstance(e, RemotingProtocolClient)
+    e.topic()
+    e.beat("one")
+    e.pushes("one")
+    rule = Rules(e.engine).add(DropPush(), operation="NotifyConsumerIdsChanged", group="G", client="one", times=1)
+    e.beat("two")
+    assert (e.pushes("one"), rule.fired) == ([], 1)
+    e.beat("three")
+    assert [each.code for each in e.pushes("one")] == [40]
+
+
+def test_pushes_to_a_closed_connection_are_dropped_when_their_time_comes() -> None:
+    """A producer that has left gets no late check, and nothing fails."""
+    e = protocol_client("remoting")
+    assert isinstance(e, RemotingProtocolClient)
+    rule = Rules(e.engine).add(DelayPush("10s"), times=1, **CHECK)
+    _half(e)
+    while not rule.fired:
+        e.advance(1_000)
+    e.peer("producer").connection.closed()
+    e.advance(10_000)
+    assert e.asked("producer") == []
+
+
+@through("remoting")
+def test_the_close_of_an_idle_connection_is_no_push_of_a_general_rule(e: BrokerProtocolClient) -> None:
+    """A rule without operation drops messages to clients, not the broker's own housekeeping."""
+    assert isinstance(e, RemotingProtocolClient)
+    rule = Rules(e.engine).add(DropPush(), optional=True)
+    e.beat("one")
+    e.advance(300_000)
+    assert e.peer("one").socket.ends == ["close"]
+    assert {each.operation for each in rule.events} == {"NotifyConsumerIdsChanged"}
+
+
+@pytest.mark.parametrize("operation", ["SendMessage", "POP_MESSAGE"])
+@pytest.mark.parametrize("fault", [DropPush(), DelayPush("1s"), DuplicatePush()], ids=str)
+def test_faults_of_pushes_act_on_no_request(operation: str, fault: Any) -> None:
+    """The error names the phase of the fault."""
+    with pytest.raises(FaultError, match=r"is no push, and \w+ acts in the phase 'push'$"):
+        Rules(protocol_client("remoting").engine).add(fault, operation=operation)

@@ -1,0 +1,87 @@
+"""Names of requests, and the codes that each of them can get."""
+
+import pytest
+from fault_rules import WATCH, Rules, rule_spec
+from protocol_clients import protocol_client
+from rocketmq_testkit.emulator.faults.errors import FaultError
+from rocketmq_testkit.emulator.faults.kinds.responses import DropResponse, Respond
+from rocketmq_testkit.emulator.faults.rule import Rule
+from rocketmq_testkit.fixtures.faults.vocabulary import vocabulary
+
+
+@pytest.mark.parametrize("name", vocabulary().names())
+def test_each_listed_name_can_be_used_in_a_rule(name: str) -> None:
+    """It means at least one operation or effect."""
+    assert vocabulary().classes(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "remoting", "grpc"),
+    [
+        ("SendMessage", 1, 1),
+        ("SEND_MESSAGE_V2", 1, 0),
+        ("SEND_MESSAGE", 0, 0),
+        ("PopMessage", 1, 1),
+        ("POP_MESSAGE", 1, 0),
+        ("ReceiveMessage", 0, 1),
+        ("AckMessage", 1, 1),
+        ("ACK_MESSAGE", 1, 0),
+        ("ChangeInvisibleTime", 1, 1),
+        ("ChangeInvisibleDuration", 0, 1),
+        (["POP_MESSAGE", "ReceiveMessage"], 1, 1),
+    ],
+)
+def test_a_name_means_requests_of_these_protocols(name: str | list[str], remoting: int, grpc: int) -> None:
+    """Names of engine operations mean both protocols, names of request codes and RPCs their own."""
+    for client, expected in (("remoting", remoting), ("grpc", grpc)):
+        e = protocol_client(client)
+        e.topic()
+        rule = Rules(e.engine).add(WATCH, operation=name)
+        e.put()
+        (message,) = e.take()
+        e.change(message.handle, 20_000)
+        e.ack(message.handle)
+        assert (rule.matched > 0) == expected, client
+
+
+PROTOCOLS = [
+    (Respond("SYSTEM_BUSY"), {}, {"remoting"}),
+    (Respond("TOO_MANY_REQUESTS"), {}, {"grpc"}),
+    (Respond("SYSTEM_BUSY"), {"operation": "SendMessage"}, {"remoting"}),
+    (Respond("MESSAGE_BODY_TOO_LARGE"), {"operation": "SendMessage"}, {"grpc"}),
+    (Respond(40300), {"operation": "SendMessage"}, {"grpc"}),
+    (Respond(status="UNAVAILABLE"), {"operation": "SendMessage"}, {"grpc"}),
+    (Respond(9999), {"operation": "SendMessage", "strict": False}, {"remoting", "grpc"}),
+    (Respond("PULL_NOT_FOUND"), {"operation": "SendMessage", "strict": False}, {"remoting", "grpc"}),
+    (DropResponse(), {"operation": "SendMessage"}, {"remoting", "grpc"}),
+    (DropResponse("SYSTEM_ERROR"), {"operation": "SendMessage"}, {"remoting"}),
+    (WATCH, {"protocol": "grpc"}, {"remoting", "grpc"}),
+]
+
+
+@pytest.mark.parametrize(("fault", "options", "protocols"), PROTOCOLS)
+def test_a_rule_acts_in_the_protocols_that_have_its_code(fault: object, options: dict, protocols: set[str]) -> None:  # type: ignore[type-arg]
+    """A code that only one protocol has limits the rule to it."""
+    rule: Rule = Rules(protocol_client("remoting").engine).add(fault, **options)  # type: ignore[arg-type]
+    assert rule.protocols == protocols
+
+
+@pytest.mark.parametrize(
+    ("fault", "options", "text"),
+    [
+        (Respond("PULL_NOT_FOUND"), {"operation": "SEND_MESSAGE_V2"}, "SEND_MESSAGE_V2 never ends with this code"),
+        (Respond(9999), {"operation": "SEND_MESSAGE_V2"}, "code=9999: SEND_MESSAGE_V2 never ends with this code"),
+        (Respond(status="UNAVAILABLE"), {"operation": "PullMessage"}, "PULL_MESSAGE never end with this status"),
+        (Respond(status="UNAVAILABLE"), {"protocol": "remoting"}, "no request ends with this status; there are none"),
+        (Respond("SYSTEM_BUSY"), {"protocol": "grpc"}, "no request ends with this code; there are"),
+        (DropResponse("PULL_NOT_FOUND"), {"operation": "SEND_MESSAGE_V2"}, "how='PULL_NOT_FOUND': SEND_MESSAGE_V2"),
+    ],
+)
+def test_a_code_that_the_request_never_gets_is_refused_with_the_possible_ones(
+    fault: object, options: dict[str, str], text: str
+) -> None:
+    """The sentence ends with the way out."""
+    with pytest.raises(FaultError) as caught:
+        Rules(protocol_client("remoting").engine).plan.add([rule_spec(fault, **options)])  # type: ignore[arg-type]
+    assert text in str(caught.value)
+    assert str(caught.value).endswith("; choose one of them, or add the rule with strict=False")
