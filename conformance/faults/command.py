@@ -10,7 +10,8 @@ from rocketmq_testkit.emulator.faults.fault import KINDS
 from ..drivers import registry
 from .matrix import SdkRun, Unstable, empty_cells, sdks
 from .record import Record
-from .situations import Situation, situation
+from .situation import Situation
+from .situations import situation
 from .uses import NotFired
 
 

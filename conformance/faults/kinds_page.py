@@ -14,7 +14,8 @@ from rocketmq_testkit.emulator.faults.phase import Phase
 from .matrix import sdks
 from .reaction import Impossible, Reaction
 from .record import Record
-from .situations import SITUATIONS, Situation
+from .situation import Situation
+from .situations import SITUATIONS
 
 HEAD = """\
 # Kinds of faults, and the reactions of SDKs

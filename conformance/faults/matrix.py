@@ -1,18 +1,20 @@
-"""The matrix of kinds of faults and SDKs: observe an SDK in its situations, and compare the reactions with the record."""
+"""The matrix of kinds of faults and SDKs: observe SDKs in situations, and compare reactions with the record."""
 
 from collections.abc import Iterable, Sequence
 
 from ..drivers import registry
-from ..drivers.process import DriverFailure, Fields
-from .reaction import DIED, Cell, Reaction, agree, time_class
+from ..drivers.process import DriverError, DriverFailure, Fields
+from .reaction import DIED, Cell, Impossible, Reaction, agree, time_class
 from .record import Record
-from .situations import Situation
+from .situation import Situation
 from .uses import observe
 from .world import World
 
 LEFT_OUT = ("java-grpc-5.0",)
 """Old versions of SDKs that are in the matrix already."""
 ATTEMPTS_MAX = 4
+NO_TLS = "this SDK has no TLS"
+"""The text with which a driver refuses TLS."""
 
 
 def sdks() -> list[str]:
@@ -41,9 +43,25 @@ class SdkRun:
 
     def observe(self, situation: Situation) -> Cell:
         """Observe the SDK in a situation. Raises NotFired."""
-        if self._world is None:
-            self._world = World(self.sdk).__enter__()
-            self.hello = self._world.hello
+        try:
+            return self._observed(situation)
+        except DriverError:
+            # A process that an earlier fault has damaged cannot even prepare the situation.
+            self.__exit__()
+            return self._observed(situation)
+
+    def _observed(self, situation: Situation) -> Cell:
+        world = self._world
+        if world is not None and (world.tls, world.options) != (situation.tls, dict(situation.options)):
+            self.__exit__()
+        try:
+            if self._world is None:
+                self._world = World(self.sdk, tls=situation.tls, options=situation.options).__enter__()
+                self.hello = self._world.hello
+        except DriverFailure as failure:
+            if situation.tls and NO_TLS in str(failure):
+                return Impossible(NO_TLS)
+            raise
         try:
             return observe(self._world, situation)
         except DriverFailure:

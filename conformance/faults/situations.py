@@ -1,62 +1,20 @@
 """The situations of the matrix: for each kind of fault one rule, and the workload that meets it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from rocketmq_testkit.emulator.faults import kinds  # noqa: F401 - fills the table of kinds
-from rocketmq_testkit.emulator.faults.fault import KINDS
 
-Use = Literal["send", "consume", "transaction", "start"]
-"""The use of an SDK: send messages, consume them, leave a transaction open, or start a producer and send."""
+from .situation import NAME, Situation
+
 SEND = "SendMessage"
-DELIVERIES = ("PopMessage", "PullMessage")
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """One rule and the workload that meets it.
-
-    `sentence`: the fault with its parameters, for readers. `grpc`: parameters for gRPC SDKs, if they differ.
-    `criteria`: those of the rule, and how often it fires. `listener_ms`: time that the consumer's listener takes.
-    `count`, `size`: messages of the workload, and the size of each body in bytes; `together`: the application sends
-    them at the same time. `hold_s`: the rule is removed after this time. `pause_s`: pause before the last message.
-    `watch_s`: the observation lasts at least this long after the result.
-    """
-
-    kind: str
-    sentence: str
-    use: Use = "send"
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    grpc: Mapping[str, Any] = field(default_factory=dict)
-    criteria: Mapping[str, Any] = field(default_factory=dict)
-    listener_ms: int = 0
-    count: int = 1
-    size: int = 0
-    together: bool = False
-    hold_s: float | None = None
-    pause_s: float = 0
-    watch_s: float = 0.7
-
-    @property
-    def layer(self) -> str:
-        """The layer of its kind."""
-        return KINDS[self.kind].KIND.layer
-
-    def rule(self, protocol: str) -> dict[str, Any]:
-        """Return the rule for SDKs of a protocol, as files hold it."""
-        parameters = self.grpc if protocol == "grpc" and self.grpc else self.parameters
-        once = {} if self.criteria.keys() & OFTEN else {"times": 1}
-        often = {name: value for name, value in self.criteria.items() if name in OFTEN and value is not None}
-        when = {name: value for name, value in self.criteria.items() if name not in OFTEN}
-        then: Any = {self.kind: dict(parameters)} if parameters else self.kind
-        return {**({"when": when} if when else {}), "then": then, **once, **often}
-
-
-OFTEN = frozenset({"times", "nth", "every", "after"})
+DELIVERIES = ["PopMessage", "PullMessage"]
 ONE_SEND: Mapping[str, Any] = {"operation": SEND}
 ONE_DELIVERY: Mapping[str, Any] = {"operation": DELIVERIES}
 ONE_CHECK: Mapping[str, Any] = {"operation": "CheckTransactionState"}
+SERVERS = ["broker-*", "proxy"]
+"""Names of all servers but the name server, which remoting clients connect to first."""
+BROKER: Mapping[str, Any] = {"broker": "broker-a"}
 ALWAYS: Mapping[str, Any] = {"times": None}
 
 
@@ -73,8 +31,17 @@ def _check(kind: str, sentence: str, **parameters: Any) -> Situation:
     return Situation(kind, sentence, "transaction", parameters, criteria=ONE_CHECK)
 
 
-def _connection(kind: str, sentence: str) -> Situation:
-    return Situation(kind, sentence, "start", criteria={"broker": "broker-*"})
+def _connection(kind: str, sentence: str, *, tls: bool = False) -> Situation:
+    return Situation(kind, sentence, "start", criteria={"broker": SERVERS}, tls=tls)
+
+
+def _standing(kind: str, sentence: str, more: Mapping[str, Any] | None = None, **parameters: Any) -> Situation:
+    return Situation(kind, sentence, parameters=parameters, **{"criteria": ALWAYS, **(more or {})})
+
+
+def _route(kind: str, sentence: str, more: Mapping[str, Any] | None = None, **parameters: Any) -> Situation:
+    criteria = {"operation": "GetRouteInfo", "topic": "orders", **ALWAYS}
+    return Situation(kind, sentence, "start", parameters=parameters, **{"criteria": criteria, **(more or {})})
 
 
 SITUATIONS: Sequence[Situation] = (
@@ -137,7 +104,73 @@ SITUATIONS: Sequence[Situation] = (
     _check("duplicate_push", "the first transaction check comes twice"),
     _connection("refuse_connection", "the first connection to a broker or proxy is refused"),
     _connection("ignore_connection", "the first connection to a broker or proxy is accepted and never read"),
-    _connection("fail_tls_handshake", "the TLS handshake of the first connection to a broker or proxy fails"),
+    _connection("fail_tls_handshake", "the TLS handshake of the first connection to a broker or proxy fails", tls=True),
+    _standing(
+        "stop_broker", "one of two brokers is stopped for 3 s, during four sends", {"count": 4}, **BROKER, duration="3s"
+    ),
+    _standing(
+        "flap_broker",
+        "one of two brokers crashes and starts each second for 4 s, during four sends",
+        {"count": 4, "pause_s": 1.5},
+        **BROKER,
+        down="1s",
+        up="1s",
+        duration="4s",
+    ),
+    _standing(
+        "stop_name_server",
+        "a producer starts and sends while the name server is down for 3 s",
+        {"use": "start"},
+        duration="3s",
+    ),
+    _standing(
+        "partition",
+        "nothing passes between the application and the servers for 2 s",
+        {"criteria": {"end": "2s", **ALWAYS}},
+        address="127.0.0.1",
+    ),
+    _route(
+        "hide_route",
+        "the name server has no route at the first query of a new producer",
+        {"criteria": {"operation": "GetRouteInfo", "topic": "orders"}},
+    ),
+    _route(
+        "stale_route", "the route of a new producer names a broker that has stopped", {"count": 4, "stops": "broker-a"}
+    ),
+    _route(
+        "route_to_dead_broker",
+        "the route of a new producer has a wrong address of one of two brokers",
+        {"count": 4},
+        **BROKER,
+    ),
+    _standing(
+        "skew_clock", "the clock of the broker is an hour fast", {"use": "consume", "count": 3}, **BROKER, by="1h"
+    ),
+    _standing(
+        "stop_revive",
+        "nothing popped is redelivered for 4 s; the first deliveries fail",
+        {"use": "consume", "count": 3, "fails": True},
+        duration="4s",
+    ),
+    _standing("stop_transaction_checks", "no transaction is checked for 3 s", {"use": "transaction"}, duration="3s"),
+    _standing(
+        "steal_queue_lock",
+        "a client that does not exist owns the locks of an orderly group for 3 s",
+        {"use": "consume", "count": 3, "orderly": True},
+        group=NAME,
+        topic=NAME,
+        duration="3s",
+    ),
+    _send("refuse_append", "the disk of the broker is full at the first send"),
+    _standing(
+        "lose_flush", "both brokers lose power after a send, and what they have flushed is lost", {"crashes": True}
+    ),
+    _standing(
+        "slave_lag",
+        "the slave of a SYNC_MASTER is 2 s behind",
+        {"options": {"slaves": 1, "config": {"brokerRole": "SYNC_MASTER", "inSyncReplicas": 2}}},
+        delay="2s",
+    ),
 )
 """One situation for each kind, in the order of layers."""
 

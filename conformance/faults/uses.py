@@ -11,7 +11,8 @@ from rocketmq_testkit.fixtures.views.faults import Rule
 from ..drivers.process import Fields, body
 from ..sdk.sdk_clients import Consumer, Producer
 from .reaction import NO_ERROR, SILENCE, Cell, Impossible, Reaction, time_class
-from .situations import SEND, Situation
+from .situation import Situation
+from .situations import SEND
 from .watch import Watch, place
 from .world import ANSWER_SECONDS, World
 
@@ -47,9 +48,13 @@ class NotFired(Exception):
 
 
 @contextlib.contextmanager
-def _rule(world: World, situation: Situation) -> Iterator[Rule]:
-    [rule] = world.emulator.faults.load(situation.rule(world.hello["protocol"]))
-    with rule:
+def _rule(world: World, situation: Situation, name: str = "") -> Iterator[Rule]:
+    """Add the rule of a situation for a block. `name`: that of topic and group of the workload."""
+    [rule] = world.emulator.faults.load(situation.rule(world.hello["protocol"], name))
+    with rule, contextlib.ExitStack() as stack:
+        if situation.stops is not None:
+            world.emulator.stop_broker(situation.stops)
+            stack.callback(world.emulator.start_broker, situation.stops)
         yield rule
         if not rule.fired:
             raise NotFired(f"{situation.kind} with {world.sdk}: the rule never fired: {rule}")
@@ -134,6 +139,9 @@ def _sent(world: World, situation: Situation, producer: Producer, watch: Watch, 
     stem = world.new_name(situation.kind)
     bodies = [f"{stem}-{number}".encode() for number in range(situation.count)]
     replies, taken = _replies(world, situation, producer, bodies, begin)
+    if situation.crashes:
+        for broker in world.emulator.brokers:
+            world.emulator.crash(broker)
     _settle(world, world.consumer, bodies, situation.watch_s, lambda: _stored(world, world.ORDERS, bodies))
     single = situation.count == 1
     return Reaction(
@@ -188,14 +196,16 @@ def consume(world: World, situation: Situation) -> Reaction:
         topic.send(each)
     begin = time.monotonic()
     arrived: list[float] = []
-    with _rule(world, situation) as rule:
-        consumer = world.post_consumer(name, name, situation.listener_ms)
+    with _rule(world, situation, name) as rule:
+        consumer = world.post_consumer(
+            name, name, listener_ms=situation.listener_ms, fails=situation.fails, orderly=situation.orderly
+        )
 
         def is_delivered() -> bool:
             counts = _deliveries(consumer, bodies)
             if situation.hold_s is not None and time.monotonic() >= begin + situation.hold_s and rule.fired:
                 world.emulator.run_on_loop(lambda host: host.rules.discard(rule.name))
-            if all(counts) and not arrived:
+            if min(counts) > situation.fails and not arrived:
                 arrived.append(time.monotonic() - begin)
             return bool(arrived)
 
@@ -222,7 +232,7 @@ def transaction(world: World, situation: Situation) -> Reaction:
     producer = world.start_producer(name, check="COMMIT")
     consumer = world.start_consumer(name, name)
     content = f"{name}-0".encode()
-    with _rule(world, situation):
+    with _rule(world, situation, name):
         begin = time.monotonic()
         reply = world.result(
             world.driver.post("send_tx", on=producer.name, topic=name, body=content, outcome="UNKNOWN", bg=True)

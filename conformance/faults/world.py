@@ -2,9 +2,11 @@
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from itertools import count
+from pathlib import Path
+from typing import Any
 
 from rocketmq_testkit.fixtures import Emulator
 
@@ -17,6 +19,8 @@ READY_SECONDS = 60.0
 ANSWER_SECONDS = 45.0
 """The longest time to wait for the result of a call; afterwards the SDK counts as silent."""
 STEP_SECONDS = 0.05
+VERIFYING = ("python", "node")
+"""SDKs that verify the certificate of a server; they get the emulator's authority."""
 BROKER = "broker-a"
 """The broker that holds topics of which all messages must be in one queue."""
 
@@ -26,16 +30,24 @@ class World:
 
     ORDERS = "orders"
 
-    def __init__(self, sdk: str) -> None:
+    def __init__(self, sdk: str, *, tls: bool = False, options: Mapping[str, Any] | None = None) -> None:
         self.sdk = sdk
+        self.tls = tls
+        self.options = dict(options or {})
         self._stack = contextlib.ExitStack()
         self._numbers = count(1)
 
     def __enter__(self) -> "World":
         with contextlib.ExitStack() as stack:
-            self.emulator = stack.enter_context(Emulator(brokers=2, config=QUICK))
+            config = {**QUICK, **self.options.get("config", {})}
+            self.emulator = stack.enter_context(Emulator(**{"brokers": 2, **self.options, "config": config}))
             self.emulator.topic(self.ORDERS, queues=1)
-            addresses = Addresses(namesrv=self.emulator.namesrv, endpoint=self.emulator.endpoint)
+            addresses = Addresses(
+                namesrv=self.emulator.namesrv,
+                endpoint=self.emulator.endpoint,
+                tls=self.tls,
+                ca=Path(self.emulator.ca_file) if self.tls and self.sdk in VERIFYING else None,
+            )
             self.driver: Driver = stack.enter_context(start(self.sdk, addresses))
             self.consumer = self.start_consumer("billing", self.ORDERS)
             self._stack = stack.pop_all()
@@ -70,14 +82,21 @@ class World:
         self.emulator.wait_for_consumer(group, timeout=f"{READY_SECONDS:g}s")
         return consumer
 
-    def post_consumer(self, group: str, topic: str, listener_ms: int = 0) -> Consumer:
-        """Start a consumer without waiting for it. Its listener takes some time for each message."""
+    def post_consumer(
+        self, group: str, topic: str, *, listener_ms: int = 0, fails: bool = False, orderly: bool = False
+    ) -> Consumer:
+        """Start a consumer without waiting for it.
+
+        Its listener takes some time for each message, or fails at the first delivery of each.
+        """
         name, subscription = self.new_name("c"), {topic: {"expr": "*", "type": "TAG"}}
         is_push = "push" in self.driver.verbs
-        style: Style = "concurrent" if is_push else "simple"
+        style: Style = "simple" if not is_push else "orderly" if orderly else "concurrent"
         options: Fields = {"mode": style, "from": "first", "threads": 1} if is_push else {"await_ms": 1000}
         if listener_ms and is_push:
             options["hang_ms"] = {"*": listener_ms}
+        if fails and is_push:
+            options["fail"] = {"*": 1}
         self.driver.post("push" if is_push else "simple", as_=name, group=group, sub=subscription, **options)
         return Consumer(self.driver, name, style)
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from ..assembly.handlers import handlers_of, handles
 from ..config import BrokerConfig, ConfigError, EmulationConfig, NamesrvConfig
-from ..faults.client_call import ClientCall
+from ..faults.client_call import client_call
 from ..gate.gate import Call, Handlers
 from ..group.group_table import GroupTable
 from ..kernel.errors import EngineError
@@ -164,7 +164,8 @@ class NameServer:
             self.handlers = self._own_handlers
 
     def _ignore(self, call: Call, operation: Operation) -> Result | Parked:
-        is_of_remoting = isinstance(call, ClientCall) and call.protocol == REMOTING
+        request = client_call(call)
+        is_of_remoting = request is not None and request.protocol == REMOTING
         return PARKED if is_of_remoting else self._own_handlers[operation.__class__](call, operation)
 
     # registrations

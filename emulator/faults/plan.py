@@ -169,7 +169,9 @@ class FaultPlan:
             name = spec.name or self._new_name(spec.fault.KIND.name, taken)
             # Not a named stream of the engine: a rule draws the same numbers each time that it is added.
             chance = RandomStream(self._streams.fixed(f"fault {name}", _SEEDS))
-            rule = Rule(name=name, spec=spec, added_ms=self._scheduler.now_ms, chance=chance, number=next(self._rule_numbers))
+            rule = Rule(
+                name=name, spec=spec, added_ms=self._scheduler.now_ms, chance=chance, number=next(self._rule_numbers)
+            )
             rule.operations, rule.protocols = frozenset(_as_list(spec.criteria.operation)), usable
             self._rules[name] = rule
             for phase in spec.phases:
@@ -379,7 +381,6 @@ class _ConnectFacts:
         self.protocol, self.broker, self.address = protocol, broker, address
         self.clients: Sequence[str] = ()
         self.channel_id = ""
-
 
 
 def _meets(rule: Rule, facts: Any) -> bool:

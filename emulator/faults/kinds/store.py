@@ -133,9 +133,7 @@ class SlaveLag(StandingKind):
     """
 
     delay: str = parameter(DurationCheck(), "time by which the slave is behind")
-    broker: str | None = of_brokers(
-        "a slave, `broker-a:1`, or a master for all its slaves; by default all slaves"
-    )
+    broker: str | None = of_brokers("a slave, `broker-a:1`, or a master for all its slaves; by default all slaves")
     duration: str | None = lasting()
 
     def start(self, world: World) -> StandingFault:
