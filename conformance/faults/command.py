@@ -12,7 +12,7 @@ from .matrix import SdkRun, Unstable, empty_cells, sdks
 from .record import Record
 from .situation import Situation
 from .situations import situation
-from .uses import NotFired
+from .workload import NotFired
 
 
 def main(words: Sequence[str] | None = None) -> int:

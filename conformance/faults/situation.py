@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from rocketmq_testkit.emulator.faults.fault import KINDS
 
-Use = Literal["send", "consume", "transaction", "start"]
-"""The use of an SDK: send messages, consume them, leave a transaction open, or start a producer and send."""
+Use = Literal["send", "start", "consume", "transaction", "postpone"]
+"""The use of an SDK: send, start a producer and send, consume, leave a transaction open, or put a message off."""
 OFTEN = frozenset({"times", "nth", "every", "after"})
 NAME = "{name}"
 """A parameter with this value is the name of the topic and of the group of the workload."""
