@@ -116,7 +116,7 @@ class EngineWorld:
         return Undo(start)
 
     def enable_defect(self, name: str) -> StandingFault:
-        """Switch a defect of upstream on until the end of the last rule about it. Blocked revive queues continue then."""
+        """Switch a defect of upstream on until its last rule ends. Blocked revive queues continue then."""
         defects = self._engine.defects
         defects.enable(name)
 

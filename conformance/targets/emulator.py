@@ -1,13 +1,12 @@
 """The emulator as a target: a new one for every case, which costs milliseconds, so that its clock can jump freely."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 
 from rocketmq_testkit.emulator.config import AccessConfig
-from rocketmq_testkit.emulator.faults.upstream_defects import defects_of
+from rocketmq_testkit.emulator.faults.kinds.upstream import UpstreamDefectFault
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.faults.rule_files import UPSTREAM
 from rocketmq_testkit.fixtures.values.addresses import LOOPBACK
 from rocketmq_testkit.remoting.client import Credentials
 
@@ -66,7 +65,7 @@ class EmulatorDeployment(Deployment):
 
 
 class EmulatorTarget(Target):
-    """This project's emulator. `faults`: `upstream:VERSION` switches on the defects of that version of RocketMQ."""
+    """This project's emulator. `defects`: upstream's defects that are switched on."""
 
     name = "emulator"
     emulated = True
@@ -84,14 +83,12 @@ class EmulatorTarget(Target):
         }
     )
 
-    def __init__(self, faults: str | None = None) -> None:
-        self._faults = faults
-        if faults is not None:
-            self.defects = frozenset(each.name for each in defects_of(faults.removeprefix(UPSTREAM)))
+    def __init__(self, defects: Collection[str] = ()) -> None:
+        self.defects = frozenset(defects)
 
     def describe(self) -> str:
-        """Name the emulator and its faults."""
-        return self.name if self._faults is None else f"{self.name}, faults={self._faults}"
+        """Name the emulator, and upstream's defects if it has any."""
+        return f"{self.name} with {', '.join(sorted(self.defects))}" if self.defects else self.name
 
     @contextmanager
     def lend(
@@ -110,6 +107,6 @@ class EmulatorTarget(Target):
         host = config.pop("brokerIP1", LOOPBACK)
         config.pop("bindAddress", None)
         with Emulator(profile="faithful", host=host, config=config, brokers=brokers) as emulator:
-            if self._faults is not None:
-                emulator.faults.load(self._faults)
+            for defect in self.defects:
+                emulator.faults.add(UpstreamDefectFault(defect))
             yield EmulatorDeployment(emulator, default_credentials(settings))
