@@ -43,5 +43,5 @@ class Defects:
         setattr(self, name, self.holders[name] > 0)
 
 
-SWITCHES = tuple(each.name for each in fields(Defects) if each.name != "holders")  # type: ignore[arg-type]  # `parts` makes it a dataclass
+SWITCHES = tuple(each.name for each in fields(Defects) if each.name != "holders")
 """The names of all switches."""

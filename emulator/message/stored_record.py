@@ -175,14 +175,14 @@ class _Form(NamedTuple):
     """The topic, preceded by its length."""
 
 
-def host_bits(born_host: bytes, store_host: bytes) -> int:
+def required_host_bits(born_host: bytes, store_host: bytes) -> int:
     """Return the bits of `sys_flag` that two packed hosts demand."""
     return (SYS_BORN_HOST_V6 if len(born_host) == 20 else 0) | (SYS_STORE_HOST_V6 if len(store_host) == 20 else 0)
 
 
 def is_readable(record: bytes) -> bool:
     """True if the bytes of a record are as long as its host bits, its body and its texts demand."""
-    sys_flag = _INT.unpack_from(record, _SYS_FLAG_OFFSET)[0]
+    sys_flag: int = _INT.unpack_from(record, _SYS_FLAG_OFFSET)[0]
     if not sys_flag & HOST_BITS:
         return True
     at = _HEAD[bool(sys_flag & SYS_BORN_HOST_V6), bool(sys_flag & SYS_STORE_HOST_V6)].size
@@ -190,12 +190,15 @@ def is_readable(record: bytes) -> bool:
     end = len(record)
     if at > end:
         return False
-    body = _INT.unpack_from(record, at - 4)[0]
+    body: int = _INT.unpack_from(record, at - 4)[0]
     at += body
     if body < 0 or at + 2 > end:
         return False
-    at += 1 + record[at] if short_topic else 2 + _SHORT.unpack_from(record, at)[0]
-    return at + 2 <= end and at + 2 + _SHORT.unpack_from(record, at)[0] == end
+    at += 3 + record[at] if short_topic else 4 + _SHORT.unpack_from(record, at)[0]
+    if at > end:
+        return False
+    properties: int = _SHORT.unpack_from(record, at - 2)[0]
+    return at + properties == end
 
 
 @lru_cache(maxsize=4096)

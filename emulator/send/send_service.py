@@ -273,7 +273,7 @@ class SendService:
             # The broker decides the host format. Upstream trusts the client's flag, and then the record cannot be
             # decoded (MessageExtEncoder.encode).
             if self._defects.unreadable_host_flag:
-                sys_flag &= ~records.host_bits(born_host, self._store.store_host)
+                sys_flag &= ~records.required_host_bits(born_host, self._store.store_host)
             else:
                 sys_flag &= ~records.HOST_BITS
         if self._special and operation.topic in self._topics.multi_tag:

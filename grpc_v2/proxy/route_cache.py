@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.assembly.handlers import handlers_of, handles
 from rocketmq_testkit.emulator.faults.defects import Defects
-from rocketmq_testkit.emulator.gate.gate import Call, Handler, Handlers, Node, Outcome
+from rocketmq_testkit.emulator.gate.gate import Call, Handlers, Node, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
@@ -34,10 +34,10 @@ class RouteCache:
 
     def __init__(self, name_server: Node, scheduler: Scheduler, defects: Defects) -> None:
         self.name = name_server.name
-        self._load: Handler = name_server.handlers[GetRouteInfo]
+        self._name_server = name_server
         self._scheduler = scheduler
         self._defects = defects
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str | None, _Entry] = {}
         self.handlers: Handlers = handlers_of(self)
 
     @handles(GetRouteInfo)
@@ -61,6 +61,9 @@ class RouteCache:
     def clear(self) -> None:
         """Drop all routes, as a restart of the proxy does."""
         self._entries.clear()
+
+    def _load(self, call: Call, operation: GetRouteInfo) -> Result | Parked:
+        return self._name_server.handlers[GetRouteInfo](call, operation)
 
     def _store(self, call: Call, operation: GetRouteInfo) -> Outcome:
         outcome: Outcome

@@ -11,7 +11,7 @@ def test_every_switch_is_described_in_the_table_and_off_at_first() -> None:
     assert list(SWITCHES) == sorted(UPSTREAM_DEFECTS) == list(UPSTREAM_DEFECTS)
     defects = Defects()
     assert not any(getattr(defects, name) for name in SWITCHES)
-    assert {each.name for each in fields(Defects)} - set(SWITCHES) == {"holders"}  # type: ignore[arg-type]  # `parts` makes it a dataclass
+    assert {each.name for each in fields(Defects)} - set(SWITCHES) == {"holders"}
     for each in UPSTREAM_DEFECTS.values():
         assert set(each.versions) <= set(VERSIONS)
         assert each.versions
