@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from rocketmq_testkit.emulator.faults.upstream_defects import VERSIONS, defects_of
+from rocketmq_testkit.fixtures.faults.rule_files import UPSTREAM
 from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
 from rocketmq_testkit.fixtures.values.value_forms import one_of, whole_number_check
 
@@ -113,6 +115,12 @@ def parser() -> Parser:
         action="append",
         metavar="TARGET",
         help=f"run on this target: {FORMS} (default emulator); may be repeated",
+    )
+    running.add_argument(
+        "--faults",
+        type=value_of("--faults", one_of("set of faults", [f"{UPSTREAM}{version}" for version in VERSIONS])),
+        metavar="upstream:VERSION",
+        help="switch on the known defects of this version in the emulator (default: none)",
     )
     running.add_argument(
         "--jobs",
@@ -249,7 +257,13 @@ def _run(options: argparse.Namespace) -> int:
 
 def targets_of(options: argparse.Namespace) -> list[Target]:
     """Parse the targets of a run. Raises TargetError."""
-    targets = [target(text) for text in options.target or ["emulator"]]
+    version = "" if options.faults is None else options.faults.removeprefix(UPSTREAM)
+    defects = [each.name for each in defects_of(version)] if version else []
+    targets = [target(text, defects) for text in options.target or ["emulator"]]
+    if options.faults is not None and not any(each.emulated for each in targets):
+        raise TargetError(
+            f"--faults={options.faults}: no target has faults; only the emulator has; add --target emulator"
+        )
     for name, count in Counter(each.name for each in targets).items():
         if count > 1:
             raise TargetError(f"--target={name}: given {count} times; a run has each target once; give it once")

@@ -12,6 +12,7 @@ from .cluster.broker import Broker
 from .cluster.name_server import NameServer
 from .cluster.replica import Replica
 from .config import MASTER_ID, BrokerConfig, EmulationConfig, NamesrvConfig
+from .faults.defects import Defects
 from .gate.effects import Effect
 from .gate.gate import Call, Channel, Gate, Node, Outcome
 from .gate.journal import Journal
@@ -111,12 +112,15 @@ class Engine:
         self.deliveries = Deliveries(self.scheduler, self.broker)
         listeners = self.deliveries.listeners()
         self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms, listeners=listeners)
+        self.defects = Defects()
+        """Upstream's defects that are switched on: none at first."""
         self.pools_changed_listeners: list[Callable[[], None]] = []
         """Callbacks invoked after request pools of a broker may have become active or inactive."""
         self.brokers: list[Broker] = []
         self.name_server = NameServer(
             config=namesrv or state.namesrv,
             emulation=self.emulation,
+            defects=self.defects,
             scheduler=self.scheduler,
             brokers=self.brokers,
             kv_config=state.kv_config,
@@ -126,6 +130,7 @@ class Engine:
             broker = Broker(
                 config=config,
                 emulation=self.emulation,
+                defects=self.defects,
                 scheduler=self.scheduler,
                 random_streams=self.random_streams,
                 gate=self.gate,
@@ -238,6 +243,9 @@ class Engine:
         Clients keep registrations and queue locks alive by renewing them, which is impossible during a jump: neither
         expires because of it. Everything else that is due within the jump happens.
         """
+        # With this defect on, silence during a jump counts (ClientHousekeepingService, GrpcClientSettingsManager).
+        if self.defects.clients_expire_in_clock_jumps:
+            return
         for broker in self.brokers:
             broker.clients.extend_leases(ms)
             broker.locks.extend_leases(ms, broker.clients.is_consumer)

@@ -115,6 +115,19 @@ class EngineWorld:
 
         return Undo(start)
 
+    def enable_defect(self, name: str) -> StandingFault:
+        """Switch a defect of upstream on until its last rule ends. Blocked revive queues continue then."""
+        defects = self._engine.defects
+        defects.enable(name)
+
+        def end() -> None:
+            defects.release(name)
+            for broker in self._engine.brokers:
+                if broker.running:
+                    broker.revive.resume()
+
+        return Undo(end)
+
     # services of brokers
 
     def stop_revive(self, name: str | None) -> StandingFault:

@@ -16,6 +16,7 @@ from .proxy.fire_and_forget import FireAndForget
 from .proxy.proxy import Proxy
 from .proxy.receive_polls import ReceivePolls
 from .proxy.request_pools import ProxyRequestPools
+from .proxy.route_cache import RouteCache
 from .proxy.routes import Endpoint, Routes
 from .proxy.rpc_table import Rpc
 from .proxy.session_end import SessionEnd
@@ -87,6 +88,7 @@ def create_messaging_service(
         [GrpcMethod(rpc.path, rpc.kind, decoder(rpc.request), partial(serve, rpcs[rpc.name])) for rpc in RPCS],
         config=config,
         clients=parts.clients,
+        route_cache=parts.route_cache,
         gate=engine.gate,
         tick=parts.tick,
     )
@@ -106,8 +108,10 @@ class _Parts:
     ) -> None:
         self.config = config
         self.tick = tick
-        self.name_server = name_server = engine.name_server
+        name_server = engine.name_server
+        self.defects = defects = engine.defects
         self.scheduler = scheduler = engine.scheduler
+        self.route_cache = RouteCache(name_server, scheduler, defects)
         self.message_ids = engine.random_streams.stream("grpc_v2 message ids")
         self.routes = routes = Routes(
             brokers,
@@ -122,7 +126,12 @@ class _Parts:
         self.pools = ProxyRequestPools(scheduler, config, brokers)
         self.access = AccessControl(config, scheduler, routes.user_table)
         self.renewals = Renewals(
-            scheduler=scheduler, config=config, gate=engine.gate, fire_and_forget=fire_and_forget, routes=routes
+            scheduler=scheduler,
+            config=config,
+            gate=engine.gate,
+            fire_and_forget=fire_and_forget,
+            routes=routes,
+            defects=defects,
         )
         pending_requests = PendingRequests(scheduler, config)
         self.direct_consumption = DirectConsumption(
@@ -133,9 +142,15 @@ class _Parts:
             direct_consumption=self.direct_consumption,
         )
         self.session_end = SessionEnd(
-            config=config, renewals=self.renewals, polls=self.polls, fire_and_forget=fire_and_forget
+            config=config,
+            renewals=self.renewals,
+            polls=self.polls,
+            fire_and_forget=fire_and_forget,
+            defects=defects,
         )
-        self.sessions = SessionRegistry(scheduler, server_commands.send_effect, self.session_end.expired)
+        self.sessions = SessionRegistry(
+            scheduler, server_commands.send_effect, self.session_end.expired, defects=defects
+        )
         self.clients = ClientState(
             sessions=self.sessions,
             session_end=self.session_end,
@@ -150,7 +165,7 @@ def _services(parts: _Parts, delayed_calls: DelayedCalls) -> Iterator[tuple[obje
     registration = ClientRegistration(
         routes=parts.routes, fire_and_forget=parts.fire_and_forget, scheduler=parts.scheduler
     )
-    yield RouteService(routes=parts.routes, name_server=parts.name_server), (QUERY_ROUTE, QUERY_ASSIGNMENT)
+    yield RouteService(routes=parts.routes, name_server=parts.route_cache), (QUERY_ROUTE, QUERY_ASSIGNMENT)
     yield (
         SendMessageService(
             routes=parts.routes,
@@ -170,6 +185,7 @@ def _services(parts: _Parts, delayed_calls: DelayedCalls) -> Iterator[tuple[obje
             fire_and_forget=parts.fire_and_forget,
             config=parts.config,
             scheduler=parts.scheduler,
+            defects=parts.defects,
         ),
         (RECEIVE_MESSAGE,),
     )
@@ -179,7 +195,11 @@ def _services(parts: _Parts, delayed_calls: DelayedCalls) -> Iterator[tuple[obje
     )
     yield (
         InvisibleDurationService(
-            routes=parts.routes, renewals=parts.renewals, config=parts.config, scheduler=parts.scheduler
+            routes=parts.routes,
+            renewals=parts.renewals,
+            config=parts.config,
+            scheduler=parts.scheduler,
+            defects=parts.defects,
         ),
         (CHANGE_INVISIBLE_DURATION,),
     )

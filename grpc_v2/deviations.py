@@ -10,11 +10,13 @@ DEVIATIONS = (
         "ReceiveMessage before the client's settings",
         "INTERNAL_SERVER_ERROR, a NullPointerException (a race that fast clients lose)",
         "served; the group of the request decides on order and delivery attempts",
+        ("receive_needs_settings",),
     ),
     Deviation(
         "ChangeInvisibleDuration and ForwardMessageToDeadLetterQueue of a client without a telemetry stream",
         "INTERNAL_SERVER_ERROR, a NullPointerException",
         "served",
+        ("telemetry_stream_needed",),
     ),
     Deviation(
         "receipt handle in the response of ChangeInvisibleDuration",
@@ -23,11 +25,13 @@ DEVIATIONS = (
         " acknowledges only its first message; an acknowledgement of a later one is lost, and the message is"
         " redelivered",
         "nine fields with the right commit log offset and the message's own offset as the start offset",
+        ("ack_with_changed_handle_is_lost", "changed_handle_loses_log_offset"),
     ),
     Deviation(
         "QueryRoute after a topic was created or deleted",
         "the old route for up to 20 s, from a cache",
         "the new route at once",
+        ("route_cache",),
     ),
     Deviation(
         "response to settings that arrives before the client listens",
@@ -38,16 +42,19 @@ DEVIATIONS = (
         "end of a long poll without messages",
         "20 to 50 ms before its timeout",
         "exactly at its timeout, or pollEndsBeforeDeadlineMillis before the client's deadline if that is earlier",
+        ("polls_end_early",),
     ),
     Deviation(
         "a client that stops sending heartbeats",
         "its settings expire after 124 to 135 s",
-        "they expire 130 s after its telemetry stream has closed",
+        "they expire 130 s after its telemetry stream has closed; time that a jump of the clock skips does not count",
+        ("settings_expire_with_open_stream", "clients_expire_in_clock_jumps"),
     ),
     Deviation(
         "NotifyClientTermination of a client that named several groups in heartbeats",
         "it leaves the group of the request at once, and the others after 120 s",
         "it leaves all of them at once",
+        ("termination_leaves_one_group",),
     ),
     Deviation(
         "several brokers",

@@ -11,6 +11,7 @@ from .proxy.proxy import CLIENT_ID
 from .proxy.raw_requests import raw_request
 from .proxy.receive_metrics import RECEIVE, ReceiveMetrics
 from .proxy.reflection import Reflection
+from .proxy.route_cache import RouteCache
 from .proxy.rpc_call import NODE
 from .proxy.rpc_table import SERVICE
 from .proxy.sessions import SessionChannel
@@ -33,11 +34,13 @@ class MessagingService:
         *,
         config: ProxyConfig,
         clients: ClientState,
+        route_cache: RouteCache,
         gate: Gate,
         tick: Callable[[], None],
     ) -> None:
         self.clients = clients
         """The clients that have sent their settings, and what is held for them."""
+        self._route_cache = route_cache
         self._gate = gate
         self._tick = tick
         self.methods: list[GrpcMethod] = [*rpcs, *Reflection().methods()]
@@ -66,4 +69,9 @@ class MessagingService:
         """Discard all clients and cancel their timers. The transport closes the connections."""
         if self._health is not None:
             self._health.set("", ServingStatus.NOT_SERVING)
+        self.discard()
+
+    def discard(self) -> None:
+        """Discard all clients and the cache of routes, as a crash of the proxy does. The service continues."""
         self.clients.discard()
+        self._route_cache.clear()

@@ -49,6 +49,7 @@ from rocketmq_testkit.emulator.faults.kinds.services import StopTransactionCheck
 from rocketmq_testkit.emulator.faults.kinds.store import LoseFlush as lose_flush
 from rocketmq_testkit.emulator.faults.kinds.store import RefuseAppend as refuse_append
 from rocketmq_testkit.emulator.faults.kinds.store import SlaveLag as slave_lag
+from rocketmq_testkit.emulator.faults.kinds.upstream import UpstreamDefectFault as upstream_defect
 
 __all__ = [
     "FaultError",
@@ -98,6 +99,7 @@ __all__ = [
     "stop_transaction_checks",
     "throttle",
     "truncate_frame",
+    "upstream_defect",
     "withhold_window",
     "wrong_opaque",
 ]

@@ -163,6 +163,8 @@ class Target(ABC):
     capabilities: frozenset[Capability]
     emulated: bool = False
     """True for this project's emulator, to which the differences of `known_differences.py` apply."""
+    defects: frozenset[str] = frozenset()
+    """Upstream's defects that faults have switched on in the emulator."""
     own_deployments_max: int | None = None
     """Most deployments with settings of their own, or lent alone, that may be in use at once; None means any number."""
     sleep: Callable[[float], None] = time.sleep

@@ -10,6 +10,7 @@ from typing import Any
 
 from rocketmq_testkit.emulator.faults.fault import KINDS, LAYERS, Fault
 from rocketmq_testkit.emulator.faults.phase import Phase
+from rocketmq_testkit.emulator.faults.upstream_defects import UPSTREAM_DEFECTS
 
 from .matrix import sdks
 from .reaction import Impossible, Reaction
@@ -36,6 +37,14 @@ The columns of the reactions:
 - **stored**: number of messages in the topic afterwards. The situation says how many the application sent.
 - **deliveries**: how often a consumer got each message.
 """
+DEFECTS = """\
+### Names of defects
+
+`faults.upstream_defect("name")` gives one rule of the emulator the defect that it has in the versions below. `--faults
+upstream:5.3.3` gives it all defects of that version. The behaviors are recorded cases of the [conformance
+suite](conformance.md).
+
+"""
 VERSIONS = "## Observed SDKs\n"
 TITLES = {
     "responses": "Responses",
@@ -59,6 +68,8 @@ def page() -> str:
             parts += [f"## {TITLES[layer]}", ""]
         for cls in kinds:
             parts += [*_kind(cls, record), ""]
+        if layer == "upstream":
+            parts += [DEFECTS, *_defects(), ""]
     return "\n".join([*parts, VERSIONS, *_versions(record), ""])
 
 
@@ -161,6 +172,13 @@ def _flow(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_flow, value))}]"
     return f'"{value}"' if isinstance(value, str) and not value.replace("_", "").isalnum() else str(value)
+
+
+def _defects() -> Iterator[str]:
+    yield "| defect | versions | effect | upstream |"
+    yield "|---|---|---|---|"
+    for each in UPSTREAM_DEFECTS.values():
+        yield f"| `{each.name}` | {', '.join(each.versions)} | {each.upstream} | {each.source} |"
 
 
 def _versions(record: Record) -> Iterator[str]:

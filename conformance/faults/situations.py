@@ -171,6 +171,13 @@ SITUATIONS: Sequence[Situation] = (
         {"options": {"slaves": 1, "config": {"brokerRole": "SYNC_MASTER", "inSyncReplicas": 2}}},
         delay="2s",
     ),
+    _standing(
+        "upstream_defect",
+        "an application receives three messages, puts the last one off, and acknowledges all; the emulator has the "
+        "defect that the changed handle has no effect",
+        {"use": "postpone", "count": 3},
+        defect="ack_with_changed_handle_is_lost",
+    ),
 )
 """One situation for each kind, in the order of layers."""
 

@@ -4,7 +4,9 @@ DELIBERATE differences are permanent. GAPS are temporary; each says which change
 differs fails the run until it is removed here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+
+from rocketmq_testkit.emulator.faults.upstream_defects import needed_for
 
 DELIBERATE: Mapping[str, str] = {
     "config.unknown_settings_are_ignored": "the emulator rejects a setting that is unknown or cannot be parsed",
@@ -79,6 +81,19 @@ DELIBERATE: Mapping[str, str] = {
     ),
 }
 """Case id, or `scenario@sdk`, and the reason for the permanent difference."""
+
+
+def deliberate(name: str, defects: Collection[str] = ()) -> str | None:
+    """Return the reason for the permanent difference of a case or `scenario@sdk`, None if it must not differ.
+
+    `defects`: the defects of upstream that faults have switched on. With all of those that cause the recorded outcome,
+    it must not differ.
+    """
+    needed = needed_for(name)
+    if needed and all(each.name in defects for each in needed):
+        return None
+    return DELIBERATE.get(name)
+
 
 GAPS: Mapping[str, str] = {}
 """Case id, or `scenario@sdk`, and the feature that the emulator lacks."""

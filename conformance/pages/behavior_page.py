@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from types import ModuleType
 
+from rocketmq_testkit.emulator.faults.upstream_defects import needed_for
+
 from .. import cases, scenarios
 from ..case import Case, cases_of
 from ..deployment.target import REFERENCE_VERSION
@@ -38,7 +40,9 @@ The full list has one row for each behavior: the test that shows it, upstream's 
 date of the record. `make docs` builds it into the documentation site. `rocketmq-conformance run --report DIR` writes it
 to `DIR/behavior.md`.
 
-The emulator differs from {reference} permanently in {deliberate} outcomes; the full list states the reason of each.
+The emulator differs from {reference} permanently in {deliberate} outcomes; the full list states the reason of each, and
+the [defects of upstream](conformance.md#defects-of-upstream) that cause the recorded outcome. With these defects on,
+the emulator differs in none.
 """
 LIST_HEAD = """\
 Each row is one behavior:
@@ -54,7 +58,7 @@ Each row is one behavior:
 Run a test by its name against the emulator or against
 [your own broker](conformance.md#run-against-your-own-broker): `rocketmq-conformance run -k NAME`. A scenario
 also needs `--sdk all` or the names of SDKs. Where the emulator differs from {reference} permanently, the reason follows
-**Emulator differs**.
+**Emulator differs**, and the defects that faults can switch on follow **Defect**.
 """
 VERSIONS_HEAD = """\
 ## Other versions
@@ -231,7 +235,8 @@ def _note(outcome_id: str, sdk: str = "") -> str:
     """Explain why the emulator deviates, or which feature it still lacks."""
     who = f" with {sdk}" if sdk else ""
     if reason := DELIBERATE.get(outcome_id):
-        return f"**Emulator differs**{who}: {_escaped(reason)}."
+        defects = ", ".join(f"`{each.name}`" for each in needed_for(outcome_id))
+        return f"**Emulator differs**{who}: {_escaped(reason)}. **Defect**: {defects}."
     gap = GAPS.get(outcome_id)
     return f"**Not implemented yet**{who}: {_escaped(gap)}." if gap else ""
 

@@ -156,7 +156,8 @@ def _explained(scenario: Scenario, name: str, target: Target) -> tuple[str | Non
     """Return the deliberate difference and the known gap for this SDK, or for the scenario with all SDKs."""
     if not target.emulated:
         return None, None
-    deliberate = known_differences.DELIBERATE.get(name, known_differences.DELIBERATE.get(scenario.id))
+    names = (name, scenario.id)
+    deliberate = next((why for each in names if (why := known_differences.deliberate(each, target.defects))), None)
     return deliberate, known_differences.GAPS.get(name, known_differences.GAPS.get(scenario.id))
 
 

@@ -74,7 +74,7 @@ def run_case(case: Case, target: Target, records: RecordedOutcomes, token: str, 
 def _explained(name: str, target: Target) -> tuple[str | None, str | None]:
     if not target.emulated:
         return None, None
-    return known_differences.DELIBERATE.get(name), known_differences.GAPS.get(name)
+    return known_differences.deliberate(name, target.defects), known_differences.GAPS.get(name)
 
 
 def _problem(error: Exception) -> str:

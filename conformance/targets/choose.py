@@ -1,7 +1,7 @@
 """Target names of the command line."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from rocketmq_testkit.emulator.kernel.masking import masked_line
@@ -30,11 +30,14 @@ _REFERENCE = f"use --target apache:{REFERENCE_VERSION}"
 _URL = re.compile(r"^https?://[^/\s]+/?$")
 
 
-def target(text: str) -> Target:
-    """Parse the value of one `--target`. Raises TargetError that shows the accepted forms."""
+def target(text: str, defects: Collection[str] = ()) -> Target:
+    """Parse the value of one `--target`. Raises TargetError that shows the accepted forms.
+
+    `defects`: upstream's defects that the emulator has.
+    """
     name, _, rest = text.partition(",")
     if text == "emulator":
-        return EmulatorTarget()
+        return EmulatorTarget(defects)
     if name.startswith("apache:"):
         version = name.removeprefix("apache:")
         if not _VERSION.match(version):

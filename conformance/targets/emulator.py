@@ -1,10 +1,11 @@
 """The emulator as a target: a new one for every case, which costs milliseconds, so that its clock can jump freely."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 
 from rocketmq_testkit.emulator.config import AccessConfig
+from rocketmq_testkit.emulator.faults.kinds.upstream import UpstreamDefectFault
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.values.addresses import LOOPBACK
 from rocketmq_testkit.remoting.client import Credentials
@@ -64,7 +65,7 @@ class EmulatorDeployment(Deployment):
 
 
 class EmulatorTarget(Target):
-    """This project's emulator."""
+    """This project's emulator. `defects`: upstream's defects that are switched on."""
 
     name = "emulator"
     emulated = True
@@ -81,6 +82,13 @@ class EmulatorTarget(Target):
             Capability.FULL_DISK,
         }
     )
+
+    def __init__(self, defects: Collection[str] = ()) -> None:
+        self.defects = frozenset(defects)
+
+    def describe(self) -> str:
+        """Name the emulator, and upstream's defects if it has any."""
+        return f"{self.name} with {', '.join(sorted(self.defects))}" if self.defects else self.name
 
     @contextmanager
     def lend(
@@ -99,4 +107,6 @@ class EmulatorTarget(Target):
         host = config.pop("brokerIP1", LOOPBACK)
         config.pop("bindAddress", None)
         with Emulator(profile="faithful", host=host, config=config, brokers=brokers) as emulator:
+            for defect in self.defects:
+                emulator.faults.add(UpstreamDefectFault(defect))
             yield EmulatorDeployment(emulator, default_credentials(settings))

@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig, ConfigError
+from ..faults.defects import Defects
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..kernel.upstream_version import VERSION_NAME, VERSION_NUMBER
-from ..message.stored_record import store_timestamp
+from ..message.stored_record import is_readable, store_timestamp
 from ..operations.base import Done
 from ..operations.cluster import (
     GetBrokerConfig,
@@ -37,6 +38,7 @@ class BrokerAdministration:
         self,
         *,
         config: BrokerConfig,
+        defects: Defects,
         scheduler: Scheduler,
         store: MessageStore,
         timer_congestion: Callable[[], int],
@@ -44,6 +46,7 @@ class BrokerAdministration:
         request_pools: BrokerRequestPools,
     ) -> None:
         self._config = config
+        self._defects = defects
         self._scheduler = scheduler
         self._store = store
         self._timer_congestion = timer_congestion
@@ -66,7 +69,10 @@ class BrokerAdministration:
             raise EngineError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
         before = self._config.copy()
         try:
-            self._config.update(operation.properties)
+            if self._defects.unknown_settings_ignored:
+                self._config.update_known(operation.properties)
+            else:
+                self._config.update(operation.properties)
             self._config_changed()
         except ConfigError as error:
             for attribute in self._config.attributes().values():
@@ -83,7 +89,7 @@ class BrokerAdministration:
         stats = self._store.stats
         rates = stats.rates(now)
         puts = max(stats.puts, 1)  # upstream uses at least 1 as its divisor
-        oldest = next((record for _, record in log.records_from(0)), None)
+        oldest = next((record for _, record in log.records_from(0) if is_readable(record)), None)
         ends, _, most_ends = self._request_pools.describe(BrokerPool.TRANSACTION)
         earliest = self._store.last_store_timestamp if oldest is None else store_timestamp(oldest)
         table = {

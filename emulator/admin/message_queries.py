@@ -54,6 +54,9 @@ class KeyIndex:
             self._next = log.max_offset
             return
         for position, record in log.records_from(self._next):
+            self._next = position + len(record)
+            if not records.is_readable(record):
+                continue
             parts = records.decode(record)
             if parts.sys_flag & records.SYS_TRANSACTION_MASK != records.SYS_TRANSACTION_ROLLBACK:
                 found = parts.property_map()
@@ -65,7 +68,6 @@ class KeyIndex:
                     remembered = self._begin_ms + late_ms - late_ms % SECOND_MS
                     self._positions.setdefault((parts.topic, key), []).append((position, remembered))
                     self.last_timestamp, self.last_physical_offset = parts.store_timestamp, position
-            self._next = position + len(record)
 
     def apply_config(self) -> None:
         """Apply a change of `messageIndexEnable`; messages stored before are indexed according to the old value."""

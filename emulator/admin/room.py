@@ -57,6 +57,7 @@ def build(  # noqa: PLR0913 - administration reaches every room
     )
     group_requests = GroupAdministration(
         config=config,
+        defects=context.defects,
         tables=tables,
         clients=clients,
         orders=pop.orders,
@@ -66,6 +67,7 @@ def build(  # noqa: PLR0913 - administration reaches every room
     )
     broker_requests = BrokerAdministration(
         config=config,
+        defects=context.defects,
         scheduler=clock,
         store=store,
         timer_congestion=timers.congestion,

@@ -5,6 +5,7 @@ from dataclasses import replace
 from ..assembly.handlers import handles
 from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig
+from ..faults.defects import Defects
 from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
@@ -177,6 +178,7 @@ class GroupAdministration:
         self,
         *,
         config: BrokerConfig,
+        defects: Defects,
         tables: BrokerTables,
         clients: ClientRegistry,
         orders: OrderInfoTable,
@@ -190,6 +192,7 @@ class GroupAdministration:
         self._topics = tables.topics
         self._groups = tables.groups
         self._clients = clients
+        self._defects = defects
         self._offsets = tables.offsets
         self._orders = orders
         self._in_flight = in_flight
@@ -305,10 +308,11 @@ class GroupAdministration:
     @handles(QueryGroupsOfTopic)
     def groups_of_topic(self, call: Call, operation: QueryGroupsOfTopic) -> GroupListResult:
         """Return the groups that consume a topic: those online and those with offsets."""
-        names_found = [
-            *self._clients.subscribed_groups(operation.topic),
-            *self._offsets.groups_of(operation.topic),
-        ]
+        online = self._clients.subscribed_groups(operation.topic)
+        if online and self._defects.topic_listed_as_group:
+            # ConsumerManager.queryTopicConsumeByWho adds the topic for each group that subscribes to it.
+            online = [operation.topic]
+        names_found = [*online, *self._offsets.groups_of(operation.topic)]
         return GroupListResult(list(dict.fromkeys(names_found)))
 
     @handles(QueryTopicsOfGroup)

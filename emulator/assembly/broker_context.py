@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from ..config import BrokerConfig, EmulationConfig
+from ..faults.defects import Defects
 from ..gate.effects import Effect
 from ..gate.gate import Call, Channel, Gate, Node, Outcome
 from ..kernel.random_streams import RandomStream, RandomStreams
@@ -22,6 +23,8 @@ class BrokerContext:
     node: Node
     config: BrokerConfig
     emulation: EmulationConfig
+    defects: Defects
+    """Upstream's defects that are switched on."""
     clock: Scheduler
     """The lifetime of the run: its timers end with the run."""
     master_clock: Scheduler

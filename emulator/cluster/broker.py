@@ -20,6 +20,7 @@ from ..client import room as client_room
 from ..client.assignments import RequestModes
 from ..client.deliveries import Deliveries
 from ..config import BrokerConfig, EmulationConfig
+from ..faults.defects import Defects
 from ..gate.gate import Call, Channel, Gate, Handlers
 from ..group import room as group_room
 from ..group.broker_tables import BrokerTables
@@ -64,6 +65,7 @@ class Broker:
         *,
         config: BrokerConfig,
         emulation: EmulationConfig,
+        defects: Defects,
         scheduler: Scheduler,
         random_streams: RandomStreams,
         gate: Gate,
@@ -85,6 +87,7 @@ class Broker:
         self._on_pools_changed = on_pools_changed
         self.store_host = ("127.0.0.1", 10911)
         self._emulation = emulation
+        self._defects = defects
         self._random_streams = random_streams
         self.interference = Interference()
         self.topics = TopicTable(
@@ -149,6 +152,7 @@ class Broker:
             node=self,
             config=config,
             emulation=self._emulation,
+            defects=self._defects,
             clock=self.lifetime,
             master_clock=self._master_lifetime,
             random_streams=self._random_streams,
@@ -182,7 +186,14 @@ class Broker:
             half_stored=partial(self._deliveries.half_stored, self.name),
         )
         pull = pull_room.build(context, tables, client.clients)
-        pop = pop_room.build(context, tables, records=self.pop_records, clients=client.clients, reader=pull.reader)
+        pop = pop_room.build(
+            context,
+            tables,
+            records=self.pop_records,
+            clients=client.clients,
+            reader=pull.reader,
+            timers=schedule.timers,
+        )
         static_topic = static_topic_room.build(self.mappings, topics, pull.pulls, self._execute_at)
         admin = admin_room.build(
             context,
@@ -365,7 +376,10 @@ class Broker:
 
         Source: SlaveSynchronize (5.3.3).
         """
-        self.topics.copy_from(master.topics)
+        if self._defects.slave_skips_topics_with_attributes:
+            self.topics.copy_until_attributes(master.topics)
+        else:
+            self.topics.copy_from(master.topics)
         self.offsets.copy_from(master.offsets)
         self.delays.copy_from(master.delays)
         if self.config.timer_wheel_enable:

@@ -12,6 +12,7 @@ from typing import Protocol
 from ..assembly.handlers import handlers_of, handles
 from ..config import BrokerConfig, ConfigError, EmulationConfig, NamesrvConfig
 from ..faults.client_call import client_call
+from ..faults.defects import Defects
 from ..gate.gate import Call, Handlers
 from ..group.group_table import GroupTable
 from ..kernel.errors import EngineError
@@ -115,6 +116,7 @@ class NameServer:
         *,
         config: NamesrvConfig,
         emulation: EmulationConfig,
+        defects: Defects,
         scheduler: Scheduler,
         brokers: Sequence[RegisteredBroker],
         kv_config: Mapping[str, Mapping[str, str]] | None = None,
@@ -122,6 +124,7 @@ class NameServer:
     ) -> None:
         self.config = config
         self._emulation = emulation
+        self._defects = defects
         self._black_list = ALWAYS_BLACK.union(config.config_black_list.split(";"))
         self._scheduler = scheduler
         self._brokers = brokers
@@ -481,6 +484,9 @@ class NameServer:
         """Change keys. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value)."""
         if self._black_list & operation.properties.keys():
             raise EngineError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
+        if self._defects.unknown_settings_ignored:
+            self.config.update_known(operation.properties)
+            return Done()
         try:
             self.config.update(operation.properties)
         except ConfigError as error:

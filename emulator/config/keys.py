@@ -6,6 +6,7 @@ camelCase of the attribute. To add a key, add a field: the generated page, the n
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
@@ -108,6 +109,17 @@ class Config:
             changed[attribute] = self._convert(name, attribute, value)
         for attribute, value in changed.items():
             setattr(self, attribute, value)
+
+    def update_known(self, properties: Mapping[str, str]) -> None:
+        """Set several keys from text. Unknown keys and unusable values are ignored; no boolean is unusable.
+
+        As Java's parseBoolean, each text but `true` is false. Source: MixAll.properties2Object (5.3.3).
+        """
+        booleans = {each.name for each in fields(self) if isinstance(each.default, bool)}
+        for name, value in properties.items():
+            is_boolean = self.attributes().get(name) in booleans
+            with suppress(ConfigError):
+                self.set(name, value.lower() == "true" if is_boolean else value)
 
     def get(self, name: str) -> Any:
         """Return the value of a key by its public name. Raises ConfigError if the name is unknown."""

@@ -67,6 +67,9 @@ class World(Protocol):
     def steal_queue_locks(self, group: str, topic: str) -> StandingFault:
         """Take the queue locks of a group on a topic away from its clients."""
 
+    def enable_defect(self, name: str) -> StandingFault:
+        """Switch a defect of upstream on."""
+
     def routes(self) -> Mapping[str, RouteResult]:
         """Return the routes of all topics as of now."""
 

@@ -27,6 +27,9 @@ SYS_TRANSACTION_ROLLBACK = 0xC
 SYS_BORN_HOST_V6 = 0x10
 SYS_STORE_HOST_V6 = 0x20
 HOST_BITS = SYS_BORN_HOST_V6 | SYS_STORE_HOST_V6
+NOT_QUEUED = SYS_TRANSACTION_PREPARED | HOST_BITS
+"""Bits of a message to store that keep it out of all queues: PREPARED, which prepared and rolled back share, and claims
+of IPv6 hosts that it does not have. With such a claim its record cannot be decoded."""
 SYS_NEED_UNWRAP = 0x40
 SYS_INNER_BATCH = 0x80
 
@@ -170,6 +173,32 @@ class _Form(NamedTuple):
     host_bits: int
     named: bytes
     """The topic, preceded by its length."""
+
+
+def required_host_bits(born_host: bytes, store_host: bytes) -> int:
+    """Return the bits of `sys_flag` that two packed hosts demand."""
+    return (SYS_BORN_HOST_V6 if len(born_host) == 20 else 0) | (SYS_STORE_HOST_V6 if len(store_host) == 20 else 0)
+
+
+def is_readable(record: bytes) -> bool:
+    """True if the bytes of a record are as long as its host bits, its body and its texts demand."""
+    sys_flag: int = _INT.unpack_from(record, _SYS_FLAG_OFFSET)[0]
+    if not sys_flag & HOST_BITS:
+        return True
+    at = _HEAD[bool(sys_flag & SYS_BORN_HOST_V6), bool(sys_flag & SYS_STORE_HOST_V6)].size
+    short_topic = record[7] == MAGIC_V1 & 0xFF
+    end = len(record)
+    if at > end:
+        return False
+    body: int = _INT.unpack_from(record, at - 4)[0]
+    at += body
+    if body < 0 or at + 2 > end:
+        return False
+    at += 3 + record[at] if short_topic else 4 + _SHORT.unpack_from(record, at)[0]
+    if at > end:
+        return False
+    properties: int = _SHORT.unpack_from(record, at - 2)[0]
+    return at + properties == end
 
 
 @lru_cache(maxsize=4096)

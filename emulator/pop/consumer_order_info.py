@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
 from ..config import BrokerConfig
+from ..faults.defects import Defects
 from ..kernel.file_image import FileImage
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.timer_kind import TimerKind
@@ -47,6 +48,18 @@ class OrderInfo:
             default=0,
         )
 
+    def first_visible(self, now_ms: int) -> int:
+        """Return when the first invisible unacknowledged message becomes visible, now if there is none.
+
+        Upstream takes it for the end of the batch (OrderInfo.getLockFreeTimestamp).
+        """
+        default = self.pop_time + self.invisible_ms
+        for index, offset in enumerate(self.offsets):
+            visible_ms = self.next_visible.get(offset, default)
+            if not self.acked >> index & 1 and visible_ms > now_ms:
+                return visible_ms
+        return now_ms
+
     def is_blocked(self, now_ms: int) -> bool:
         """Return True if any unacknowledged message is still invisible."""
         return self.blocked_until() > now_ms
@@ -70,9 +83,14 @@ class OrderInfoTable:
     UNKNOWN_OFFSET = -1
 
     def __init__(
-        self, config: BrokerConfig, scheduler: Scheduler, on_unblocked: Callable[[str, str, int], None]
+        self,
+        config: BrokerConfig,
+        defects: Defects,
+        scheduler: Scheduler,
+        on_unblocked: Callable[[str, str, int], None],
     ) -> None:
         self._config = config
+        self._defects = defects
         self._scheduler = scheduler
         self._on_unblocked = on_unblocked
         self._file: FileImage[GroupQueue, OrderInfo] = FileImage(scheduler, lambda: FILE_INTERVAL_MS)
@@ -201,8 +219,9 @@ class OrderInfoTable:
         timer = self._timers.pop(group_queue, None)
         if timer is not None:
             timer.cancel()
-        until = info.blocked_until()
-        if until > self._scheduler.now_ms:
+        now = self._scheduler.now_ms
+        until = info.first_visible(now) if self._defects.lost_order_wake_up else info.blocked_until()
+        if until > now:
             topic, group, queue_id = group_queue
             self._timers[group_queue] = self._scheduler.call_at(
                 until, lambda: self._unblock(group_queue), TimerKind.ORDER_LOCK, f"{group}@{topic}@{queue_id}"

@@ -1,7 +1,8 @@
 """Long polling of pops and notifications.
 
 Source: PopLongPollingService (5.3.3). Upstream ends a wait up to 50 ms early. Here it ends exactly at its deadline,
-because clients' tests assert that a poll lasts at least as long as requested.
+because clients' tests assert that a poll lasts at least as long as requested, unless the defect `polls_end_early` is
+on.
 """
 
 from bisect import bisect_left
@@ -12,6 +13,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from ..config import BrokerConfig
+from ..faults.defects import Defects
 from ..filter.message_filter import MessageFilter
 from ..gate.gate import Call, Gate
 from ..kernel.java_numbers import long_sum
@@ -20,6 +22,8 @@ from ..message.names import is_pop_retry_v2, normal_topic_of_v2
 from ..operations.consume import Notification, PopMessage
 
 Waiting = TypeVar("Waiting", PopMessage, Notification)
+SCAN_PERIOD_MS, EARLY_MS = 20, 50
+"""The period of upstream's scans for waits that end, and the time before its end at which a wait may end."""
 
 
 class ParkOutcome(Enum):
@@ -53,10 +57,13 @@ class PopLongPolling(Generic[Waiting]):
         gate: Gate,
         kind: str,
         *,
+        defects: Defects,
         newest_first: bool = False,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
+        self._start_ms = scheduler.now_ms
+        self._defects = defects
         self._gate = gate
         self._kind = kind
         self._newest_first = newest_first
@@ -91,12 +98,25 @@ class PopLongPolling(Generic[Waiting]):
             call, operation, message_filter, (deadline, self._parked), call.channel.channel_id, resume
         )
         polling.timer = self._scheduler.call_at(
-            deadline, lambda: self._on_timeout(topic, key, polling), self._kind, f"{key[0]}@{topic}@{key[1]}"
+            self._end_ms(deadline),
+            lambda: self._on_timeout(topic, key, polling),
+            self._kind,
+            f"{key[0]}@{topic}@{key[1]}",
         )
         waiting.insert(bisect_left(waiting, polling.order_key, key=_order_key), polling)
         self._by_channel.setdefault(polling.channel_id, {})[polling] = (topic, key)
         self.total += 1
         return ParkOutcome.WAITING
+
+    def _end_ms(self, deadline: int) -> int:
+        """Return when a wait ends: at its deadline, or with the defect at the first scan less than 50 ms before it.
+
+        PopLongPollingService scans every 20 ms; PopRequest.isTimeout is true when now > expired - 50.
+        """
+        if not self._defects.polls_end_early:
+            return deadline
+        since_start = deadline - EARLY_MS - self._start_ms
+        return self._start_ms + (since_start // SCAN_PERIOD_MS + 1) * SCAN_PERIOD_MS
 
     def waiting(self) -> Iterator[PollingRequest[Waiting]]:
         """Return the waiting requests, in no particular order."""

@@ -13,14 +13,16 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from ..config import BrokerConfig
+from ..faults.defects import Defects
 from ..group.broker_tables import BrokerTables
-from ..kernel.java_numbers import parse_long
+from ..kernel.java_numbers import long_sum, parse_long
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.switch import Switch
 from ..kernel.timer_kind import TimerKind
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.names import REVIVE_GROUP, is_retry
+from ..schedule.timer_service import TimerService
 from ..store.consume_queue import ConsumeQueue
 from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey, ReviveLog
 from .pop_inflight_counter import PopInflightCounter
@@ -38,8 +40,10 @@ class ReviveQueue:
     undecided. The result is the same, because decided ones are always older than undecided ones.
     """
 
-    def __init__(self, queue_id: int) -> None:
+    def __init__(self, queue_id: int, defects: Defects, timers: TimerService) -> None:
         self.queue_id = queue_id
+        self._defects = defects
+        self._timers = timers
         self.points: dict[MergeKey, CheckPoint] = {}
         self.timer: Timer | None = None
         self._newest_ms = 0
@@ -51,31 +55,54 @@ class ReviveQueue:
     def take_decided(self, now: int) -> list[CheckPoint]:
         """Remove and return the decided check points; as upstream, an undecided one blocks those behind it."""
         clock = self._clock(now)
-        decided = list(takewhile(lambda point: clock - point.revive_ms > SLACK_MS, self.points.values()))
+        decided = list(takewhile(lambda point: self._is_decided(point, clock), self.points.values()))
         for point in decided:
             del self.points[point.merge_key()]
         if not self.points:
             self._newest_ms = 0
         return decided
 
+    def _is_decided(self, point: CheckPoint, clock: int) -> bool:
+        return clock - point.revive_ms > SLACK_MS and not self._is_blocked_by(point)
+
+    def _is_blocked_by(self, point: CheckPoint) -> bool:
+        """True if the defect keeps a check point undecided for ever.
+
+        PopReviveService.mergeAndRevive subtracts its end, a negative number, from the clock: the difference overflows.
+        The clock is 0 while no record has set it, and then the difference does not overflow.
+        """
+        if not self._defects.blocked_revive_queue or not self._newest_ms:
+            return False
+        return long_sum(self._newest_ms, -point.revive_ms) <= SLACK_MS < self._newest_ms - point.revive_ms
+
     def _clock(self, now: int) -> int:
-        return now if now - self._newest_ms > STALE_MS else self._newest_ms
+        # While the timer is behind, as one that a defect has stopped always is, the clock does not move on by itself:
+        # PopReviveService.consumeReviveMessage, TimerMessageStore.getEnqueueBehind.
+        return now if now - self._newest_ms > STALE_MS and not self._timers.is_stopped else self._newest_ms
 
     def decided_ms(self, now: int) -> int | None:
-        """Return when the first check point is decided if no other record is read; None without check points."""
+        """Return when the first check point is decided if no other record is read.
+
+        None without check points, or if the first is never decided.
+        """
         if not self.points:
             return None
-        end_ms = next(iter(self.points.values())).revive_ms + SLACK_MS
+        first = next(iter(self.points.values()))
+        if self._is_blocked_by(first) or (self._timers.is_stopped and not self._is_decided(first, self._clock(now))):
+            return None
+        end_ms = first.revive_ms + SLACK_MS
         return 1 + (now if self._clock(now) > end_ms else max(self._newest_ms + STALE_MS, end_ms, now))
 
 
 class ReviveService:
     """Decides the check points of all revive queues of a broker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a redelivery reads and writes most tables of a broker
         self,
         *,
         config: BrokerConfig,
+        defects: Defects,
+        timers: TimerService,
         scheduler: Scheduler,
         tables: BrokerTables,
         log: ReviveLog,
@@ -84,6 +111,8 @@ class ReviveService:
         switch: Switch,
     ) -> None:
         self._config = config
+        self._defects = defects
+        self._timers = timers
         self._scheduler = scheduler
         self._store = tables.store
         self._topics = tables.topics
@@ -93,7 +122,7 @@ class ReviveService:
         self._retry_writer = retry_writer
         self._in_flight = in_flight
         self._switch = switch
-        switch.on_resumed(self._resume)
+        switch.on_resumed(self.resume)
         self._start_ms = scheduler.now_ms
         self._queues: dict[int, ReviveQueue] = {}
         for stored in list(tables.store.queues_of(log.topic)):
@@ -117,7 +146,7 @@ class ReviveService:
             return
         queue = self._queues.get(queue_id)
         if queue is None:
-            queue = self._queues[queue_id] = ReviveQueue(queue_id)
+            queue = self._queues[queue_id] = ReviveQueue(queue_id, self._defects, self._timers)
         tag = properties.get(props.TAGS)
         body = records.decode(record).body
         try:
@@ -182,7 +211,7 @@ class ReviveService:
             self._redeliver(queue, point)
         self._schedule_poll(queue)
 
-    def _resume(self) -> None:
+    def resume(self) -> None:
         """Decide the check points whose time has come while the service was stopped."""
         for queue in self._queues.values():
             self._schedule_poll(queue)

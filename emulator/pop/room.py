@@ -10,6 +10,7 @@ from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts
 from ..operations.consume import Notification, PopMessage
 from ..pull.queue_reader import QueueReader
+from ..schedule.timer_service import TimerService
 from .ack_service import AckService
 from .check_point import ReviveLog
 from .consumer_order_info import OrderInfoTable
@@ -41,17 +42,25 @@ class PopRoom(Room):
 
 
 def build(
-    context: BrokerContext, tables: BrokerTables, *, records: PopRecords, clients: ClientRegistry, reader: QueueReader
+    context: BrokerContext,
+    tables: BrokerTables,
+    *,
+    records: PopRecords,
+    clients: ClientRegistry,
+    reader: QueueReader,
+    timers: TimerService,
 ) -> PopRoom:
     """Build the room."""
     config, clock, gate = context.config, context.clock, context.gate
     store, topics, groups, offsets = tables.store, tables.topics, tables.groups, tables.offsets
-    waiting_pops: PopLongPolling[PopMessage] = PopLongPolling(config, clock, gate, TimerKind.POP)
+    waiting_pops: PopLongPolling[PopMessage] = PopLongPolling(
+        config, clock, gate, TimerKind.POP, defects=context.defects
+    )
     waiting_notifications: PopLongPolling[Notification] = PopLongPolling(
-        config, clock, gate, TimerKind.NOTIFICATION, newest_first=True
+        config, clock, gate, TimerKind.NOTIFICATION, defects=context.defects, newest_first=True
     )
     wake_ups = WakeUps(context.emulation, waiting_pops, waiting_notifications)
-    orders = OrderInfoTable(config, clock, wake_ups.order_unblocked)
+    orders = OrderInfoTable(config, context.defects, clock, wake_ups.order_unblocked)
     in_flight = PopInflightCounter(config, clock, wake_ups.queue_below_threshold)
     revive_log = ReviveLog(config.broker_cluster_name, store)
     buffer = PopMergeBuffer(
@@ -118,6 +127,8 @@ def build(
     )
     revive = ReviveService(
         config=config,
+        defects=context.defects,
+        timers=timers,
         scheduler=context.master_clock,
         tables=tables,
         log=revive_log,

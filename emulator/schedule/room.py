@@ -29,7 +29,9 @@ def build(
     """Build the room. Raises ConfigError if the delay levels cannot be parsed."""
     config, master_clock = context.config, context.master_clock
     delays = DelayService(config, context.emulation, master_clock, store)
-    timers = TimerService(config, master_clock, store, context.stream("timer"))
+    timers = TimerService(
+        config=config, defects=context.defects, scheduler=master_clock, store=store, random=context.stream("timer")
+    )
     recall = RecallService(
         config=config, scheduler=context.clock, store=store, topics=topics, sync_replication=sync_replication
     )

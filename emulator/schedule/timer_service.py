@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
+from ..faults.defects import Defects
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import long_sum, parse_integer, parse_long
@@ -110,7 +111,8 @@ class TimerState:
     metrics: WrittenMetrics = field(default_factory=WrittenMetrics)
     followed: FollowedTimer = field(default_factory=FollowedTimer)
     first_held_back: int | None = None
-    """First offset of the timer topic that `timerStopEnqueue` has kept out of the wheel; None if it keeps none out."""
+    """First offset of the timer topic that is kept out of the wheel: by `timerStopEnqueue`, or because the defect
+    `timer_topic_stops_timer` has stopped the timer there; None if none is."""
 
 
 class TimerService:
@@ -118,12 +120,15 @@ class TimerService:
 
     def __init__(
         self,
+        *,
         config: BrokerConfig,
+        defects: Defects,
         scheduler: Scheduler,
         store: MessageStore,
         random: RandomStream,
     ) -> None:
         self._config = config
+        self._defects = defects
         self._scheduler = scheduler
         self._store = store
         self._random = random
@@ -140,6 +145,8 @@ class TimerService:
         self.followed_before = FollowedTimer()
         """The knowledge left by the previous run."""
         self._first_held_back: int | None = None
+        self.is_stopped = False
+        """True if the defect `timer_topic_stops_timer` has stopped the timer."""
 
     def restore(self, state: TimerState) -> None:
         """Start with the wheel of the previous run, and enter the messages that it did not contain yet."""
@@ -216,6 +223,7 @@ class TimerService:
         if self._first_held_back is None or self._config.timer_stop_enqueue:
             return
         first, self._first_held_back = self._first_held_back, None
+        self.is_stopped = False
         self._fill(first, self._store.max_offset(TIMER_TOPIC, 0))
 
     def before_put(self, message: MessageToStore) -> None:
@@ -226,6 +234,8 @@ class TimerService:
         """
         properties = message.properties
         if message.topic == TIMER_TOPIC:
+            if self._defects.timer_topic_stops_timer:
+                return
             raise EngineError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{TIMER_TOPIC}] is forbidden.")
         if not (
             props.TIMER_DELIVER_MS in properties
@@ -305,13 +315,18 @@ class TimerService:
 
     def arrived(self, _queue_id: int, offset: int, properties: dict[str, str]) -> None:
         """Put a stored message of the timer topic into its slot, unless `timerStopEnqueue` is on."""
-        if self._config.timer_stop_enqueue:
+        if self._config.timer_stop_enqueue or self._first_held_back is not None:
             self._first_held_back = offset if self._first_held_back is None else self._first_held_back
             return
         try:
             out_ms = parse_long(properties.get(props.TIMER_OUT_MS, ""))
         except ValueError:
-            return  # a batch stored it without the hooks; it stays in the timer topic
+            # A batch stored it without the hooks; it stays in the timer topic. Upstream's thread reads it again and
+            # again, and never a later one: TimerMessageStore.enqueue throws a NumberFormatException each time.
+            if self._defects.timer_topic_stops_timer:
+                self._first_held_back = offset
+                self.is_stopped = True
+            return
         self._count_enqueued(offset, properties)
         precision = self.precision_ms
         now = self._scheduler.now_ms

@@ -35,6 +35,7 @@ def build(
     )
     sends = SendService(
         config=config,
+        defects=context.defects,
         store=store,
         topics=topics,
         transient_store_pool=storing.transient_store_pool,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
+from ..faults.defects import Defects
 from ..gate.gate import Call
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.human_time import human_time
@@ -52,10 +53,11 @@ class SendHooks:
 class SendService:
     """Handles the sends of one broker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a send touches most parts of a broker
         self,
         *,
         config: BrokerConfig,
+        defects: Defects,
         store: MessageStore,
         topics: TopicTable,
         transient_store_pool: TransientStorePool,
@@ -65,6 +67,7 @@ class SendService:
         sync_replication: SyncReplication,
     ) -> None:
         self._config = config
+        self._defects = defects
         self._store = store
         self._transient_store_pool = transient_store_pool
         self._topics = topics
@@ -109,7 +112,10 @@ class SendService:
     def _check_topic(self, operation: SendMessage) -> TopicConfig:
         topic = operation.topic
         names.check_topic(topic)
-        if topic in names.NOT_ALLOWED_SEND_TOPICS:
+        if topic in names.NOT_ALLOWED_SEND_TOPICS and not (
+            # TopicValidator.isNotAllowedSendTopic does not contain the timer's topic.
+            self._defects.timer_topic_stops_timer and topic == names.TIMER_TOPIC
+        ):
             raise EngineError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
         lmq_topic = self._topics.find(topic)
         if lmq_topic is not None:
@@ -262,10 +268,14 @@ class SendService:
         self, operation: SendMessage, queue_id: int, body: bytes, properties: dict[str, str]
     ) -> MessageToStore:
         sys_flag = operation.sys_flag
+        born_host = records.pack_host(operation.born_host)
         if sys_flag:
             # The broker decides the host format. Upstream trusts the client's flag, and then the record cannot be
-            # decoded.
-            sys_flag &= ~records.HOST_BITS
+            # decoded (MessageExtEncoder.encode).
+            if self._defects.unreadable_host_flag:
+                sys_flag &= ~records.required_host_bits(born_host, self._store.store_host)
+            else:
+                sys_flag &= ~records.HOST_BITS
         if self._special and operation.topic in self._topics.multi_tag:
             sys_flag |= records.SYS_MULTI_TAGS
         return MessageToStore(
@@ -274,7 +284,7 @@ class SendService:
             body,
             properties,
             operation.born_timestamp,
-            records.pack_host(operation.born_host),
+            born_host,
             sys_flag,
             operation.flag,
             operation.reconsume_times,

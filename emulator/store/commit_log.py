@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from struct import Struct
 
 from ..message.record_run import RecordRun
+from ..message.stored_record import is_readable
 
 END_BYTES = 8
 """The space that a segment must have left after a record: upstream marks the end of a full file there."""
@@ -150,7 +151,7 @@ class CommitLog:
         return self._segments[physical_offset // self.segment_bytes], physical_offset % self.segment_bytes
 
     def record_at(self, physical_offset: int) -> bytes | None:
-        """Return the record that starts at an offset, or None if none starts there."""
+        """Return the record that starts at an offset, or None if none starts there, or if it cannot be decoded."""
         if not self.min_offset <= physical_offset < self.max_offset:
             return None
         segment, at = self.segment_of(physical_offset)
@@ -161,7 +162,8 @@ class CommitLog:
             return None
         if Struct(">q").unpack_from(segment, at + 28)[0] != physical_offset:
             return None
-        return bytes(memoryview(segment)[at : at + size])
+        record = bytes(memoryview(segment)[at : at + size])
+        return record if is_readable(record) else None
 
     def size_at(self, physical_offset: int) -> int | None:
         """Return the 32-bit number at an offset (the size, if a record starts there); None outside the log."""

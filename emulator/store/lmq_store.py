@@ -77,7 +77,7 @@ class LmqStore(MessageStore):
         return stored
 
     def _dispatch(self, message: MessageToStore, stored: StoredPosition) -> None:
-        queued = not message.sys_flag & records.SYS_TRANSACTION_PREPARED
+        queued = not message.sys_flag & records.NOT_QUEUED
         queue = self.queues.get((message.topic, message.queue_id)) if queued else None
         tag = message.properties.get(props.TAGS, "")
         tags_code = tags_code_of(tag) if message.tags_code is None else message.tags_code
@@ -87,6 +87,8 @@ class LmqStore(MessageStore):
     def replicate(self, record: bytes, tags_code: int) -> None:
         """Store a record replicated from the master, and add it to its LMQs."""
         super().replicate(record, tags_code)
+        if not records.is_readable(record):
+            return
         found = records.decode(record)
         queued = not found.sys_flag & records.SYS_TRANSACTION_PREPARED
         queue = self.queues.get((found.topic, found.queue_id)) if queued else None

@@ -34,6 +34,7 @@ OVERHEAD_BYTES = 2 * 65536
 _SLAVE = "the message store is in slave mode, so putMessage is forbidden"
 _FULL = "the message store is not writeable, so putMessage is forbidden"
 
+_NOT_QUEUED = records.NOT_QUEUED
 _SHORT_TAG = 128
 _code_of_short_tag = lru_cache(maxsize=65536)(props.string_hash)
 
@@ -171,8 +172,8 @@ class MessageStore:
     def append(self, message: MessageToStore, properties_text: str | None = None) -> StoredPosition:
         """Store a message unchanged, without the hooks. `properties_text`: its properties, if they are already encoded.
 
-        A message with the flag prepared or rolled back is only in the log: no queue contains it, and its offset is 0.
-        Half messages no longer have that flag here. Raises MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE (in the store of a
+        A message with a bit of `records.NOT_QUEUED` is only in the log: no queue contains it, and its offset is 0. Half
+        messages no longer have that flag here. Raises MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE (in the store of a
         slave, or with a full disk). Source: CommitLog.DefaultAppendMessageCallback,
         DefaultMessageStore.CommitLogDispatcherBuildConsumeQueue (5.3.3).
         """
@@ -193,7 +194,7 @@ class MessageStore:
             # Written out: tags are short, and this is done for every message.
             tags_code = (_code_of_short_tag(tag) if len(tag) <= _SHORT_TAG else tags_code_of(tag)) if tag else 0
         queue_id = message.queue_id
-        queued = not message.sys_flag & records.SYS_TRANSACTION_PREPARED  # a bit that prepared and rolled back share
+        queued = not message.sys_flag & _NOT_QUEUED
         key = (topic, queue_id)
         queue = self.queues.get(key) if queued else None
         if queue is None and queued:
@@ -249,7 +250,7 @@ class MessageStore:
         """
         if self.is_slave or self.disk.full or whole.topic in self.watchers or whole.tags_code is not None:
             return False
-        if whole.sys_flag & records.SYS_TRANSACTION_PREPARED or len(whole.body) > self.max_message_size:
+        if whole.sys_flag & _NOT_QUEUED or len(whole.body) > self.max_message_size:
             return False
         if not parts or len(whole.topic.encode()) > TOPIC_MAX_LENGTH:
             return False
@@ -332,6 +333,9 @@ class MessageStore:
         If the master has deleted and recreated the topic, its queue restarts at 0. Units are ignored here until that
         queue is as long as this one. Source: DefaultHAClient, ConsumeQueue.putMessagePositionInfo (5.3.3).
         """
+        if not records.is_readable(record):
+            self._replicate_unreadable(record)
+            return
         found = records.decode(record)
         now = self._scheduler.now_ms
         if now >= self._flush_position.next_check_ms:
@@ -356,8 +360,19 @@ class MessageStore:
         for on_message, _ in self.arrivals:
             on_message(found.topic, found.queue_id, found.queue_offset, tags_code, properties)
 
+    def _replicate_unreadable(self, record: bytes) -> None:
+        """Store a record that cannot be decoded: it is in the log, and in no queue."""
+        self.log.reserve(len(record), self._scheduler.now_ms)
+        self.log.append(record)
+        self.stats.count_replicated(len(record), self._scheduler.now_ms)
+
     def tags_code_at(self, record: bytes) -> int:
-        """Return the tags code of a stored record: that in the consume queue, or else the hash of its tag."""
+        """Return the tags code of a stored record: that in the consume queue, or else the hash of its tag.
+
+        It is 0 for a record that cannot be decoded.
+        """
+        if not records.is_readable(record):
+            return 0
         found = records.decode(record)
         queue = self.queues.get((found.topic, found.queue_id))
         if queue is not None and queue.first <= found.queue_offset < queue.max_offset:

@@ -275,6 +275,24 @@ class TopicTable:
             mine.update(theirs)
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
 
+    def copy_until_attributes(self, other: "TopicTable") -> None:
+        """Copy another broker's table up to the first topic with attributes; only topics that it lacks are deleted.
+
+        Upstream takes the attributes for changes, which begin with `+`, and throws. Here the order is that of creation,
+        in upstream that of a hash table. Source: SlaveSynchronize.syncTopicConfig,
+        TopicConfigManager.updateSingleTopicConfigWithoutPersist (5.3.3).
+        """
+        self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
+        for name in [name for name in self.table if name not in other.table]:
+            del self.table[name]
+            for kind in self._kinds():
+                kind.discard(name)
+        for name, config in other.table.items():
+            if config.attributes:
+                return
+            self.table[name] = replace(config, attributes={})
+            self._classify(config)
+
     def restore(self, table: Mapping[str, TopicConfig], version: tuple[int, int]) -> None:
         """Restore the topics of a previous run. Topics created at start that are missing in `table` stay."""
         self.table |= table

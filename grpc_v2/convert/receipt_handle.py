@@ -3,13 +3,14 @@
     startOffset popTime invisibleTime reviveQueueId topicType brokerName queueId offset commitLogOffset
 
 The response of upstream's LOCAL proxy to ChangeInvisibleDuration has ten fields, with a stray 0 before the last. The
-emulator does not produce it (see `deviations`), but it parses such a handle.
+emulator produces it only while the defect `changed_handle_loses_log_offset` is on, but it always parses such a handle.
 Source: ReceiptHandle, ExtraInfoUtil (5.3.3).
 """
 
 import re
 from typing import NamedTuple
 
+from rocketmq_testkit.emulator.faults.defects import Defects
 from rocketmq_testkit.emulator.kernel.java_numbers import long_sum
 from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleResult
@@ -95,13 +96,18 @@ class ReceiptHandle(NamedTuple):
         """The end of the invisible duration, in ms since the epoch."""
         return long_sum(self.pop_time, self.invisible_ms)
 
-    def changed(self, result: ChangeInvisibleResult) -> "ReceiptHandle":
-        """Return the handle of the same message after its invisible duration was changed."""
+    def changed(self, result: ChangeInvisibleResult, defects: Defects) -> "ReceiptHandle":
+        """Return the handle of the same message after its invisible duration was changed.
+
+        The new check point has only this message. Upstream keeps the start offset of the batch, by which the broker
+        finds no check point, and sets no log offset (LocalMessageService.changeInvisibleTime).
+        """
         return self._replace(
-            start_offset=self.offset,
+            start_offset=self.start_offset if defects.ack_with_changed_handle_is_lost else self.offset,
             pop_time=result.pop_time,
             invisible_ms=result.invisible_ms,
             revive_queue_id=result.revive_qid,
+            commit_log_offset=0 if defects.changed_handle_loses_log_offset else self.commit_log_offset,
         )
 
     def is_expired(self, now_ms: int) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.config.broker import DELAY_LEVELS
+from rocketmq_testkit.emulator.faults.defects import Defects
 from rocketmq_testkit.emulator.gate.gate import Channel, Gate, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -23,6 +24,9 @@ from rocketmq_testkit.emulator.operations.groups import GroupConfig
 from ..config.duration_lists import delays_ms
 from ..config.proxy_config import ProxyConfig
 from ..convert.receipt_handle import ReceiptHandle
+from ..proto import definition_pb2 as pb
+from ..rules.java_texts import no_channel
+from ..rules.status import Refusal
 from .fire_and_forget import FireAndForget
 from .routes import Routes
 from .sessions import Session
@@ -77,9 +81,11 @@ class Renewals:
         gate: Gate,
         fire_and_forget: FireAndForget,
         routes: Routes,
+        defects: Defects,
     ) -> None:
         self._scheduler = scheduler
         self._config = config
+        self._defects = defects
         self._gate = gate
         self._fire_and_forget = fire_and_forget
         self._routes = routes
@@ -117,6 +123,14 @@ class Renewals:
             return handle
         self._drop(found)
         return found.handle
+
+    def check_channel(self, session: Session | None) -> None:
+        """Raise INTERNAL_SERVER_ERROR for a client without a telemetry stream, while this defect is on.
+
+        DefaultReceiptHandleManager.removeReceiptHandle looks messages up by the channel of the client, which is null.
+        """
+        if session is None and self._defects.telemetry_stream_needed:
+            raise Refusal(pb.INTERNAL_SERVER_ERROR, no_channel())
 
     def make_visible(self, session: Session, label: str) -> None:
         """Make the unacknowledged messages of a client that left visible soon."""
@@ -172,7 +186,7 @@ class Renewals:
             return
         config = self._config
         if isinstance(outcome, ChangeInvisibleResult):
-            found.handle = found.handle.changed(outcome)
+            found.handle = found.handle.changed(outcome, self._defects)
             found.renewed += 1
             found.failed = 0
             self._schedule(found)

@@ -8,6 +8,7 @@ never expires (see `deviations`). Source: GrpcClientSettingsManager, GrpcChannel
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from rocketmq_testkit.emulator.faults.defects import Defects
 from rocketmq_testkit.emulator.gate.effects import Effect
 from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Timer
@@ -78,7 +79,10 @@ class SessionRegistry:
         scheduler: Scheduler,
         on_effect: Callable[[SessionChannel, Effect], None],
         on_end: Callable[[Session], None],
+        *,
+        defects: Defects,
     ) -> None:
+        self._defects = defects
         self._scheduler = scheduler
         self._on_effect = on_effect
         self._on_end = on_end
@@ -108,6 +112,8 @@ class SessionRegistry:
     def touch(self, session: Session) -> None:
         """Record that the client is alive."""
         session.last_seen_ms = self._scheduler.now_ms
+        if self._expires_despite_streams(session):
+            self._schedule_expiry(session)
 
     def postpone_expiry(self, ms: int) -> None:
         """Postpone the expiry of all sessions by `ms`, because the clock is about to jump.
@@ -144,6 +150,13 @@ class SessionRegistry:
         for client_id in list(self._sessions):
             self.end(client_id)
 
+    def _expires_despite_streams(self, session: Session) -> bool:
+        """True if open streams do not keep a session: that of a consumer, while this defect is on.
+
+        GrpcClientSettingsManager.onWaitEnd drops the settings of consumers that their group no longer has as members.
+        """
+        return self._defects.settings_expire_with_open_stream and not session.is_producer
+
     def _schedule_expiry(self, session: Session) -> None:
         if session.timer is None or not session.timer.active:
             due_ms = session.last_seen_ms + SESSION_TIMEOUT_MS
@@ -153,7 +166,7 @@ class SessionRegistry:
 
     def _expire(self, session: Session) -> None:
         session.timer = None
-        if session.channel.streams:
+        if session.channel.streams and not self._expires_despite_streams(session):
             return
         if session.last_seen_ms + SESSION_TIMEOUT_MS > self._scheduler.now_ms:
             self._schedule_expiry(session)

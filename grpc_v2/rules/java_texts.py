@@ -1,7 +1,7 @@
 """Texts of Java exceptions that clients of 5.3.3 get for invalid input, because the proxy does not handle them.
 
-Upstream appends the exception's class and its first stack frame. Texts that only reveal a defect are not here: see
-`deviations`.
+Upstream appends the exception's class and its first stack frame. Texts that only a defect causes are returned while
+that defect is on.
 """
 
 PROXY_EXCEPTION = "org.apache.rocketmq.proxy.common.ProxyException: "
@@ -62,8 +62,18 @@ def negative_batch(size: int) -> str:
     )
 
 
-def client_left() -> str:
-    """Return the text for a receive with auto_renew that finds messages after its client left."""
+def no_settings() -> str:
+    """Return the text for a receive of a client whose settings the proxy does not have."""
+    return exception_text(
+        'Cannot invoke "apache.rocketmq.v2.Settings.getSubscription()" because "settings" is null',
+        "NullPointerException",
+        "org.apache.rocketmq.proxy.grpc.v2.consumer.ReceiveMessageActivity.receiveMessage"
+        "(ReceiveMessageActivity.java:63)",
+    )
+
+
+def no_channel() -> str:
+    """Return the text for a request of a client without a telemetry stream, or of one that left meanwhile."""
     return exception_text(
         'Cannot invoke "io.netty.channel.Channel.id()" because "this.channel" is null',
         "NullPointerException",

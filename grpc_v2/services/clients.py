@@ -160,7 +160,7 @@ class ClientService:
         else:
             group = group_name(request.group)
             submit(session.channel, name, UnregisterClient(call.client_id, consumer_group=group))
-        self.session_end.clean_up(session, name)
+        self.session_end.terminated(session, name)
         call.reply(sv.NotifyClientTerminationResponse(status=OK))
 
 

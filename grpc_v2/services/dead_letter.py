@@ -46,6 +46,7 @@ class DeadLetterService:
         group = group_name(request.group)
         handle_text = request.receipt_handle
         requested = ReceiptHandle.parse(handle_text)
+        self.renewals.check_channel(call.session)
         handle = self.renewals.stop_renewing(call.session, group, request.message_id, requested)
         if handle is not requested:
             handle_text = handle.encode()

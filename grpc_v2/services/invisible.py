@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from rocketmq_testkit.emulator.faults.defects import Defects
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleResult, ChangeInvisibleTime
@@ -29,6 +30,7 @@ class InvisibleDurationService:
     renewals: Renewals
     config: ProxyConfig
     scheduler: Scheduler
+    defects: Defects
 
     def change_operation(self, call: RpcCall, request: sv.ChangeInvisibleDurationRequest) -> NodeOperation:
         """Make a message visible after a new duration, counted from now.
@@ -40,6 +42,7 @@ class InvisibleDurationService:
         invisible_ms = duration_ms(request.invisible_duration)
         check_invisible_time(invisible_ms, 0, self.config)
         requested = ReceiptHandle.parse(request.receipt_handle)
+        self.renewals.check_channel(call.session)
         handle = self.renewals.stop_renewing(call.session, group, request.message_id, requested)
         handle.check_not_expired(self.scheduler.now_ms)
         operation = ChangeInvisibleTime(
@@ -55,8 +58,12 @@ class InvisibleDurationService:
     def _change_response(
         self, _call: RpcCall, request: sv.ChangeInvisibleDurationRequest, result: ChangeInvisibleResult
     ) -> sv.ChangeInvisibleDurationResponse:
-        new = ReceiptHandle.parse(request.receipt_handle).changed(result)
-        return sv.ChangeInvisibleDurationResponse(status=OK, receipt_handle=new.encode())
+        requested = ReceiptHandle.parse(request.receipt_handle)
+        text = requested.changed(result, self.defects).encode()
+        if self.defects.changed_handle_loses_log_offset:
+            # LocalMessageService.changeInvisibleTime appends the log offset to a handle that has one already: 0.
+            text = f"{text} {requested.commit_log_offset}"
+        return sv.ChangeInvisibleDurationResponse(status=OK, receipt_handle=text)
 
 
 def _abnormal(_request: sv.ChangeInvisibleDurationRequest, _error: EngineError) -> Refusal:

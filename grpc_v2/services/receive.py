@@ -7,6 +7,7 @@ Source: ReceiveMessageActivity, ReceiveMessageResponseStreamWriter, ConsumerProc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rocketmq_testkit.emulator.faults.defects import Defects
 from rocketmq_testkit.emulator.filter.message_filter import SQL92, TAG, build_subscription
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message import properties as props
@@ -31,7 +32,7 @@ from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, Rpc
 from ..proxy.sessions import Session, SessionRegistry
-from ..rules.java_texts import client_left, negative_batch
+from ..rules.java_texts import negative_batch, no_channel, no_settings
 from ..rules.proxy_rules import check_invisible_time, group_name, poll_time_ms
 from ..rules.status import OK, Refusal
 from ..transport import MethodKind
@@ -88,6 +89,7 @@ class ReceiveMessageService:
     fire_and_forget: FireAndForget
     config: ProxyConfig
     scheduler: Scheduler
+    defects: Defects
 
     def receive_message(self, call: RpcCall, request: sv.ReceiveMessageRequest) -> None:
         """Receive messages of a topic and make them invisible for a duration, or wait for messages."""
@@ -137,6 +139,9 @@ class ReceiveMessageService:
         session = call.session
         settings = session.settings if session is not None else None
         if settings is None:
+            # ReceiveMessageActivity.receiveMessage does not test the settings, and throws before any check.
+            if self.defects.receive_needs_settings:
+                raise Refusal(pb.INTERNAL_SERVER_ERROR, no_settings())
             timeout_ms = DEFAULT_REQUEST_TIMEOUT_MS
             config = self.routes.group_config(requested_group)
             in_order, max_attempts = False, 17
@@ -203,7 +208,7 @@ class ReceiveMessageService:
             return None
         session = self.sessions.find(call.client_id)
         if session is None:
-            raise Refusal(pb.INTERNAL_SERVER_ERROR, client_left())
+            raise Refusal(pb.INTERNAL_SERVER_ERROR, no_channel())
         return session
 
     def _frame(self, receive: _Receive, found: _FoundMessage, session: Session | None) -> bytes:

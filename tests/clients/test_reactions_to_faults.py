@@ -12,6 +12,7 @@ OF_LAYERS = {
     "bytes": "truncate_frame",
     "connections": "reset_connection",
     "cluster": "refuse_append",
+    "upstream": "upstream_defect",
 }
 """One kind of each layer that takes less than four seconds with every SDK."""
 

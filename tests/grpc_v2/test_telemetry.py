@@ -13,6 +13,7 @@ from rocketmq_testkit.grpc_v2.assembly import create_messaging_service
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+from rocketmq_testkit.grpc_v2.rules.java_texts import no_settings
 
 FAILED = "process client telemetryCommand failed. "
 LEVELS_S = [1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
@@ -282,6 +283,29 @@ def test_a_silent_client_without_a_stream_expires_after_130_s(world: GrpcWorld) 
     stream.call.cancel()
     world.advance(130_001)
     assert len(sessions) == 0
+
+
+def test_with_the_defect_the_settings_of_a_consumer_expire_despite_its_open_stream(world: GrpcWorld) -> None:
+    """Heartbeats keep them; a producer keeps its settings without any; the stream accepts new settings."""
+    world.engine.defects.enable("settings_expire_with_open_stream")
+    world.engine.defects.enable("receive_needs_settings")
+    world.topic()
+    world.producer("producer")
+    consumer = world.client("consumer")
+    stream = consumer.settle(subscribing())
+    for _ in range(3):
+        world.advance(100_000)
+        assert consumer.ask("Heartbeat", sv.HeartbeatRequest(group=pb.Resource(name="G"))).status.code == pb.OK
+    world.advance(130_000)
+    sessions = world.service.clients.sessions
+    assert [sessions.find(name) is not None for name in ("producer", "consumer")] == [True, False]
+    status = consumer.receive(a_receive()).status
+    assert (status.code, status.message) == (50001, no_settings())
+    stream.send(sv.TelemetryCommand(settings=subscribing()))
+    assert not consumer.receive(a_receive()).frames
+    world.engine.defects.release("settings_expire_with_open_stream")
+    world.advance(200_000)
+    assert sessions.find("consumer") is not None
 
 
 def test_receives_do_not_keep_a_session_alive(world: GrpcWorld) -> None:

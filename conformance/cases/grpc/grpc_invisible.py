@@ -28,6 +28,7 @@ def a_change_of_the_invisible_duration_returns_a_new_handle(t: GrpcContext) -> N
 @grpc_case("ConsumerProcessor.changeInvisibleTime")
 def the_new_handle_of_a_change_keeps_the_log_offset(t: GrpcContext) -> None:
     """The new handle of a change has nine fields ending with the log offset; the handle of upstream has ten."""
+    consuming(t, 1)  # so that the log offset of the message is not 0
     consumer = consuming(t, 1)
     handle = consumer.handle()
     response = consumer.change(handle, 30)

@@ -3,7 +3,18 @@
 They must not know how a protocol layer or a host carries them out.
 """
 
-from . import bytes_on_the_wire, cluster, connections, deliveries, requests, responses, routes, services, store
+from . import (
+    bytes_on_the_wire,
+    cluster,
+    connections,
+    deliveries,
+    requests,
+    responses,
+    routes,
+    services,
+    store,
+    upstream,
+)
 
 __all__ = [
     "bytes_on_the_wire",
@@ -15,4 +26,5 @@ __all__ = [
     "routes",
     "services",
     "store",
+    "upstream",
 ]

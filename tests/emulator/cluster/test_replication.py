@@ -39,7 +39,7 @@ from rocketmq_testkit.emulator.operations.send import (
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
 from rocketmq_testkit.remoting.client import batch_body
 
-SYNCHRONIZED_MS = 61_000
+SYNCHRONIZED_MS, SYNCHRONIZED_AGAIN_MS = 61_000, 63_000
 """A slave checks its tables 10, 13, 16, ... s after its start and copies them if they are older than a minute."""
 
 
@@ -100,6 +100,35 @@ def test_a_slave_has_the_messages_of_a_batch_one_by_one(pair: Pair) -> None:
     assert [decode(record).body for record in pair.pull_slave().records] == [b"one", b"two", b"three"]
     units = [list(broker.store.queues["T", 0].tags_codes) for broker in pair.engine.brokers]
     assert units[0] == units[1] == [97, 0, 98]
+
+
+def test_a_slave_has_no_message_that_cannot_be_decoded(pair: Pair) -> None:
+    """With the defect, a record with a false host flag is in both logs and no queue, also after a reconnection."""
+    pair.engine.defects.enable("unreadable_host_flag")
+    false = SendMessage("PG", "T", 0, b"lost", {}, ("10.0.0.1", 5000), pair.now_ms, sys_flag=0x10)
+    pair.ask(SendResult, false)
+    pair.send("T", b"after")
+    pair.engine.stop(pair.slave)
+    pair.ask(SendResult, false)
+    pair.send("T", b"last")
+    pair.engine.start(pair.slave)
+    of_master, of_slave = logs(pair)
+    assert of_master == of_slave
+    assert [decode(record).body for record in pair.pull_slave().records] == [b"after", b"last"]
+
+
+def test_with_the_defect_a_slave_copies_topics_up_to_the_first_with_attributes(pair: Pair) -> None:
+    """Topics before it are copied, those after it are not, and deleted topics are deleted."""
+    pair.engine.defects.enable("slave_skips_topics_with_attributes")
+    pair.topic("before")
+    pair.engine.execute(pair.broker, CreateTopic(TopicConfig("typed", 1, 1), {"+message.type": "FIFO"}))
+    pair.topic("after")
+    pair.advance(SYNCHRONIZED_AGAIN_MS)
+    assert [name in pair.slave.topics.table for name in ("before", "typed", "after")] == [True, False, False]
+    for name in ("before", "typed"):
+        pair.engine.execute(pair.broker, DeleteTopic(name))
+    pair.advance(SYNCHRONIZED_AGAIN_MS)
+    assert [name in pair.slave.topics.table for name in ("T", "before", "after")] == [True, False, True]
 
 
 # routes

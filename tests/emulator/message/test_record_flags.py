@@ -2,10 +2,12 @@
 
 import pytest
 from engine_world import World
-from rocketmq_testkit.emulator.message.stored_record import Record, decode, unpack_host
+from rocketmq_testkit.emulator.message.stored_record import Record, decode, is_readable, unpack_host
 from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.message_queries import MessagesResult, QueryMessage
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
+from rocketmq_testkit.remoting.client import batch_body
 
 
 def stored(world: World) -> list[Record]:
@@ -35,3 +37,29 @@ def test_messages_have_the_multi_tag_bit_while_their_topic_is_multi_tag(world: W
         world.engine.execute(world.broker, CreateTopic(TopicConfig("T", 1, 1, 6, kind)))
         world.send("T")
     assert [record.sys_flag for record in stored(world)] == [0x2, 0]
+
+
+def test_with_the_defect_a_message_with_a_false_host_flag_is_in_the_log_and_in_no_queue(world: World) -> None:
+    """No pull and no key finds the message; the true flag of an IPv6 client does no harm."""
+    world.engine.defects.enable("unreadable_host_flag")
+    world.topic("T")
+    for sender, flag in (("10.0.0.1", 0x10), ("10.0.0.1", 0x20), ("::1", 0x10)):
+        sent = SendMessage("PG", "T", 0, b"x", {"KEYS": "k"}, (sender, 5), world.now_ms, sys_flag=flag)
+        world.ask(SendResult, sent)
+    [record] = stored(world)
+    assert unpack_host(record.born_host)[0] == "::1"
+    assert [is_readable(each) for _, each in world.broker.store.log.records_from(0)] == [False, False, True]
+    assert world.broker.store.log.record_at(0) is None
+    assert len(world.ask(MessagesResult, QueryMessage("T", "k", 9, 0, world.now_ms + 1)).records) == 1
+    world.engine.crash(power_loss=False)
+    assert [record.body for record in stored(world)] == [b"x"]
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_with_the_defect_a_batch_with_a_false_host_flag_is_in_no_queue(world: World, alone: bool) -> None:
+    """Each message of the batch gets the flag of the request."""
+    world.engine.defects.enable("unreadable_host_flag")
+    world.topic("T")
+    body = batch_body([(b"one", {}), (b"two", {})][: 1 if alone else 2])
+    world.ask(SendResult, SendMessage("PG", "T", 0, body, {}, ("10.0.0.1", 5), world.now_ms, sys_flag=0x30, batch=True))
+    assert world.broker.store.max_offset("T", 0) == 0

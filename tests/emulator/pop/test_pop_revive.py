@@ -6,6 +6,7 @@ from itertools import pairwise
 from engine_world import World, bodies, make_world
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.emulator.pop.check_point import CheckPoint
+from rocketmq_testkit.emulator.world import EngineWorld
 from rocketmq_testkit.remoting.client import batch_body
 from stored import filled, scheduled, stored, stored_bodies
 
@@ -143,3 +144,32 @@ def test_a_reput_message_is_redelivered_once_the_timer_accepts_its_delay(world: 
     assert stored_bodies(world, RETRY) == []
     world.advance(345_600_000)
     assert stored_bodies(world, RETRY) == [b"hi"]
+
+
+def test_a_blocked_revive_queue_continues_when_the_defect_ends() -> None:
+    """A check point that overflows blocks its queue while the defect is on, over a restart as well."""
+    world = make_world(revive_queue_num=1)
+    blocking = EngineWorld(world.engine).enable_defect("blocked_revive_queue")
+    filled(world)
+    write_check_point(world, 0, readable_ms=500)
+    write_check_point(world, 1, invisible_ms=(1 << 63) - 1, readable_ms=700)
+    write_check_point(world, 2, readable_ms=900)
+    world.advance(HOUR_MS)
+    assert stored_bodies(world, RETRY) == [b"0"]
+    world.engine.restart()
+    world.advance(HOUR_MS)
+    assert stored_bodies(world, RETRY) == [b"0"]
+    blocking.end()
+    world.advance(1_000)
+    assert stored_bodies(world, RETRY) == [b"0", b"1", b"2"]
+
+
+def test_with_a_stopped_timer_the_revive_clock_moves_only_with_records() -> None:
+    """A message popped for one second is not redelivered while the defect stops the timer of its broker."""
+    world = make_world(revive_queue_num=1)
+    world.engine.defects.enable("timer_topic_stops_timer")
+    filled(world, 1)
+    world.send("rmq_sys_wheel_timer")
+    world.popped("A", invisible_ms=1000)
+    world.advance(60_000)
+    assert stored_bodies(world, RETRY) == []

@@ -30,6 +30,12 @@ def deliver(world: World, after_ms: int, body: bytes = b"m", **more: Any) -> Non
     world.send("A", body, TIMER_DELIVER_MS=str(world.now_ms + after_ms), **more)
 
 
+def refused_send(world: World, topic: str) -> ResponseCode:
+    with pytest.raises(EngineError) as refusal:
+        world.send(topic)
+    return refusal.value.code
+
+
 @pytest.mark.parametrize(
     ("sent_at", "after_ms", "visible_at"),
     [
@@ -398,3 +404,22 @@ def test_a_congested_wheel_slot_rejects_at_random_and_less_often_as_it_fills() -
     assert (none, all_of_them) == (0, 30)
     assert most > 20
     assert few < 12
+
+
+def test_a_timer_stopped_by_the_defect_continues_after_a_restart_without_it(world: World) -> None:
+    """A message to the timer's topic stops the timer, over restarts as well, until the defect is off at a restart."""
+    world.topic("A")
+    world.engine.defects.enable("timer_topic_stops_timer")
+    deliver(world, 3_000, b"in the wheel")
+    world.send(WHEEL, b"no timer message")
+    deliver(world, 1_000, b"behind it")
+    world.advance(10_000)
+    assert stored_bodies(world, "A") == [b"in the wheel"]
+    world.engine.restart()
+    world.advance(10_000)
+    assert stored_bodies(world, "A") == [b"in the wheel"]
+    world.engine.defects.release("timer_topic_stops_timer")
+    world.engine.restart()
+    world.advance(10_000)
+    assert stored_bodies(world, "A") == [b"in the wheel", b"behind it"]
+    assert refused_send(world, WHEEL) is ResponseCode.NO_PERMISSION

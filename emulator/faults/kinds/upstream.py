@@ -1,0 +1,24 @@
+"""Faults that are defects of Apache RocketMQ itself."""
+
+from ..fault import kind
+from ..parameters import OneOf, parameter
+from ..upstream_defects import UPSTREAM_DEFECTS
+from ..world import StandingFault, World
+from .standing import STANDING, StandingKind, lasting
+
+
+@kind(
+    "upstream_defect",
+    layer="upstream",
+    phases=STANDING,
+    situation="A defect of a published version of RocketMQ that the emulator does not have by default.",
+)
+class UpstreamDefectFault(StandingKind):
+    """Give a rule of the emulator the defect that it has in Apache RocketMQ."""
+
+    defect: str = parameter(OneOf(*UPSTREAM_DEFECTS), "name of the defect")
+    duration: str | None = lasting()
+
+    def start(self, world: World) -> StandingFault:
+        """Switch the defect on."""
+        return world.enable_defect(self.defect)
