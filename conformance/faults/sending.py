@@ -27,16 +27,17 @@ def send(world: World, situation: Situation) -> Reaction:
 
 def start(world: World, situation: Situation) -> Reaction:
     """Start a producer and send the first message."""
-    with _watch(world) as watch, rule_of(world, situation):
-        begin = time.monotonic()
-        name = world.new_name("p")
-        made = world.driver.post("producer", as_=name, topics=[world.ORDERS], group=f"group-{name}", bg=True)
-        reply = world.result(made)
-        if error_of(reply) != NO_ERROR:
-            taken = time.monotonic() - begin
-            return Reaction(error_of(reply), time_class(None if reply is None else taken), None, None, 0, [0])
-        reaction = _sent(world, situation, Producer(world.driver, name, name), watch, begin)
-    world.driver.post("close", on=name, bg=True)
+    with world.driver_of(fresh=situation.fresh) as driver:
+        with _watch(world) as watch, rule_of(world, situation):
+            begin = time.monotonic()
+            name = world.new_name("p")
+            made = driver.post("producer", as_=name, topics=[world.ORDERS], group=f"group-{name}", bg=True)
+            reply = world.result(made)
+            if error_of(reply) != NO_ERROR:
+                taken = None if reply is None else time.monotonic() - begin
+                return Reaction(error_of(reply), time_class(taken), None, None, 0, [0] * situation.count)
+            reaction = _sent(world, situation, Producer(driver, name, name), watch, begin)
+        driver.post("close", on=name, bg=True)
     return reaction
 
 

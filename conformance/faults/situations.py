@@ -32,7 +32,7 @@ def _check(kind: str, sentence: str, **parameters: Any) -> Situation:
 
 
 def _connection(kind: str, sentence: str, *, tls: bool = False) -> Situation:
-    return Situation(kind, sentence, "start", criteria={"broker": SERVERS}, tls=tls)
+    return Situation(kind, sentence, "start", criteria={"broker": SERVERS}, tls=tls, fresh=True)
 
 
 def _standing(kind: str, sentence: str, more: Mapping[str, Any] | None = None, **parameters: Any) -> Situation:

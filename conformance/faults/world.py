@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from itertools import count
 from pathlib import Path
@@ -42,19 +42,33 @@ class World:
             config = {**QUICK, **self.options.get("config", {})}
             self.emulator = stack.enter_context(Emulator(**{"brokers": 2, **self.options, "config": config}))
             self.emulator.topic(self.ORDERS, queues=1)
-            addresses = Addresses(
-                namesrv=self.emulator.namesrv,
-                endpoint=self.emulator.endpoint,
-                tls=self.tls,
-                ca=Path(self.emulator.ca_file) if self.tls and self.sdk in VERIFYING else None,
-            )
-            self.driver: Driver = stack.enter_context(start(self.sdk, addresses))
+            self.driver: Driver = stack.enter_context(self.new_driver())
             self.consumer = self.start_consumer("billing", self.ORDERS)
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._stack.close()
+
+    def new_driver(self) -> Driver:
+        """Start a process of the SDK."""
+        addresses = Addresses(
+            namesrv=self.emulator.namesrv,
+            endpoint=self.emulator.endpoint,
+            tls=self.tls,
+            ca=Path(self.emulator.ca_file) if self.tls and self.sdk in VERIFYING else None,
+        )
+        return start(self.sdk, addresses)
+
+    @contextlib.contextmanager
+    def driver_of(self, *, fresh: bool) -> Iterator[Driver]:
+        """Lend a process of the SDK: a new one that has no connections yet, or the one of this world."""
+        if not fresh:
+            yield self.driver
+            return
+        with self.new_driver() as driver:
+            assert driver.hello["ok"]
+            yield driver
 
     @property
     def hello(self) -> Fields:
