@@ -34,12 +34,13 @@ class Record:
         return list(self._file(sdk)["cells"])
 
     def put(self, sdk: str, hello: Fields, date: str, kind: str, cell: Cell) -> None:
-        """Set a cell, and write the file of its SDK."""
+        """Set a cell, and write the file of its SDK. `hello` is that of its driver, empty if the driver never ran."""
         cells = {**self._file(sdk)["cells"], kind: cell.form()}
+        about = hello or self.about(sdk)
         self._files[sdk] = {
-            "sdk": hello["sdk"],
-            "version": hello["version"],
-            "protocol": hello["protocol"],
+            "sdk": about["sdk"],
+            "version": about["version"],
+            "protocol": about["protocol"],
             "emulator": version(PACKAGE),
             "date": date,
             "cells": dict(sorted(cells.items())),

@@ -41,7 +41,9 @@ def _standing(kind: str, sentence: str, more: Mapping[str, Any] | None = None, *
 
 def _route(kind: str, sentence: str, more: Mapping[str, Any] | None = None, **parameters: Any) -> Situation:
     criteria = {"operation": "GetRouteInfo", "topic": "orders", **ALWAYS}
-    return Situation(kind, sentence, "start", parameters=parameters, **{"criteria": criteria, **(more or {})})
+    return Situation(
+        kind, sentence, "start", parameters=parameters, **{"criteria": criteria, "fresh": True, **(more or {})}
+    )
 
 
 SITUATIONS: Sequence[Situation] = (
