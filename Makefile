@@ -5,7 +5,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-spark test test-near test-fast test-oldest test-recovery simulate lint format types pages serve
-.PHONY: conformance conformance-real docs docs-serve mutants bench bench-growth bench-spark clean
+.PHONY: conformance conformance-real fault-matrix docs docs-serve mutants bench bench-growth bench-spark clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -72,6 +72,11 @@ conformance-real: $(VENV)/dev.stamp ## Record outcomes of real brokers and show 
 	$(BIN)/rocketmq-conformance run $(REAL) --jobs 8 --attempts 2 --record
 	$(BIN)/python scripts/pages.py
 	git --no-pager diff --stat -- conformance/recorded docs
+
+fault-matrix: $(VENV)/dev.stamp ## Record the reactions of every SDK to every fault; KINDS and SDKS choose, separated by commas (half an hour)
+	$(STAGES) drivers
+	nice $(BIN)/python -m rocketmq_testkit.conformance.faults.command $(if $(KINDS),--kinds $(KINDS)) $(if $(SDKS),--sdks $(SDKS))
+	$(BIN)/python scripts/pages.py
 
 bench: $(VENV)/dev.stamp ## Compare the speed with the real broker, twice (forty minutes on an idle machine)
 	$(BIN)/python bench/run.py --runs 2

@@ -56,7 +56,7 @@ ROOMS: Mapping[str, Sequence[str]] = {
         deployment outcomes clients context helpers
         drivers/python_common drivers/toolchains drivers/cpp drivers/go_grpc drivers/go_remoting drivers/java_grpc
         drivers/java_remoting drivers/node drivers/python drivers/rust drivers
-        sdk case.py scenario.py
+        sdk faults case.py scenario.py
         cases/topic cases/store cases/send cases/pull cases/pop cases/schedule cases/transaction cases/filter
         cases/group cases/client cases/cluster cases/admin cases/auth cases/message cases/overload cases/static_topic
         cases/stats cases/wire cases/grpc cases scenarios discovery.py

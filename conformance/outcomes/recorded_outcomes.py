@@ -40,7 +40,7 @@ class RecordedOutcomes:
 
     def versions(self) -> list[str]:
         """All versions that have records."""
-        return sorted(each.name for each in self._folder.iterdir() if each.is_dir())
+        return sorted(each.name for each in self._folder.iterdir() if each.is_dir() and each.name[0].isdigit())
 
     def record_of(self, version: str, noun: str, name: str) -> Record | None:
         """Return the record of a version, or the reference version's if the outcome is the same."""

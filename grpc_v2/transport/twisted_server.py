@@ -236,7 +236,7 @@ class GrpcServerProtocol(protocol.Protocol):
 
     def withhold_window(self) -> None:
         """Give the client no more credit for request bodies."""
-        self._output.withholds_credit = True
+        self._output.withhold_credit()
 
     def ignore_pings(self) -> None:
         """Respond to no PING from now on."""

@@ -29,6 +29,8 @@ PAGES = (
     "docs/java-and-go.md",
     "docs/ci.md",
     "docs/conformance.md",
+    "docs/faults.md",
+    "docs/fault-recipes.md",
 )
 OF_SPARK = ("docs/spark.md", "docs/audit.md", "docs/replay.md")
 """Pages whose programs need Spark; spark_tests/test_pages.py runs these."""

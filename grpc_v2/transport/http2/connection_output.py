@@ -14,7 +14,7 @@ from .errors import ErrorCode
 from .frames import STREAM_ID_MASK
 from .header_blocks import HeaderBlock
 from .sender import FrameSender
-from .settings import PeerSettings
+from .settings import INITIAL_WINDOW_SIZE, PeerSettings, encode_settings
 from .stream import Closing, Http2Stream
 from .stream_registry import StreamRegistry
 from .stream_table import TRANSITIONS, StreamAction, StreamEvent, StreamState
@@ -156,6 +156,12 @@ class ConnectionOutput:
         if not self.closing:
             self.sender.output.append(data)
             self._changed()
+
+    def withhold_credit(self) -> None:
+        """Give the client no more credit for request bodies: close the windows of all streams, also of new ones."""
+        if not self.withholds_credit:
+            self.withholds_credit = True
+            self.inject(frames.settings(encode_settings({INITIAL_WINDOW_SIZE: 0})))
 
     def close(self, closing: Closing) -> None:
         """Close the socket: after the output, or at once with the output discarded."""

@@ -1,0 +1,118 @@
+"""The matrix of kinds of faults and SDKs: observe SDKs in situations, and compare reactions with the record."""
+
+from collections.abc import Iterable, Sequence
+
+from rocketmq_testkit.fixtures import NotRegistered
+
+from ..drivers import registry
+from ..drivers.process import DriverError, DriverFailure, Fields
+from .reaction import DIED, Cell, Impossible, Reaction, agree, time_class
+from .record import Record
+from .situation import Situation
+from .uses import observe
+from .world import World
+
+LEFT_OUT = ("java-grpc-5.0",)
+"""Old versions of SDKs that are in the matrix already."""
+ATTEMPTS_MAX = 4
+NO_TLS = "this SDK has no TLS"
+"""The text with which a driver refuses TLS."""
+NO_TRUST = "this SDK has TLS, and does not connect to a server with an authority of its own"
+"""The reason why an SDK with TLS is not observed: none of its clients reaches the emulator."""
+
+
+def sdks() -> list[str]:
+    """Return the SDKs of the matrix, in the order of reports."""
+    return [name for name in registry.names() if name not in LEFT_OUT]
+
+
+class SdkRun:
+    """One SDK in its world, which is started at the first situation and again after the SDK's process has ended.
+
+    A context manager.
+    """
+
+    def __init__(self, sdk: str) -> None:
+        self.sdk = sdk
+        self.hello: Fields = {}
+        self._world: World | None = None
+
+    def __enter__(self) -> "SdkRun":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        world, self._world = self._world, None
+        if world is not None:
+            world.__exit__(None, None, None)
+
+    def observe(self, situation: Situation) -> Cell:
+        """Observe the SDK in a situation. Raises NotFired."""
+        try:
+            return self._observed(situation)
+        except DriverError:
+            # A process that an earlier fault has damaged cannot even prepare the situation.
+            self.__exit__()
+            return self._observed(situation)
+
+    def _observed(self, situation: Situation) -> Cell:
+        world = self._world
+        if world is not None and (world.tls, world.options) != (situation.tls, dict(situation.options)):
+            self.__exit__()
+        try:
+            if self._world is None:
+                self._world = World(self.sdk, tls=situation.tls, options=situation.options).__enter__()
+                self.hello = self._world.hello
+        except DriverFailure as failure:
+            if situation.tls and NO_TLS in str(failure):
+                return Impossible(NO_TLS)
+            raise
+        except NotRegistered:
+            if situation.tls:
+                return Impossible(NO_TRUST)
+            raise
+        try:
+            return observe(self._world, situation)
+        except DriverFailure:
+            self.__exit__()
+            return Reaction(DIED, time_class(0), None, None, 0, [])
+
+    def confirmed(self, situation: Situation, recorded: Cell | None) -> Cell:
+        """Observe until a reaction agrees with the recorded one, or two observations agree. Raises NotFired."""
+        seen: list[Cell] = []
+        while len(seen) < ATTEMPTS_MAX:
+            cell = self.observe(situation)
+            if isinstance(cell, Impossible):
+                return cell
+            if recorded is not None and agree(cell, recorded):
+                return recorded
+            if any(agree(cell, other) for other in seen):
+                return cell
+            seen.append(cell)
+        raise Unstable(f"{situation.kind} with {self.sdk}: {ATTEMPTS_MAX} different reactions: {seen}")
+
+
+class Unstable(Exception):
+    """An SDK reacts differently each time, so there is nothing to record."""
+
+
+def differences(sdk: str, situations: Iterable[Situation], record: Record) -> list[str]:
+    """Observe an SDK in situations, and return a sentence for each cell that differs from the record."""
+    found = []
+    with SdkRun(sdk) as run:
+        for each in situations:
+            recorded = record.cell(sdk, each.kind)
+            seen = run.confirmed(each, recorded)
+            if recorded is None or not agree(seen, recorded):
+                before = "nothing" if recorded is None else recorded.form()
+                found.append(f"{each.kind} with {sdk}: recorded is {before}, seen is {seen.form()}")
+    return found
+
+
+def empty_cells(record: Record, kinds: Sequence[str]) -> list[str]:
+    """Return a sentence for each cell that no run has observed."""
+    return [
+        f"{kind} with {sdk}: no reaction is recorded; run make fault-matrix KINDS={kind} SDKS={sdk}"
+        for sdk in sdks()
+        for kind in kinds
+        if record.cell(sdk, kind) is None
+    ]

@@ -1,0 +1,100 @@
+"""Workloads that send: with a producer that has sent before, or with a new one."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+
+from ..drivers.process import Fields
+from ..sdk.sdk_clients import Producer
+from .reaction import NO_ERROR, Reaction, time_class
+from .situation import Situation
+from .situations import SEND
+from .watch import Watch, place
+from .workload import deliveries, error_of, first_error, rule_of, settle, stored
+from .world import ANSWER_SECONDS, World
+
+
+def send(world: World, situation: Situation) -> Reaction:
+    """Send the messages of a situation with a producer that has sent before."""
+    producer = world.start_producer(world.ORDERS)
+    _send_whole(producer, world.ORDERS, b"before", 0)
+    with _watch(world) as watch, rule_of(world, situation):
+        reaction = _sent(world, situation, producer, watch, time.monotonic())
+    world.driver.post("close", on=producer.name, bg=True)
+    return reaction
+
+
+def start(world: World, situation: Situation) -> Reaction:
+    """Start a producer and send the first message."""
+    with world.driver_of(fresh=situation.fresh) as driver:
+        with _watch(world) as watch, rule_of(world, situation):
+            begin = time.monotonic()
+            name = world.new_name("p")
+            made = driver.post("producer", as_=name, topics=[world.ORDERS], group=f"group-{name}", bg=True)
+            reply = world.result(made)
+            if error_of(reply) != NO_ERROR:
+                taken = None if reply is None else time.monotonic() - begin
+                return Reaction(error_of(reply), time_class(taken), None, None, 0, [0] * situation.count)
+            reaction = _sent(world, situation, Producer(driver, name, name), watch, begin)
+        driver.post("close", on=name, bg=True)
+    return reaction
+
+
+@contextlib.contextmanager
+def _watch(world: World) -> Iterator[Watch]:
+    """Record the sends of a block. Enter it before the rule: rules act in the order in which they are added."""
+    watch = Watch()
+    with world.emulator.faults.add(watch, operation=SEND, topic=world.ORDERS, optional=True):
+        yield watch
+
+
+def _sent(world: World, situation: Situation, producer: Producer, watch: Watch, begin: float) -> Reaction:
+    stem = world.new_name(situation.kind)
+    bodies = [f"{stem}-{number}".encode() for number in range(situation.count)]
+    replies, taken = _replies(world, situation, producer, bodies, begin)
+    if situation.crashes:
+        for broker in world.emulator.brokers:
+            world.emulator.crash(broker)
+    settle(world, world.consumer, bodies, situation.watch_s, lambda: stored(world, world.ORDERS, bodies))
+    single = situation.count == 1
+    return Reaction(
+        error=first_error(replies),
+        after=time_class(taken),
+        requests=len(watch.arrivals),
+        place=place(watch.arrivals, 0) if single else None,
+        stored=stored(world, world.ORDERS, bodies),
+        deliveries=deliveries(world.consumer, bodies),
+    )
+
+
+def _replies(
+    world: World, situation: Situation, producer: Producer, bodies: list[bytes], begin: float
+) -> tuple[list[Fields | None], float | None]:
+    """Send all messages. Returns the replies, and the time until the first error or the last reply."""
+    pending: list[Future[Fields]] = []
+    replies: list[Fields | None] = []
+    for number, content in enumerate(bodies):
+        if situation.pause_s and number == len(bodies) - 1:
+            world.wait_until(lambda: False, situation.pause_s)
+            begin = time.monotonic()
+        pending.append(_post(producer, world.ORDERS, content, situation.size))
+        if not situation.together:
+            replies.append(world.result(pending[-1]))
+            if error_of(replies[-1]) != NO_ERROR:
+                break
+    if situation.together:
+        replies = [world.result(each) for each in pending]
+    return replies, None if None in replies else time.monotonic() - begin
+
+
+def _whole(content: bytes, size: int) -> bytes:
+    return content + b" " * (size - len(content))
+
+
+def _post(producer: Producer, topic: str, content: bytes, size: int) -> Future[Fields]:
+    return producer.driver.post("send", on=producer.name, topic=topic, body=_whole(content, size), bg=True)
+
+
+def _send_whole(producer: Producer, topic: str, content: bytes, size: int) -> None:
+    producer.driver.call("send", on=producer.name, topic=topic, body=_whole(content, size), timeout=ANSWER_SECONDS)
