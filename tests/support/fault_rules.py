@@ -9,6 +9,7 @@ from rocketmq_testkit.emulator.faults.kinds.requests import Throttle
 from rocketmq_testkit.emulator.faults.occurrence import Occurrence
 from rocketmq_testkit.emulator.faults.rule import Rule, RuleSpec
 from rocketmq_testkit.emulator.faults.rule_form import CRITERIA, OCCURRENCE
+from rocketmq_testkit.emulator.world import EngineWorld
 from rocketmq_testkit.fixtures.faults.running_rules import RunningRules
 
 WATCH = Throttle(per_second=1_000_000, burst=1_000_000)
@@ -29,7 +30,7 @@ class Rules:
     """The rules of an engine."""
 
     def __init__(self, engine: Engine) -> None:
-        self.plan = RunningRules(engine).plan
+        self.plan = RunningRules(engine, EngineWorld(engine)).plan
 
     def add(self, fault: Fault, **options: Any) -> Rule:
         """Add a rule."""

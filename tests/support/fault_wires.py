@@ -158,8 +158,10 @@ class GrpcWire(Wire):
     def start(self, rpc: str, data: bytes, *, ends: bool = True) -> None:
         """Start a call."""
         self.number += 1
-        names = {"x_mq_client_version": "5.0.8", "grpc_timeout": "30S"}
-        self.server.dataReceived(call(rpc, data, stream_id=self.number * 2 - 1, ends=ends, **names))
+        stream_id = self.number * 2 - 1
+        self.server.dataReceived(
+            call(rpc, data, stream_id=stream_id, ends=ends, x_mq_client_version="5.0.8", grpc_timeout="30S")
+        )
 
     def send(self, body: bytes = b"x") -> None:
         """Send a message."""

@@ -74,7 +74,7 @@ class RecordedEnd:
         """Record a close."""
         self.ends.append("close")
 
-    def abort(self) -> None:
+    def reset(self) -> None:
         """Record a reset."""
         self.ends.append("reset")
 
