@@ -1,15 +1,25 @@
 """Actions that a rule holds back, and their release."""
 
-from typing import Any
-
+from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.faults.events import Firing, release
 from rocketmq_testkit.emulator.faults.vocabulary import Codes
 from rocketmq_testkit.emulator.kernel.random_streams import RandomStream
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
+from rocketmq_testkit.emulator.world import EngineWorld
 
 
-def _firing(scheduler: Scheduler, carrier: Any = None) -> Firing:
-    return Firing(rule="late", scheduler=scheduler, chance=RandomStream(1), carrier=carrier, state={}, codes=Codes(()))
+def _firing(scheduler: Scheduler) -> Firing:
+    """Create a firing whose scheduler has no other timers."""
+    engine = Engine()
+    return Firing(
+        rule="late",
+        scheduler=scheduler,
+        chance=RandomStream(1),
+        carrier=engine.gate,
+        state={},
+        codes=Codes(()),
+        world=EngineWorld(engine),
+    )
 
 
 def test_held_actions_run_at_their_time_or_at_the_release_in_the_order_of_their_time() -> None:

@@ -8,6 +8,7 @@ import pytest
 from fault_rules import WATCH, Rules
 from protocol_client import BrokerProtocolClient, ProtocolClient
 from protocol_clients import through
+from remoting_protocol_client import RemotingProtocolClient
 from rocketmq_testkit.conformance.clients.remoting_sends import batch_request
 from rocketmq_testkit.emulator.faults.kinds.requests import DropPush
 from rocketmq_testkit.emulator.faults.subject import MessageFacts, has_groups, has_topics
@@ -32,7 +33,7 @@ def _words(kind: type, depth: int = 0) -> set[str]:
     """Return the names of the fields of a class and of the classes that it contains."""
     found: set[str] = set()
     hints = get_type_hints(kind)
-    for each in fields(kind):  # type: ignore[arg-type]  # a dataclass
+    for each in fields(kind):
         found.add(each.name)
         for part in _parts(hints[each.name]):
             if is_dataclass(part) and depth < 3:
@@ -102,7 +103,7 @@ def test_messages_of_batches_and_transactions_are_looked_up(e: BrokerProtocolCli
 
 
 @through("remoting")
-def test_a_malformed_batch_matches_no_message_and_is_refused_by_the_broker(e: BrokerProtocolClient) -> None:
+def test_a_malformed_batch_matches_no_message_and_is_refused_by_the_broker(e: RemotingProtocolClient) -> None:
     """A rule about messages does not break the response to a malformed batch."""
     rules = Rules(e.engine)
     e.topic()

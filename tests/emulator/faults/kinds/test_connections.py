@@ -175,7 +175,7 @@ def test_a_remoting_client_on_a_socket_sees_the_end_of_its_connection(
 ) -> None:
     """With TLS as well; the next connection works."""
     tls = ssl.create_default_context(cafile=emulator.ca_file) if secure else None
-    with emulator.faults.add(fault, protocol="remoting", **SEND) as rule:
+    with emulator.faults.add(fault, operation="SendMessage", protocol="remoting") as rule:
         with RemotingClient(emulator.broker, timeout=0.3, tls=tls) as client, pytest.raises((error, OSError)) as caught:
             client.request(*send_request("T", b"x", born_ms=1))
         assert rule.fired == 1, caught.value
@@ -191,7 +191,7 @@ def test_a_reset_after_a_truncated_frame_leaves_its_bytes_readable(emulator: Emu
 
     code, ext, body = send_request("T", b"x", born_ms=1)
     with (
-        emulator.faults.add(TruncateFrame(at=9, how="reset"), protocol="remoting", **SEND),
+        emulator.faults.add(TruncateFrame(at=9, how="reset"), operation="SendMessage", protocol="remoting"),
         socket.create_connection((host, int(port)), 5) as raw,
     ):
         raw.sendall(frame.encode(RemotingCommand(code, opaque=1, ext_fields=ext, body=body)))
@@ -227,7 +227,7 @@ def test_a_grpc_client_on_a_socket_sees_the_fault(emulator: Emulator, fault: Fau
 
     request = sv.SendMessageRequest(messages=[message("T", b"x", message_id="0102FC0000000139B80B12FD7F00000001")])
     with (
-        emulator.faults.add(fault, protocol="grpc", times=1, **SEND) as rule,
+        emulator.faults.add(fault, operation="SendMessage", protocol="grpc", times=1) as rule,
         GrpcClient(open_channel(emulator.endpoint, credentials)) as client,
     ):
         response = client.call("SendMessage", request)

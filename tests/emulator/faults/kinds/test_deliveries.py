@@ -96,7 +96,9 @@ def test_corrupt_checksum_is_seen_by_remoting_clients() -> None:
     e.topic()
     Rules(e.engine).add(CorruptChecksum(), body_matches="bad", **PULL)
     e.send(b"good", b"bad")
-    body = e.pull(0).frame.body  # type: ignore[attr-defined]  # of a remoting client
+    response = e.pull(0).frame
+    assert response is not None
+    body = response.body
     size = int.from_bytes(body[:4], "big")
     records = [decode(body[:size]), decode(body[size:])]
     assert [each.body_crc == crc32(each.body) & CRC_MASK for each in records] == [True, False]

@@ -1,5 +1,7 @@
 """Faults of responses over both protocols, in virtual time."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -343,6 +345,11 @@ ENDED = {
     "drop_response": DropResponse(),
     "delay_request": DelayRequest("1ms"),
 }
+ONE_THREAD: dict[str, Callable[[], ProtocolClient]] = {
+    "remoting": partial(protocol_client, "remoting", end_transaction_thread_pool_nums=1, request_times="transaction=1"),
+    "grpc": partial(protocol_client, "grpc", grpc_transaction_thread_pool_nums=1, grpc_request_times="transaction=1"),
+}
+"""Clients of a broker or proxy with one thread for ends of transactions."""
 
 
 @pytest.mark.parametrize("fault", ENDED)
@@ -352,11 +359,7 @@ def test_a_pool_thread_is_free_again_after_a_request_that_a_rule_ends(client: st
     made: Any = ENDED[fault]
     if isinstance(made, dict):
         made = made.get(client, DropRequest())
-    keys = {
-        "remoting": {"end_transaction_thread_pool_nums": 1, "request_times": "transaction=1"},
-        "grpc": {"grpc_transaction_thread_pool_nums": 1, "grpc_request_times": "transaction=1"},
-    }[client]
-    e = protocol_client(client, **keys)
+    e = ONE_THREAD[client]()
     e.topic(kind="TRANSACTION")
     rule = Rules(e.engine).add(made, operation="EndTransaction", times=1)
     first, second = (e.put(b"half", half=True) for _ in range(2))
