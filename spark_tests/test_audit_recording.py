@@ -315,15 +315,15 @@ def test_a_delivery_that_a_rule_lost_is_none(rocketmq: Emulator) -> None:
     topic = rocketmq.topic("orders")
     lost, skipped, twice = (topic.send(text) for text in ("lost", "skipped", "twice"))
     rules = [
-        (faults.drop_response(), {"body_matches": "lost"}),
-        (faults.skip_delivery(), {"body_matches": "skipped"}),
-        (faults.duplicate_delivery(), {"body_matches": "twice"}),
+        (faults.drop_response(), "lost"),
+        (faults.skip_delivery(), "skipped"),
+        (faults.duplicate_delivery(), "twice"),
     ]
     with RemotingClient(rocketmq.broker) as client:
-        for fault, meets in rules:
-            rule = rocketmq.faults.add(fault, operation="PopMessage", times=1, **meets)
+        for fault, body in rules:
+            rule = rocketmq.faults.add(fault, operation="PopMessage", times=1, body_matches=body)
             pop = pop_request("orders", "shop", max_messages=1, init_mode=0)
-            if meets["body_matches"] == "lost":
+            if body == "lost":
                 with pytest.raises(RemotingTimeout):
                     client.request(*pop, timeout=0.1)
             else:
