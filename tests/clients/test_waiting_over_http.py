@@ -164,7 +164,7 @@ def test_a_jump_waits_for_a_listener_that_works_long(story: Story) -> None:
     """
     story.hold("a cake", 3_000)
 
-    with pytest.raises(AssertionError, match="of group booking has not answered the message") as refused:
+    with pytest.raises(AssertionError, match="of group booking has not responded to the message") as refused:
         story.post("clock/advance", by="150s", wait="200ms")
     problem = json.loads(str(refused.value))
     assert (problem["status"], problem["type"]) == (504, "urn:rocketmq-testkit:problem:clock-timeout")
