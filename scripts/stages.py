@@ -325,9 +325,8 @@ def run_oldest() -> None:
 
 
 def run_spark_oldest() -> None:
-    """Test the Spark connector with the oldest allowed Spark and Arrow, without the packages of Spark Connect."""
-    without_connect = "--ignore=spark_tests/test_connect.py"
-    pytest("spark-oldest", without_connect, *existing(SPARK), python=environment(environments.SPARK_OLDEST))
+    """Test the Spark connector with the oldest allowed Spark and Arrow."""
+    pytest("spark-oldest", *existing(SPARK), python=environment(environments.SPARK_OLDEST))
 
 
 def run_protobuf() -> None:
