@@ -325,9 +325,8 @@ def run_oldest() -> None:
 
 
 def run_spark_oldest() -> None:
-    """Test the Spark connector with the oldest allowed Spark and Arrow, without the packages of Spark Connect."""
-    without_connect = "--ignore=spark_tests/test_connect.py"
-    pytest("spark-oldest", without_connect, *existing(SPARK), python=environment(environments.SPARK_OLDEST))
+    """Test the Spark connector with the oldest allowed Spark and Arrow."""
+    pytest("spark-oldest", *existing(SPARK), python=environment(environments.SPARK_OLDEST))
 
 
 def run_protobuf() -> None:
@@ -361,9 +360,9 @@ STAGES: tuple[Stage, ...] = (
     Stage("alone", "tests that need an idle machine", run_alone, 60),
     Stage("demo", "the example application", run_demo, 10),
     Stage("meanwhile", "the image's base and other environments, built during the next stages", run_meanwhile, 1),
-    Stage("conformance", "the emulator against recorded brokers", run_conformance, 435),
+    Stage("conformance", "the emulator against recorded brokers", run_conformance, 405),
     Stage("clients", "real SDKs", run_clients, 295),
-    Stage("spark", "the Spark connector, auditor and replay", run_spark, 280),
+    Stage("spark", "the Spark connector, auditor and replay", run_spark, 310),
     Stage("sidecar", "the image", run_sidecar, 55),
     Stage("oldest", "oldest allowed dependencies", run_oldest, 65),
     Stage("protobuf", "a sample with protobuf 5 and 6, newer Pythons", run_protobuf, 20),
