@@ -96,7 +96,7 @@ def avg_allocation_assigns_consecutive_queues_evenly(s: ScenarioContext) -> None
     allocations={"AVG_BY_CIRCLE"},
 )
 def avg_by_circle_allocation_assigns_queues_in_turn(s: ScenarioContext) -> None:
-    """With AVG_BY_CIRCLE queues are assigned to the consumers in turn, starting over with the first consumer."""
+    """AVG_BY_CIRCLE assigns the queues to the consumers in turn, and begins again with the first consumer."""
     _note_sorted_divisions(s, "AVG_BY_CIRCLE")
 
 

@@ -38,7 +38,7 @@ BACK_OFF_S = (10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 180
 class PopKvService:
     """Pops, acknowledges and redelivers messages by records."""
 
-    def __init__(  # noqa: PLR0913 - reads, records and redelivers by itself
+    def __init__(  # noqa: PLR0913 - one service pops, records and redelivers
         self,
         *,
         config: BrokerConfig,

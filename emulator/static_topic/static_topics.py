@@ -171,7 +171,7 @@ class StaticTopics:
     def _maximum(self, call: Call, operation: GetMaxOffset, mapping: QueueMapping) -> Result:
         """Return the maximum offset of the last part whose start is decided.
 
-        As upstream, it is queried with the queue id of the very last part.
+        Upstream queries that part with the queue id of the very last part, and so does this method.
         """
         parts = self._parts_of_leader(mapping, operation.queue_id)
         last = part_at(parts, _LARGEST)
