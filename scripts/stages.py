@@ -86,6 +86,8 @@ SIDECAR = ("tests/sidecar",)
 """Tests of the image: build, start, use and measure it."""
 SPARK = ("spark_tests",)
 """Tests of the emulator with Spark sessions, one session per worker."""
+SPARK_CONNECT = ("spark_tests/connect",)
+"""Tests with sessions of Spark Connect. Where pandas is not installed, pytest does not collect them."""
 WITHOUT_OTHER_STAGES = [f"--ignore={folder}" for folder in (*CLIENTS, *SIDECAR)]
 NEWEST_ALONE = ("test_both_sdks.py", "test_coverage.py", "test_wire.py")
 WITHOUT_NEWEST = [f"--ignore=tests/grpc_v2/{name}" for name in NEWEST_ALONE]
@@ -303,8 +305,10 @@ def run_demo() -> None:
 
 
 def run_spark() -> None:
-    """Test the Spark connector, the auditor and replay, then the example that uses them."""
+    """Test the Spark connector, the auditor and replay, then Spark Connect and the example that uses them."""
     pytest("spark", *existing(SPARK))
+    connect = environment(environments.SPARK_CONNECT)
+    pytest("spark-connect", *existing(SPARK_CONNECT), python=connect, workers="0")
     pytest("pipelines", workers="0", cwd=ROOT / "examples" / "pipelines")
 
 

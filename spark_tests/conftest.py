@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,9 @@ from rocketmq_testkit.emulator.client.client_versions import version_number
 if TYPE_CHECKING:
     from real_broker import RealBroker
     from rocketmq_testkit.fixtures import Emulator
+
+collect_ignore = [] if find_spec("pandas") else ["connect"]
+"""Spark Connect needs pandas; its tests have an environment of their own."""
 
 EMULATOR = "emulator"
 LONG = frozenset({"test_audit_command", "test_examples", "test_recovery", "test_replay_command"})

@@ -137,7 +137,7 @@ class ResponseEvent:
     def later(self, delay_ms: int, operation: Operation) -> None:
         """Carry out an operation for nobody after some ms, unless the broker stops before."""
         clock = getattr(self.node, "lifetime", None) or self.firing.scheduler
-        clock.call_later(delay_ms, lambda: self.carry_out_for_nobody(operation), "fault", self.firing.rule)
+        clock.call_later(delay_ms, lambda: self.carry_out_for_nobody(operation), TimerKind.FAULT, self.firing.rule)
 
     def carry_out_for_nobody(self, operation: Operation) -> None:
         """Carry out an operation of the client, and discard the outcome."""

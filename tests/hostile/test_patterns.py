@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("emulator", "remoting", "grpc_v2", "fixtures", "spark")
 SEARCHING = {"search", "split", "sub", "subn", "findall", "finditer"}
 FUNCTIONS = {"compile", "match", "fullmatch", *SEARCHING}
-GIVEN_BY_USERS = {"spark/options/option.py"}
-"""Files that compile a pattern written by a user of Spark for their own topics."""
+GIVEN_BY_USERS = {"emulator/faults/criteria.py", "spark/options/option.py"}
+"""Files that compile a pattern of a user: a rule of the test itself, or an option of a Spark job for its own topics."""
 
 PUMPED = (
     *("a", "0", " ", "\n", "/", "*", "'", '"', "\\", ".", ",", "-", "+", "%", "=", "_", "|", ":", "e", "F", "\u00e4"),
