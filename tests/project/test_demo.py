@@ -4,13 +4,10 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 MINUTES = 10
 
 
-@pytest.mark.alone
 def test_make_demo_passes_in_a_new_clone(tmp_path: Path) -> None:
     """`make demo` creates its environment, installs only the requirements of the example, and its tests pass."""
     clone, home = tmp_path / "clone", tmp_path / "home"
