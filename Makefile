@@ -32,7 +32,7 @@ test-near: $(VENV)/dev.stamp ## Test the rooms that a change touches; SINCE=main
 	$(BIN)/python scripts/near.py $(SINCE)
 
 test-oldest: $(VENV)/dev.stamp ## Test with the oldest allowed dependencies, other protobufs and Pythons
-	$(STAGES) oldest protobuf-whole libraries spark-oldest
+	$(STAGES) oldest-whole oldest protobuf-whole libraries spark-oldest
 
 test-recovery: $(VENV)/dev.stamp ## Kill and restart drivers, workers and brokers under Spark; RUNS=20 sets the number of runs (half an hour)
 	nice $(BIN)/pytest -q -m recovery --times $${RUNS:-20} spark_tests

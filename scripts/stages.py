@@ -63,8 +63,7 @@ RESERVED: Mapping[str, float] = {
 PROTOCOLS = ("tests/remoting", "tests/grpc_v2")
 ENGINE_AND_PROTOCOLS = ("tests/emulator", *PROTOCOLS, "tests/behaviour", "tests/fixtures")
 """Tests that need only Python. They also run with another Python."""
-USES_LIBRARIES = (
-    *PROTOCOLS,
+LIBRARIES_OF_FIXTURES = (
     "tests/fixtures/test_plugin.py",
     "tests/fixtures/test_emulator.py",
     "tests/fixtures/test_command.py",
@@ -75,11 +74,9 @@ USES_LIBRARIES = (
     "tests/conformance/test_page_text.py",
     "tests/conformance/test_terminal.py",
 )
-"""Tests that also run with the oldest versions of all libraries.
-
-The engine's tests are not among them because it imports only the standard library. Of the tests of fixtures and
-conformance, these files use each library; the others start more processes and import nothing else.
-"""
+"""Tests of fixtures and conformance that use each library; the others start more processes and import nothing else."""
+USES_LIBRARIES = (*PROTOCOLS, *LIBRARIES_OF_FIXTURES)
+"""Tests that use the libraries. The engine's tests are not among them because it imports only the standard library."""
 CLIENTS = ("tests/clients",)
 """Tests of the emulator with real SDKs and Apache's own tools."""
 SIDECAR = ("tests/sidecar",)
@@ -105,14 +102,17 @@ MIDDLE_PROTOBUFS = {
 
 The other stages use the oldest and the newest.
 """
-PROTOBUF_SAMPLE = (
+PROTOCOL_SAMPLE = (
     "tests/grpc_v2/test_fuzz.py",
     "tests/grpc_v2/test_send.py",
     "tests/grpc_v2/test_receive.py",
     "tests/grpc_v2/test_telemetry.py",
     "tests/remoting/test_requests.py",
 )
-"""Tests of a usual run with these versions: every message of the protocol is decoded and encoded in them."""
+"""Tests of protocols in a usual run with other versions of libraries.
+
+Every message of the protocols is decoded and encoded in them.
+"""
 
 
 class StageFailed(Exception):
@@ -319,13 +319,20 @@ def run_sidecar() -> None:
 
 
 def run_oldest() -> None:
-    """Test with the oldest allowed versions, then the plugin with a pytest older than our own tests need."""
+    """Test a sample with the oldest allowed versions, then the plugin with a pytest older than our own tests need."""
     python = environment(environments.OLDEST)
-    pytest("oldest", "-m", "not alone", *WITHOUT_NEWEST, *existing(USES_LIBRARIES), python=python)
+    sample = (*PROTOCOL_SAMPLE, *LIBRARIES_OF_FIXTURES)
+    pytest("oldest", "-m", "not alone", *WITHOUT_NEWEST, *existing(sample), python=python)
     # The oldest pytest-asyncio of our own tests cannot be imported by that pytest.
     call(python, "-m", "pip", "uninstall", "--quiet", "--yes", "pytest-asyncio")
     call(python, "-m", "pip", "install", "--quiet", f"pytest=={OLDEST_PYTEST}")
     pytest("oldest-pytest", "tests/fixtures/test_plugin.py", python=python)
+
+
+def run_oldest_whole() -> None:
+    """Test all that uses libraries with their oldest allowed versions. Run it before `oldest`, which changes pytest."""
+    python = environment(environments.OLDEST)
+    pytest("oldest-whole", "-m", "not alone", *WITHOUT_NEWEST, *existing(USES_LIBRARIES), python=python)
 
 
 def run_spark_oldest() -> None:
@@ -336,7 +343,7 @@ def run_spark_oldest() -> None:
 def run_protobuf() -> None:
     """Test a sample with the protobufs between the oldest and the newest, and with newer Pythons."""
     for wanted in MIDDLE_PROTOBUFS:
-        pytest(wanted.name, "-m", "not alone", *PROTOBUF_SAMPLE, python=environment(wanted))
+        pytest(wanted.name, "-m", "not alone", *PROTOCOL_SAMPLE, python=environment(wanted))
 
 
 def run_protobuf_whole() -> None:
@@ -368,7 +375,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("clients", "real SDKs", run_clients, 295),
     Stage("spark", "the Spark connector, auditor and replay", run_spark, 310),
     Stage("sidecar", "the image", run_sidecar, 55),
-    Stage("oldest", "oldest allowed dependencies", run_oldest, 65),
+    Stage("oldest", "a sample with the oldest allowed dependencies", run_oldest, 35),
     Stage("protobuf", "a sample with protobuf 5 and 6, newer Pythons", run_protobuf, 20),
 )
 """All stages in their order, with a budget of 26 minutes and 15 seconds.
@@ -379,6 +386,7 @@ made, so the seconds are divided by 1.5.
 """
 ON_REQUEST = (
     Stage("fast", "engine, protocols and host", run_fast, 120),
+    Stage("oldest-whole", "all with the oldest allowed dependencies", run_oldest_whole, 60),
     Stage("protobuf-whole", "all with protobuf 5 and 6, newer Pythons", run_protobuf_whole, 60),
     Stage("libraries", "behaviour with oldest dependencies and other protobufs", run_libraries, 300),
     Stage("spark-oldest", "the oldest Spark that is allowed", run_spark_oldest, 600),
