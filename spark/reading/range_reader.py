@@ -26,6 +26,7 @@ FLAG_SUBSCRIPTION = 0x4
 """The pull contains its subscription, so no heartbeat is needed before."""
 
 STRIDE_MAX = 16384
+"""Maximum number of offsets that one pull covers if a filter excludes most messages."""
 GROW_AFTER_RESPONSES = 16
 """Number of complete responses in a row after which the pull size grows.
 
@@ -136,7 +137,7 @@ class RangeReader:
         if code in BUSY:
             raise TemporaryError(describe_error(response))
         about_filters = code == ResponseCode.SUBSCRIPTION_PARSE_FAILED or "SQL92" in (response.remark or "")
-        hint = " (the options subExpression and expressionType say what to filter by)" if about_filters else ""
+        hint = " (check the options subExpression and expressionType)" if about_filters else ""
         raise ClusterError(self._where(describe_error(response) + hint))
 
     def _arrived(self, client: RemotingClient, pull: _Pull, response: RemotingCommand) -> Piece | None:
@@ -186,7 +187,7 @@ class RangeReader:
             self._ask(client, stretches)
             self._asked = start
         if not self._pulls:
-            raise AssertionError(f"nothing is asked for at {self._at} of {self._range}")
+            raise AssertionError(f"no pull is in flight at {self._at} of {self._range}")
 
     def _fit_window(self) -> None:
         """Adapt the window to the pull size and to the size of responses."""
@@ -218,9 +219,9 @@ class RangeReader:
         """Handle deleted messages at the current offset: raise, or continue at the first offset that the broker has."""
         fields = response.ext_fields or {}
         low, high = int(fields.get("minOffset", 0)), int(fields.get("maxOffset", 0))
-        text = self._where(f"offset {self._at} is gone, the broker has {low} to {high}")
+        text = self._where(f"offset {self._at} is gone, the broker has offsets {low} to {high}")
         if self._options.fail_on_data_loss:
-            raise DataLossError(f"{text}; the option failOnDataLoss=false goes on with what is left")
+            raise DataLossError(f"{text}; with failOnDataLoss=false the read continues with the remaining messages")
         beyond = max(low, int(fields.get("nextBeginOffset", 0)))
         self._restart(beyond if self._at < beyond else self._range.end)
 

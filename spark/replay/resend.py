@@ -90,11 +90,11 @@ def replay(
         raise OptionError(
             f"tasks={tasks}: more than Spark runs at once; a pace needs all tasks at once; use tasks={parallel}"
         )
-    queue_selection = ("topic", "lane")
+    unit_of_order = ("topic", "lane")
     rows = (
         _rows(recorded, checked, keep)
-        .repartition(count, *queue_selection)
-        .sortWithinPartitions(_DUE, *queue_selection, "queueOffset")
+        .repartition(count, *unit_of_order)
+        .sortWithinPartitions(_DUE, *unit_of_order, "queueOffset")
     )
     rows = rows.drop("lane", "queueOffset")
     if speed is None:
@@ -181,9 +181,10 @@ def _writable(cluster: Cluster, options: SinkOptions, topic: str) -> int:
 
 
 class Pace:
-    """Due times of messages: `begin_s` for the first (`first_us`), for others later by their distance / `speed`.
+    """Due times of messages, whose recorded times are microseconds since the epoch.
 
-    Without `speed` all messages are due at once.
+    A message recorded at `first_us` is due at `begin_s` of `clock`. Others are due later by the distance of their
+    recorded times, divided by `speed`. Without `speed` all messages are due at once.
     """
 
     def __init__(
