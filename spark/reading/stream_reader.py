@@ -38,8 +38,11 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._cluster: Cluster | None = None
         self._initial: Offsets | None = None
         self._start_is_pinned = False
+        """True once the first batch after a start has its end."""
         self._target: Offsets | None = None
+        """The ends at which a query with the trigger availableNow stops; None without that trigger."""
         self._seen: Offsets | None = None
+        """The ends of the queues at the last `latestOffset`."""
         self._queues: tuple[MessageQueue, ...] = ()
         self._matched_at = 0.0
 

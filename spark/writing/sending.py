@@ -107,6 +107,7 @@ class Sender:
         self._next: dict[str, int] = {}
         self._waiting: dict[MessageQueue, deque[_Request]] = {}
         self._busy: set[MessageQueue] = set()
+        """Queues with an ordered request in flight."""
         self._in_flight: deque[_Request] = deque()
         self.sent = Sent()
 
