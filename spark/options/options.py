@@ -402,14 +402,17 @@ class SinkOptions(ConnectionOptions):
         "No effect; accepted because a view or table of SQL has the same options for reads and writes.",
     )
     txn_log_path: str | None = option(
-        "txnLogPath", TEXT, None, "Folder in which the driver records the half messages to commit."
+        "txnLogPath",
+        TEXT,
+        None,
+        "Folder in which Spark's driver records the half messages to commit; driver and executors must share it.",
     )
 
     def __post_init__(self) -> None:
         self._check_connection()
         transactional = self.delivery_guarantee == "transactional"
         if transactional and self.txn_log_path is None:
-            wrong = "deliveryGuarantee=transactional: no txnLogPath is given; it is a folder that the driver keeps"
+            wrong = "deliveryGuarantee=transactional: no txnLogPath is given; it is a folder that driver and executors share"
             raise OptionError(f"{wrong}; give txnLogPath, too")
         if not transactional and self.txn_log_path is not None:
             wrong = f"txnLogPath={self.txn_log_path}: no effect with deliveryGuarantee=at-least-once"
