@@ -412,8 +412,8 @@ class SinkOptions(ConnectionOptions):
         self._check_connection()
         transactional = self.delivery_guarantee == "transactional"
         if transactional and self.txn_log_path is None:
-            wrong = "deliveryGuarantee=transactional: no txnLogPath is given; it is a folder that driver and executors share"
-            raise OptionError(f"{wrong}; give txnLogPath, too")
+            wrong = "deliveryGuarantee=transactional: no txnLogPath is given"
+            raise OptionError(f"{wrong}; it is a folder that driver and executors share; give txnLogPath, too")
         if not transactional and self.txn_log_path is not None:
             wrong = f"txnLogPath={self.txn_log_path}: no effect with deliveryGuarantee=at-least-once"
             raise OptionError(

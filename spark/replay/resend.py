@@ -77,9 +77,7 @@ def replay(
     if keep not in (QUEUE, KEY):
         raise OptionError(f"keep={keep!r}: there is no such order; it can be {QUEUE!r} or {KEY!r}; use keep={QUEUE!r}")
     if checked.txn_log_path is not None:
-        raise OptionError(
-            "deliveryGuarantee=transactional: for streams alone; a replay sends messages as they are; leave it out"
-        )
+        raise OptionError("deliveryGuarantee=transactional: for streams alone; a replay is no stream; leave it out")
     parallel = recorded.sparkSession.sparkContext.defaultParallelism
     count = parallel if tasks is None else tasks
     if count < 1:
@@ -176,7 +174,8 @@ def _writable(cluster: Cluster, options: SinkOptions, topic: str) -> int:
     """Return the number of writable queues of a topic. Raises ClusterError."""
     route = cluster.route(topic)
     if route is None or not route.writable:
-        raise ClusterError(f"topic {topic} cannot be written by {', '.join(options.name_server)}; create it first")
+        servers = ", ".join(options.name_server)
+        raise ClusterError(f"topic {topic} has no queue to write: name servers {servers} know none; create it first")
     return len(route.writable)
 
 

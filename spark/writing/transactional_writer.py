@@ -116,7 +116,7 @@ def half_message(queue: MessageQueue, message: Outgoing, response: RemotingComma
     fields = response.ext_fields or {}
     position = records.physical_offset_of(fields.get("msgId", ""))
     if position is None or "queueOffset" not in fields:
-        raise SendError(f"{queue} acknowledged a half message without saying where it is: {fields}")
+        raise SendError(f"{queue} acknowledged a half message without its position: {fields}")
     return Half(queue.broker, queue.topic, int(fields["queueOffset"]), position, message.uniq_key)
 
 
