@@ -291,7 +291,7 @@ def pops(crowd: Crowd, count: int) -> Work:
 
 
 def in_order(crowd: Crowd, count: int) -> Work:
-    """Pop one message in order and acknowledge it."""
+    """Send one message, pop it in order and acknowledge it."""
     broker = crowd.engine.brokers[0].name
     chosen = [crowd.next_group(POPPED_IN_ORDER) for _ in range(count)]
 
@@ -308,7 +308,7 @@ def in_order(crowd: Crowd, count: int) -> Work:
 
 
 def replies(crowd: Crowd, count: int) -> Work:
-    """Send replies, which the broker forwards to the requesting clients; these do not confirm them."""
+    """Send replies, which the broker forwards to the requesting clients; the clients do not respond."""
 
     def reply() -> SendReplyMessage:
         client = crowd.next_beat()[1].client_id

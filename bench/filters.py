@@ -2,9 +2,9 @@
 
     python bench/filters.py [--quick] [--only TEXT] [--write]
 
-The expression has two clauses, of which the second decides; one message in a hundred matches. The script measures the
-compiled expression alone, and pulls that filter stored messages as a broker does. The exit code is 1 if a rate is below
-the goal. `--write` puts the table into bench/README.md.
+The first of the expression's two clauses is true for every message, the second for one message in a hundred. The script
+measures the compiled expression alone, and pulls that filter stored messages as a broker does. The exit code is 1 if a
+rate is below the goal. `--write` puts the table into bench/README.md.
 """
 
 import datetime
@@ -110,8 +110,9 @@ def table(rates: dict[str, float]) -> str:
 
 SECTION = f"""## Filters
 
-Messages per second that a SQL92 expression of two clauses filters, where the second clause decides. The goal is at
-least {GOAL:,}; `make bench-growth` measures it as well.
+The number of messages per second to which a broker applies a SQL92 expression of two clauses. The first clause is true
+for every message, so that the broker also evaluates the second. At least {GOAL:,} messages per second are required;
+`make bench-growth` measures this rate as well.
 """
 
 

@@ -377,14 +377,16 @@ def waiting(factor: int) -> tuple[str, bool]:
 
 SECTION = f"""## Growth
 
-`make bench-growth` performs the same steps in an empty emulator and in one with {STORED:,} stored
-messages, {IN_FLIGHT:,} in flight and {WAITING:,} waiting pops; those of timed, delayed and half messages in one that
-holds {parked.PARKED:,} of each; those of topics, groups and clients in one with {crowd.STORED:,} messages in
-{crowd.TOPICS:,} topics, {crowd.GROUPS:,} groups and {crowd.CLIENTS:,} connected clients, which all wait for messages;
-those of slaves where both brokers hold {with_slaves.STORED:,}; and those of light queues, static and compacted topics
-beside {special_topics.LIGHT:,} light queues, {special_topics.STATIC:,} static topics and {special_topics.COMPACTED:,}
-messages of a compacted topic.
-None may take more than {GOAL} times as long.
+`make bench-growth` measures the same steps in an empty emulator and in a full one. None may take more than {GOAL} times
+as long in the full one, which holds:
+
+- by default {STORED:,} stored messages, {IN_FLIGHT:,} in flight and {WAITING:,} waiting pops
+- for steps of timed, delayed and half messages, {parked.PARKED:,} of each
+- for steps of topics, groups and clients, {crowd.STORED:,} messages in {crowd.TOPICS:,} topics, {crowd.GROUPS:,} groups
+  and {crowd.CLIENTS:,} connected clients, which all wait for messages
+- for steps of slaves, {with_slaves.STORED:,} messages at both brokers
+- for steps of light queues (LMQ), static and compacted topics, {special_topics.LIGHT:,} light queues,
+  {special_topics.STATIC:,} static topics and {special_topics.COMPACTED:,} messages of a compacted topic
 """
 
 

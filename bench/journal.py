@@ -116,7 +116,7 @@ def measure(name: str) -> Row:
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as Markdown."""
-    lines = ["| step | journal | that holds nothing | none | ratio |", "|---|---|---|---|---|"]
+    lines = ["| step | default journal | empty journal | no journal | default / no journal |", "|---|---|---|---|---|"]
     for row in rows:
         cells = " | ".join(f"{value:.1f} µs" for value in row.microseconds)
         lines.append(f"| {row.name} | {cells} | {row.ratio:.2f} |")

@@ -339,8 +339,8 @@ def idle(factor: int) -> tuple[int, float]:
 def idle_emulator(factor: int) -> float:
     """Return the share of a processor that a running emulator takes while a million messages are delayed for hours.
 
-    Half of them are timed, half delayed. Half messages are not included: as upstream does, a round of checks puts each
-    of them back every 30 s.
+    Half of them are timed, half delayed. Half messages are not included: as in upstream, a round of checks stores each
+    one again every 30 s.
     """
 
     def waits(number: int) -> dict[str, str]:

@@ -77,7 +77,7 @@ class EmulatorCommand:
 
 
 class RealBroker(ApacheBroker):
-    """The reference version of the real broker, with a certificate, which it would take seconds to generate."""
+    """The reference version of the real broker, which gets a certificate, because it needs seconds to generate one."""
 
     name = f"Apache {REFERENCE_VERSION}"
 

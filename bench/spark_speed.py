@@ -358,12 +358,12 @@ def document(messages: int, only: str) -> str:
         large_count = messages * 4
         small, large = memory(large_count)
         lines += [
-            f"The first row arrives {first.usual:.1f} s after the interpreter starts (limit: 10 s); "
-            f"after {first.new:.1f} s in the first session of a machine, and after {first.making:.1f} s in the second, "
-            "which builds the archive of classes meanwhile. A Python worker held at most "
-            f"{small:.0f} MiB while {large_count // 10:,} messages were read, and {large:.0f} MiB while "
-            f"{large_count:,} were. A batch of one message takes {of_batch:.2f} s, a stream {of_stream:.2f} s; "
-            "each time above includes this.",
+            f"The first row arrives {first.usual:.1f} s after the interpreter starts (at most 10 s are allowed). It "
+            f"takes {first.new:.1f} s in the first session of a machine, and {first.making:.1f} s in the second, in "
+            f"which the class archive is created. A Python worker held at most {small:.0f} MiB while it read "
+            f"{large_count // 10:,} messages, and {large:.0f} MiB while it read {large_count:,}. A batch of one "
+            f"message takes {of_batch:.2f} s and a stream of one message {of_stream:.2f} s; the rates of batches and "
+            "streams in the table include this time.",
             "",
         ]
     return "\n".join(lines)

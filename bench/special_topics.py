@@ -32,7 +32,7 @@ KEYS = 1_000
 IN_A_FILE = 999
 MOVED_AT = 4
 """Messages of a logical queue before it moved to the other broker."""
-GOES_ON_AT = 100
+CONTINUES_AT = 100
 """The first logical offset at the other broker. A gap to the offsets before the move is required."""
 PULLED = 32
 """Messages of a pull."""
@@ -171,7 +171,7 @@ def static_topic(world: World, topic: str) -> None:
     map_queues(world, here, config, 1, {0: [QueuePart(0, 0, here.name, 0)]})
     for _ in range(MOVED_AT):
         world.sent(topic)
-    moved = [QueuePart(0, 0, here.name, 0, 0, MOVED_AT), QueuePart(1, 0, there.name, GOES_ON_AT)]
+    moved = [QueuePart(0, 0, here.name, 0, 0, MOVED_AT), QueuePart(1, 0, there.name, CONTINUES_AT)]
     stays = [QueuePart(0, 1, here.name, 0)]
     for broker in (there, here):
         map_queues(world, broker, config, 2, {0: moved, 1: stays})

@@ -33,7 +33,9 @@ SUITE = "bookworm"
 PIP_CONFIGURATIONS = (Path.home() / ".config/pip/pip.conf", Path.home() / ".pip/pip.conf", Path("/etc/pip.conf"))
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 READY_SECONDS_MAX = 1.0
+"""Longest time from the start of the emulator's process to its ready line."""
 STARTS = 3
+"""Number of starts, of which the quickest counts."""
 STOP_SECONDS_MAX = 1.0
 HEALTHY_WITHIN_SECONDS = 30.0
 NOT_IN_SLIM = (

@@ -19,7 +19,7 @@ import pythons
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".reports"
-"""Deleted at the start of a run, together with the marks of environments that are made."""
+"""Deleted at the start of a run, with the files that mark environments as made in this run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ def arrows(found: Iterable[Step]) -> dict[str, set[str]]:
 
 
 def floors(order: Sequence[str], below: Mapping[str, set[str]]) -> list[list[str]]:
-    """The rooms by floor, the lowest floor first: a room stands directly above the highest room that it imports."""
+    """The rooms by floor, the lowest floor first: a room is one floor above the highest room that it imports."""
     level: dict[str, int] = {}
     for room in order:
         level[room] = 1 + max((level.get(each, -1) for each in below.get(room, ())), default=-1)

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CONFIGURATION = ROOT / "mkdocs.yml"
 MARKDOWN = ROOT / "build" / "docs"
 SITE = ROOT / "build" / "site"
-"""Both are named in the configuration, too."""
+"""The folders of the Markdown pages and of the HTML; mkdocs.yml names both as well."""
 LOOK_SECONDS = 1.0
 """Interval at which `serve` looks for changed pages."""
 

@@ -1,6 +1,6 @@
 """The PySpark data source `format("rocketmq")`, for batches and streams, reading and writing, without any jar.
 
-Spark imports every installed package with such a name in a helper process of each session, and registers its
+Spark imports every installed package named `pyspark_*` in a helper process of each session, and registers its
 `DefaultSource`. So this module imports the rest only on demand. If Spark does not find the package (an editable
 installation), call `register`.
 """

@@ -204,7 +204,7 @@ def test_a_malformed_line_stops_the_audit_or_is_skipped_and_counted(session: Spa
         file.write('{"ts_us": 1, "event": "stored", "topic": "or')
 
     with (
-        pytest.raises(JournalError, match=r"1 lines are no events, such as one of .*journal.jsonl: .*JSON.*\"or"),
+        pytest.raises(JournalError, match=r"1 lines are not events, such as one of .*journal.jsonl: .*JSON.*\"or"),
         audit_journals(session, [path]),
     ):
         pass
@@ -248,7 +248,7 @@ def test_unusable_journal_files_are_refused_by_name(session: SparkSession, tmp_p
         (tmp_path / "empty", "no journal in this folder"),
         (tmp_path / "journal.csv", "the name of a journal ends with"),
         (tmp_path / "x.parquet", "x.parquet: the column ts_us is string; in a journal it is bigint"),
-        (tmp_path / "no.parquet", "no.parquet: not to be read as Parquet"),
+        (tmp_path / "no.parquet", "no.parquet: cannot be read as Parquet"),
         (tmp_path / "empty.jsonl", "there is no event in the journal"),
         (written(tmp_path / "half.jsonl", half), "1 of 2 events have a seq"),
     ):

@@ -21,7 +21,7 @@ WRONG = {
     "another user": ({**RIGHT, "accessKey": "stranger"}, r"User:stranger is not found\."),
     "no keys": ({}, r"username cannot be null\."),
 }
-SEE = r" \(the options accessKey and secretKey say who asks\)"
+SEE = r" \(check the options accessKey and secretKey\)"
 
 
 @pytest.fixture
@@ -151,7 +151,9 @@ def test_an_untrusted_certificate_fails_at_once(rocketmq: Emulator) -> None:
 @pytest.mark.rocketmq(tls_mode="enforcing")
 def test_the_error_of_a_server_that_requires_tls_suggests_the_option(rocketmq: Emulator) -> None:
     """A server that requires TLS closes the connection silently, and the error suggests tls=true."""
-    with pytest.raises(ClusterError, match=r"option nameServer.*the other end closed the connection; does it want tls"):
+    with pytest.raises(
+        ClusterError, match=r"option nameServer.*the other end closed the connection; if it requires TLS"
+    ):
         ask(rocketmq, **{"fetchOffset.numRetries": "0"})
 
 

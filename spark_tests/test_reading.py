@@ -142,7 +142,7 @@ def test_an_sql92_expression_is_evaluated_by_the_broker(rocketmq: Emulator) -> N
     assert [at for at, _ in found] == list(range(1, 100, 2))
 
 
-SEE = r" \(the options subExpression and expressionType say what to filter by\)"
+SEE = r" \(check the options subExpression and expressionType\)"
 
 
 def test_a_rejected_expression_fails_with_topic_queue_and_reason(rocketmq: Emulator) -> None:

@@ -43,7 +43,8 @@ def test_a_saved_range_of_a_topic_is_sent_again(rocketmq: Emulator, tmp_path: Pa
     assert sent == [(b"\xff%d" % number, "tea", [f"k{number}"]) for number in (2, 3, 4)]
     assert second.returncode == FAILED
     assert second.stderr.splitlines()[-1] == (
-        f"rocketmq-replay: topic nowhere cannot be written by {rocketmq.namesrv}; create it first"
+        "rocketmq-replay: topic nowhere has no queue to write: "
+        f"name servers {rocketmq.namesrv} know none; create it first"
     )
     rows = pyarrow.parquet.read_table(second_kept).to_pylist()
     assert sorted((row["queueOffset"], row["body"]) for row in rows) == [(at, b"\xff%d" % at) for at in (2, 3, 4)]

@@ -24,8 +24,8 @@ def _strategies(what: str) -> tuple[str, ...]:
 
 
 _METADATA_PROVIDER = (
-    "Upstream's class that provides {}. Both classes mean the same: brokers store them, and a proxy reads them"
-    " from its first broker. Empty = there are none."
+    "Upstream's class that provides {0}; empty = there are no {0}. Both classes have the same effect: brokers store"
+    " {0}, and a proxy reads them from its first broker."
 )
 _STRATEGY = "Upstream's class that checks every request (the default), or that caches its results."
 

@@ -48,7 +48,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     access_message_in_memory_max_ratio: int = key(
         40,
-        "A consumer is far behind if its distance from the end of the log exceeds this share of the memory.",
+        "A consumer is far behind if its distance from the end of the log exceeds this share of 8 GiB (upstream: of the"
+        " machine's memory).",
         unit="%",
         low=0,
         high=100,
@@ -213,7 +214,10 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         True, "A new group starts at offset 0 of a queue that still has its first message."
     )
     pop_polling_size: int = key(
-        1024, "Maximum number of pops that may wait for the same topic, group and queue id.", low=0
+        1024,
+        "A pop that finds no message is rejected, instead of waiting, if more than this number of pops already wait for"
+        " the same topic, group and queue id.",
+        low=0,
     )
     max_pop_polling_size: int = key(100000, "Maximum number of pops that may wait in total.", low=0)
     pop_long_polling_force_notify_interval: int = key(

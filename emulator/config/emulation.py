@@ -13,7 +13,7 @@ from .keys import Config, key
 
 @dataclass(repr=False, eq=False)
 class EmulationConfig(Config):
-    """All brokers of an emulator use the same values of these keys; `storeMaxBytes` limits each broker separately."""
+    """Keys that upstream does not have, the same for all brokers; `storeMaxBytes` limits each broker separately."""
 
     store_max_bytes: int = key(
         512 * 1024 * 1024,

@@ -14,7 +14,10 @@ _HOUR_MS = 3_600_000
 
 @dataclass(repr=False, eq=False)
 class ProxyConfig(AccessConfig):
-    """The keys of the gRPC proxy. Attribute `max_message_size` is the key `maxMessageSize`."""
+    """The keys of the gRPC proxy. Upstream does not have `grpcRequestTimes` and the keys after it.
+
+    Attribute `max_message_size` is the key `maxMessageSize`.
+    """
 
     # limits of messages
     max_message_size: int = key(4 * 1024 * 1024, "Largest message body, as transmitted.", unit="bytes", low=1)

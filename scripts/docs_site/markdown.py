@@ -17,7 +17,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def prose(docstring: str) -> str:
-    """A docstring as Markdown: what is no code between backquotes is shown as it is written."""
+    """A docstring as Markdown, in which text outside of backquotes appears as it is written."""
     parts = _OUTSIDE_OF_CODE.split(docstring)
     return "".join(
         part if number % 2 else part.replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")

@@ -1,4 +1,4 @@
-"""Page of the engine's operations, made from their classes: what a request is before and after its protocol."""
+"""Page of the engine's operations, made from their classes; both protocols convert each request to one of them."""
 
 import importlib
 import inspect

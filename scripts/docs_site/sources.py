@@ -1,8 +1,8 @@
 """Markdown pages of the site, with links that lead to other pages of it.
 
-A page is written where it is read on a forge, with links relative to that file. Each link is translated: to the page of
-the site that shows the target or, if no page does, to the path of the file as text. A link whose text is the name of a
-page shows its title instead.
+A forge shows the same files, so their links are relative to the file. Each link is translated: to the page of the site
+that shows the target or, if no page does, to the path of the file as text. A link whose text is a file name that ends
+with `.md` shows the title of that page instead.
 """
 
 import os
@@ -23,7 +23,7 @@ OUTSIDE: Mapping[str, str] = {
     "examples/pipelines/README.md": "example-pipelines.md",
     "conformance/drivers/PROTOCOL.md": "driver-protocol.md",
 }
-"""Pages that do not stand in docs/, and their names on the site."""
+"""Pages outside of docs/, and their names on the site."""
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")

@@ -1,6 +1,6 @@
 """The record of a run: counts and score of each room, and every mutant that was not killed.
 
-    {"date": "2026-11-26", "commit": "933efcf...", "seed": 1, "mutants": 320,
+    {"date": "2026-11-26", "commit": "933efcf...", "seed": 1, "mutants": 320, "score": 97.4,
     "rooms": {"emulator: pull": {"killed": 19, "survived": 1, "equivalent": 2, "score": 95.0}, ...},
     "survived": ["..."], "equivalent": ["..."]}
 

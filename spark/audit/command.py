@@ -71,7 +71,7 @@ def parser() -> Parser:
         type=_milliseconds("--clock-slack"),
         default=0,
         metavar="MS",
-        help="allow this difference between clocks (default 0)",
+        help="allow this difference between clocks in ms (default 0)",
     )
     parser.add_argument("--skip-malformed", action="store_true", help="skip and count lines that are not events")
     parser.add_argument("--master", metavar="URL", help="run Spark on this master (default: all cores of this machine)")

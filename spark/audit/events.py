@@ -1,7 +1,8 @@
 """The audited journal: one event per line.
 
 A journal is JSON Lines or Parquet with the columns of `COLUMNS`; further columns are ignored. It is written by a
-broker, which knows everything, or by clients, each of which knows its own actions.
+broker, which sees the requests of all clients, or by clients, each of which knows its own actions. A recording, called
+run in names, has all events with the same `run_id`.
 """
 
 import json
@@ -13,8 +14,9 @@ from typing import IO, Any
 LATEST_US = 2**60
 """Upper bound of instants, in the year 38504; far below the maximum of a long, so that sums fit."""
 LONGEST_MS = 2**40
+"""Upper bound of `invisibleMs`, some 35 years."""
 OPEN_US = 2**62
-"""The end of a hold of unknown length."""
+"""The end of a hold of unknown length. A hold reserves a message for the consumer that received it."""
 
 
 class JournalError(ValueError):
@@ -88,7 +90,7 @@ COLUMNS: dict[str, tuple[str, type]] = {
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event. Instants are microseconds since the epoch; `seq`, or else time, orders the events of a run."""
+    """One event. Instants are microseconds since the epoch; `seq`, or else time, orders the events of a recording."""
 
     ts_us: int
     kind: Kind
@@ -112,7 +114,7 @@ class Event:
 
     @property
     def order(self) -> int:
-        """The position among the events of its run."""
+        """The position among the events of its recording."""
         return self.ts_us if self.seq is None else self.seq
 
     @property

@@ -14,6 +14,7 @@ ACCOUNT = ("run", "topic", "group", "id")
 PLACE = ("moment", "ts_us", "rank", "hold_place")
 """The order of the events of one message."""
 FLAGS = "verdicts"
+"""The column with the names of the verdicts that apply."""
 
 
 def is_one_of(kinds: frozenset[Kind]) -> Column:
@@ -29,7 +30,7 @@ def is_kind(kind: Kind) -> Column:
 def subscriptions(events: DataFrame) -> DataFrame:
     """Return the subscription of each group to each topic: `wanted_tags` (null for all tags) and `from_moment`.
 
-    There are few rows: one for each run, topic and group.
+    There are few rows: one for each recording, topic and group.
     """
     subscribed = is_kind(Kind.SUBSCRIBED)
     expression = F.coalesce("expression", F.lit("*"))
@@ -68,7 +69,8 @@ def events_by_account(events: DataFrame, wants: DataFrame) -> DataFrame:
 def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: Rules, *, lines: bool) -> DataFrame:
     """Return one row for each account: the columns of `Facts`, `key`, `visible_moment`, `message_group`.
 
-    `ends` has the columns `run` and `end_us`. With `lines` each row also has `moves`, the events that `order.py` needs.
+    `ends` has the columns `run` and `end_us`. With `lines`, which is for journals with message groups, each row also
+    has `moves`, the events that `order.py` needs.
     """
     before = Window.partitionBy(*ACCOUNT).orderBy(*PLACE).rowsBetween(Window.unboundedPreceding, -1)
     delivered, acked = is_kind(Kind.DELIVERED), is_kind(Kind.ACKED)

@@ -133,7 +133,8 @@ class _InterestCollector:
         self.found: dict[tuple[str, str], Interest] = {}
         self.consuming: set[str] = set()
         self.broadcasting: set[str] = set()
-        self._said: dict[tuple[str, str], tuple[str, str]] = {}
+        self._subscribed: dict[tuple[str, str], tuple[str, str]] = {}
+        """Filters of heartbeats, by group and topic."""
 
     def heartbeat(self, subject: Line) -> None:
         for consumer in subject["consumers"]:
@@ -141,7 +142,7 @@ class _InterestCollector:
             kind = kind_of(consumer["consume_type"], consumer["message_model"])
             (self.consuming if kind.reports_progress else self.broadcasting).add(group)
             for each in consumer["subscriptions"]:
-                self._said[group, each["topic"]] = _filter(each["expression_type"], each["sub_string"])
+                self._subscribed[group, each["topic"]] = _filter(each["expression_type"], each["sub_string"])
 
     def popped(self, line: Line, subject: Line) -> None:
         group = subject["consumer_group"]
@@ -157,10 +158,10 @@ class _InterestCollector:
             self.consuming.add(group)
         interest = self._interest(line, group, topic)
         if interest is not None:
-            said = self._said.get((group, topic), _filter(None, None))
+            wanted = self._subscribed.get((group, topic), _filter(None, None))
             if subject["sys_flag"] & FLAG_SUBSCRIPTION:
-                said = _filter(subject["expression_type"], subject["subscription"])
-            interest.expressions.add(said)
+                wanted = _filter(subject["expression_type"], subject["subscription"])
+            interest.expressions.add(wanted)
             interest.lower(line["node"], subject["queue_id"], subject["queue_offset"])
 
     def _interest(self, line: Line, group: str, topic: str) -> Interest | None:

@@ -18,8 +18,8 @@ from .rules import Rules
 class SparkAudit:
     """Result of a job. `accounts` is stored in files that exist until the `with` block of `audit_journals` ends.
 
-    Its columns: `run, topic, group, id, key`, those of `Facts`, and `verdicts`. `topics` counts the message events of
-    each topic. `skipped` is the number of lines that were not events.
+    Its columns: `run` (the `run_id`), `topic, group, id, key`, those of `Facts`, and `verdicts`. `topics` counts the
+    message events of each topic. `skipped` is the number of lines that were not events.
     """
 
     accounts: DataFrame
@@ -41,7 +41,7 @@ def audit_journals(
     """Judge journals of any size; temporary files go to a folder in `scratch`, which is removed at the end.
 
     On a cluster `scratch` must be a folder that all workers share. Raises JournalError if there is no journal, if lines
-    are not events, or if only some events of a run have `seq`.
+    are not events, or if only some events of a recording have `seq`.
     """
     rules = rules or Rules()
     files = journals.find(paths)
@@ -83,14 +83,14 @@ def audit_journals(
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Counts of one run in a journal."""
+    """Counts of one recording. `lines` is True if some of its events have a message group."""
 
     events: int
     lines: bool
 
 
 def _count_runs(events: DataFrame) -> DataFrame:
-    """Return two rows for each run: its events and, if there are any, its lines that are not events."""
+    """Return a row for the events of each recording, and one for its lines that are not events, if there are any."""
     return events.groupBy("run", F.col("problem").isNull().alias("sound")).agg(
         F.count("*").alias("events"),
         F.count_if("numbered").alias("numbered"),
@@ -101,20 +101,20 @@ def _count_runs(events: DataFrame) -> DataFrame:
 
 
 def _checked(rows: Sequence[Row], *, skip_malformed: bool) -> tuple[list[_Run], int]:
-    """Return the runs, and the number of lines that are not events. Raises JournalError."""
+    """Return the recordings, and the number of lines that are not events. Raises JournalError."""
     broken = [row for row in rows if not row["sound"]]
     skipped = sum(row["events"] for row in broken)
     if broken and not skip_malformed:
         example = min((row["example"] for row in broken), key=lambda each: (each["source"], each["problem"]))
         raise JournalError(
-            f"{skipped} lines are no events, such as one of {example['source']}: "
+            f"{skipped} lines are not events, such as one of {example['source']}: "
             f"{example['problem']}: {example['text']}"
         )
     runs = []
     for row in sorted((row for row in rows if row["sound"]), key=lambda each: str(each["run"])):
         if row["numbered"] not in (0, row["events"]):
             raise JournalError(
-                f"run {row['run']!r}: {row['numbered']} of {row['events']} events have a seq; "
+                f"run_id={row['run']!r}: {row['numbered']} of {row['events']} events have a seq; "
                 "all must have one, or none"
             )
         runs.append(_Run(row["events"], bool(row["lines"])))

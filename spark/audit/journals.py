@@ -25,6 +25,7 @@ from .events import (
 )
 
 BROKEN = "_corrupt_record"
+"""The column in which Spark stores a line that it cannot parse."""
 LINES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
 PARQUET = (".parquet",)
 _SPARK_TYPES = {str: StringType(), int: LongType()}
@@ -40,7 +41,7 @@ class Files:
 
 
 def find(paths: Iterable[str | Path]) -> Files:
-    """Find the journal files: files, folders that contain both formats, and addresses that Spark can read.
+    """Find the journal files: files, folders with files of either format, and addresses that Spark can read.
 
     Raises JournalError if a file does not exist, a folder is empty, or a name does not show the format.
     """
@@ -112,7 +113,7 @@ def _parquet(spark: SparkSession, name: str) -> DataFrame:
     try:
         found = spark.read.parquet(name)
     except AnalysisException as error:
-        raise JournalError(f"{name}: not to be read as Parquet: {str(error).splitlines()[0]}") from None
+        raise JournalError(f"{name}: cannot be read as Parquet: {str(error).splitlines()[0]}") from None
     there = dict(found.dtypes)
     chosen = []
     for column, (_, wanted) in COLUMNS.items():
@@ -129,7 +130,7 @@ def normal(found: DataFrame, source: Column) -> DataFrame:
     """Convert the columns of `COLUMNS` into the form that the audit needs.
 
     `run, topic, group, id, message_group, keys, tags, expression` are strings. `rank` is the position in `Kind`.
-    `moment` is the event's position in its run. `numbered` is true if that position comes from `seq`. `ts_us`,
+    `moment` is the event's position in its recording. `numbered` is true if that position comes from `seq`. `ts_us`,
     `hold_us` and `deliver_at_us` are instants. `problem` says why a line is not an event, and `text` shows the line.
     """
     given = {name: F.col(name) for name, (_, wanted) in COLUMNS.items() if wanted is int}

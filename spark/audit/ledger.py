@@ -21,12 +21,12 @@ from .events import (
 from .rules import FAILURES, VERDICTS, Facts, Rules, in_time, judge, too_soon
 
 Key = tuple[str, str, str]
-"""Pairs of (topic, group, message id)."""
+"""Topic, group and message id of an account."""
 
 
 @dataclass(slots=True)
 class Account:
-    """The fate of one message for one group. `key` is its message group, or else its first keys."""
+    """The fate of one message for one group. `key` is its message group, or else its keys."""
 
     run_id: str
     topic: str
@@ -47,7 +47,7 @@ class Account:
 
 @dataclass(slots=True)
 class Audit:
-    """The accounts of a journal, by run, topic, group and message."""
+    """The accounts of a journal, by recording, topic, group and message."""
 
     accounts: list[Account]
 
@@ -76,7 +76,7 @@ class Audit:
 
 
 def audit_events(events: Iterable[Event], rules: Rules | None = None) -> Audit:
-    """Judge a journal. Raises JournalError if only some events of a run have `seq`."""
+    """Judge a journal. Raises JournalError if only some events of a recording have `seq`."""
     runs: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         runs[event.run_id].append(event)
@@ -116,7 +116,9 @@ _ALL = _Subscription(None, -1)
 def _run(run_id: str, events: Sequence[Event], rules: Rules) -> list[Account]:
     numbered = sum(event.seq is not None for event in events)
     if numbered not in (0, len(events)):
-        raise JournalError(f"run {run_id!r}: {numbered} of {len(events)} events have a seq; all must have one, or none")
+        raise JournalError(
+            f"run_id={run_id!r}: {numbered} of {len(events)} events have a seq; all must have one, or none"
+        )
     end_us = max(event.ts_us for event in events) if rules.end_us is None else rules.end_us
     subscriptions: dict[tuple[str, str], _Subscription] = {}
     groups: dict[str, set[str]] = defaultdict(set)
@@ -214,6 +216,7 @@ class _Line:
     waiting: dict[Key, int] = field(default_factory=dict)
     """The front when the wait began."""
     begun: set[Key] = field(default_factory=set)
+    """Messages that were delivered at least once."""
 
 
 def _overtaken(accounts: Mapping[Key, Account]) -> None:

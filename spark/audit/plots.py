@@ -128,7 +128,7 @@ def _share(line: Line) -> Plot:
         said = f"{count} ({100 * count / line.messages:.3g} %)"
         plot.labels.append(Label(126 + length, 18 * row + 13, said, "start"))
     if not named:
-        said = "each message was delivered once, in time, and acknowledged"
+        said = "no message has a verdict"
         plot.labels.append(Label(120, 13, said, "start"))
     return plot
 

@@ -14,7 +14,7 @@ LOST, DUPLICATED, UNEXPECTED, RECOVERED = "lost", "duplicated", "unexpected", "r
 OUT_OF_ORDER, LATE, EARLY = "out of order", "late", "early"
 DEAD, PENDING = "dead", "pending"
 VERDICTS = (LOST, DUPLICATED, UNEXPECTED, OUT_OF_ORDER, EARLY, LATE, RECOVERED, DEAD, PENDING)
-"""All verdicts, the worst first. A message may have several, or none if it was delivered once and acknowledged."""
+"""All verdicts, the worst first. A message may have several for a group, or none; `docs/audit.md` has the cases."""
 FAILURES = (LOST, DUPLICATED, UNEXPECTED, OUT_OF_ORDER, EARLY)
 """Verdicts that make an audit fail by default."""
 
@@ -46,7 +46,7 @@ class Facts:
       `deliveries`, of which some are `duplicates` or `redeliveries`, `acks`, `deaths`.
     - `wanted`: the subscription includes the message.
     - Instants in microseconds, 0 if there is none: `visible_us` of the first copy, `first_us` of the first delivery,
-      `hold_us` of the end of the last hold, `end_us` of the run's end.
+      `hold_us` of the end of the last hold (see `OPEN_US`), `end_us` of the recording's end.
     - `overtaken`: see `docs/audit.md`.
     """
 

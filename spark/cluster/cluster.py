@@ -90,7 +90,7 @@ class Cluster(Closeable):
         return self._offsets(RequestCode.GET_MAX_OFFSET, {queue: {} for queue in queues})
 
     def offsets_at(self, times: Mapping[MessageQueue, int]) -> Offsets:
-        """Return each queue's first message stored at or after a time (ms); the queue's end if there is none."""
+        """Return the offset of each queue's first message stored at or after a time (ms), or the queue's end."""
         asked = {queue: {"timestamp": str(at), "boundaryType": "LOWER"} for queue, at in times.items()}
         return self._offsets(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, asked)
 
@@ -210,8 +210,8 @@ class Cluster(Closeable):
 
     def _reason(self, error: BaseException) -> str:
         """Return the reason for an error; a server that requires TLS just closes the connection."""
-        asks = isinstance(error, ConnectionLost) and not self._options.tls
-        return f"{reason(error)}; does it want tls=true?" if asks else reason(error)
+        may_need_tls = isinstance(error, ConnectionLost) and not self._options.tls
+        return f"{reason(error)}; if it requires TLS, use tls=true" if may_need_tls else reason(error)
 
 
 def _route(topic: str, data: Mapping[str, Any]) -> Route:
@@ -245,7 +245,7 @@ def _json(body: bytes) -> dict[str, Any]:
         try:
             found = json.loads(_NUMBER_KEY.sub(r'\1"\2":', text))
         except ValueError as error:
-            raise ClusterError(f"a name server answered with what is no JSON ({error})") from None
+            raise ClusterError(f"a name server returned a body that is not JSON ({error})") from None
     return found if isinstance(found, dict) else {}
 
 
@@ -270,7 +270,7 @@ def describe_error(response: RemotingCommand) -> str:
         name = ResponseCode(response.code).name
     except ValueError:
         name = "an unknown code"
-    hint = " (the options accessKey and secretKey say who asks)" if is_credentials_error(response) else ""
+    hint = " (check the options accessKey and secretKey)" if is_credentials_error(response) else ""
     return f"{name} ({response.code}){': ' + response.remark.strip() if response.remark else ''}{hint}"
 
 

@@ -1,4 +1,4 @@
-"""Connections to name servers and brokers, opened on demand and kept for the life of a task or a planner."""
+"""Connections to name servers and brokers, opened on demand and kept until the task or the planning ends."""
 
 import ssl
 import time

@@ -51,17 +51,17 @@ def to_json(offsets: Mapping[MessageQueue, int]) -> dict[str, dict[str, dict[str
 
 
 def from_json(value: Any) -> Offsets:
-    """Parse offsets in that format. Raises ValueError that says what is wrong."""
+    """Parse offsets in the format of `to_json`. Raises ValueError that says what is wrong."""
     return _by_queue(value, _offset, 0)
 
 
 def positions_from(text: str) -> Offsets:
-    """Parse offsets in the users' format: -2 is earliest, -1 latest. Raises ValueError."""
+    """Parse `{"topic":{"broker":{"0":offset}}}` of a user: -2 is earliest, -1 latest. Raises ValueError."""
     return _by_queue(_loads(text), _offset, EARLIEST_OFFSET)
 
 
 def queues_from(text: str) -> frozenset[MessageQueue]:
-    """Parse queues in the users' format, `{"topic":{"broker":[0,1]}}`. Raises ValueError."""
+    """Parse queues of a user, `{"topic":{"broker":[0,1]}}`. Raises ValueError."""
     found = set()
     for topic, brokers in _object(_loads(text), "topics").items():
         for broker, ids in _object(brokers, f"brokers of topic {topic}").items():
@@ -72,7 +72,7 @@ def queues_from(text: str) -> frozenset[MessageQueue]:
 
 
 def timestamps_from(text: str) -> dict[str | MessageQueue, int]:
-    """Parse times (ms) in the users' format, by topic or by queue. Raises ValueError."""
+    """Parse times in ms of a user: `{"topic":ms}`, or `{"topic":{"broker":{"0":ms}}}`. Raises ValueError."""
     topics = _object(_loads(text), "topics")
     by_queue = {topic: value for topic, value in topics.items() if isinstance(value, dict)}
     found: dict[str | MessageQueue, int] = {

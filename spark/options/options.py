@@ -1,6 +1,7 @@
 """The options of reads and writes.
 
-The names are those of the old Apache connector, or those of Spark's Kafka source if the connector has none.
+The names are those of Apache's connector for Spark 2, `rocketmq-spark`, or those of Spark's Kafka source if the
+connector has none.
 """
 
 import re
@@ -310,7 +311,7 @@ class SourceOptions(ConnectionOptions):
         return None
 
     def of_batch(self) -> "SourceOptions":
-        """Return the options after checking those that only apply to a batch. Raises OptionError."""
+        """Return the options after checking that a batch can use all of them. Raises OptionError."""
         if self.starting_offsets == LATEST:
             wrong = "startingOffsets=latest: leaves a batch with nothing to read; a batch starts at earliest by default"
             raise OptionError(f"{wrong}; use startingOffsets=earliest")
@@ -329,7 +330,7 @@ class SourceOptions(ConnectionOptions):
         return self
 
     def of_stream(self) -> "SourceOptions":
-        """Return the options after checking those that only apply to a stream. Raises OptionError."""
+        """Return the options after checking that a stream can use all of them. Raises OptionError."""
         for name, value in (
             ("endingOffsets", self.ending_offsets),
             ("endingTimestamp", self.ending_timestamp),
@@ -361,7 +362,7 @@ class SourceOptions(ConnectionOptions):
         for key in positions:
             topic = key.topic if isinstance(key, MessageQueue) else str(key)
             if not self.wants_topic(topic):
-                wrong = f"{option_name}: topic {topic} is not read; it names queues of the topics that are read"
+                wrong = f"{option_name}: topic {topic} is not read; the option names queues of the topics that are read"
                 raise OptionError(f"{wrong}; leave {topic} out")
 
 
@@ -401,15 +402,18 @@ class SinkOptions(ConnectionOptions):
         "No effect; accepted because a view or table of SQL has the same options for reads and writes.",
     )
     txn_log_path: str | None = option(
-        "txnLogPath", TEXT, None, "Folder in which the driver records the half messages to commit."
+        "txnLogPath",
+        TEXT,
+        None,
+        "Folder in which Spark's driver records the half messages to commit; driver and executors must share it.",
     )
 
     def __post_init__(self) -> None:
         self._check_connection()
         transactional = self.delivery_guarantee == "transactional"
         if transactional and self.txn_log_path is None:
-            wrong = "deliveryGuarantee=transactional: no txnLogPath is given; it is a folder that the driver keeps"
-            raise OptionError(f"{wrong}; give txnLogPath, too")
+            wrong = "deliveryGuarantee=transactional: no txnLogPath is given"
+            raise OptionError(f"{wrong}; it is a folder that driver and executors share; give txnLogPath, too")
         if not transactional and self.txn_log_path is not None:
             wrong = f"txnLogPath={self.txn_log_path}: no effect with deliveryGuarantee=at-least-once"
             raise OptionError(

@@ -37,7 +37,7 @@ MESSAGE = (
     Column("bornTimestamp", (TIMESTAMP,), "Time of the send, by the sender's clock."),
     Column("storeTimestamp", (TIMESTAMP,), "Time of storing, by the broker's clock."),
 )
-"""Columns of every read, in the order of the old Apache connector."""
+"""Columns of every read, in the order of Apache's connector for Spark 2, `rocketmq-spark`."""
 
 METADATA = (
     Column("msgId", (STRING,), "The message id of the sender, or of the broker if the sender set none."),
@@ -47,7 +47,7 @@ METADATA = (
     Column("sysFlag", (INT,), "System flags of the protocol: compression, transaction."),
     Column("bodyCRC", (INT,), "CRC-32 of the body as it is stored."),
     Column("commitLogOffset", (LONG,), "The position in the broker's commit log."),
-    Column("reconsumeTimes", (INT,), "Number of its redeliveries so far."),
+    Column("reconsumeTimes", (INT,), "Number of redeliveries of the message so far."),
     Column("bornHost", (STRING,), "The sender's address and port."),
     Column("storeHost", (STRING,), "The broker's address and port."),
     Column("messageGroup", (STRING,), "The sharding key."),

@@ -16,9 +16,9 @@ TASK_SIZE = 20_000
 """Number of offsets that justifies a task of its own."""
 
 SPREAD_SIZE = 200_000
-"""Offsets per task if there are more tasks than processors.
+"""Minimum of offsets per task for a read with twice as many tasks as the driver has processors.
 
-Further tasks then compensate for slower ones; with smaller reads a second round of tasks costs too much.
+The further tasks compensate for slower ones; in smaller reads a second round of tasks costs too much.
 """
 
 SPLIT_FRACTION_MIN = 0.1

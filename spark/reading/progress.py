@@ -21,15 +21,17 @@ _log = logging.getLogger("pyspark_rocketmq")
 
 
 class RocketMQProgressListener(StreamingQueryListener):
-    """Commits the end offsets of finished micro-batches for a group, for people and tools.
+    """Commits the end offsets of finished micro-batches for a group, so that people and tools see the progress.
 
-    `options` are those of the read; `consumerGroup` is required. The listener runs in the driver and receives events of
-    all queries of its session. It uses the topics that the options name. A failed commit is only logged as a warning.
+    `options` are those of the read; `consumerGroup` is required. The listener runs in Spark's driver and receives
+    events of all queries of its session. It commits only offsets of the topics that the options name. A failed commit
+    is only logged as a warning.
 
         spark.streams.addListener(RocketMQProgressListener({"nameServer": ..., "topic": ..., "consumerGroup": ...}))
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
+        # With commitOffsetsToBroker the check of the options requires consumerGroup.
         self._options: SourceOptions = source_options({**options, "commitOffsetsToBroker": "true"})
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:

@@ -26,8 +26,9 @@ FLAG_SUBSCRIPTION = 0x4
 """The pull contains its subscription, so no heartbeat is needed before."""
 
 STRIDE_MAX = 16384
+"""Maximum number of offsets that one pull covers if a filter excludes most messages."""
 GROW_AFTER_RESPONSES = 16
-"""Number of complete responses in a row after which the pull size grows.
+"""Number of complete responses in a row after which the number of offsets of a pull grows.
 
 After each failed increase the number doubles.
 """
@@ -80,11 +81,16 @@ class RangeReader:
         self._disconnect = disconnect
         self._filters = options.sub_expression != "*"
         self._at = wanted.start
+        """The offset after the messages yielded so far."""
         self._asked = wanted.start
+        """The offset after those of all pulls sent so far."""
         self._pulls: deque[_Pull] = deque()
         self._stride = min(options.pull_batch_size, PULL_SIZE)
+        """Number of offsets that one pull covers."""
         self._full = 0
+        """Number of complete responses in a row."""
         self._patience = GROW_AFTER_RESPONSES
+        """Number of complete responses in a row after which the stride grows."""
         self._failures = 0
         self._largest = 0
         """Bytes of the largest response so far."""
@@ -136,7 +142,7 @@ class RangeReader:
         if code in BUSY:
             raise TemporaryError(describe_error(response))
         about_filters = code == ResponseCode.SUBSCRIPTION_PARSE_FAILED or "SQL92" in (response.remark or "")
-        hint = " (the options subExpression and expressionType say what to filter by)" if about_filters else ""
+        hint = " (check the options subExpression and expressionType)" if about_filters else ""
         raise ClusterError(self._where(describe_error(response) + hint))
 
     def _arrived(self, client: RemotingClient, pull: _Pull, response: RemotingCommand) -> Piece | None:
@@ -154,7 +160,7 @@ class RangeReader:
         return Piece(response.body, low, high, not self._filters) if response.code == FOUND else None
 
     def _tune(self, pull: _Pull, reached: int) -> None:
-        """Adapt the pull size to the broker: smaller after a short response, larger after many complete ones."""
+        """Adapt the stride to the broker: smaller after a short response, larger after many complete ones."""
         if reached < pull.end:
             if self._full or reached - pull.start < self._stride:
                 self._patience = min(2 * self._patience, GROW_AFTER_MAX)
@@ -186,10 +192,10 @@ class RangeReader:
             self._ask(client, stretches)
             self._asked = start
         if not self._pulls:
-            raise AssertionError(f"nothing is asked for at {self._at} of {self._range}")
+            raise AssertionError(f"no pull is in flight at {self._at} of {self._range}")
 
     def _fit_window(self) -> None:
-        """Adapt the window to the pull size and to the size of responses."""
+        """Adapt the window to the stride and to the size of responses."""
         if self._options.pull_window is None and self._largest:
             most = min(WINDOW_MESSAGES // max(self._stride, PULL_SIZE), WINDOW_BYTES // self._largest)
             self._window = max(WINDOW_MIN, most)
@@ -218,9 +224,9 @@ class RangeReader:
         """Handle deleted messages at the current offset: raise, or continue at the first offset that the broker has."""
         fields = response.ext_fields or {}
         low, high = int(fields.get("minOffset", 0)), int(fields.get("maxOffset", 0))
-        text = self._where(f"offset {self._at} is gone, the broker has {low} to {high}")
+        text = self._where(f"offset {self._at} is gone, the broker has offsets {low} to {high}")
         if self._options.fail_on_data_loss:
-            raise DataLossError(f"{text}; the option failOnDataLoss=false goes on with what is left")
+            raise DataLossError(f"{text}; with failOnDataLoss=false the read continues with the remaining messages")
         beyond = max(low, int(fields.get("nextBeginOffset", 0)))
         self._restart(beyond if self._at < beyond else self._range.end)
 

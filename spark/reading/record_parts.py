@@ -1,7 +1,8 @@
 """Parts of many stored records as Arrow arrays, extracted without a Python loop.
 
-Records, bodies and properties are arrays of bytes over the original responses. A number in the head is extracted from
-all records at once, and its bytes are swapped, because the protocol is big-endian.
+Records, bodies and properties are arrays of bytes over the original responses. The head of a record has all fields
+before the body. A number in the head is extracted from all records at once, and its bytes are swapped, because the
+protocol is big-endian.
 """
 
 import sys
@@ -16,7 +17,7 @@ from .stored import FIELDS, HEAD_BYTES, Records
 _NUMBERS = {4: ("i", pa.int32()), 8: ("q", pa.int64())}
 _PIECES = 5
 _BODY, _TEXT, _LAST = 2, 4, 5
-"""Positions among the pieces of each record; the very first piece is the joint."""
+"""Positions among the pieces of each record; piece 0 is `RECORD_SEPARATOR`."""
 
 
 class RecordParts:
@@ -68,7 +69,7 @@ class RecordParts:
         lasts = self._pieces.take(_indexes(_LAST, start, count))
         if _content(lasts) != b"\x02" * count:
             return None
-        return _content(self._pieces.take(_each_with_joint(start, count)))
+        return _content(self._pieces.take(_each_with_separator(start, count)))
 
     def _field_bytes(self, at: int, size: int) -> memoryview:
         """Return the same bytes of each record, concatenated."""
@@ -100,9 +101,9 @@ def _indexes(piece: int, start: int, count: int) -> pa.Array:
     return _all_numbers(piece, _power_of_two(start + count)).slice(start, count)
 
 
-def _each_with_joint(start: int, count: int) -> pa.Array:
-    """Return the indexes of property strings, each followed by the joint."""
-    return _all_with_joint(_power_of_two(start + count)).slice(2 * start, 2 * count)
+def _each_with_separator(start: int, count: int) -> pa.Array:
+    """Return the indexes of property strings, each followed by that of `RECORD_SEPARATOR`."""
+    return _all_with_separator(_power_of_two(start + count)).slice(2 * start, 2 * count)
 
 
 @lru_cache(maxsize=32)
@@ -111,7 +112,7 @@ def _all_numbers(piece: int, count: int) -> pa.Array:
 
 
 @lru_cache(maxsize=8)
-def _all_with_joint(count: int) -> pa.Array:
+def _all_with_separator(count: int) -> pa.Array:
     numbers = array("i", bytes(8 * count))
     numbers[::2] = array("i", range(_TEXT, _TEXT + _PIECES * count, _PIECES))
     return _arrow_of(numbers)

@@ -73,7 +73,7 @@ def _positions(
     for name, given in ((f"{side}Offsets", position), (f"{side}OffsetsByTimestamp", timestamps or {})):
         for each in given if isinstance(given, Mapping) else ():
             if isinstance(each, MessageQueue) and each not in low:
-                raise OptionError(f"{name} names {each}, which is not there{_there_are(queues, each)}")
+                raise OptionError(f"{name} names {each}, which does not exist{_there_are(queues, each)}")
     times = dict.fromkeys(queues, timestamp) if timestamp is not None else _times(timestamps or {}, queues)
     at_times = cluster.offsets_at(times) if times else {}
     rest = [queue for queue in queues if queue not in at_times]

@@ -18,6 +18,7 @@ from ..errors import RecordError
 
 MAGIC_V1 = records.MAGIC_V1 - (1 << 32)
 HEAD_BYTES = 88
+"""Length of the head of a usual record: all fields before the body, including the body's length."""
 UNUSUAL_BITS = records.SYS_COMPRESSED | records.HOST_BITS | records.SYS_INNER_BATCH
 _COMPRESSION_TYPE = 0x700
 _CODECS = {0x100: "lz4", 0x200: "zstd"}

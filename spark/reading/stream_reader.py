@@ -1,7 +1,8 @@
 """Stream reads: Spark's checkpoint alone determines the position.
 
-One reader lives in a process of the driver as long as the query, and may keep state. Another is created where the query
-is planned, pickled, and reads in executors. It must hold no connection, and `read` must not need any state.
+Spark creates two readers. The first one lives in a process of Spark's driver as long as the query, and may keep state.
+The second one is created where the query is planned, and its pickled copies read in executors. So a new reader holds no
+connection, and `read` uses only its arguments and the options.
 """
 
 import logging
@@ -23,7 +24,7 @@ from .planning import RangePartition, plan
 from .scan import find_queues, find_starts
 
 PATTERN_SECONDS = 1.0
-"""Minimum interval between matches of a pattern against all topics: an idle query asks every 10 ms."""
+"""Minimum seconds between matches of a pattern against all topics, since an idle query requests offsets every 10 ms."""
 
 _log = logging.getLogger("pyspark_rocketmq")
 
@@ -37,15 +38,18 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._cluster: Cluster | None = None
         self._initial: Offsets | None = None
         self._start_is_pinned = False
+        """True once the first batch after a start has its end."""
         self._target: Offsets | None = None
+        """The ends at which a query with the trigger availableNow stops; None without that trigger."""
         self._seen: Offsets | None = None
+        """The ends of the queues at the last `latestOffset`."""
         self._queues: tuple[MessageQueue, ...] = ()
         self._matched_at = 0.0
 
     # --- positions
 
     def initialOffset(self) -> dict[str, Any]:
-        """Return the start of a query without checkpoint. Spark asks twice, and `latest` must not move in between."""
+        """Return the start of a query without checkpoint. Spark calls this twice; `latest` must not move in between."""
         if self._initial is None:
             cluster = self._connected()
             self._queues = self._find(cluster, {})
@@ -80,7 +84,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         end = dict(high)
         if self._target is not None:
             end = {queue: min(offset, self._target.get(queue, begin[queue])) for queue, offset in high.items()}
-            # Offsets taken before the target was set are not returned.
+            # An end is never before the start of its batch, which may be beyond the target.
             end = {queue: max(offset, min(begin[queue], high[queue])) for queue, offset in end.items()}
         if isinstance(limit, ReadMaxRows):
             end = limited(begin, end, limit.max_rows)
@@ -173,8 +177,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for queue, offset in known.items():
             if high.get(queue, offset) < offset and self._options.fail_on_data_loss:
                 raise DataLossError(
-                    f"{queue} ends at {high[queue]}, but was read up to {offset}; the topic was made anew or its "
-                    "broker has lost messages; the option failOnDataLoss=false goes on with what is left"
+                    f"{queue} ends at {high[queue]}, but was read up to {offset}; the topic was created again or its "
+                    "broker has lost messages; with failOnDataLoss=false the stream continues with the remaining "
+                    "messages"
                 )
 
     def _begin(self, cluster: Cluster, known: Offsets, high: Offsets) -> Offsets:
@@ -183,7 +188,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**known, **cluster.min_offsets(new)} if new else known
 
     def _routed(self, cluster: Cluster, queues: list[MessageQueue]) -> list[MessageQueue]:
-        """Look up the unknown brokers of queues: after a restart Spark first of all plans tasks."""
+        """Look up the unknown brokers of queues: after a restart Spark plans tasks before it requests any offset."""
         for topic in {queue.topic for queue in queues if queue.broker not in cluster.addresses}:
             cluster.route(topic)
         return queues

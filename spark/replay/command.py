@@ -73,7 +73,12 @@ def parser() -> Parser:
         metavar="OPTION=VALUE",
         help="set an option of the write, such as sendBatchSize=32; may be repeated",
     )
-    add("--speed", type=_speed, metavar="FACTOR", help="send at this multiple of the recorded pace (default: no pace)")
+    add(
+        "--speed",
+        type=_speed,
+        metavar="FACTOR",
+        help="send at this multiple of the recorded pace (default: as fast as possible)",
+    )
     add(
         "--keep",
         type=value_of("--keep", one_of("order", ("queue", "key"))),
@@ -93,7 +98,7 @@ def parser() -> Parser:
 
 
 def _setting(flag: str, example: str) -> Callable[[str], tuple[str, str]]:
-    """The `type` of an option that sets an option."""
+    """The `type` of --read and --write, which set an option of the connector."""
 
     def read(text: str) -> tuple[str, str]:
         name, separator, value = text.partition("=")
@@ -148,7 +153,7 @@ def _run(options: argparse.Namespace) -> int:
                 # The stored rows are sent, even if the topic grows meanwhile.
                 recorded = _kept(spark, options.save)
             if options.target is None:
-                print(f"{recorded.count()} messages kept in {options.save}")
+                print(f"{recorded.count()} messages saved in {options.save}")
                 return SENT
             given = {"nameServer": options.target, **dict(options.write)}
             if options.to_topic:

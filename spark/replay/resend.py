@@ -77,9 +77,7 @@ def replay(
     if keep not in (QUEUE, KEY):
         raise OptionError(f"keep={keep!r}: there is no such order; it can be {QUEUE!r} or {KEY!r}; use keep={QUEUE!r}")
     if checked.txn_log_path is not None:
-        raise OptionError(
-            "deliveryGuarantee=transactional: for streams alone; a replay sends messages as they are; leave it out"
-        )
+        raise OptionError("deliveryGuarantee=transactional: for streams alone; a replay is no stream; leave it out")
     parallel = recorded.sparkSession.sparkContext.defaultParallelism
     count = parallel if tasks is None else tasks
     if count < 1:
@@ -90,11 +88,11 @@ def replay(
         raise OptionError(
             f"tasks={tasks}: more than Spark runs at once; a pace needs all tasks at once; use tasks={parallel}"
         )
-    queue_selection = ("topic", "lane")
+    unit_of_order = ("topic", "lane")
     rows = (
         _rows(recorded, checked, keep)
-        .repartition(count, *queue_selection)
-        .sortWithinPartitions(_DUE, *queue_selection, "queueOffset")
+        .repartition(count, *unit_of_order)
+        .sortWithinPartitions(_DUE, *unit_of_order, "queueOffset")
     )
     rows = rows.drop("lane", "queueOffset")
     if speed is None:
@@ -176,14 +174,16 @@ def _writable(cluster: Cluster, options: SinkOptions, topic: str) -> int:
     """Return the number of writable queues of a topic. Raises ClusterError."""
     route = cluster.route(topic)
     if route is None or not route.writable:
-        raise ClusterError(f"topic {topic} cannot be written by {', '.join(options.name_server)}; create it first")
+        servers = ", ".join(options.name_server)
+        raise ClusterError(f"topic {topic} has no queue to write: name servers {servers} know none; create it first")
     return len(route.writable)
 
 
 class Pace:
-    """Due times of messages: `begin_s` for the first (`first_us`), for others later by their distance / `speed`.
+    """Due times of messages, whose recorded times are microseconds since the epoch.
 
-    Without `speed` all messages are due at once.
+    A message recorded at `first_us` is due at `begin_s` of `clock`. Others are due later by the distance of their
+    recorded times, divided by `speed`. Without `speed` all messages are due at once.
     """
 
     def __init__(

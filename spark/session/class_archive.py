@@ -2,9 +2,9 @@
 
 The JVM of a first session lists the classes that it loads, at almost no cost. When a later session starts, a
 low-priority process creates an archive of them, which takes half a minute of one core. Sessions that start after that
-use the archive. A draft is used only once it is complete. A JVM that cannot use an archive, because Java, Spark or the
-class path has changed, starts without it and prints nothing. The files (some 180 MB) are stored in
-``$ROCKETMQ_TESTKIT_CACHE/spark``, by default in ``~/.cache/rocketmq-testkit/spark``.
+use the archive. The archive is written as a draft, which no session uses before it is complete. A JVM that cannot use
+an archive, because Java, Spark or the class path has changed, starts without it and prints nothing. The files (some 180
+MB) are stored in ``$ROCKETMQ_TESTKIT_CACHE/spark``, by default in ``~/.cache/rocketmq-testkit/spark``.
 """
 
 import contextlib
@@ -36,8 +36,8 @@ def folder() -> Path:
 def switches(kept: Path | None = None) -> list[str]:
     """Return JVM options that use the archive, or list the loaded classes; empty if the cache is unusable.
 
-    If a JVM that has listed its classes has ended, creation of an archive starts. Until it is complete, classes are
-    loaded as usual.
+    `kept` is the folder of the archives, by default `folder()`. If a JVM that has listed its classes has ended,
+    creation of an archive starts. Until it is complete, classes are loaded as usual.
     """
     try:
         return _switches(folder() if kept is None else kept)
@@ -78,9 +78,9 @@ def _start_creation(listed: Path, draft: Path) -> None:
     """Create the archive with Spark's own command, because the class path must be identical to that of sessions."""
     # The last line of a killed JVM's list may be incomplete.
     listed.write_text("".join(f"{line}\n" for line in listed.read_text().rpartition("\n")[0].splitlines()))
-    told = f'-XX:+UseSerialGC -Xshare:dump "-XX:SharedClassListFile={listed}" "-XX:SharedArchiveFile={draft}"'
-    command = [str(_spark() / "bin" / "spark-submit"), "--driver-java-options", told, "pyspark-shell"]
-    # It outlives a session that ends earlier, and no session waits for it.
+    options = f'-XX:+UseSerialGC -Xshare:dump "-XX:SharedClassListFile={listed}" "-XX:SharedArchiveFile={draft}"'
+    command = [str(_spark() / "bin" / "spark-submit"), "--driver-java-options", options, "pyspark-shell"]
+    # The command outlives a session that ends earlier, and no session waits for it.
     detached = 'nice -n 19 "$0" "$@" </dev/null >/dev/null 2>&1 &'
     subprocess.run(["sh", "-c", detached, *command], start_new_session=True, check=False)
 
@@ -98,8 +98,8 @@ def _spark() -> Path:
 
 def _key(java: Path) -> str:
     """Return a key that is unique to this Java and Spark."""
-    told = f"{java} {java.stat().st_mtime_ns} {_spark()} {pyspark.__version__}"
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    identity = f"{java} {java.stat().st_mtime_ns} {_spark()} {pyspark.__version__}"
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 def _jvm_has_ended(listed: Path) -> bool:

@@ -1,11 +1,11 @@
 """Interpreter of Spark's Python workers, which imports the installed PySpark instead of an archive.
 
-Spark puts its `pyspark.zip` at the front of the workers' path. Python stores no compiled code for modules in an
+Spark puts its `pyspark.zip` at the front of the workers' import path. Python stores no compiled code for modules in an
 archive. So each kind of worker first compiles two hundred modules, which takes most of a second of one core. Four kinds
 are needed before the first row arrives.
 
-The program created here removes that archive from the path. It is a small script in ``$ROCKETMQ_TESTKIT_CACHE/spark``,
-by default in ``~/.cache/rocketmq-testkit/spark``.
+The program created here removes that archive from the import path. It is a small script in
+``$ROCKETMQ_TESTKIT_CACHE/spark``, by default in ``~/.cache/rocketmq-testkit/spark``.
 """
 
 import hashlib
@@ -37,14 +37,20 @@ PYTHONPATH=$kept exec %s "$@"
 
 
 def choose(master: str) -> None:
-    """Make workers of this process's sessions use the program, unless the environment already names one."""
+    """Make workers of this process's sessions start with `program()` on a local master, else with this interpreter.
+
+    A program that the environment already names stays.
+    """
     chosen = program() if master.startswith("local") else sys.executable
     for each in VARIABLES:
         os.environ.setdefault(each, chosen)
 
 
 def program(kept: Path | None = None) -> str:
-    """Return the program's path, or this interpreter's if workers need the archives or the script cannot be stored."""
+    """Return the program's path, or this interpreter's if workers need the archives or the script cannot be stored.
+
+    `kept` is the folder of the script, by default that of the class data archives.
+    """
     if os.name != "posix" or "SPARK_HOME" in os.environ or not _is_installed():
         return sys.executable
     try:

@@ -81,7 +81,7 @@ class RocketMQDataSource(DataSource):
         return source_options(given, self._hint(tables.NO_COLUMNS))
 
     def _hint(self, of_tables: str) -> str:
-        """A hint about tables, unless options are given: Spark hands over none of a table."""
+        """Return the hint `of_tables` if the option topic is missing: Spark passes no options of a table."""
         return "" if any(name.lower() == "topic" for name in self.options) else of_tables
 
 

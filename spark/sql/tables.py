@@ -152,7 +152,7 @@ class TableWrite:
         return {**_known(_parsed(self._options_text), SinkOptions), **given}
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows without that column. Raises RowError if they do not come from a default."""
+        """Yield the rows without the column `brokerName`. Raises RowError if one of its values is not the default."""
         for batch in batches:
             is_default = pc.fill_null(pc.equal(batch.column(OPTIONS_COLUMN), self._options_text), False)
             if not pc.all(is_default, min_count=0).as_py():

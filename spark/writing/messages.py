@@ -67,7 +67,7 @@ _WAIT = f"\x02{props.WAIT}\x01true\x02"
 
 @dataclass(slots=True)
 class Outgoing:
-    """A message to send. `lane` is None if any queue will do."""
+    """A message to send. `queue_selection` is None if any queue will do."""
 
     topic: str
     body: bytes
@@ -194,7 +194,7 @@ class RowReader:
                 raise self._bad(f"properties have {len(text.encode())} bytes; brokers take {PROPERTY_BYTES_MAX}")
             delayed = props.DELAY in found or props.TIMER_DELIVER_MS in found
         if found or queue_id is not None:
-            queue_selection, ordered = self._lane(queue_id, broker, found)
+            queue_selection, ordered = self._select_queue(queue_id, broker, found)
         if flag is not None and not -FLAG_LIMIT <= flag < FLAG_LIMIT:
             raise self._bad(f"flag is {flag}; it can be {-FLAG_LIMIT} to {FLAG_LIMIT - 1}")
         assert topic is not None  # a checked topic is not None
@@ -223,9 +223,10 @@ class RowReader:
             raise self._bad(str(error)) from None
         self._good_topics.add(topic)
 
-    def _lane(
+    def _select_queue(
         self, queue_id: int | None, broker: str | None, properties: Mapping[str, str]
     ) -> tuple[QueueSelection | None, bool]:
+        """Return the selected queue, and True if the messages of that queue keep their order."""
         if queue_id is not None:
             if queue_id < 0:
                 raise self._bad(f"queueId is {queue_id}")

@@ -84,7 +84,10 @@ Acknowledged = Callable[[MessageQueue, list[Outgoing], RemotingCommand], None]
 
 
 class Sender:
-    """Sends a task's messages. `first`: index of the first queue; `on_stored` is called with each acknowledgement."""
+    """Sends a task's messages. `on_stored` is called with each acknowledgement.
+
+    `first`: index of the queue that gets the first message without a selected queue. `sys_flag`: that of all messages.
+    """
 
     def __init__(
         self,
@@ -104,11 +107,12 @@ class Sender:
         self._next: dict[str, int] = {}
         self._waiting: dict[MessageQueue, deque[_Request]] = {}
         self._busy: set[MessageQueue] = set()
+        """Queues with an ordered request in flight."""
         self._in_flight: deque[_Request] = deque()
         self.sent = Sent()
 
     def send(self, messages: Iterable[Outgoing]) -> None:
-        """Send messages, and return once at most a window of them is unacknowledged.
+        """Send messages, and return once fewer than `sendWindow` requests are unacknowledged.
 
         Raises SendError, ClusterError, or RowError if a queue does not exist.
         """

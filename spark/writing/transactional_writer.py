@@ -1,9 +1,10 @@
 """Writes a stream with half messages, which are invisible until the driver commits the micro-batch.
 
-Tasks store half messages and report their positions to the driver. The driver logs them, then ends each transaction. A
-crash before that leaves half messages that brokers eventually discard. After a crash later than that, the next run of
-the batch finishes the commit. Brokers do not detect that a transaction is ended twice: a message whose end was not
-acknowledged may be delivered twice. Source: TransactionalMessageServiceImpl, EndTransactionProcessor (5.3.3).
+Tasks store half messages and report their positions to Spark's driver. The driver logs the positions, which decides the
+batch, and then commits each half message. A crash before the batch is decided leaves half messages that brokers
+eventually discard. After a later crash, the next run of the batch finishes the commit. Brokers do not detect that a
+transaction is ended twice: a message whose end was not acknowledged may be delivered twice. Source:
+TransactionalMessageServiceImpl, EndTransactionProcessor (5.3.3).
 """
 
 from collections.abc import Iterator, Sequence
@@ -83,7 +84,7 @@ class TransactionalStreamWriter(DataSourceStreamArrowWriter):
         return made
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """Decide the batch, then end its transactions. Raises SendError, ClusterError, RocketMQError."""
+        """Decide the batch, then commit its half messages. Raises SendError, ClusterError, RocketMQError."""
         tasks = [each for each in messages if isinstance(each, TaskHalves)]
         if not tasks:
             return
@@ -115,7 +116,7 @@ def half_message(queue: MessageQueue, message: Outgoing, response: RemotingComma
     fields = response.ext_fields or {}
     position = records.physical_offset_of(fields.get("msgId", ""))
     if position is None or "queueOffset" not in fields:
-        raise SendError(f"{queue} acknowledged a half message without saying where it is: {fields}")
+        raise SendError(f"{queue} acknowledged a half message without its position: {fields}")
     return Half(queue.broker, queue.topic, int(fields["queueOffset"]), position, message.uniq_key)
 
 

@@ -15,7 +15,7 @@ SECONDS_TO_CHARGE = 60
 
 
 class Billing:
-    """Calls `charge` once for each order on the broker at `endpoint`; an order counts as charged if that returns."""
+    """Calls `charge` for each order on the broker at `endpoint`; if that raises, the order is redelivered."""
 
     def __init__(self, endpoint: str, charge: Callable[[Order], None]) -> None:
         self._charge = charge

@@ -9,6 +9,7 @@ from orders.warehouse import Warehouse
 from rocketmq_testkit import Emulator
 
 PATIENCE = 20.0
+"""Seconds to wait for a delivery."""
 
 
 @pytest.fixture

@@ -14,7 +14,10 @@ CUSTOMER = "customer string, country string"
 
 
 def last_known(messages: DataFrame) -> DataFrame:
-    """Return the latest message about each customer. The customer's name is the key, so one queue has all of them."""
+    """Return the latest message about each customer.
+
+    The customer's name is the sharding key, so one queue has all messages about a customer, in order.
+    """
     parsed = messages.select(F.from_json(F.col("body").cast("string"), CUSTOMER).alias("said"), "queueOffset")
     newest_first = Window.partitionBy("said.customer").orderBy(F.desc("queueOffset"))
     ranked = parsed.where("said.customer is not null").withColumn("rank", F.row_number().over(newest_first))
