@@ -95,10 +95,10 @@ class GroupsResult(Result):
 
 @value
 class GetConsumeStats(Operation):
-    """Return a group's consumption progress on a topic, on `topics`, or on all topics with offsets of the group.
+    """Return a group's consumption progress on `topics`; without them on `topic`, or on all topics with its offsets.
 
-    `topic` None means all topics with offsets, without those that a connected group does not subscribe to. `topics` are
-    included whether or not the group subscribes to them.
+    If `topics` is empty, topics to which a connected group does not subscribe are left out, also a named `topic`.
+    Topics that do not exist are left out always.
     """
 
     consumer_group: str
