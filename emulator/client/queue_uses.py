@@ -93,7 +93,7 @@ class QueueUses:
             self._poll_ended(use)
 
     def notified(self, node: Node, call: Call, operation: Notification, outcome: Outcome | None) -> None:
-        """Record a notification request: a client waits for messages, or the proxy does before it pops for a receive."""
+        """Record a notification request: a client waits for messages, or the proxy does before it pops for it."""
         if isinstance(outcome, EngineError):
             return
         topic = (node.name, operation.consumer_group, operation.topic)
