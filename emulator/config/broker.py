@@ -48,7 +48,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     access_message_in_memory_max_ratio: int = key(
         40,
-        "A consumer is far behind if its distance from the end of the log exceeds this share of the memory.",
+        "A consumer is far behind if its distance from the end of the log exceeds this share of the memory (8 GiB).",
         unit="%",
         low=0,
         high=100,
@@ -210,7 +210,9 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         True, "With enableRetryTopicV2, pops still read the v1 retry topic."
     )
     init_pop_offset_by_check_msg_in_mem: bool = key(
-        True, "A new group starts at offset 0 of a queue that still has its first message."
+        True,
+        "A new group that starts with the newest messages starts at offset 0 instead, if a queue still has its first"
+        " message.",
     )
     pop_polling_size: int = key(
         1024, "Maximum number of pops that may wait for the same topic, group and queue id.", low=0
@@ -266,8 +268,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     default_pop_share_queue_num: int = key(
         -1,
-        "Number of other clients of its group with which a popping client shares their queues, in addition to its"
-        " own; 0 or less = all clients share all queues.",
+        "Number of other clients of its group from whose queues a popping client receives, in addition to its own;"
+        " 0 or less = every client receives from all queues.",
     )
     default_message_request_mode: str = key(
         "PULL", "Message request mode of groups without one of their own.", choices=("PULL", "POP")

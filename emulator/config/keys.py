@@ -48,7 +48,8 @@ def key(
 ) -> Any:
     """Declare a key: its default, one sentence, its unit and its range (or its allowed texts).
 
-    A `secret` is left out of the configuration's `repr`.
+    `name` is the public name if it is not the camelCase of the attribute. A `secret` is left out of the configuration's
+    `repr`.
     """
     return field(
         default=default,
