@@ -1,4 +1,4 @@
-"""Table of compiled SQL92 expressions from heartbeats. They have their own version and lag behind subscriptions.
+"""Table of compiled SQL92 expressions from heartbeats, which may be older than the subscriptions of the groups.
 
 Source: ConsumerFilterManager, ConsumerFilterManager.FilterDataMapByTopic, ConsumerFilterData (5.3.3).
 """
@@ -19,6 +19,7 @@ from .message_filter import SQL92, SqlFilter, is_tag_type
 TopicGroup = tuple[str, str]
 """(topic, group)"""
 FILE_INTERVAL_MS = 10_000
+"""The interval at which upstream writes the filters to their file."""
 UNUSED_AT_START_MS = 30_000
 """Filters of a previous run count as unused since this long (ms) before the broker's start."""
 
