@@ -146,7 +146,11 @@ class PoppedMessage:
 class PopResult(Result):
     """Popped messages in the order of `msg_offset_info`, or none with POLLING_TIMEOUT or POLLING_FULL.
 
-    The info texts have upstream's form: `"<digit> <queue> <offset>"` joined with `;`. Source: PopMessageResponseHeader.
+    The info texts have one part for each queue read, joined with `;`: `<digit> <queue id> <offset>`, and in
+    `msg_offset_info` the offsets of all messages of the queue, joined with `,`. `digit` is that of PoppedMessage.
+    `order_count_info` of an ordered pop has the numbers of earlier deliveries: `<digit> qo<queue id>%<offset> <count>`
+    for each redelivered message, and `<digit> <queue id> <count>` with the least of a queue. `rest_num` is the number
+    of messages left in the queues. Source: PopMessageResponseHeader.
     """
 
     code: ResponseCode

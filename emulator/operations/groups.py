@@ -12,8 +12,8 @@ from .clients import MessageQueue, SubscriptionData
 class RetryPolicy:
     """The delays before a failed message is redelivered.
 
-    `kind` CUSTOMIZED: `next_ms` are the delays, None = the delay levels. EXPONENTIAL: `initial_ms` * `multiplier`^n,
-    at most `max_ms`. Source: GroupRetryPolicy (5.3.3).
+    `kind` CUSTOMIZED: `next_ms` are the delays, None = the delay levels. EXPONENTIAL: `initial_ms` * `multiplier`^n
+    after n retries, at most `max_ms`. Source: GroupRetryPolicy (5.3.3).
     """
 
     kind: str = "CUSTOMIZED"
@@ -108,7 +108,10 @@ class GetConsumeStats(Operation):
 
 @value
 class OffsetWrapper:
-    """Progress on one queue. `last_timestamp` is the store time of the message before `consumer_offset`, 0 for none."""
+    """Progress on one queue: its maximum offset, the committed offset of the group, and the next offset that it pulls.
+
+    `last_timestamp` is the store time (ms) of the message before `consumer_offset`, 0 for none.
+    """
 
     broker_offset: int
     consumer_offset: int

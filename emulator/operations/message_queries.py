@@ -40,7 +40,10 @@ class MessagesResult(Result):
 
 @value
 class QueryConsumeQueue(Operation):
-    """Return units of a consume queue, as mqadmin's queryCq shows them."""
+    """Return units of a consume queue, as mqadmin's queryCq shows them. A unit is the entry of one message.
+
+    `index` is the queue offset of the first unit, `count` the maximum number of units.
+    """
 
     topic: str
     queue_id: int
@@ -51,7 +54,10 @@ class QueryConsumeQueue(Operation):
 
 @value
 class QueueUnit:
-    """One unit of a consume queue; `eval` is True if the group's filter matches it."""
+    """One unit of a consume queue; `eval` is True if the group's filter matches it, or if there is no filter.
+
+    `msg` has the encoded properties of the message, None without a filter.
+    """
 
     physical_offset: int
     physical_size: int

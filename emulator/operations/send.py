@@ -16,8 +16,8 @@ class SendMessage(Operation):
     `queue_id` < 0 lets the broker choose. `born_host` is the client's (address, port). `sys_flag` bits: compression
     0x1 and 0x700, transaction type 0xC (prepared or rolled back: no queue gets it). The store takes the body: after
     the append the operation no longer holds it. `through_proxy`: the gRPC proxy submits it, so the check
-    rejectRequest does not apply. `properties_length` is about the length of the names and values
-    of `properties`, set when the message is stored; 0 if it is not known. Source: SendMessageRequestHeader (5.3.3).
+    rejectRequest does not apply. `properties_length` is the approximate length of the names and values of
+    `properties`, set when the message is stored; 0 if it is not known. Source: SendMessageRequestHeader (5.3.3).
     """
 
     producer_group: str
@@ -45,7 +45,7 @@ class SendMessage(Operation):
         return body
 
     def journaled(self) -> "SendMessage":
-        """Without the body, which a message that was not stored still has."""
+        """Return the operation without the body, which a message that was not stored still has."""
         return replace(self, body=b"") if self.body else self
 
 
@@ -60,7 +60,7 @@ class SendReplyMessage(Operation):
     message: SendMessage
 
     def journaled(self) -> Operation:
-        """Without the body of the message."""
+        """Return a copy without the body of the message."""
         return replace(self, message=self.message.journaled())
 
 
@@ -122,7 +122,11 @@ class SendMessageBack(Operation):
 
 @value
 class EndTransaction(Operation):
-    """Commit (8), roll back (12) or leave unknown (0) a half message. Source: EndTransactionRequestHeader."""
+    """Commit (8), roll back (12) or leave unknown (0) a half message.
+
+    `commit_log_offset` is the physical offset of the half message, `tran_state_table_offset` its offset in the queue of
+    half messages. Source: EndTransactionRequestHeader.
+    """
 
     producer_group: str
     tran_state_table_offset: int

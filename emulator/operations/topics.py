@@ -41,7 +41,7 @@ class CreateTopics(Operation):
 
 @value
 class DeleteTopic(Operation):
-    """Delete a topic of the broker, its queues, its offsets and its pop retry topics."""
+    """Delete a topic of the broker, its queues, its offsets and, as configured, its pop retry topics."""
 
     topic: str
 
@@ -152,7 +152,7 @@ class TopicOffset:
 
 @value
 class TopicStatsResult(Result):
-    """Offsets of each write queue, by queue id."""
+    """Offsets of each read or write queue, by queue id."""
 
     topic: str
     broker_name: str
