@@ -170,7 +170,11 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         low=1,
     )
     max_filter_message_size: int = key(
-        16000, "Maximum number of bytes of consume queue units (20 each) that one read scans.", low=20
+        16000,
+        "Maximum number of bytes of consume queue units (20 each) that one read scans; a read scans at least as many"
+        " units as messages are requested.",
+        unit="bytes",
+        low=20,
     )
     message_index_enable: bool = key(
         True,
@@ -215,7 +219,9 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         " message.",
     )
     pop_polling_size: int = key(
-        1024, "Maximum number of pops that may wait for the same topic, group and queue id.", low=0
+        1024,
+        "Number of waiting pops of the same topic, group and queue id above which further ones do not wait.",
+        low=0,
     )
     max_pop_polling_size: int = key(100000, "Maximum number of pops that may wait in total.", low=0)
     pop_long_polling_force_notify_interval: int = key(
@@ -234,7 +240,9 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         False, "Popped retry messages have the retry topic as their topic."
     )
     enable_pop_buffer_merge: bool = key(False, "Check points of pops stay in memory at first and are stored later.")
-    pop_ck_stay_buffer_time: int = key(10_000, "Longest time that a check point stays in memory.", unit="ms", low=0)
+    pop_ck_stay_buffer_time: int = key(
+        10_000, "Longest time that a check point or KV record stays in memory.", unit="ms", low=0
+    )
     pop_ck_stay_buffer_time_out: int = key(
         3000, "Time before the end of the invisible duration at which a check point is stored.", unit="ms", low=0
     )
@@ -250,16 +258,18 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     enable_pop_batch_ack: bool = key(False, "Buffered acknowledgements of a pop are stored as one message.")
     pop_consumer_kv_service_init: bool = key(
         False,
-        "The broker runs the service that redelivers the messages of expired pop records. Read at the start.",
+        "The broker runs the service that redelivers the messages of expired KV records. Read at the start.",
         name="popConsumerKVServiceInit",
     )
     pop_consumer_kv_service_enable: bool = key(
         False,
-        "Pops write records instead of check points. Requires popConsumerKVServiceInit.",
+        "Pops write KV records instead of check points. Requires popConsumerKVServiceInit.",
         name="popConsumerKVServiceEnable",
     )
     pop_revive_max_attempt_times: int = key(
-        16, "Failed redeliveries of a pop record after which the message is dropped.", low=0
+        16,
+        "Maximum number of times that a failed redelivery of a KV record is repeated; then the message is dropped.",
+        low=0,
     )
     skip_when_ck_re_put_reach_max_times: bool = key(
         False,
@@ -314,8 +324,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     use_server_side_reset_offset: bool = key(
         True,
-        "A reset offset takes effect with the next read of each queue; if false, the broker asks connected"
-        " consumers to reset themselves.",
+        "A reset offset takes effect with the next read of each queue; if false, the broker requests that connected"
+        " consumers reset their offsets.",
     )
 
     # timers
