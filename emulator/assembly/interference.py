@@ -15,7 +15,7 @@ class Interference:
     revive: Switch = field(default_factory=Switch)
     """Redelivery of popped messages."""
     transaction_checks: Switch = field(default_factory=Switch)
-    """Rounds in which the broker asks producers about half messages."""
+    """Rounds of transaction checks."""
     stolen_locks: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By group and topic, the number of rules that keep its queues locked, as if another client held the locks."""
     skew: Skew = field(default_factory=Skew)

@@ -13,7 +13,7 @@ from ..operations.clients import ACTIVELY, BROADCASTING, CLUSTERING, PASSIVELY
 
 
 class JumpWait(Enum):
-    """How long a jump of the clock waits for an action of a client."""
+    """The time that a jump of the clock waits for an action of a client."""
 
     UNTIL_DONE = "until the client has acted"
     BRIEF = "for a moment, because the client may legitimately not act"

@@ -36,7 +36,7 @@ class FilterData:
 
 
 class FilterTable:
-    """The filters of one broker, by topic and group. They are kept for a while after the group stops using them."""
+    """The filters of one broker, by topic and group, kept for `filterDataCleanTimeSpan` after their last use."""
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
         self._config = config

@@ -102,7 +102,7 @@ class Interceptor(Protocol):
         """True if a rule has taken a request over: the gate does not carry it out."""
 
     def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> tuple[Outcome, Outcome]:
-        """Return the outcome for the client, and that for journal and listeners: the latter without lost messages."""
+        """Return the outcome for the client, and that for journal and listeners, without messages that a rule loses."""
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
         """True if a rule keeps an effect from its client. `push` sends it, for a rule that does so later."""

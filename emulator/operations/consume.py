@@ -107,8 +107,8 @@ class PopMessage(Operation):
     """Pop messages: read and hide them for an invisible duration, without owning a queue.
 
     `queue_id` < 0 means all read queues. `invisible_ms` is the invisible duration, `poll_ms` the long polling time
-    (0 = none), `born_ms` the client's clock (0 = now). `init_mode` 0 = minimum, 1 = maximum offset for a new group.
-    `attempt_id` identifies a repeated ordered pop. Source: PopMessageRequestHeader (5.3.3).
+    (0 = none), `born_ms` the time of the request by the client's clock (0 = now). `init_mode` 0 = minimum, 1 = maximum
+    offset for a new group. `attempt_id` identifies a repeated ordered pop. Source: PopMessageRequestHeader (5.3.3).
     """
 
     consumer_group: str
@@ -245,8 +245,8 @@ class ChangeInvisibleResult(Result):
 class Notification(Operation):
     """Wait until a pop would find messages. Source: NotificationRequestHeader (5.3.3).
 
-    `for_pop`: the client waits here instead of in a pop. It is then also notified when another pop leaves messages for
-    the next pop. Upstream has no such notifications.
+    `poll_ms`, `born_ms` and `attempt_id`: as in PopMessage. `for_pop`: the client waits here instead of in a pop. It is
+    then also notified when another pop leaves messages for the next pop. Upstream has no such notifications.
     """
 
     consumer_group: str
