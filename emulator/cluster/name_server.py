@@ -103,7 +103,7 @@ class RegisteredBroker(Protocol):
         """The queue mappings of its static topics."""
 
     def execute(self, call: Call, operation: Operation) -> Result | Parked:
-        """Carry out an operation for physical queues."""
+        """Carry out an operation with physical queue ids: those of a static topic are not mapped."""
 
 
 class NameServer:
@@ -368,7 +368,7 @@ class NameServer:
 
     @handles(GetNamesrvTopicList)
     def topic_list(self, call: Call, operation: GetNamesrvTopicList) -> TopicListResult:
-        """Return the names of all topics, of the topics of one cluster, or (system) of clusters and brokers.
+        """Return the names of all topics or of those of one cluster; with `system`, those of clusters and brokers.
 
         Errors: SYSTEM_ERROR if the list is disabled.
         """

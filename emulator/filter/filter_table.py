@@ -26,7 +26,7 @@ UNUSED_AT_START_MS = 30_000
 
 @value
 class FilterData:
-    """A compiled expression of a group and topic; `unused_since` is None while the group subscribes with it."""
+    """A compiled expression of a group and topic; `unused_since` (ms) is None while the group uses it."""
 
     expression: str
     expression_type: str
@@ -36,7 +36,10 @@ class FilterData:
 
 
 class FilterTable:
-    """The filters of one broker, by topic and group, kept for `filterDataCleanTimeSpan` after their last use."""
+    """The filters of one broker, by topic and group.
+
+    A filter that its group no longer uses expires after `filterDataCleanTimeSpan`.
+    """
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
         self._config = config
@@ -75,8 +78,8 @@ class FilterTable:
     def register(self, group: str, subscriptions: Iterable[SubscriptionData]) -> None:
         """Update a group's filters from a heartbeat: newer expressions replace older ones.
 
-        A newer expression that does not compile deletes the older one. Empty expressions and tags change nothing.
-        Filters of topics that the heartbeat omits become unused.
+        A newer expression that does not compile deletes the older one. Empty expressions and tag expressions change
+        nothing. Filters of topics that the heartbeat omits become unused.
         """
         wanted = set()
         for subscription in subscriptions:

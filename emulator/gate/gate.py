@@ -1,4 +1,4 @@
-"""The gate: the single entry for every request of either protocol and of the direct API.
+"""The gate: the single entry for every request of either protocol, and for direct calls of tests.
 
     submit -> handler of the node -> journal -> listeners -> reply
 
