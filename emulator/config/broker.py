@@ -116,7 +116,11 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     message_delay_level: str = key(DELAY_LEVELS, "Delay levels, separated by blanks.", unit="s, m, h or d each")
 
     # reading
-    long_polling_enable: bool = key(True, "A pull that finds no message may wait (long polling).")
+    long_polling_enable: bool = key(
+        True,
+        "A pull that finds no message waits for the time that it requests (long polling). If false, it waits for"
+        " shortPollingTimeMills, and messages do not wake waiting pops.",
+    )
     short_polling_time_mills: int = key(
         1000, "Time that a pull without messages waits if long polling is disabled.", unit="ms", low=0
     )
@@ -247,7 +251,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         3000, "Time before the end of the invisible duration at which a check point is stored.", unit="ms", low=0
     )
     pop_ck_max_buffer_size: int = key(
-        200_000, "Maximum number of check points in memory; further ones are stored at once.", low=0
+        200_000, "Number of check points in memory above which further ones are stored at once.", low=0
     )
     pop_ck_offset_max_queue_size: int = key(
         20_000,
@@ -297,7 +301,10 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         low=0,
     )
     channel_expired_timeout: int = key(
-        120_000, "Time without a heartbeat after which a client is unregistered.", unit="ms", low=1
+        120_000,
+        "Time without a heartbeat after which a consumer is unregistered; for a producer it is always 120 s.",
+        unit="ms",
+        low=1,
     )
     notify_consumer_ids_changed_enable: bool = key(
         True, "The broker notifies the members of a group when a member joins or leaves."
@@ -398,7 +405,12 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         10_000, "Interval at which the offsets of delay levels are written.", unit="ms", low=1
     )
     timer_flush_interval_ms: int = key(1000, "Interval at which the timer writes its progress.", unit="ms", low=1)
-    file_reserved_time: int = key(72, "Age at which files of stored messages expire.", unit="h", low=0)
+    file_reserved_time: int = key(
+        72,
+        "Age at which files of stored messages expire, and above which half messages are discarded, not checked.",
+        unit="h",
+        low=0,
+    )
     delete_when: str = key("04", "Hours of the day (UTC) at which expired files are deleted, separated by semicolons.")
     clean_resource_interval: int = key(10_000, "Interval of the checks that delete files.", unit="ms", low=1)
     delete_file_batch_max: int = key(10, "Maximum number of files that one check deletes.", low=1)
