@@ -68,7 +68,7 @@ class Journal:
         kept = outcome.journaled()
         asked = operation.journaled()
         entry = _make(JournalEntry, (now_ms, node, "answered", call.channel.channel_id, call.label, asked, kept))
-        # Written out as `_append` has it, and without a call for an outcome without weight: each request comes here.
+        # `_append`, inlined to save a call for each request, and another one for an outcome without weight.
         weight = SUBJECTS[asked.__class__](asked)
         weigh = OUTCOMES[kept.__class__]
         if weigh is not weightless:

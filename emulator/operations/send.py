@@ -53,7 +53,7 @@ class SendMessage(Operation):
 class SendReplyMessage(Operation):
     """Push a reply message to the client that sent the request, and store it if the broker is configured so.
 
-    The result is a SendResult without transaction id. Raises SYSTEM_ERROR (the client is not connected).
+    The result is a SendResult without transaction id, also if the reply cannot be pushed.
     Source: ReplyMessageProcessor (5.3.3).
     """
 
@@ -80,8 +80,8 @@ class SendResult(Result):
     """The position of the stored message.
 
     `code` is SUCCESS, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE: all four mean stored.
-    For a reply message that could not be pushed, `code` is SYSTEM_ERROR and `remark` the reason. It is stored if
-    possible; `msg_id` is empty if it is not stored.
+    For a reply message that could not be pushed, `code` is SYSTEM_ERROR and `remark` the reason. A reply message that
+    is not stored has no offset message id: `msg_id` is `0` if it was pushed, else empty.
     `msg_id` is the offset message id (32 or 56 upper-case hex digits; a comma list for a batch).
     `physical_offset` is the commit log position of the (first) record.
     """

@@ -25,7 +25,8 @@ class TopicConfig:
 class CreateTopic(Operation):
     """Create or change a topic. `attributes` are changes, such as `{"+message.type": "FIFO", "-x": ""}`; None: none.
 
-    Raises INVALID_PARAMETER (name, system topic), SYSTEM_ERROR (attributes). Source: CreateTopicRequestHeader.
+    Raises INVALID_PARAMETER (name, system topic, numbers of queues, message type MIXED), SYSTEM_ERROR (attributes).
+    Source: CreateTopicRequestHeader.
     """
 
     config: TopicConfig
