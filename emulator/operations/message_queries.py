@@ -15,7 +15,11 @@ class ViewMessage(Operation):
 
 @value
 class QueryMessage(Operation):
-    """Find messages of a topic by key or unique key, stored between two times (ms). Raises QUERY_NOT_FOUND."""
+    """Find the newest messages of a topic with a key, stored between two times (ms). Raises QUERY_NOT_FOUND.
+
+    `unique_key`: the key is a unique key, and `defaultQueryMaxNum` replaces `max_num`. At most `maxMsgsNumBatch` are
+    returned.
+    """
 
     topic: str
     key: str
