@@ -44,7 +44,7 @@ class ConsumeStatsRequests:
 
     @handles(QueryConsumeTimeSpan)
     def time_span(self, call: Call, operation: QueryConsumeTimeSpan) -> ConsumeTimeSpanResult:
-        """Return how far a group lags in time on each queue. Errors: TOPIC_NOT_EXIST."""
+        """Return the lag of a group on each queue, as a time (ms). Errors: TOPIC_NOT_EXIST."""
         config = self._topics.find(operation.topic)
         if config is None:
             raise EngineError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{operation.topic}] not exist")

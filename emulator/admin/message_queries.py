@@ -30,7 +30,8 @@ SECOND_MS = 1000
 class KeyIndex:
     """Physical offsets and store times by (topic, key); keys are UNIQ_KEY and each word of KEYS.
 
-    Times are whole seconds after the first message that had a key. Source: IndexFile.putKey (5.3.3).
+    Each store time (ms) is rounded down to a whole number of seconds after that of the first message with a key.
+    Source: IndexFile.putKey (5.3.3).
     """
 
     def __init__(self, config: BrokerConfig, store: MessageStore) -> None:
@@ -118,7 +119,10 @@ class MessageQueries:
 
     @handles(QueryMessage)
     def query(self, call: Call, operation: QueryMessage) -> MessagesResult:
-        """Return the newest messages with a key, oldest first. Errors: QUERY_NOT_FOUND, SYSTEM_ERROR (number < 0)."""
+        """Return the newest messages with a key, oldest first.
+
+        Errors: QUERY_NOT_FOUND, SYSTEM_ERROR (`max_num` below 0).
+        """
         wanted = self._config.default_query_max_num if operation.unique_key else operation.max_num
         wanted = min(wanted, self._config.max_msgs_num_batch)
         if wanted < 0:
@@ -139,9 +143,9 @@ class MessageQueries:
 
     @handles(QueryConsumeQueue)
     def query_consume_queue(self, call: Call, operation: QueryConsumeQueue) -> QueryConsumeQueueResult:
-        """Return units of a consume queue from an index on.
+        """Return units of a consume queue, one for each message, from the queue offset `index` on.
 
-        If a group is named, its subscription decides whether each unit matches.
+        If a group is named, its subscription decides whether each unit matches; otherwise all match.
         Errors: SYSTEM_ERROR for a queue in which no message was ever stored and which no client has tried to read.
         """
         topic, queue_id = operation.topic, operation.queue_id

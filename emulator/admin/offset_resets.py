@@ -1,4 +1,4 @@
-"""Offset resets: committed offsets, and everything that a broker knows about messages in flight before them.
+"""Offset resets: the new offsets of a group, and the state of its pops that a reset discards.
 
 Source: AdminBrokerProcessor.resetOffset (5.3.3).
 """
@@ -41,7 +41,9 @@ class OffsetResets:
 
     @handles(ResetOffset)
     def reset(self, call: Call, operation: ResetOffset) -> ResetOffsetResult:
-        """Reset a group's offsets: for the next pull or pop of each queue, or on the connected consumers.
+        """Reset a group's offsets on the broker, or without `useServerSideResetOffset` on the connected consumers.
+
+        On the broker, the reset takes effect with the next pull or pop of each queue.
 
         Raises TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue, a slave), or the
         errors of `ClientSideResets.reset`.
@@ -77,7 +79,7 @@ class OffsetResets:
         return ResetOffsetResult(topic, self._config.broker_name, wanted)
 
     def _clear(self, group_queue: GroupQueue) -> None:
-        """Discard what pops know about the messages of a queue."""
+        """Discard the ordered batch of a queue, its count of messages in flight, and its cached KV records."""
         topic, group, _ = group_queue
         self._orders.clear(group_queue)
         self._in_flight.clear(group_queue)

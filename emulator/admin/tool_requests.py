@@ -30,7 +30,7 @@ READ_AHEAD, READ_AT_RANDOM = 0, 1
 
 
 class BrokerTools:
-    """Handles these requests for one broker."""
+    """Handles further requests of administrators' tools to one broker."""
 
     def __init__(self, config: BrokerConfig, store: MessageStore, topics: TopicTable) -> None:
         self._config = config
@@ -82,7 +82,10 @@ class BrokerTools:
 
     @handles(SetCommitLogReadMode)
     def set_read_mode(self, call: Call, operation: SetCommitLogReadMode) -> Done:
-        """Set whether the commit log is read ahead. Errors: INVALID_PARAMETER (unknown mode), SYSTEM_ERROR."""
+        """Set whether the commit log is read ahead.
+
+        Errors: INVALID_PARAMETER (unknown mode), SYSTEM_ERROR (no mode, or one that is not a number).
+        """
         if operation.mode is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "set commitlog readahead mode param error")
         try:

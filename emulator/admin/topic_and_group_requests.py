@@ -105,8 +105,9 @@ class TopicAdministration:
 
     @handles(DeleteTopic)
     def delete(self, call: Call, operation: DeleteTopic) -> Done:
-        """Delete a topic with its queues, offsets and pop retry topics; an unknown topic is not an error.
+        """Delete a topic with its queues and offsets; an unknown topic is not an error.
 
+        With `clearRetryTopicWhenDeleteTopic` its pop retry topics are deleted as well.
         Errors: INVALID_PARAMETER (no name, system topic).
         """
         topic = operation.topic
@@ -241,7 +242,7 @@ class GroupAdministration:
 
     @handles(GetConsumeStats)
     def stats(self, call: Call, operation: GetConsumeStats) -> ConsumeStatsResult:
-        """Return the progress of a group by queue; empty for an unknown group."""
+        """Return the progress of a group by queue, on the topics that GetConsumeStats describes."""
         group = operation.consumer_group
         topics = operation.topics
         if not topics:
@@ -286,7 +287,7 @@ class GroupAdministration:
 
     def _progress(self, group: str, topic: str, queue_id: int) -> OffsetWrapper:
         consumed = self._offsets.query(group, topic, queue_id)
-        if topic not in self._mappings.table:  # for a static topic, another broker may hold the offset
+        if topic not in self._mappings.table:  # a static topic keeps the -1: another broker may hold the offset
             consumed = max(consumed, 0)
         pulled = max(self._offsets.pull_offset(group, topic, queue_id), consumed)
         queue = self._store.queue(topic, queue_id)
@@ -297,7 +298,10 @@ class GroupAdministration:
 
     @handles(UpdateGroupForbidden)
     def forbidden(self, call: Call, operation: UpdateGroupForbidden) -> GroupForbiddenResult:
-        """Forbid a group to read a topic, or allow it, and return the result; neither has to exist."""
+        """Forbid a group to read a topic, or allow it to read every topic, and return if it may read the named one.
+
+        Neither the group nor the topic has to exist.
+        """
         group, topic = operation.group, operation.topic
         if operation.readable is False:
             self._groups.forbid(group, topic)
@@ -310,7 +314,7 @@ class GroupAdministration:
         """Return the groups that consume a topic: those online and those with offsets."""
         online = self._clients.subscribed_groups(operation.topic)
         if online and self._defects.topic_listed_as_group:
-            # ConsumerManager.queryTopicConsumeByWho adds the topic for each group that subscribes to it.
+            # ConsumerManager.queryTopicConsumeByWho adds the topic's own name in place of each group's.
             online = [operation.topic]
         names_found = [*online, *self._offsets.groups_of(operation.topic)]
         return GroupListResult(list(dict.fromkeys(names_found)))

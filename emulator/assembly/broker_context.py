@@ -1,4 +1,4 @@
-"""The surroundings of one run of a broker: configuration, time, random streams, and the ways back to clients."""
+"""The context of one run of a broker: configuration, time, random streams, and functions that send to clients."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ Push = Callable[[Channel, Effect], None]
 
 @parts
 class BrokerContext:
-    """What each room may use without asking another room. It ends with the run."""
+    """The parts of a broker that each of its rooms may use. Each run of the broker has a context of its own."""
 
     node: Node
     config: BrokerConfig

@@ -60,7 +60,7 @@ def _handled_twice(operation: type[Operation], first: Handler, second: Handler) 
 
 @cache
 def _declared(service: type) -> list[tuple[type[Operation], str]]:
-    """Return each operation that a class handles, and the name of the method. Brokers start often in tests."""
+    """Return each operation that a class handles, and the name of the method; cached, as tests start many brokers."""
     return [
         (operation, name)
         for kind in reversed(service.__mro__)

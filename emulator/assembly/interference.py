@@ -10,18 +10,18 @@ from ..kernel.value_class import parts
 
 @parts
 class Interference:
-    """It outlives the runs of its broker: a crash ends no fault."""
+    """The states, which are kept across the runs of the broker, because a crash ends no fault."""
 
     revive: Switch = field(default_factory=Switch)
     """Redelivery of popped messages."""
     transaction_checks: Switch = field(default_factory=Switch)
-    """Rounds in which the broker asks producers about half messages."""
+    """Rounds of transaction checks."""
     stolen_locks: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Groups and topics whose queue locks a client that does not exist holds, with the number of rules that say so."""
+    """By group and topic, the number of rules that keep its queues locked, as if another client held the locks."""
     skew: Skew = field(default_factory=Skew)
-    """The difference between the broker's clock and the shared one."""
+    """The difference between the broker's clock and that of the engine."""
 
     def begin_run(self) -> None:
-        """Begin a run of the broker, which has services of its own."""
+        """Begin a run of the broker: the services of the previous run are not resumed any more."""
         self.revive.begin_run()
         self.transaction_checks.begin_run()

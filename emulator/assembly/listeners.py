@@ -29,7 +29,7 @@ class ArrivalListener(NamedTuple):
 
 @frozen_value
 class Listeners:
-    """The listeners of one room. Of each kind, those of lower rooms are called first."""
+    """The listeners of one room. Of each kind, those of rooms built earlier are called first."""
 
     before_put: Sequence[Hook] = ()
     """Called with each message before it is stored; a hook may redirect or refuse it."""
@@ -41,7 +41,7 @@ class Listeners:
     config_changed: Sequence[Callable[[], None]] = ()
     """Called after configuration keys have changed."""
     channel_closed: Sequence[Callable[[str], None]] = ()
-    """Called with the id of a channel whose waiting requests must be dropped if they are no longer active."""
+    """Called with the id of a channel: the listener drops its waiting requests for which no client waits any more."""
 
 
 def add_watchers(watchers: dict[str, Watcher], added: Mapping[str, Watcher]) -> None:

@@ -209,9 +209,10 @@ class Acl:
 def _first(entries: Iterable[PolicyEntry]) -> PolicyEntry:
     """Return the entry that upstream's sort puts first.
 
-    Upstream's comparison is inconsistent: a pattern for any name is neither before nor after a literal name, although
-    the literal is before it. The result therefore depends on Java's sort, which is imitated here. It takes the
-    initial run, reverses it if it is descending, and adds the other entries by binary insertion.
+    Upstream's comparison is inconsistent: of two entries with different patterns, its first operand comes first. If
+    that operand has the pattern for any name, only the decisions count instead. The result therefore depends on Java's
+    sort, which is imitated here. It takes the initial run, reverses it if it is descending, and adds the other entries
+    by binary insertion.
     """
     mine = list(entries)
     run = 2
@@ -235,7 +236,7 @@ def _first(entries: Iterable[PolicyEntry]) -> PolicyEntry:
 
 
 def _order(one: PolicyEntry, other: PolicyEntry) -> int:
-    """Compare two entries; below 0: the first has precedence. Shorter prefixes come first, and Allow before Deny."""
+    """Compare two entries; below 0: the first has precedence. Shorter prefixes come first, then Allow before Deny."""
     mine, its = one.resource, other.resource
     if mine.kind is not its.kind:
         if ResourceType.ANY in (mine.kind, its.kind):

@@ -120,7 +120,7 @@ def allocate_average(queues: list[MessageQueue], clients: list[str], client_id: 
 
 
 def allocate_by_circle(queues: list[MessageQueue], clients: list[str], client_id: str) -> list[MessageQueue]:
-    """Allocate every n-th queue; none to an unknown client."""
+    """Allocate every n-th queue, for n clients; none to an unknown client."""
     return queues[clients.index(client_id) :: len(clients)] if client_id in clients else []
 
 
@@ -136,7 +136,7 @@ def _all_queues_of_each_broker(queues: list[MessageQueue]) -> list[MessageQueue]
 def _allocate_pop(
     queues: list[MessageQueue], clients: list[str], client_id: str, share: int, *, strategy: Strategy
 ) -> list[MessageQueue]:
-    """Allocate a pop client's share and those of the next `share` clients; one queue if clients outnumber queues."""
+    """Allocate the queues of a pop client and of the next `share` clients; one queue if clients outnumber queues."""
     if client_id not in clients:
         return []
     index = clients.index(client_id)

@@ -49,7 +49,7 @@ class Member:
     last_update_ms: int
     through_proxy: bool = False
     """True for a gRPC client registered by the proxy. When it joins or leaves, other members are not notified.
-    It is notified itself, but cannot receive the notification."""
+    The broker notifies it of other changes, but the proxy drops the notifications."""
 
 
 @value
@@ -101,9 +101,9 @@ class ClientRegistry:
         """The fingerprint of each group's last heartbeat, 0 if it had none; kept after the last member has left."""
         self._late_notices: dict[str, list[Channel]] = {}
         self._compensated: dict[tuple[str, str], tuple[SubscriptionData, int]] = {}
-        """Subscriptions taken from requests, and their times, by group and topic."""
+        """Subscriptions taken from requests, and the times of these requests (ms), by group and topic."""
         self._compensated_until_ms = 0
-        """The time until which none of them needs to be checked for expiry."""
+        """The time (ms) of the next removal of expired subscriptions; until then they stay but are ignored."""
         self._producer_turn = 0
         self._scanning = False
 
@@ -119,7 +119,10 @@ class ClientRegistry:
     # heartbeats
 
     def heartbeat(self, channel: Channel, beat: Heartbeat) -> bool:
-        """Register everything in a heartbeat. Returns True if a V2 client must send its subscriptions again."""
+        """Register everything in a heartbeat.
+
+        Returns True if a client with heartbeat V2 must send its subscriptions again; for V1 always True.
+        """
         for group in beat.producer_groups:
             self._register_producer(channel, beat, group)
         changed = beat.fingerprint == 0

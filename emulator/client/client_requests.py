@@ -85,7 +85,7 @@ class ClientRequests:
 
     @handles(DropInactiveRequests)
     def forget_waiting(self, call: Call, operation: DropInactiveRequests) -> Done:
-        """Drop the waiting requests of a channel whose calls are no longer active; the others keep waiting."""
+        """Drop those waiting requests of a channel whose calls are no longer active; its others keep waiting."""
         self._drop_waiting(call.channel)
         return Done()
 

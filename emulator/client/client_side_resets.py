@@ -35,7 +35,7 @@ class ClientSideResets:
         self._push = push
 
     def reset(self, operation: ResetOffset) -> ResetOffsetResult:
-        """Notify every consumer of the group to move to a time, forward only if forced.
+        """Notify every consumer of the group to reset its offsets to `timestamp`, forward only with `force`.
 
         The broker does not change the committed offsets: the consumers commit them. Raises TOPIC_NOT_EXIST,
         SYSTEM_ERROR (a queue without committed offset, a client that is too old), CONSUMER_NOT_ONLINE.

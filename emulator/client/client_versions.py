@@ -35,7 +35,7 @@ def _names() -> tuple[str, ...]:
 
 
 def _numbers() -> Iterator[str]:
-    """Yield the versions that have a snapshot and a release, in upstream's order, gaps included."""
+    """Yield the versions that have a snapshot and a release in upstream's list, in its order; some never appeared."""
     yield from (f"3_0_{patch}" for patch in range(1, 16))
     for minor in range(1, 10):
         yield from (f"3_{minor}_{patch}" for patch in range(1 if minor > 2 else 0, 10))

@@ -1,7 +1,7 @@
 """Kinds of consumers: what a broker learns about their progress, and how long a jump of the clock waits for them.
 
-A consumer states a consume type and a message model in its heartbeat. They decide its kind. It must not know sessions,
-requests or the clock: the registry, the deliveries, the clock of the fixtures and the auditor read this table.
+A consumer states a consume type and a message model in its heartbeat. They decide its kind. This module must not know
+sessions, requests or the clock: the registry, the deliveries, the clock of the fixtures and the auditor read its table.
 Source: ConsumeType, MessageModel (5.3.3).
 """
 
@@ -13,7 +13,7 @@ from ..operations.clients import ACTIVELY, BROADCASTING, CLUSTERING, PASSIVELY
 
 
 class JumpWait(Enum):
-    """How long a jump of the clock waits for an action of a client."""
+    """The time that a jump of the clock waits for an action of a client."""
 
     UNTIL_DONE = "until the client has acted"
     BRIEF = "for a moment, because the client may legitimately not act"

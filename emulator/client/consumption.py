@@ -22,7 +22,7 @@ def holding_topic(topic: str, group: str, digit: str | int) -> str:
 
 
 def popped_places(topic: str, group: str, msg_offset_info: str) -> Iterator[tuple[str, int, int]]:
-    """Yield (topic, queue id, queue offset) of each message of a pop, from the response's `msg_offset_info`."""
+    """Yield (topic, queue id, queue offset) of each message of a pop; `msg_offset_info` is that of PopResult."""
     for entry in msg_offset_info.split(";") if msg_offset_info else ():
         digit, queue_id, offsets = entry.split(" ")
         held_in = holding_topic(topic, group, digit)
@@ -31,7 +31,10 @@ def popped_places(topic: str, group: str, msg_offset_info: str) -> Iterator[tupl
 
 
 def acknowledged_offsets(start_offset: int, bits: bytes) -> list[int]:
-    """Return the offsets that one entry of a batch acknowledgement stands for, in ascending order."""
+    """Return the offsets that one entry of a batch acknowledgement stands for, in ascending order.
+
+    Bit i of `bits` (lowest bit of the first byte first) stands for the offset `start_offset` + i.
+    """
     return [
         start_offset + 8 * at + bit for at, octet in enumerate(bits) if octet for bit in range(8) if octet >> bit & 1
     ]

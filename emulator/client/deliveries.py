@@ -1,13 +1,13 @@
 """Deliveries: the messages and requests that an engine has sent to clients, until the clients have completed them.
 
 It is the only model of consumption by clients. The gate reports each outcome to it before the client gets the outcome.
-The fixtures read here for which clients a jump of the clock waits. It must not know protocols or the wall clock.
+A jump of the clock waits for the clients that it lists. It must not know protocols or the wall clock.
 
-    pop, gRPC receive    In flight until the message is acknowledged, its invisible duration is changed, or that ends.
+    pop, gRPC receive    In flight until the message is acknowledged, or its invisible duration is changed or ends.
     pull                 In flight until an offset above the message is committed, or the message is sent back.
     half message         Pending until the transaction is ended, also with "unknown"; a transaction check likewise.
     request to a client  Pending until the client responds: a pushed reply, a forwarded request of an administrator.
-    end of a long poll   Until the client starts the next one.
+    end of a long poll   Pending until the client starts the next one.
 """
 
 from collections.abc import Callable, Iterator

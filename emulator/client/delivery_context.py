@@ -1,4 +1,4 @@
-"""The surroundings that all parts of the deliveries share: time, numbers of events, and the tables of the brokers."""
+"""The context that all parts of the deliveries share: time, event numbers, and the tables of the brokers."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -14,7 +14,7 @@ Topic = tuple[str, str, str]
 
 
 class NodeTables(Protocol):
-    """A master, as the deliveries read it."""
+    """The tables of a master that the deliveries read."""
 
     @property
     def clients(self) -> ClientRegistry:
@@ -34,7 +34,7 @@ class NodeTables(Protocol):
 
 
 class DeliveryContext:
-    """Time, event numbers and tables. `tables` returns the tables of a master by name, None if there is no such one."""
+    """Time, event numbers and tables. `tables` returns those of the master with a name, None if there is none."""
 
     __slots__ = ("last_number", "scheduler", "tables")
 
@@ -56,7 +56,7 @@ class DeliveryContext:
         return state is not None and channel_id in state.members
 
     def may_request(self, channel_id: str, topic: Topic, queue_id: int) -> bool:
-        """True if a queue exists, and the client's group subscribes to its topic."""
+        """True if a queue exists, the client is a member of the group, and the group subscribes to the topic."""
         node, group, name = topic
         tables = self.tables(node)
         if tables is None or not self.is_member(node, group, channel_id):

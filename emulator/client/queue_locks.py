@@ -40,7 +40,7 @@ class QueueLocks:
                 del held[queue]
 
     def drop(self, group: str, topic: str) -> None:
-        """Drop all locks of a group on the queues of a topic, whoever owns them."""
+        """Drop all locks of a group on the queues of a topic, of any owner."""
         held = self._held.get(group, {})
         for queue in [queue for queue in held if queue.topic == topic]:
             del held[queue]

@@ -20,7 +20,8 @@ Pulled = tuple[int, int, Sequence[int]]
 ANY_QUEUE = -1
 """The queue id of pops of all queues."""
 PULLS_MOST = 256
-"""The newest pulls kept of each client and queue. Older uncommitted ones exist only together with these."""
+"""The maximum number of pulls that are kept of each client and queue. The oldest can be dropped, because the newer
+ones stay uncommitted at least as long."""
 FIRST_SWEEP = 1_000
 """The number of used queues at which those of unregistered clients are removed for the first time."""
 _SENT_AGAIN = (ResponseCode.SUBSCRIPTION_NOT_EXIST, ResponseCode.SUBSCRIPTION_NOT_LATEST)
@@ -32,7 +33,7 @@ class QueueUse:
     """The use of one queue of a topic, or of all its queues, by one client for one group."""
 
     requested: bool = False
-    """True after a request that the SDK need not repeat."""
+    """True after a request, except one that failed with an error of `_SENT_AGAIN`."""
     ended: int = 0
     """Number of the event that ended the client's last long poll; 0 while one waits, or if there was none."""
     ended_ms: int = 0
@@ -92,7 +93,7 @@ class QueueUses:
             self._poll_ended(use)
 
     def notified(self, node: Node, call: Call, operation: Notification, outcome: Outcome | None) -> None:
-        """Record a receive that waits without popping, which the proxy then pops for."""
+        """Record a notification request: a client waits for messages, or the proxy does before it pops for it."""
         if isinstance(outcome, EngineError):
             return
         topic = (node.name, operation.consumer_group, operation.topic)

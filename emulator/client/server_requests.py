@@ -40,15 +40,15 @@ class ServerRequests:
         self,
         channel: Channel,
         make_request: Callable[[int], ServerRequest],
-        what: str,
-        subject: str,
+        kind: str,
+        owner: str,
         *,
         timeout_ms: int,
         on_response: OnResponse,
     ) -> None:
-        """Send a request, created by `make_request(ticket)`. `what`, `subject`: kind and owner of the timeout timer."""
+        """Send a request, created by `make_request(ticket)`. `kind` and `owner` are for the timeout timer."""
         ticket = next(self._tickets)
-        timer = self._scheduler.call_later(timeout_ms, lambda: self._end(ticket, None), what, subject)
+        timer = self._scheduler.call_later(timeout_ms, lambda: self._end(ticket, None), kind, owner)
         self._pending[ticket] = _PendingRequest(on_response, timer)
         self._push_request(channel, make_request(ticket))
 

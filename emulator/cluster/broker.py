@@ -1,4 +1,4 @@
-"""One broker: builds the rooms of a run in the order of floors, joins their handlers and listeners, and ends runs.
+"""One broker: builds the rooms of a run, each after those it uses, joins their handlers and listeners, ends runs.
 
 A room uses only the rooms passed to its `build`. Calls in the other direction are listeners, timers, effects, or the
 few callbacks defined here. This file contains no broker rules.
@@ -217,7 +217,7 @@ class Broker:
         self._plain_handlers: Handlers = joined(handlers_of(self.replication), *(room.handlers for room in self._rooms))
         self._static_topics = static_topic.static_topics
         self._choose_handlers()
-        # the services that other layers ask
+        # the services that other layers use
         self.access = auth.access
         self.sync_replication = storing.sync_replication
         self.request_pools = overload.request_pools
@@ -243,7 +243,7 @@ class Broker:
         self.store.stats.by_name.count_connection(what, self._scheduler.now_ms)
 
     def metrics(self) -> Mapping[str, BrokerMetrics]:
-        """Return counters since the start of the run and current sizes, by the name of their group."""
+        """Return counters since the start of the run and current sizes, by the name of the group of metrics."""
         stats = self.store.stats
         found = BrokerMetrics(
             messages_stored=stats.put,
@@ -262,7 +262,7 @@ class Broker:
         self.store.bind(records.pack_host(host))
 
     def state(self) -> BrokerState:
-        """Return the state as of a graceful shutdown now, or of the last one.
+        """Return the state that a graceful shutdown now would leave; of a stopped broker, the state since its stop.
 
         Stores the merge buffer's check points first. The result shares tables and log with the broker, so it is valid
         only until the broker continues.
@@ -337,9 +337,9 @@ class Broker:
     def stop(self, *, kill: bool = False) -> None:
         """Stop until `start`: gracefully, or with `kill` as `crash` does without power loss.
 
-        A stopped broker rejects every operation with SERVICE_NOT_AVAILABLE. Only callers that need no connection can
-        still reach it: snapshots, inspection and other brokers read the run that is built here, whose timers never run.
-        It has no clients, and after a crash only the data that survived.
+        A stopped broker rejects every operation with SERVICE_NOT_AVAILABLE. The new run that is built here serves only
+        callers without a connection, which read its state: snapshots, inspection and other brokers. Its timers never
+        run. It has no clients, and after a crash only the data that survived.
         """
         self.sync_replication.refuse(self._not_running())
         if kill:
@@ -389,13 +389,13 @@ class Broker:
         self._request_modes.update(master._request_modes)
 
     def execute(self, call: Call, operation: Operation) -> Result | Parked:
-        """Carry out an operation for physical queues."""
+        """Carry out an operation whose queue ids are physical: those of a static topic are not mapped."""
         return self._plain_handlers[type(operation)](call, operation)
 
     # callbacks of the rooms
 
     def _execute_at(self, broker_name: str, call: Call, operation: Operation) -> Result | Parked:
-        """Carry out an operation for physical queues at the broker of a name."""
+        """Carry out an operation with physical queue ids (see `execute`) at the master of a broker name."""
         broker = self if broker_name == self.name else self._name_server.master(broker_name)
         if broker is None or not broker.running:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"The broker[{broker_name}] is not there")

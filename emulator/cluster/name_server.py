@@ -53,7 +53,7 @@ from ..topic.topic_table import PERM_READ, PERM_WRITE, TopicTable
 
 ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 REGISTER_PERIOD_MS = 30_000
-"""Period at which brokers register everything; then a topic deleted only here reappears."""
+"""Period at which brokers register everything; then a topic that was deleted only at the name server reappears."""
 REMOTING = "remoting"
 ALWAYS_BLACK = frozenset({"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"})
 """Keys that no request can change, regardless of `configBlackList`."""
@@ -103,11 +103,11 @@ class RegisteredBroker(Protocol):
         """The queue mappings of its static topics."""
 
     def execute(self, call: Call, operation: Operation) -> Result | Parked:
-        """Carry out an operation for physical queues."""
+        """Carry out an operation with physical queue ids: those of a static topic are not mapped."""
 
 
 class NameServer:
-    """A gate node that knows the running brokers of an engine. `kv_config`: the key-value pairs of a previous one."""
+    """A gate node that knows the running brokers of an engine. `kv_config`: the pairs of a previous name server."""
 
     name = "namesrv"
 
@@ -134,11 +134,11 @@ class NameServer:
         self._perms: dict[_RouteEntry, int] = {}
         """Permissions set by administrators, until the broker registers the topic again."""
         self._hidden: set[_RouteEntry] = set()
-        """Entries that administrators have deleted only here."""
+        """Entries that administrators have deleted only at the name server."""
         self._deleted: dict[_RouteEntry, TopicConfig] = {}
         """Topics that were deleted only at their broker, as last registered."""
         self._on_missing_topic = on_missing_topic
-        """Called with each request for the route of a topic that does not exist."""
+        """Called with each request (call and topic) for the route of a topic that does not exist."""
         self._stopped_masters: set[RegisteredBroker] = set()
         """Stopped masters with a running slave: their registrations stay."""
         self._own_handlers: Handlers = handlers_of(self)
@@ -155,7 +155,8 @@ class NameServer:
     def stop(self) -> None:
         """Ignore requests of remoting clients until `start`. Each further stop needs a start of its own.
 
-        The proxy has the routes in its cache (TopicRouteService, 5.3.3), and direct calls need no connection.
+        It still serves the proxy, which upstream would serve from its cache of routes (TopicRouteService, 5.3.3), and
+        direct calls of tests, which need no connection.
         """
         self._stops += 1
         self.handlers = dict.fromkeys(self._own_handlers, self._ignore)
@@ -198,7 +199,7 @@ class NameServer:
             self._deleted.pop((broker.name, topic), None)
 
     def note_deleted_topic(self, broker: RegisteredBroker, config: TopicConfig) -> None:
-        """Handle a topic that a broker deleted: its route stays until it is deleted here or the broker is removed.
+        """Handle a topic that a broker deleted: its route stays until the name server deletes it or removes the broker.
 
         Source: RouteInfoManager.registerBroker, deleteTopicWithBrokerRegistration is false (5.3.3).
         """
@@ -367,7 +368,7 @@ class NameServer:
 
     @handles(GetNamesrvTopicList)
     def topic_list(self, call: Call, operation: GetNamesrvTopicList) -> TopicListResult:
-        """Return the names of all topics, of the topics of one cluster, or (system) of clusters and brokers.
+        """Return the names of all topics or of those of one cluster; with `system`, those of clusters and brokers.
 
         Errors: SYSTEM_ERROR if the list is disabled.
         """
@@ -407,7 +408,7 @@ class NameServer:
         gone = {(name, operation.topic) for name in self._names_of(operation.cluster)}
         for broker in self._brokers:
             if (broker.name, operation.topic) in gone:
-                broker.topics.lmq_topics.pop(operation.topic, None)  # no broker registers it again
+                broker.topics.lmq_topics.pop(operation.topic, None)  # periodic registrations lack it
         for entry in gone:
             self._deleted.pop(entry, None)
         self._hidden |= gone

@@ -1,8 +1,8 @@
 """Slaves: replication of a master's log, and periodic copies of its tables.
 
-A slave has a record as soon as its master has it; upstream takes milliseconds. Two running brokers are connected at
-once; upstream retries every five seconds. If a master has lost records in a power loss, its slave discards them here;
-upstream's slave keeps data that can never be consistent again.
+A slave has a record as soon as its master has it; upstream takes milliseconds. A master and a slave that both run are
+connected at once; upstream retries every five seconds. If a master has lost records in a power loss, its slave discards
+them here; upstream's slave keeps data that can never be consistent again.
 Source: DefaultHAService, SlaveSynchronize, BrokerController (5.3.3).
 """
 
@@ -17,7 +17,7 @@ CHECK_INTERVAL_MS = 3_000
 TABLES_AGE_MS = 60_000
 """Maximum age of a slave's tables (topics, groups, offsets and others, see `Broker.copy_tables`).
 
-The slave checks it every three seconds, first ten seconds after its start.
+The slave checks the age every three seconds, first ten seconds after its start.
 """
 
 
@@ -58,7 +58,7 @@ class Replica:
     def connect(self) -> None:
         """Start replication if both run; first send the slave the records that it lacks.
 
-        The slave receives none if the master has already deleted some of those records, as in upstream.
+        If the master has already deleted some of those records, replication does not start, as in upstream.
         """
         master, slave = self.master.store, self.slave.store
         self.disconnect()
@@ -110,7 +110,7 @@ class Replica:
     # lag
 
     def add_lag(self, ms: int) -> None:
-        """Send records to the slave so much later. Of several lags, the longest counts."""
+        """Delay each record to the slave by `ms`. Of several lags, the longest counts."""
         self._lags_ms.append(ms)
         self._reconnect()
 

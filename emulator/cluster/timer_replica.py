@@ -1,7 +1,7 @@
-"""A slave's copy of its master's timer: the positions to which it was read and filled, checked every three seconds.
+"""A slave's knowledge of its master's timer: how far the wheel was read and filled, checked every three seconds.
 
-The slave fills its own wheel to the same position but does not read it. A check is scheduled only if the timer topic
-has grown.
+The slave fills its own wheel up to the same message but delivers nothing from it. A check is scheduled only if the
+timer topic has grown.
 Source: SlaveSynchronize.syncTimerCheckPoint, TimerMessageStore (5.3.3).
 """
 
@@ -15,9 +15,9 @@ from .broker import Broker
 
 
 class TimerReplica:
-    """The copy of one run of a slave; it checks its master at `first_check_ms`, then every `check_interval_ms`.
+    """The knowledge of one run of a slave; it checks its master at `first_check_ms`, then every `check_interval_ms`.
 
-    `before` is the knowledge of the previous run.
+    `before` is the knowledge of the slave's previous run.
     """
 
     def __init__(

@@ -117,7 +117,11 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     message_delay_level: str = key(DELAY_LEVELS, "Delay levels, separated by blanks.", unit="s, m, h or d each")
 
     # reading
-    long_polling_enable: bool = key(True, "A pull that finds no message may wait (long polling).")
+    long_polling_enable: bool = key(
+        True,
+        "A pull that finds no message waits for the time that it requests (long polling). If false, it waits for"
+        " shortPollingTimeMills, and messages do not wake waiting pops.",
+    )
     short_polling_time_mills: int = key(
         1000, "Time that a pull without messages waits if long polling is disabled.", unit="ms", low=0
     )
@@ -171,7 +175,11 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         low=1,
     )
     max_filter_message_size: int = key(
-        16000, "Maximum number of bytes of consume queue units (20 each) that one read scans.", low=20
+        16000,
+        "Maximum number of bytes of consume queue units (20 each) that one read scans; a read scans at least as many"
+        " units as messages are requested.",
+        unit="bytes",
+        low=20,
     )
     message_index_enable: bool = key(
         True,
@@ -211,7 +219,9 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         True, "With enableRetryTopicV2, pops still read the v1 retry topic."
     )
     init_pop_offset_by_check_msg_in_mem: bool = key(
-        True, "A new group starts at offset 0 of a queue that still has its first message."
+        True,
+        "A new group that starts with the newest messages starts at offset 0 instead, if a queue still has its first"
+        " message.",
     )
     pop_polling_size: int = key(
         1024,
@@ -236,12 +246,14 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         False, "Popped retry messages have the retry topic as their topic."
     )
     enable_pop_buffer_merge: bool = key(False, "Check points of pops stay in memory at first and are stored later.")
-    pop_ck_stay_buffer_time: int = key(10_000, "Longest time that a check point stays in memory.", unit="ms", low=0)
+    pop_ck_stay_buffer_time: int = key(
+        10_000, "Longest time that a check point or KV record stays in memory.", unit="ms", low=0
+    )
     pop_ck_stay_buffer_time_out: int = key(
         3000, "Time before the end of the invisible duration at which a check point is stored.", unit="ms", low=0
     )
     pop_ck_max_buffer_size: int = key(
-        200_000, "Maximum number of check points in memory; further ones are stored at once.", low=0
+        200_000, "Number of check points in memory above which further ones are stored at once.", low=0
     )
     pop_ck_offset_max_queue_size: int = key(
         20_000,
@@ -252,16 +264,18 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     enable_pop_batch_ack: bool = key(False, "Buffered acknowledgements of a pop are stored as one message.")
     pop_consumer_kv_service_init: bool = key(
         False,
-        "The broker runs the service that redelivers the messages of expired pop records. Read at the start.",
+        "The broker runs the service that redelivers the messages of expired KV records. Read at the start.",
         name="popConsumerKVServiceInit",
     )
     pop_consumer_kv_service_enable: bool = key(
         False,
-        "Pops write records instead of check points. Requires popConsumerKVServiceInit.",
+        "Pops write KV records instead of check points. Requires popConsumerKVServiceInit.",
         name="popConsumerKVServiceEnable",
     )
     pop_revive_max_attempt_times: int = key(
-        16, "Failed redeliveries of a pop record after which the message is dropped.", low=0
+        16,
+        "Maximum number of times that a failed redelivery of a KV record is repeated; then the message is dropped.",
+        low=0,
     )
     skip_when_ck_re_put_reach_max_times: bool = key(
         False,
@@ -270,8 +284,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     default_pop_share_queue_num: int = key(
         -1,
-        "Number of other clients of its group with which a popping client shares their queues, in addition to its"
-        " own; 0 or less = all clients share all queues.",
+        "Number of other clients of its group from whose queues a popping client receives, in addition to its own;"
+        " 0 or less = every client receives from all queues.",
     )
     default_message_request_mode: str = key(
         "PULL", "Message request mode of groups without one of their own.", choices=("PULL", "POP")
@@ -289,7 +303,10 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         low=0,
     )
     channel_expired_timeout: int = key(
-        120_000, "Time without a heartbeat after which a client is unregistered.", unit="ms", low=1
+        120_000,
+        "Time without a heartbeat after which a consumer is unregistered; for a producer it is always 120 s.",
+        unit="ms",
+        low=1,
     )
     notify_consumer_ids_changed_enable: bool = key(
         True, "The broker notifies the members of a group when a member joins or leaves."
@@ -316,8 +333,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     use_server_side_reset_offset: bool = key(
         True,
-        "A reset offset takes effect with the next read of each queue; if false, the broker asks connected"
-        " consumers to reset themselves.",
+        "A reset offset takes effect with the next read of each queue; if false, the broker requests that connected"
+        " consumers reset their offsets.",
     )
 
     # timers
@@ -390,7 +407,12 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         10_000, "Interval at which the offsets of delay levels are written.", unit="ms", low=1
     )
     timer_flush_interval_ms: int = key(1000, "Interval at which the timer writes its progress.", unit="ms", low=1)
-    file_reserved_time: int = key(72, "Age at which files of stored messages expire.", unit="h", low=0)
+    file_reserved_time: int = key(
+        72,
+        "Age at which files of stored messages expire, and above which half messages are discarded, not checked.",
+        unit="h",
+        low=0,
+    )
     delete_when: str = key("04", "Hours of the day (UTC) at which expired files are deleted, separated by semicolons.")
     clean_resource_interval: int = key(10_000, "Interval of the checks that delete files.", unit="ms", low=1)
     delete_file_batch_max: int = key(10, "Maximum number of files that one check deletes.", low=1)

@@ -48,7 +48,8 @@ def key(
 ) -> Any:
     """Declare a key: its default, one sentence, its unit and its range (or its allowed texts).
 
-    A `secret` is left out of the configuration's `repr`.
+    `name` is the public name if it is not the camelCase of the attribute. A `secret` is left out of the configuration's
+    `repr`.
     """
     return field(
         default=default,
@@ -111,9 +112,10 @@ class Config:
             setattr(self, attribute, value)
 
     def update_known(self, properties: Mapping[str, str]) -> None:
-        """Set several keys from text. Unknown keys and unusable values are ignored; no boolean is unusable.
+        """Set several keys from text. Unknown keys and unusable values are ignored.
 
-        As Java's parseBoolean, each text but `true` is false. Source: MixAll.properties2Object (5.3.3).
+        For a boolean each text is usable: all but `true` mean false, as in Java's parseBoolean.
+        Source: MixAll.properties2Object (5.3.3).
         """
         booleans = {each.name for each in fields(self) if isinstance(each.default, bool)}
         for name, value in properties.items():

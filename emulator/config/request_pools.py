@@ -86,8 +86,8 @@ class RequestPoolConfig(Config):
     )
     request_times: str = key(
         "",
-        "Time in ms for which requests keep the threads of a pool: `send=600 pull=50`. The keys of threads name the"
-        " pools. (Not upstream's.)",
+        "Time in ms for which requests keep the threads of a pool: `send=600 pull=50`. The descriptions of the keys"
+        " `...ThreadPoolNums` name the pools. (Not upstream's.)",
         unit="pool=ms, separated by blanks",
     )
     request_refusals: str = key(

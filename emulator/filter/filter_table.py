@@ -1,4 +1,4 @@
-"""Table of compiled SQL92 expressions from heartbeats. They have their own version and lag behind subscriptions.
+"""Table of compiled SQL92 expressions from heartbeats, which may be older than the subscriptions of the groups.
 
 Source: ConsumerFilterManager, ConsumerFilterManager.FilterDataMapByTopic, ConsumerFilterData (5.3.3).
 """
@@ -19,13 +19,14 @@ from .message_filter import SQL92, SqlFilter, is_tag_type
 TopicGroup = tuple[str, str]
 """(topic, group)"""
 FILE_INTERVAL_MS = 10_000
+"""The interval at which upstream writes the filters to their file."""
 UNUSED_AT_START_MS = 30_000
 """Filters of a previous run count as unused since this long (ms) before the broker's start."""
 
 
 @value
 class FilterData:
-    """A compiled expression of a group and topic; `unused_since` is None while the group subscribes with it."""
+    """A compiled expression of a group and topic; `unused_since` (ms) is None while the group uses it."""
 
     expression: str
     expression_type: str
@@ -35,7 +36,10 @@ class FilterData:
 
 
 class FilterTable:
-    """The filters of one broker, by topic and group. They are kept for a while after the group stops using them."""
+    """The filters of one broker, by topic and group.
+
+    A filter that its group no longer uses expires after `filterDataCleanTimeSpan`.
+    """
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
         self._config = config
@@ -74,8 +78,8 @@ class FilterTable:
     def register(self, group: str, subscriptions: Iterable[SubscriptionData]) -> None:
         """Update a group's filters from a heartbeat: newer expressions replace older ones.
 
-        A newer expression that does not compile deletes the older one. Empty expressions and tags change nothing.
-        Filters of topics that the heartbeat omits become unused.
+        A newer expression that does not compile deletes the older one. Empty expressions and tag expressions change
+        nothing. Filters of topics that the heartbeat omits become unused.
         """
         wanted = set()
         for subscription in subscriptions:

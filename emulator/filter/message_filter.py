@@ -71,7 +71,10 @@ def is_tag_type(expression_type: str | None) -> bool:
 
 
 def build_subscription(topic: str, expression: str | None, expression_type: str | None = None) -> SubscriptionData:
-    """Build the subscription of an expression. Raises ValueError for a tag expression with no part or too many."""
+    """Build the subscription of an expression.
+
+    Raises ValueError for a tag expression with no part or too many, and for an empty expression of another type.
+    """
     if expression_type is None or expression_type == TAG:
         if not expression or expression == EVERYTHING:
             return SubscriptionData(topic)

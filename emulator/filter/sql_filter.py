@@ -35,7 +35,8 @@ class SqlExpression:
 def compile_sql(expression: str) -> SqlExpression:
     """Compile an expression. Raises SqlError with upstream's text.
 
-    The last 100 compiled expressions are cached, as in upstream, but only the last four long ones, which take memory.
+    The last 100 expressions of up to 4,096 characters are cached, and the last four longer ones, which take memory.
+    Upstream caches 100 of any length.
     """
     return _compile_short(expression) if len(expression) <= _SHORT else _compile_long(expression)
 

@@ -117,7 +117,10 @@ def negate_node(operand: SqlNode) -> SqlNode:
 
 
 def as_boolean(operand: SqlNode) -> SqlNode:
-    """Convert an operand to a condition: a bare property is false if present. Raises SqlError for other values."""
+    """Convert an operand to a condition: a bare property is false, or unknown if the message does not have it.
+
+    Raises SqlError for other values.
+    """
     if operand.boolean:
         return operand
     name = operand.name
@@ -378,7 +381,7 @@ _SEARCHES: dict[str, Callable[[str, str], bool]] = {
 
 
 def text_search_node(symbol: str, operand: SqlNode, search: str, *, negated: bool) -> SqlNode:
-    """Create [NOT] CONTAINS, STARTSWITH or ENDSWITH: never unknown; false, even with NOT, if a text is missing."""
+    """Create [NOT] CONTAINS, STARTSWITH or ENDSWITH: never unknown; false, even with NOT, if either text is missing."""
     found = _SEARCHES[symbol]
     inner = operand.evaluate
 

@@ -20,7 +20,7 @@ class NotifyConsumerIdsChanged(Effect):
 
 @value
 class CheckTransactionState(Effect):
-    """Request the state of a half message's transaction from a producer of the group. Oneway, code 39.
+    """Request the state of a half message's transaction from a member of its producer group. Oneway, code 39.
 
     `record` has the real topic and queue id. The offsets are those of the copy that the broker appends to the half
     topic before each check.

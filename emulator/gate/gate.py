@@ -1,9 +1,9 @@
-"""The gate: the single entry for every request of either protocol and of the direct API.
+"""The gate: the single entry for every request of either protocol, and for direct calls of tests.
 
-    submit -> journal -> engine -> journal -> reply
+    submit -> handler of the node -> journal -> listeners -> reply
 
-It must not know sockets or the meaning of an operation. The engine parks a request that has to wait and
-completes it later through `complete`.
+It must not know sockets or the meaning of an operation. A handler parks a request that has to wait, which is journaled
+as well, and a service completes it later through `complete`.
 """
 
 from collections import deque
@@ -23,7 +23,7 @@ from .raw_request import RawRequest, Rejection
 
 Outcome = Result | EngineError
 FAULTS_NODE = "faults"
-"""The node of faults that hold for a time, in the journal."""
+"""The node in journal entries about faults that hold for a time."""
 GRPC_CHANNEL = "grpc:"
 """Prefix of the channel ids of gRPC clients, for which the proxy sends requests."""
 
@@ -102,7 +102,7 @@ class Interceptor(Protocol):
         """True if a rule has taken a request over: the gate does not carry it out."""
 
     def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> tuple[Outcome, Outcome]:
-        """Return the outcome for the client, and that for the journal and listeners: without messages that are lost."""
+        """Return the outcome for the client, and that for journal and listeners, without messages that a rule loses."""
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
         """True if a rule keeps an effect from its client. `push` sends it, for a rule that does so later."""
@@ -169,7 +169,7 @@ class Gate:
         try:
             if self._interceptor is None or not self._is_taken(self._interceptor, node, call, operation):
                 self._execute(node, call, operation)
-        finally:  # as in `run`, without its call for each request
+        finally:  # `run`, inlined to save a call for each request
             self._running -= 1
             if self._deferred:
                 self._drain_deferred()
@@ -204,7 +204,7 @@ class Gate:
         self._journal.faulted(self._scheduler.now_ms, node.name, channel.channel_id, label, subject=subject, rule=rule)
 
     def record_standing_fault(self, label: str, parameters: Mapping[str, object], rule: str) -> None:
-        """Write to the journal that a fault begins or ends, which holds in between. `label`: which of them."""
+        """Write to the journal that a fault that holds for a time begins or ends. `label` says which of the two."""
         subject = RawRequest.of((name, str(value)) for name, value in parameters.items())
         self._journal.faulted(self._scheduler.now_ms, FAULTS_NODE, "", label, subject=subject, rule=rule)
 
@@ -273,7 +273,7 @@ class Gate:
         if self._interceptor is not None:
             self._respond(node, call, operation, outcome)
             return
-        # As `_respond` does, without its call for each request.
+        # `_respond`, inlined to save a call for each request.
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
         if kind in self._outcomes:
             self._outcomes[kind](node, call, operation, outcome)

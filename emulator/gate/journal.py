@@ -26,7 +26,8 @@ class JournalEntry(NamedTuple):
     `event` is `"answered"`, `"parked"`, `"refused"`, `"pushed"` or `"faulted"`. A refused request got its response, or
     its connection was closed, before any service carried it out. Its subject is the operation, or a RawRequest if there
     is none. `"faulted"`: a rule acted on the subject.
-    `outcome` is set for answered and refused requests, and names the rule of a fault.
+    `client` is the id of the client's channel. `label` is the name of the request in its protocol, or of an effect its
+    class. `outcome` is set for answered and refused requests, and names the rule of a fault.
     """
 
     now_ms: int
@@ -63,11 +64,11 @@ class Journal:
     def answered(  # noqa: PLR0917 - once per request; keywords would cost time
         self, now_ms: int, node: str, call: "Call", operation: Operation, outcome: Result | EngineError
     ) -> None:
-        """An operation got its outcome."""
+        """Record an operation that got its outcome."""
         kept = outcome.journaled()
         asked = operation.journaled()
         entry = _make(JournalEntry, (now_ms, node, "answered", call.channel.channel_id, call.label, asked, kept))
-        # Written out as `_append` has it, and without a call for an outcome without weight: each request comes here.
+        # `_append`, inlined to save a call for each request, and another one for an outcome without weight.
         weight = SUBJECTS[asked.__class__](asked)
         weigh = OUTCOMES[kept.__class__]
         if weigh is not weightless:
@@ -116,7 +117,8 @@ class Journal:
     ) -> None:
         """Record that a rule acted on a request, its response, or an effect. `client` is the id of its channel.
 
-        The begin and the end of a fault that holds for a time have no client; their subject is its parameters.
+        For the begin and the end of a fault that holds for a time, `client` is empty, and `subject` has the parameters
+        of the fault.
         """
         kept = subject.journaled() if isinstance(subject, Operation) else subject
         weight = SUBJECTS[kept.__class__](kept) + len(rule)

@@ -75,7 +75,7 @@ def _of_subjects(kind: type) -> Weigh:
             terms.append(f"len(subject.{name}{' or ()' if form == 'optional text' else ''})")
         elif form == "texts":
             texts = f"len(''.join(subject.{name})) + len(''.join(subject.{name}.values()))"
-            if f"{name}_length" in forms:
+            if f"{name}_length" in forms:  # the operation knows the length of these texts, if it is not 0
                 texts = f"(subject.{name}_length or {texts})"
             terms.append(f"{_PAIR} * len(subject.{name}) + {texts}")
     made: Weigh = eval(f"lambda subject: {' + '.join(terms)}")

@@ -91,7 +91,7 @@ class OffsetRequests:
 
     @handles(QueryCorrectionOffset)
     def correction(self, call: Call, operation: QueryCorrectionOffset) -> CorrectionOffsetResult:
-        """Return the smallest offset of all groups in each queue. Raises SYSTEM_ERROR."""
+        """Return the smallest committed offset of all groups in each queue; see QueryCorrectionOffset."""
         for group in operation.filter_groups:
             self._offsets.delete_group(group)
         slowest: dict[int, int] = {}
@@ -113,7 +113,7 @@ class OffsetRequests:
 
     @handles(GetMaxOffset)
     def maximum(self, call: Call, operation: GetMaxOffset) -> OffsetResult:
-        """Return the next offset of a queue."""
+        """Return the maximum offset of a queue, which its next message will get."""
         return OffsetResult(self._store.max_offset(operation.topic, operation.queue_id))
 
     @handles(GetMinOffset)
@@ -123,7 +123,7 @@ class OffsetRequests:
 
     @handles(SearchOffset)
     def search(self, call: Call, operation: SearchOffset) -> OffsetResult:
-        """Return the offset at a store timestamp."""
+        """Return the offset at a store timestamp, as SearchOffset describes."""
         return OffsetResult(
             self._store.search(operation.topic, operation.queue_id, operation.timestamp, upper=operation.upper)
         )

@@ -97,7 +97,10 @@ class OffsetTable:
         return reset
 
     def topics_of(self, group: str) -> list[str]:
-        """Return the topics with committed offsets of a group; none if its name has an @, as upstream splits there."""
+        """Return the topics on which a group has committed offsets.
+
+        Empty for a name with an @, because upstream splits its keys TOPIC@GROUP there.
+        """
         pairs = () if "@" in group else self._names.of_group(group)
         return [pair[1] for pair in pairs if pair in self.committed]
 

@@ -1,7 +1,8 @@
-"""Write bugs of the emulator that a request survived to a file, so that a test run can fail because of them.
+"""Reports of the emulator's bugs, written to a file, so that a test run can fail because of them.
 
-A handler of an unexpected exception logs it, replies and continues; a test that checks only the reply does not notice.
-If the environment names a file, each such report is appended to it, by every process that inherits the environment.
+If serving a request raises an unexpected exception, the emulator logs it, replies and continues; a test that checks
+only the reply does not notice. If the environment names a file, the text of each such log entry is appended to it, by
+every process that inherits the environment.
 """
 
 import os

@@ -1,7 +1,7 @@
 """The single scheduler of an engine, in integer milliseconds. Time is injected.
 
-It owns `now_ms` and the timers. It must not know the wall clock. A driver of real time passes the wall clock to
-`advance_to`, and a test passes any time.
+It owns `now_ms` and the timers. It must not know the wall clock. The host passes the wall clock to `advance_to`, and a
+test passes any time.
 """
 
 from collections import OrderedDict
@@ -41,7 +41,7 @@ class Timer:
 
 
 class Skew:
-    """The difference (ms) between a clock and the shared one: positive if the clock is fast. 0 without faults."""
+    """The difference (ms) of a broker's clock from the engine's: positive if it is fast. 0 without faults."""
 
     __slots__ = ("ms",)
 
@@ -50,7 +50,7 @@ class Skew:
 
 
 class Instant:
-    """An instant of the shared clock, as read from one clock; `ms` changes with the skew of that clock."""
+    """An instant of the engine's clock, as read from a clock: the engine's, or a broker's, whose skew changes `ms`."""
 
     __slots__ = ("_shared_ms", "_skew")
 
@@ -60,7 +60,7 @@ class Instant:
 
     @property
     def ms(self) -> int:
-        """The time that the clock shows at the instant."""
+        """The time (ms since the epoch) that the clock shows at the instant."""
         return self._shared_ms + self._skew.ms
 
 
@@ -80,9 +80,9 @@ class Scheduler:
         self._advancing = False
         self._lifetimes: list[Lifetime] = []
         self.on_earlier: Callable[[], None] | None = None
-        """Called when a new timer is due before all others, so that a real-time driver can wake up earlier."""
+        """Called when a new timer is due before all others, so that the host can wake up earlier."""
         self.on_timer: Callable[[Timer], None] | None = None
-        """Called with each new timer, for a driver that ends long polls early while the clock is paused."""
+        """Called with each new timer, for a host that ends long polls early while the clock is paused."""
 
     def call_at(self, due_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
         """Run `action` when the time reaches `due_ms`; an instant in the past is due at the next advance."""
@@ -115,7 +115,7 @@ class Scheduler:
         return timer.due_ms
 
     def instant_after(self, ms: int) -> "Instant":
-        """Return the instant that is so many ms after now."""
+        """Return the instant `ms` milliseconds after now."""
         return Instant(self.now_ms + ms)
 
     def next_deadline_ms(self) -> int | None:
@@ -241,7 +241,7 @@ class Lifetime(Scheduler):
         return timer.due_ms + self.skew.ms
 
     def instant_after(self, ms: int) -> Instant:
-        """Return the instant that is so many ms after now."""
+        """Return the instant `ms` milliseconds after now."""
         return Instant(self.now_ms - self.skew.ms + ms, self.skew)
 
     def next_deadline_ms(self) -> int | None:

@@ -2,7 +2,11 @@
 
 
 def shown(value: object) -> str:
-    """Return the repr of a value: in hexadecimal for an int of more digits than Python converts, else its type."""
+    """Return the repr of a value.
+
+    Python refuses the repr of an int with thousands of digits. Such an int is shown in hexadecimal, and a value that
+    contains one as its type.
+    """
     try:
         return repr(value)
     except ValueError:  # an int has more than sys.get_int_max_str_digits() digits

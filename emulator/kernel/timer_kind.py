@@ -22,7 +22,7 @@ class TimerKind:
 
     # pops
     REDELIVERY = "redelivery"
-    """One message behind a timer of the kind REVIVE."""
+    """The end of one check point, in lists of scheduled events. One timer of the kind REVIVE processes several."""
     REVIVE = "revive"
     POP_BUFFER = "pop buffer"
     POP_CACHE = "pop cache"

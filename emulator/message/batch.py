@@ -34,7 +34,8 @@ def properties_of(text: bytes) -> dict[str, str]:
 def split_batch(body: bytes) -> list[Part]:
     """Split the body of a batch into its messages. Raises SYSTEM_ERROR if the body is malformed.
 
-    Each is size, magic, crc, flag, body length, body, properties length, properties. The first three are ignored.
+    Each message is: size, magic, crc, flag, body length, body, properties length, properties. The first three are
+    ignored.
     """
     found = []
     at, limit = 0, len(body)
@@ -49,7 +50,7 @@ def split_batch(body: bytes) -> list[Part]:
             end = at + body_length
             (property_length,) = unpack_length(body, end)
             if property_length < 0:
-                raise StructError  # upstream would read on that many bytes before
+                raise StructError  # upstream would go back that many bytes and read on there
             start, text_at = at, end + length_size
             at = text_at + property_length
             if at > limit:

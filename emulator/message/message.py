@@ -34,7 +34,7 @@ class MessageToStore:
 
 @value
 class StoredPosition:
-    """The position of a stored message."""
+    """The position of a stored message. `size` is that of its record in bytes; `store_timestamp` is in ms."""
 
     queue_id: int
     queue_offset: int

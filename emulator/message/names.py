@@ -105,7 +105,7 @@ def is_legal_group(group: str) -> bool:
 
 
 def is_retry(topic: str) -> bool:
-    """True for a classic or pop retry topic."""
+    """True for a retry topic or a pop retry topic."""
     return topic.startswith(RETRY_PREFIX)
 
 

@@ -129,8 +129,10 @@ NAME_VALUE_SEPARATOR = "\x01"
 PROPERTY_SEPARATOR = "\x02"
 
 _LARGE = 262_144
+"""The longest text (characters) that `decode` splits as a whole."""
 _PAIRS_MAX = 16_384
-"""The shortest pair takes four characters with its separators, and all pairs together may take 32,767."""
+"""More pairs than a message can have: the shortest pair takes four characters with its separators, and all pairs
+together may take 32,767."""
 _PAIR = re.compile(r"[^\x02]++")
 
 

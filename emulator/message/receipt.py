@@ -39,7 +39,10 @@ def real_topic(topic: str, group: str, digit: str | int) -> str:
 
 @value
 class Receipt:
-    """A parsed receipt handle."""
+    """A parsed receipt handle. Fields that were not parsed are -1 or empty. `pop_time` is in ms since the epoch.
+
+    `start_offset` is that of the check point, `queue_offset` that of the message.
+    """
 
     start_offset: int
     pop_time: int

@@ -1,7 +1,7 @@
 """The stored-record format, which pull, pop, view and query responses contain.
 
-A record is encoded once, at append. The remoting layer declares the same layout with field names; a test holds the two
-equal. Source: MessageExtEncoder, MessageDecoder (5.3.3).
+A record is encoded once, at append. The remoting layer declares the same layout with field names; a test compares
+the two. Source: MessageExtEncoder, MessageDecoder (5.3.3).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -28,8 +28,8 @@ SYS_BORN_HOST_V6 = 0x10
 SYS_STORE_HOST_V6 = 0x20
 HOST_BITS = SYS_BORN_HOST_V6 | SYS_STORE_HOST_V6
 NOT_QUEUED = SYS_TRANSACTION_PREPARED | HOST_BITS
-"""Bits of a message to store that keep it out of all queues: PREPARED, which prepared and rolled back share, and claims
-of IPv6 hosts that it does not have. With such a claim its record cannot be decoded."""
+"""Bits of the `sys_flag` of a message to store that keep it out of all queues: PREPARED, which prepared and rolled back
+messages share, and claims of IPv6 hosts that it does not have. With such a claim its record cannot be decoded."""
 SYS_NEED_UNWRAP = 0x40
 SYS_INNER_BATCH = 0x80
 

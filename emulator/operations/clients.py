@@ -53,8 +53,8 @@ class ConsumerData:
 class Heartbeat(Operation):
     """A client's heartbeat: registers its producers and consumers. Source: HeartbeatData (5.3.3).
 
-    `fingerprint` 0 means heartbeat V1. `through_proxy`: the gRPC proxy registers the client, which creates neither
-    groups nor retry topics.
+    `fingerprint` 0 means heartbeat V1. `without_sub`: a heartbeat V2 that omits the subscriptions, which then stay.
+    `through_proxy`: the gRPC proxy registers the client, which creates neither groups nor retry topics.
     """
 
     client_id: str
@@ -69,7 +69,7 @@ class Heartbeat(Operation):
 
 @value
 class HeartbeatResult(Result):
-    """`is_sub_change` requests that a V2 client sends its subscriptions again."""
+    """`is_sub_change` requests that a client with heartbeat V2 sends its subscriptions again."""
 
     is_sub_change: bool
 
@@ -90,7 +90,7 @@ class ChannelClosed(Operation):
 
 @value
 class DropInactiveRequests(Operation):
-    """Drop this channel's waiting requests whose calls are no longer active, to make room for others."""
+    """Drop the waiting requests of the call's channel whose own calls are no longer active, to make room for others."""
 
 
 @value

@@ -99,7 +99,7 @@ class TopicListResult(Result):
 
 @value
 class DeleteTopicInNamesrv(Operation):
-    """Delete a topic from the name server's table."""
+    """Delete a topic from the name server's table, in one `cluster` or in all."""
 
     topic: str
     cluster: str | None = None

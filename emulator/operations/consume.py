@@ -107,8 +107,8 @@ class PopMessage(Operation):
     """Pop messages: read and hide them for an invisible duration, without owning a queue.
 
     `queue_id` < 0 means all read queues. `invisible_ms` is the invisible duration, `poll_ms` the long polling time
-    (0 = none), `born_ms` the client's clock (0 = now). `init_mode` 0 = minimum, 1 = maximum offset for a new group.
-    `attempt_id` identifies a repeated ordered pop. Source: PopMessageRequestHeader (5.3.3).
+    (0 = none), `born_ms` the time of the request by the client's clock (0 = now). `init_mode` 0 = minimum, 1 = maximum
+    offset for a new group. `attempt_id` identifies a repeated ordered pop. Source: PopMessageRequestHeader (5.3.3).
     """
 
     consumer_group: str
@@ -146,7 +146,11 @@ class PoppedMessage:
 class PopResult(Result):
     """Popped messages in the order of `msg_offset_info`, or none with POLLING_TIMEOUT or POLLING_FULL.
 
-    The info texts have upstream's form: `"<digit> <queue> <offset>"` joined with `;`. Source: PopMessageResponseHeader.
+    The info texts have one part for each queue read, joined with `;`: `<digit> <queue id> <offset>`, and in
+    `msg_offset_info` the offsets of all messages of the queue, joined with `,`. `digit` is that of PoppedMessage.
+    `order_count_info` of an ordered pop has the numbers of earlier deliveries: `<digit> qo<queue id>%<offset> <count>`
+    for each redelivered message, and `<digit> <queue id> <count>` with the least of a queue. `rest_num` is the number
+    of messages left in the queues. Source: PopMessageResponseHeader.
     """
 
     code: ResponseCode
@@ -241,8 +245,8 @@ class ChangeInvisibleResult(Result):
 class Notification(Operation):
     """Wait until a pop would find messages. Source: NotificationRequestHeader (5.3.3).
 
-    `for_pop`: the client waits here instead of in a pop. It is then also notified when another pop leaves messages for
-    the next pop. Upstream has no such notifications.
+    `poll_ms`, `born_ms` and `attempt_id`: as in PopMessage. `for_pop`: the client waits here instead of in a pop. It is
+    then also notified when another pop leaves messages for the next pop. Upstream has no such notifications.
     """
 
     consumer_group: str

@@ -12,8 +12,8 @@ from .clients import MessageQueue, SubscriptionData
 class RetryPolicy:
     """The delays before a failed message is redelivered.
 
-    `kind` CUSTOMIZED: `next_ms` are the delays, None = the delay levels. EXPONENTIAL: `initial_ms` * `multiplier`^n,
-    at most `max_ms`. Source: GroupRetryPolicy (5.3.3).
+    `kind` CUSTOMIZED: `next_ms` are the delays, None = the delay levels. EXPONENTIAL: `initial_ms` * `multiplier`^n
+    after n retries, at most `max_ms`. Source: GroupRetryPolicy (5.3.3).
     """
 
     kind: str = "CUSTOMIZED"
@@ -95,10 +95,10 @@ class GroupsResult(Result):
 
 @value
 class GetConsumeStats(Operation):
-    """Return a group's consumption progress on a topic, on `topics`, or on all topics with offsets of the group.
+    """Return a group's consumption progress on `topics`; without them on `topic`, or on all topics with its offsets.
 
-    `topic` None means all topics with offsets, without those that a connected group does not subscribe to. `topics` are
-    included whether or not the group subscribes to them.
+    If `topics` is empty, topics to which a connected group does not subscribe are left out, also a named `topic`.
+    Topics that do not exist are left out always.
     """
 
     consumer_group: str
@@ -108,7 +108,10 @@ class GetConsumeStats(Operation):
 
 @value
 class OffsetWrapper:
-    """Progress on one queue. `last_timestamp` is the store time of the message before `consumer_offset`, 0 for none."""
+    """Progress on one queue: its maximum offset, the committed offset of the group, and the next offset that it pulls.
+
+    `last_timestamp` is the store time (ms) of the message before `consumer_offset`, 0 for none.
+    """
 
     broker_offset: int
     consumer_offset: int

@@ -15,7 +15,11 @@ class ViewMessage(Operation):
 
 @value
 class QueryMessage(Operation):
-    """Find messages of a topic by key or unique key, stored between two times (ms). Raises QUERY_NOT_FOUND."""
+    """Find the newest messages of a topic with a key, stored between two times (ms). Raises QUERY_NOT_FOUND.
+
+    `unique_key`: the key is a unique key, and `defaultQueryMaxNum` replaces `max_num`. At most `maxMsgsNumBatch` are
+    returned.
+    """
 
     topic: str
     key: str
@@ -40,7 +44,10 @@ class MessagesResult(Result):
 
 @value
 class QueryConsumeQueue(Operation):
-    """Return units of a consume queue, as mqadmin's queryCq shows them."""
+    """Return units of a consume queue, as mqadmin's queryCq shows them. A unit is the entry of one message.
+
+    `index` is the queue offset of the first unit, `count` the maximum number of units.
+    """
 
     topic: str
     queue_id: int
@@ -51,7 +58,10 @@ class QueryConsumeQueue(Operation):
 
 @value
 class QueueUnit:
-    """One unit of a consume queue; `eval` is True if the group's filter matches it."""
+    """One unit of a consume queue; `eval` is True if the group's filter matches it, or if there is no filter.
+
+    `msg` has the encoded properties of the message, None without a filter.
+    """
 
     physical_offset: int
     physical_size: int

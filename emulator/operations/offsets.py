@@ -6,7 +6,10 @@ from .base import Operation, Result
 
 @value
 class QueryConsumerOffset(Operation):
-    """Return the committed offset of a group. Raises QUERY_NOT_FOUND. Source: QueryConsumerOffsetRequestHeader."""
+    """Return the committed offset of a group. Raises QUERY_NOT_FOUND. Source: QueryConsumerOffsetRequestHeader.
+
+    Without one, 0 is returned for a queue that still has its first message, unless `set_zero_if_not_found` is False.
+    """
 
     consumer_group: str
     topic: str
@@ -77,8 +80,9 @@ class TimestampResult(Result):
 class ResetOffset(Operation):
     """Reset a group's offsets, on the broker or by its consumers, as the broker is configured.
 
-    `queue_id` -1 = all read queues; `offset` None = by `timestamp` (< 0 = the end of the queue). If consumers reset
-    themselves, `force` also allows a reset forward, and `as_list` encodes the offsets for C++ clients.
+    `queue_id` -1 = all read queues. `offset` counts only with a `queue_id`; None or -1 = by `timestamp` (ms; below 0 =
+    the end of the queue). If consumers reset themselves, `force` also allows a reset forward, and `as_list` encodes the
+    offsets for C++ clients.
     Source: ResetOffsetRequestHeader.
     """
 

@@ -16,8 +16,8 @@ class SendMessage(Operation):
     `queue_id` < 0 lets the broker choose. `born_host` is the client's (address, port). `sys_flag` bits: compression
     0x1 and 0x700, transaction type 0xC (prepared or rolled back: no queue gets it). The store takes the body: after
     the append the operation no longer holds it. `through_proxy`: the gRPC proxy submits it, so the check
-    rejectRequest does not apply. `properties_length` is about the length of the names and values
-    of `properties`, set when the message is stored; 0 if it is not known. Source: SendMessageRequestHeader (5.3.3).
+    rejectRequest does not apply. `properties_length` is the approximate length of the names and values of
+    `properties`, set when the message is stored; 0 if it is not known. Source: SendMessageRequestHeader (5.3.3).
     """
 
     producer_group: str
@@ -45,7 +45,7 @@ class SendMessage(Operation):
         return body
 
     def journaled(self) -> "SendMessage":
-        """Without the body, which a message that was not stored still has."""
+        """Return the operation without the body, which a message that was not stored still has."""
         return replace(self, body=b"") if self.body else self
 
 
@@ -53,14 +53,14 @@ class SendMessage(Operation):
 class SendReplyMessage(Operation):
     """Push a reply message to the client that sent the request, and store it if the broker is configured so.
 
-    The result is a SendResult without transaction id. Raises SYSTEM_ERROR (the client is not connected).
+    The result is a SendResult without transaction id, also if the reply cannot be pushed.
     Source: ReplyMessageProcessor (5.3.3).
     """
 
     message: SendMessage
 
     def journaled(self) -> Operation:
-        """Without the body of the message."""
+        """Return a copy without the body of the message."""
         return replace(self, message=self.message.journaled())
 
 
@@ -80,8 +80,8 @@ class SendResult(Result):
     """The position of the stored message.
 
     `code` is SUCCESS, FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT or SLAVE_NOT_AVAILABLE: all four mean stored.
-    For a reply message that could not be pushed, `code` is SYSTEM_ERROR and `remark` the reason. It is stored if
-    possible; `msg_id` is empty if it is not stored.
+    For a reply message that could not be pushed, `code` is SYSTEM_ERROR and `remark` the reason. A reply message that
+    is not stored has no offset message id: `msg_id` is `0` if it was pushed, else empty.
     `msg_id` is the offset message id (32 or 56 upper-case hex digits; a comma list for a batch).
     `physical_offset` is the commit log position of the (first) record.
     """
@@ -122,7 +122,11 @@ class SendMessageBack(Operation):
 
 @value
 class EndTransaction(Operation):
-    """Commit (8), roll back (12) or leave unknown (0) a half message. Source: EndTransactionRequestHeader."""
+    """Commit (8), roll back (12) or leave unknown (0) a half message.
+
+    `commit_log_offset` is the physical offset of the half message, `tran_state_table_offset` its offset in the queue of
+    half messages. Source: EndTransactionRequestHeader.
+    """
 
     producer_group: str
     tran_state_table_offset: int

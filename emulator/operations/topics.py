@@ -25,7 +25,8 @@ class TopicConfig:
 class CreateTopic(Operation):
     """Create or change a topic. `attributes` are changes, such as `{"+message.type": "FIFO", "-x": ""}`; None: none.
 
-    Raises INVALID_PARAMETER (name, system topic), SYSTEM_ERROR (attributes). Source: CreateTopicRequestHeader.
+    Raises INVALID_PARAMETER (name, system topic, numbers of queues, message type MIXED), SYSTEM_ERROR (attributes).
+    Source: CreateTopicRequestHeader.
     """
 
     config: TopicConfig
@@ -41,7 +42,7 @@ class CreateTopics(Operation):
 
 @value
 class DeleteTopic(Operation):
-    """Delete a topic of the broker, its queues, its offsets and its pop retry topics."""
+    """Delete a topic of the broker, its queues, its offsets and, as configured, its pop retry topics."""
 
     topic: str
 
@@ -152,7 +153,7 @@ class TopicOffset:
 
 @value
 class TopicStatsResult(Result):
-    """Offsets of each write queue, by queue id."""
+    """Offsets of each read or write queue, by queue id."""
 
     topic: str
     broker_name: str

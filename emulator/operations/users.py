@@ -22,7 +22,7 @@ class UserInfo:
 
 @value
 class CreateUser(Operation):
-    """Create a user. `signer`: the user that signed the request."""
+    """Create a user. `signer`: the user that signed the request, empty if it is unsigned."""
 
     username: str
     info: UserInfo
@@ -35,7 +35,7 @@ class CreateUser(Operation):
 
 @value
 class UpdateUser(Operation):
-    """Change a user. `signer`: the user that signed the request."""
+    """Change a user. `signer`: the user that signed the request, empty if it is unsigned."""
 
     username: str
     info: UserInfo
@@ -48,7 +48,7 @@ class UpdateUser(Operation):
 
 @value
 class DeleteUser(Operation):
-    """Delete a user and its policies. `signer`: the user that signed the request."""
+    """Delete a user and its policies. `signer`: the user that signed the request, empty if it is unsigned."""
 
     username: str | None
     signer: str = ""
