@@ -185,7 +185,7 @@ class PopMergeBuffer:
         self._remove(step)
 
     def _stored_later(self, point: CheckPoint) -> int:
-        """Return when to store a rejected check point again: once the timer accepts its delay, and not before a scan."""
+        """Return when to store a rejected check point again: once the timer accepts its delay, or at the next scan."""
         takes_ms = point.revive_ms - self._config.timer_max_delay_sec * 1000
         return max(takes_ms, self._scheduler.now_ms + SCAN_MS)
 

@@ -415,7 +415,7 @@ class TimerService:
 
     @property
     def written_taken(self) -> int:
-        """The same number as of the last write of the file."""
+        """Number of messages that had entered the wheel at the last write of the file."""
         return self._file.written(self._config.timer_flush_interval_ms).taken
 
     def known_at(self, at_ms: int, taken: int) -> FollowedTimer:

@@ -84,7 +84,8 @@ class SendService:
 
         Errors: INVALID_PARAMETER (topic name, queue id), NO_PERMISSION (system topics), TOPIC_NOT_EXIST,
         MESSAGE_ILLEGAL (sizes, batches to retry topics), SUBSCRIPTION_GROUP_NOT_EXIST (retry topics), SYSTEM_BUSY on a
-        slave and without buffers; SERVICE_NOT_AVAILABLE with a full disk, and through the proxy on a slave.
+        slave and if there are no write buffers (`TransientStorePool`); SERVICE_NOT_AVAILABLE with a full disk, and
+        through the proxy on a slave.
         """
         if not operation.through_proxy:
             self._transient_store_pool.refuse_to_send()
