@@ -54,7 +54,10 @@ def _check_log(log: LogState) -> None:
     for number, content in log.segments.items():
         full = len(content) <= size
         _require(full, f"file {number} of the log has {len(content)} bytes, more than fileBytes={size}")
-    _require(log.full.keys() <= log.segments.keys(), "the log has no file of one that was full")
+    _require(
+        log.full.keys() <= log.segments.keys(),
+        f"the log lacks files that became full: {sorted(log.full.keys() - log.segments.keys())}",
+    )
 
 
 def _check_queue(queue: ConsumeQueue, log: LogState) -> None:
