@@ -54,7 +54,7 @@ class QueryConsumerOffsetRequestHeader(Header):
 class UpdateConsumerOffsetRequestHeader(Header):
     """Request to commit an offset.
 
-    Errors: SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER (a missing number, named by the engine).
+    Errors: SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER (a number is missing).
     """
 
     consumer_group: str
@@ -276,7 +276,7 @@ def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: byt
 def clone_group_offset(call: RemotingCall, header: CloneGroupOffsetRequestHeader, body: bytes) -> CloneGroupOffset:
     """Translate a request to copy offsets.
 
-    For all topics it copies nothing: upstream looks up the requested topic only.
+    Without a topic it means all topics, but copies nothing: upstream uses the blank name for each of them.
     """
     return CloneGroupOffset(header.src_group, header.dest_group, header.topic, header.offline)
 
@@ -308,6 +308,6 @@ def _correction(call: RemotingCall, result: CorrectionOffsetResult) -> bytes:
 def query_correction_offset(
     call: RemotingCall, header: QueryCorrectionOffsetHeader, body: bytes
 ) -> QueryCorrectionOffset:
-    """Translate a request for correction offsets. As in upstream, a group named in the filter loses its offsets."""
+    """Translate a request for correction offsets. As in upstream, the broker deletes the offsets of filtered groups."""
     groups = header.filter_groups.split(",") if header.filter_groups.strip() else []
     return QueryCorrectionOffset(header.topic, header.compare_group, groups)

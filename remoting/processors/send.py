@@ -118,9 +118,9 @@ def send_response(call: RemotingCall, result: SendResult) -> bytes:
 
 
 def send_error(call: RemotingCall, error: EngineError) -> bytes:
-    """Encode a rejected send. It has the region and the trace switch.
+    """Encode the response to a rejected send, which has the region and the trace switch.
 
-    They are absent if upstream's handler throws or if the request fails before it.
+    Both are absent if upstream's handler throws, or if the request is rejected before the handler.
     """
     thrown = error.code == ResponseCode.SYSTEM_ERROR and (error.remark or "").startswith("java.")
     if thrown or error.code == ResponseCode.NOT_LEADER_FOR_QUEUE:
