@@ -101,7 +101,11 @@ class AckService:
 
     @handles(BatchAckMessage)
     def batch_ack(self, call: Call, operation: BatchAckMessage) -> Done:
-        """Acknowledge messages of several check points; skip offsets outside their queue."""
+        """Acknowledge messages of several check points; skip offsets outside their queue.
+
+        Errors: NO_MESSAGE (no entries), MESSAGE_ILLEGAL (ordered offset), SYSTEM_ERROR (unknown topic digit). Entries
+        before the one with an error are acknowledged.
+        """
         if not operation.acks:
             raise EngineError(ResponseCode.NO_MESSAGE, None)
         for entry in operation.acks:

@@ -95,8 +95,10 @@ class PopService:
     def pop(self, call: Call, operation: PopMessage) -> Result | Parked:
         """Take messages, or wait for some. Errors, in upstream's order of checks:
 
-        POLLING_TIMEOUT (the request is too old), NO_PERMISSION, INVALID_PARAMETER, SYSTEM_ERROR (no timer wheel),
-        TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SUBSCRIPTION_PARSE_FAILED.
+        POLLING_TIMEOUT (the request is too old), NO_PERMISSION (broker), INVALID_PARAMETER (more than 32 messages),
+        SYSTEM_ERROR (no timer wheel), TOPIC_NOT_EXIST, NO_PERMISSION (topic), INVALID_PARAMETER (queue id),
+        SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION (group), SUBSCRIPTION_PARSE_FAILED, SYSTEM_ERROR (negative number of
+        messages).
         """
         now = self._scheduler.now_ms
         if operation.born_ms == 0:

@@ -101,7 +101,8 @@ class GetEarliestMsgStoretimeRequestHeader(Header):
 class ResetOffsetRequestHeader(Header):
     """Request to reset a group's offsets.
 
-    Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue).
+    Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue, slave). With
+    server-side reset off: CONSUMER_NOT_ONLINE, SYSTEM_ERROR (no committed offset, the version of a client is too old).
     """
 
     group: str
@@ -126,7 +127,7 @@ class CloneGroupOffsetRequestHeader(Header):
 class QueryCorrectionOffsetHeader(Header):
     """Request for the lowest offset of each queue among groups.
 
-    `filter_groups` is comma separated. Errors: SYSTEM_ERROR.
+    `filter_groups` is comma separated. Errors: SYSTEM_ERROR (no group has an offset that still exists in a queue).
     """
 
     filter_groups: str = ""

@@ -44,7 +44,8 @@ NO_BODY = (
 class SendMessageRequestHeader(Header):
     """Request to store a message or a batch of messages.
 
-    Errors: TOPIC_NOT_EXIST, NO_PERMISSION, INVALID_PARAMETER (name, queue id), MESSAGE_ILLEGAL (size).
+    Errors: TOPIC_NOT_EXIST, NO_PERMISSION, INVALID_PARAMETER (name, queue id), MESSAGE_ILLEGAL (size),
+    SUBSCRIPTION_GROUP_NOT_EXIST (retry topic), SYSTEM_BUSY (slave), SERVICE_NOT_AVAILABLE (full disk).
     """
 
     producer_group: str = ""
@@ -88,7 +89,8 @@ class SendMessageRequestHeaderV2(Header):
 class RecallMessageRequestHeader(Header):
     """Request to recall a timed message before it is delivered.
 
-    Errors: NO_PERMISSION (recall is off), TOPIC_NOT_EXIST, ILLEGAL_OPERATION (handle, time).
+    Errors: NO_PERMISSION (recall is off), TOPIC_NOT_EXIST, ILLEGAL_OPERATION (handle, time), SLAVE_NOT_AVAILABLE,
+    SERVICE_NOT_AVAILABLE, SYSTEM_ERROR (the recall cannot be stored).
     """
 
     producer_group: str | None = None
