@@ -189,7 +189,7 @@ class StaticTopics:
         return OffsetResult(logical_within(first, self._offset(first, call, there)))
 
     def _search(self, call: Call, operation: SearchOffset, mapping: QueueMapping) -> Result:
-        """Search the parts in order: the first match on this broker counts, else the last match elsewhere."""
+        """Search the parts in order: the first match on this broker counts, else the last match on another."""
         offset = -1
         for part in self._parts_of_leader(mapping, operation.queue_id):
             if part.logic_offset < 0:

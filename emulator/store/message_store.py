@@ -191,7 +191,7 @@ class MessageStore:
         tags_code = message.tags_code
         if tags_code is None:
             tag = properties.get(props.TAGS)
-            # Written out: tags are short, and this is done for every message.
+            # `tags_code_of` for short tags, without the call: this runs for every message.
             tags_code = (_code_of_short_tag(tag) if len(tag) <= _SHORT_TAG else tags_code_of(tag)) if tag else 0
         queue_id = message.queue_id
         queued = not message.sys_flag & _NOT_QUEUED

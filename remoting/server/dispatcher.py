@@ -62,7 +62,7 @@ class WrongPortWarnings(Protocol):
     def warn_wrong_node(
         self, label: str, peer: tuple[str, int], local: tuple[str, int], *, to_name_server: bool
     ) -> None:
-        """Warn about a request for a name server that reached a port without one, or likewise for a broker."""
+        """Warn about a request at a port without its node: a name server if `to_name_server`, else a broker."""
 
 
 class NoWrongPortWarnings:
