@@ -64,7 +64,7 @@ class EngineWorld:
     def stop_broker(self, name: str, *, kill: bool) -> StandingFault:
         """Stop a broker until the fault ends. Several rules may stop one broker: it starts when the last of them ends.
 
-        A broker that was stopped before the rule stays stopped. One that was started during the fault keeps running.
+        A broker that was stopped before the rule stays stopped. If it is started during the fault, it keeps running.
         """
         broker = self._broker(name)
         stop = BrokerStop(broker)

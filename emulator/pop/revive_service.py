@@ -67,7 +67,7 @@ class ReviveQueue:
         return clock - point.revive_ms > SLACK_MS and not self._is_blocked_by(point)
 
     def _is_blocked_by(self, point: CheckPoint) -> bool:
-        """True if the defect keeps a check point undecided for ever.
+        """True if the defect keeps a check point undecided forever.
 
         The end of its invisible duration is so far below 0 that the difference overflows when
         PopReviveService.mergeAndRevive subtracts it from the clock.
@@ -78,8 +78,8 @@ class ReviveQueue:
         return long_sum(self._newest_ms, -point.revive_ms) <= SLACK_MS < self._newest_ms - point.revive_ms
 
     def _clock(self, now: int) -> int:
-        # While the timer is behind, as one that a defect has stopped always is, the clock does not move on by itself:
-        # PopReviveService.consumeReviveMessage, TimerMessageStore.getEnqueueBehind.
+        # While the timer is behind, the clock moves only with records. A timer that a defect has stopped is always
+        # behind (PopReviveService.consumeReviveMessage, TimerMessageStore.getEnqueueBehind).
         return now if now - self._newest_ms > STALE_MS and not self._timers.is_stopped else self._newest_ms
 
     def decided_ms(self, now: int) -> int | None:

@@ -5,7 +5,7 @@ second after its start. Here one timer per level is set to the check that will f
 Source: ScheduleMessageService, HookUtils.handleScheduleMessage (5.3.3).
 
 Not emulated: a clock that was set back, and endless retries. A copy is retried only if the store accepts no message at
-all. One that is rejected for another reason is dropped, while upstream retries it forever.
+all. A copy that is rejected for another reason is dropped, while upstream retries it forever.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
-"""Recall of a timer message before its delivery: the recall handle of a send response, and the delete mark.
+"""Recall of a timed message before its delivery: the recall handle of a send response, and the delete mark.
 
-A delete mark is a timer message that keeps its target, a message of the same slot, from being delivered. A recall
+A delete mark is a timed message that keeps its target, a message of the same slot, from being delivered. A recall
 succeeds when its delete mark is stored, even if the target no longer waits.
 Source: RecallMessageProcessor, RecallMessageHandle (5.3.3).
 """

@@ -45,7 +45,7 @@ class SendHooks:
     redirect_retry: Callable[[MessageToStore, SendMessage], None]
     """Choose between a retry topic and the dead letter queue of its group."""
     recall_handle: Callable[[MessageToStore, str], str | None]
-    """Return the recall handle of a timer message, given its unique key; None if it cannot be recalled."""
+    """Return the recall handle of a timed message, given its unique key; None if it cannot be recalled."""
     half_stored: HalfStored
     """Record that the client has to end a transaction."""
 

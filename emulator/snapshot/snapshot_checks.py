@@ -43,7 +43,7 @@ def _check_broker(state: BrokerState, queue_nums_max: int) -> None:
     for queue in state.queues:
         _check_queue(queue, state.log)
     for record in state.pop_records:
-        _require(record.offset >= 0, f"a pop record has the offset {record.offset}")
+        _require(record.offset >= 0, f"a KV record has the offset {record.offset}")
 
 
 def _check_log(log: LogState) -> None:
