@@ -30,7 +30,9 @@ from .pop_inflight_counter import PopInflightCounter
 from .pop_retry_writer import PopRetryWriter
 
 SLACK_MS = 2000
+"""A check point is decided when the clock of its queue is more than this past the end of its invisible duration."""
 STALE_MS = 3000
+"""The clock of a queue is now if the deliver time of its newest record is more than this ago."""
 POLL_INTERVAL_MS = 100
 
 
