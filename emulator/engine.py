@@ -155,8 +155,8 @@ class Engine:
     def state(self, extras: Mapping[str, Mapping[str, str]] | None = None) -> EngineState:
         """Return the state that a graceful stop of all brokers and the name server would leave now. They keep running.
 
-        The state shares its objects with the engine: write or copy it before anything else happens.
-        `extras`: data of upper layers to store with it, by section and key. Call it between requests or from a timer.
+        Call it between requests or from a timer. The state shares its objects with the engine: write or copy it before
+        anything else happens. `extras`: data of upper layers to store with it, by section and key.
         """
         for broker in self.brokers:
             broker.pop_buffer.drain()  # of all brokers first: slaves replicate what their master stores here
@@ -196,7 +196,8 @@ class Engine:
         """Stop a broker until `start()`: gracefully, or as a crash with `kill=True`. A no-op if it is stopped.
 
         With `enableShutdownGracefully` a graceful stop lasts `shutdownWaitTimeSeconds`: the name server unregisters the
-        broker first, and the broker sends GO_AWAY meanwhile. `on_stopped` is called once the broker is stopped.
+        broker first, and the broker sends GO_AWAY meanwhile. `on_stopped` is called once the broker is stopped. It is
+        not called if another graceful stop is in progress, or if the broker is killed or crashes before this one ends.
         """
         if not broker.running or kill or not broker.config.enable_shutdown_gracefully:
             self._down(broker, kill, on_stopped)

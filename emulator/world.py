@@ -1,4 +1,4 @@
-"""Faults of brokers, name server and time, carried out on an engine. Implements World of the faults."""
+"""Faults of brokers, name server and time, carried out on an engine. Implements `World` of `faults/world.py`."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from .overload.request_pools import RefusalForm
 
 
 class BrokerStop:
-    """A broker that a rule keeps stopped; `run` is the run that the rule ended."""
+    """One rule's stop of a broker. `run` is the run that it ended, None before the broker has stopped."""
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
@@ -33,8 +33,9 @@ class EngineWorld:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._stops: list[BrokerStop] = []
-        """The rules that keep a broker stopped."""
+        """The stops of all rules that have not ended."""
         self._lost_flushes: Counter[Broker] = Counter()
+        """By broker, the number of rules that lose its flushes."""
 
     # ports, which an engine does not have
 
@@ -61,9 +62,9 @@ class EngineWorld:
         return self._engine.scheduler.call_later(ms, action, TimerKind.FAULT)
 
     def stop_broker(self, name: str, *, kill: bool) -> StandingFault:
-        """Stop a broker until the end. Several rules may stop one broker: it starts when the last of them ends.
+        """Stop a broker until the fault ends. Several rules may stop one broker: it starts when the last of them ends.
 
-        A broker that was stopped before the rule stays stopped. One that was started meanwhile is left as it is.
+        A broker that was stopped before the rule stays stopped. If it is started during the fault, it keeps running.
         """
         broker = self._broker(name)
         stop = BrokerStop(broker)
@@ -139,7 +140,7 @@ class EngineWorld:
         return _stopped([broker.interference.transaction_checks for broker in self._named(name)])
 
     def lose_flushes(self, name: str | None) -> StandingFault:
-        """Lose the records that are flushed from now on if the power fails before the end."""
+        """Lose the records that are flushed from now on if the power fails before the fault ends."""
         brokers = self._named(name)
         for broker in brokers:
             if not self._lost_flushes[broker]:
@@ -155,7 +156,7 @@ class EngineWorld:
         return Undo(keep)
 
     def lag_slaves(self, name: str | None, ms: int) -> StandingFault:
-        """Replicate records later. `name` is a slave, or a master for all its slaves."""
+        """Replicate records `ms` later. `name` is a slave, or a master for all its slaves."""
         replicas = [replica for replica in self._engine.replicas if self._concerns(replica, name)]
         for replica in replicas:
             replica.add_lag(ms)

@@ -19,7 +19,9 @@ DEVIATIONS = (
     ),
     Deviation("more than 50,000 ext fields in a binary header", "read", "the connection is closed"),
     Deviation("configuration body of more than 1 MiB", "read", "rejected with SYSTEM_ERROR"),
-    Deviation("expression of more than 20,000 tags or 50,000 SQL tokens", "accepted", "refused"),
+    Deviation(
+        "expression of more than 20,000 tags or 50,000 SQL tokens", "accepted", "handled like an invalid expression"
+    ),
     Deviation(
         "number beyond 64 bits among the ext fields of a JSON header",
         "text with all its digits",

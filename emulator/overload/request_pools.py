@@ -27,7 +27,7 @@ FIRST_SCAN_MS, SCAN_MS = 1000, 10
 LAST_VERSION_WITHOUT_GO_AWAY = 475
 """MQVersion.Version.V5_3_1: only clients with a newer version get GO_AWAY."""
 BLOCKING_OPERATIONS = (RecallMessage, EndTransaction)
-"""Operations that wait for a slave on a thread of their pool; sends wait elsewhere."""
+"""Operations that wait for a slave on a thread of their pool. A send that waits for a slave occupies no thread."""
 
 
 class BrokerPool(Enum):
@@ -126,7 +126,7 @@ class PooledRequest:
 class BlockingCall:
     """A call that releases its thread with its reply, or when a rule of faults ends it.
 
-    It has the facts of the call for rules, if the call has them (ClientCall of the faults).
+    It passes on the attributes that rules of faults read (`ClientCall` of the faults).
     """
 
     __slots__ = ("_call", "_done")
@@ -136,7 +136,7 @@ class BlockingCall:
         self._done = done
 
     def __getattr__(self, name: str) -> Any:
-        """Return a fact of the call for rules."""
+        """Return an attribute of the call that rules of faults read."""
         return getattr(self._call, name)
 
     def refuse(self, code: int, remark: str) -> None:

@@ -36,7 +36,7 @@ class ThreadPool(Generic[T]):
         self.service_ms = 0
         """The time for which each task occupies its thread before it runs."""
         self.waiting: deque[tuple[int, T]] = deque()
-        """(start of waiting, task), oldest first."""
+        """(start of waiting in ms, task), oldest first."""
         self._begun: dict[int, int] = {}
         """Start time of each task that occupies a thread for the fixed time, by number, oldest first."""
         self._number = 0

@@ -1,4 +1,4 @@
-"""Acknowledges popped messages and changes their invisible time.
+"""Acknowledges popped messages and changes their invisible duration.
 
 The broker checks neither owner nor expiry of a receipt handle: an acknowledgement that matches nothing succeeds without
 effect. Source: AckMessageProcessor, ChangeInvisibleTimeProcessor (5.3.3).
@@ -47,7 +47,7 @@ WakePops = Callable[[str, str, int], None]
 
 
 class AckService:
-    """Handles acknowledgements and changes of the invisible time of one broker."""
+    """Handles acknowledgements and changes of the invisible duration of one broker."""
 
     def __init__(  # noqa: PLR0913 - an acknowledgement may be in any record of messages in flight
         self,
@@ -101,7 +101,11 @@ class AckService:
 
     @handles(BatchAckMessage)
     def batch_ack(self, call: Call, operation: BatchAckMessage) -> Done:
-        """Acknowledge messages of several check points; skip offsets outside their queue."""
+        """Acknowledge messages of several check points; skip offsets outside their queue.
+
+        Errors: NO_MESSAGE (no entries), MESSAGE_ILLEGAL (ordered offset), SYSTEM_ERROR (unknown topic digit). Entries
+        before the one with an error are acknowledged.
+        """
         if not operation.acks:
             raise EngineError(ResponseCode.NO_MESSAGE, None)
         for entry in operation.acks:
@@ -185,7 +189,7 @@ class AckService:
 
     @handles(ChangeInvisibleTime)
     def change_invisible(self, call: Call, operation: ChangeInvisibleTime) -> ChangeInvisibleResult:
-        """Change the invisible time of a message, counted from now.
+        """Change the invisible duration of a message, counted from now.
 
         Stores a new check point first, then acknowledges the old one. Errors: TOPIC_NOT_EXIST, MESSAGE_ILLEGAL (queue
         id), NO_MESSAGE (offset outside the queue), SYSTEM_ERROR.
@@ -248,7 +252,8 @@ class AckService:
     def roll_back(self, call: Call, operation: RollBackPops) -> Done:
         """Convert each KV record into its own check point, in revive queue offset % reviveQueueNum.
 
-        Handles of those pops then acknowledge nothing, except the handle of the first message that a pop read.
+        A handle matches the check point at the offset at which its pop began to read. Of the messages of a pop, only
+        the one at this offset can therefore still be acknowledged.
         """
         for record in self._kv_service.take_all() if self._kv_service is not None else ():
             point = CheckPoint(

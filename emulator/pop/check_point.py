@@ -1,7 +1,7 @@
 """Check points and acknowledgements of pops: JSON bodies, merge keys, and their messages in the revive topic.
 
 They are stored as messages of `rmq_sys_REVIVE_LOG_<cluster>`. The timer delivers them there: a check point one second
-before the invisible time ends, an acknowledgement at its end.
+before the invisible duration ends, an acknowledgement at its end.
 Source: PopCheckPoint, AckMsg, BatchAckMsg, PopBufferMergeService (5.3.3).
 """
 
@@ -21,10 +21,10 @@ CK_TAG = "ck"
 ACK_TAG = "ack"
 BATCH_ACK_TAG = "bAck"
 ACK_TIME_INTERVAL_MS = 1000
-"""A check point becomes readable this long before the invisible time ends (PopAckConstants.ackTimeInterval)."""
+"""A check point becomes readable this long before its invisible duration ends (PopAckConstants.ackTimeInterval)."""
 
 RE_PUT_INTERVALS_S = (10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
-"""Seconds added to the invisible time each time a copy cannot be stored; the last value repeats."""
+"""Seconds added to the invisible duration each time a copy cannot be stored; the last value repeats."""
 
 MergeKey = tuple[str, str, int, int, int, str]
 
@@ -33,7 +33,9 @@ MergeKey = tuple[str, str, int, int, int, str]
 class CheckPoint:
     """Check point: the messages that one pop took from one queue; bit i of `bits` is set if message i is acknowledged.
 
-    Message i has the queue offset `start_offset` + `diffs[i]`. A check point has at most 32 messages.
+    Message i has the queue offset `start_offset` + `diffs[i]`. A check point has at most 32 messages. `pop_time` is in
+    ms since the epoch. `re_put_times`: how often a copy of its message could not be stored. `revive_offset`: its offset
+    in its revive queue, once it was read from there.
     """
 
     topic: str
@@ -50,7 +52,7 @@ class CheckPoint:
 
     @property
     def revive_ms(self) -> int:
-        """End of the invisible time (ms since the epoch)."""
+        """End of the invisible duration (ms since the epoch)."""
         return long_sum(self.pop_time, self.invisible_ms)
 
     def merge_key(self) -> MergeKey:
@@ -114,7 +116,7 @@ class CheckPoint:
 
     @staticmethod
     def from_json(body: bytes, revive_offset: int) -> "CheckPoint":
-        """Decode a body. An empty offset list is the old form: consecutive offsets. Raises ValueError."""
+        """Decode a body. Without `d`, the older form, the `n` offsets are consecutive. Raises ValueError."""
         data = _load(body, {"t": str, "c": str, "bn": str, "q": int, "so": int, "pt": int, "it": int, "bm": int})
         return CheckPoint(
             data["t"],
@@ -187,9 +189,9 @@ class ReviveLog:
         self._store = store
 
     def write_check_point(self, point: CheckPoint, revive_qid: int) -> bool:
-        """Store a check point, readable one second before its invisible time ends.
+        """Store a check point, readable one second before its invisible duration ends.
 
-        Returns False if the timer rejects it, because its invisible time is longer than the longest delay.
+        Returns False if the timer rejects it, because its invisible duration is longer than the longest delay.
         """
         key = f"{point.topic}@{point.queue_id}@{point.start_offset}@{point.group}@{point.pop_time}@{point.broker_name}"
         return self._write(
@@ -202,7 +204,7 @@ class ReviveLog:
         )
 
     def write_ack(self, ack: Ack, revive_qid: int, deliver_ms: int, now_ms: int, *, batch: bool) -> bool:
-        """Store an acknowledgement, readable at `deliver_ms`, the end of the invisible time.
+        """Store an acknowledgement, readable at `deliver_ms`, the end of the invisible duration.
 
         Returns False if the timer rejects it.
         """

@@ -28,7 +28,8 @@ Observed on 5.3.3 with a file whose batch was changed to be 25 hours old: after 
 class OrderInfo:
     """One batch in flight. Bit i of `acked` is set if message i is acknowledged.
 
-    By queue offset: `next_visible` has changed times of visibility (ms), `counts` the number of earlier deliveries.
+    `counts` has the number of earlier deliveries by queue offset. `next_visible` has, also by queue offset, the instant
+    (ms since the epoch) at which a message becomes visible again, if a client has changed it.
     """
 
     pop_time: int
@@ -54,7 +55,8 @@ class OrderInfo:
     def first_visible(self, now_ms: int) -> int:
         """Return when the first invisible unacknowledged message becomes visible, now if there is none.
 
-        Upstream takes it for the end of the batch (OrderInfo.getLockFreeTimestamp).
+        Upstream wakes waiting pops at this instant, although later messages of the batch may still be invisible then
+        (OrderInfo.getLockFreeTimestamp).
         """
         default = self.pop_time + self.invisible_ms
         for index, offset in enumerate(self.offsets):
@@ -152,7 +154,7 @@ class OrderInfoTable:
         """Record a new batch and return the entries of orderCountInfo, to which the caller prepends the topic digit.
 
         They contain the number of earlier deliveries of each message. It rises by one for a message of the previous
-        batch, unless the same attempt repeats its request. The last entry is the least number in the queue.
+        batch, unless the same attempt repeats its request. The last entry has the least number in the batch.
         """
         previous = self._current(group_queue)
         info = OrderInfo(pop_time, invisible_ms, list(offsets), attempt_id)

@@ -78,7 +78,8 @@ class NotificationService:
     def notify(self, call: Call, operation: Notification) -> Result | Parked:
         """Report that messages are available, or wait for them.
 
-        Errors: those of a pop, without its limits of message count and request age.
+        Errors, in upstream's order of checks: NO_PERMISSION (broker), TOPIC_NOT_EXIST, NO_PERMISSION (topic),
+        INVALID_PARAMETER (queue id), SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION (group).
         """
         if operation.born_ms == 0:
             operation.born_ms = self._scheduler.now_ms
@@ -167,7 +168,10 @@ class NotificationService:
 
     @handles(PeekMessage)
     def peek(self, call: Call, operation: PeekMessage) -> PopResult:
-        """Return the messages that a pop would read, without taking them. PULL_NOT_FOUND if there are none."""
+        """Return the messages that a pop would read, without taking them; with PULL_NOT_FOUND if there are none.
+
+        Errors: those of a notification, SYSTEM_ERROR (negative number of messages).
+        """
         topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id)
         if operation.max_msg_nums < 0:
             raise illegal_capacity(operation.max_msg_nums)
@@ -206,7 +210,7 @@ class NotificationService:
 
     @handles(PollingInfo)
     def polling_info(self, call: Call, operation: PollingInfo) -> PollingInfoResult:
-        """Return the number of pops that wait for a topic, group and queue id."""
+        """Return the number of pops that wait for a topic, group and queue id. Errors: those of a notification."""
         self._check(call, operation.topic, operation.consumer_group, operation.queue_id)
         return PollingInfoResult(self._pops.count(operation.topic, operation.consumer_group, operation.queue_id))
 

@@ -16,7 +16,11 @@ READ_AGAIN = (PullStatus.OFFSET_TOO_SMALL, PullStatus.OFFSET_OVERFLOW_BADLY, Pul
 
 @value
 class PopBatch:
-    """The messages of a pop response and its header texts; `rest_num`: messages left in the queues (restNum)."""
+    """The messages of a pop response and the parts of its header texts.
+
+    `starts`, `offsets` and `counts` are the parts of startOffsetInfo, msgOffsetInfo and orderCountInfo. `rest_num` is
+    the number of messages left in the queues (restNum). `pop_time` is in ms since the epoch.
+    """
 
     operation: PopMessage
     message_filter: MessageFilter | None
@@ -44,7 +48,10 @@ class PopBatch:
 
 
 def reconsume_times_of(record: bytes) -> int:
-    """Return the reconsume times of a stored record, without decoding the record where its layout allows that."""
+    """Return the reconsume times of a stored record.
+
+    They are at a fixed position if both hosts are IPv4 addresses. Only other records are decoded.
+    """
     if not record[39] & 0x30:
         times = int.from_bytes(record[72:76], "big")
         if times >> 31 == 0:

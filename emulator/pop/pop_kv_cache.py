@@ -1,9 +1,9 @@
 """KV records of pops that the broker keeps in memory for a while, with `enablePopBufferMerge`.
 
 Upstream scans them once a second. Due records are redelivered, and those that stayed `popCkStayBufferTime` are stored.
-The group's offset becomes the first offset still in memory. A message acknowledged before is never stored. A crash
-loses the records in memory, and the group continues at its offset. Acknowledgements match by offset alone, whichever
-pop they belong to. Source: PopConsumerCache (5.3.3).
+The group's offset becomes the first offset still in memory. A record whose message is acknowledged before that is
+never stored. A crash loses the records in memory, and the group continues at its offset. Acknowledgements match by
+offset alone, whichever pop they belong to. Source: PopConsumerCache (5.3.3).
 
 Not emulated: upstream stores records early if their group has not popped for two minutes.
 """

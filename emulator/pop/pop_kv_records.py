@@ -69,7 +69,7 @@ class PopRecords:
 class DueRecordScan:
     """Scans for due records in one run of a broker.
 
-    Passes each to `revive`, which returns the record to write instead, or None. While `switch` is off, they wait.
+    Passes each to `revive`, which returns the record to write instead, or None. While `switch` is stopped, they wait.
     """
 
     def __init__(

@@ -1,14 +1,14 @@
 """Pop with KV records (`popConsumerKVServiceEnable`): a record for each message in flight, instead of check points.
 
-Clients can notice these differences. The revive queue id is 0. Redelivery comes at most 0.6 s after the invisible time
-(check points: 2 to 5 s). Retry messages carry the name of the retry topic. Exactly every fifth pop reads the retry
-topic first. Queues are read in rotation.
+Clients can notice these differences. The revive queue id is 0. Redelivery comes at most 0.6 s after the end of the
+invisible duration (check points: 2 to 5 s). Retry messages carry the name of the retry topic. Exactly every fifth pop
+reads the retry topic first. Queues are read in rotation.
 
 The group's offset is the start of the last read of a queue. After a crash the group therefore reads those messages
 again, acknowledged or not. Source: PopConsumerService (5.3.3).
 
-Deliberate difference: upstream loses a message if the changed invisible time ends at the same millisecond as the old
-one; the emulator keeps it.
+Deliberate difference: upstream loses a message if the changed invisible duration ends at the same millisecond as the
+old one; the emulator keeps it.
 """
 
 from ..config import BrokerConfig
@@ -32,7 +32,7 @@ from .pop_retry_writer import PopRetryWriter
 
 PREFER_RETRY_INTERVAL = 5
 BACK_OFF_S = (10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
-"""Seconds added to the invisible time after each failed redelivery of a message."""
+"""Seconds added to the invisible duration after each failed redelivery of a message."""
 
 
 class PopKvService:
@@ -174,8 +174,8 @@ class PopKvService:
     def _add_receipts(self, batch: PopBatch, found: list[tuple[int, list[PopRecord]]], out: list[PopRecord]) -> None:
         """Set the receipt handles of retry messages as the property POP_CK.
 
-        Upstream takes the retry queue from the message of the same index, and the start offset from the queue id.
-        Clients can acknowledge anyway, because neither value is used again.
+        For the i-th queue with messages, upstream takes topic and start offset from the i-th record of all queues: its
+        topic, and its queue id. Clients can acknowledge anyway, because neither value is used again.
         """
         for index, (first, records) in enumerate(found):
             guess = out[index]

@@ -23,7 +23,7 @@ from ..operations.consume import Notification, PopMessage
 
 Waiting = TypeVar("Waiting", PopMessage, Notification)
 SCAN_PERIOD_MS, EARLY_MS = 20, 50
-"""The period of upstream's scans for waits that end, and the time before its end at which a wait may end."""
+"""The period of upstream's scans for expired waits, and how long before its deadline a wait is expired (ms)."""
 
 
 class ParkOutcome(Enum):
@@ -48,7 +48,11 @@ class PollingRequest(Generic[Waiting]):
 
 
 class PopLongPolling(Generic[Waiting]):
-    """Waiting requests by topic, then by (group, queue id), the earliest deadline first."""
+    """Waiting requests by topic, then by (group, queue id; -1: any queue), the earliest deadline first.
+
+    A wake-up takes the request with the earliest deadline, with `newest_first` the one with the latest. `kind` is the
+    kind of the timers of deadlines (`TimerKind`).
+    """
 
     def __init__(
         self,

@@ -6,14 +6,14 @@ and then the group reads those messages again. A check point leaves the buffer i
 
     done       all messages are acknowledged                   -> nothing is stored
     flushed    it stayed `popCkStayBufferTime`, or its         -> it is stored, and after it the acknowledgements
-               invisible time ends in `popCkStayBufferTimeOut`    that the buffer has for it
+               invisible duration ends within                     that the buffer has for it
+               `popCkStayBufferTimeOut`
 
 Upstream scans the buffer every 5 ms. Here only a scan that would find something is scheduled. With the buffer off
 (upstream's default) each check point is stored at its pop. The offset then advances immediately, up to 5 ms earlier
-than upstream. Source: PopBufferMergeService (5.3.3).
+than upstream. The offset of a deleted topic or group does not advance any more. Source: PopBufferMergeService (5.3.3).
 
-Not emulated: a scan that takes so long that upstream stops buffering. The offset of a deleted topic or group is not
-stored again.
+Not emulated: a scan that takes so long that upstream stops buffering.
 """
 
 from collections import deque
@@ -87,8 +87,8 @@ class PopMergeBuffer:
             if self._log.write_check_point(point, revive_qid):
                 self.advance_offset(group_queue, next_offset)
                 return True
-            # The timer rejects an invisible time this long. The check point is stored once the timer accepts it; until
-            # then the offset waits.
+            # The timer rejects an invisible duration this long. The check point is stored once the timer accepts it;
+            # until then the offset waits.
             step = self._buffered[key] = OffsetStep(next_offset, point, revive_qid)
             self._steps.setdefault(group_queue, deque()).append(step)
             self._flush_at(step, self._stored_later(point))
@@ -185,6 +185,7 @@ class PopMergeBuffer:
         self._remove(step)
 
     def _stored_later(self, point: CheckPoint) -> int:
+        """Return when to store a rejected check point again: once the timer accepts its delay, or at the next scan."""
         takes_ms = point.revive_ms - self._config.timer_max_delay_sec * 1000
         return max(takes_ms, self._scheduler.now_ms + SCAN_MS)
 

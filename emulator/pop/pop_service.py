@@ -44,7 +44,9 @@ from .pop_wake_ups import WakeUps
 
 MAX_MESSAGES = 32
 TOO_OLD_MS = 500
+"""A request that arrives more than this long after the end of its poll time is rejected."""
 _PROGRESSED = (PullStatus.NO_MATCHED_MESSAGE, PullStatus.OFFSET_FOUND_NULL, PullStatus.MESSAGE_WAS_REMOVING)
+"""Read outcomes without messages after which the offset of the group advances."""
 
 
 class PopService:
@@ -93,8 +95,10 @@ class PopService:
     def pop(self, call: Call, operation: PopMessage) -> Result | Parked:
         """Take messages, or wait for some. Errors, in upstream's order of checks:
 
-        POLLING_TIMEOUT (the request is too old), NO_PERMISSION, INVALID_PARAMETER, SYSTEM_ERROR (no timer wheel),
-        TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SUBSCRIPTION_PARSE_FAILED.
+        POLLING_TIMEOUT (the request is too old), NO_PERMISSION (broker), INVALID_PARAMETER (more than 32 messages),
+        SYSTEM_ERROR (no timer wheel), TOPIC_NOT_EXIST, NO_PERMISSION (topic), INVALID_PARAMETER (queue id),
+        SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION (group), SUBSCRIPTION_PARSE_FAILED, SYSTEM_ERROR (negative number of
+        messages).
         """
         now = self._scheduler.now_ms
         if operation.born_ms == 0:
@@ -165,13 +169,14 @@ class PopService:
         self, call: Call, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None
     ) -> Result | Parked:
         batch = self._collect(operation, topic, message_filter)
-        # One read examines a limited number of units. A pop that may wait reads again at once while messages remain.
+        # One read examines a limited number of entries of the consume queue. A pop that may wait reads again at once
+        # while messages remain.
         waits = operation.max_msg_nums > 0 and self._scheduler.now_ms < long_sum(operation.born_ms, operation.poll_ms)
         while waits and batch.rest_num > 0 and not batch.messages:
             before = self._read_so_far(operation, topic)
             batch = self._collect(operation, topic, message_filter)
             if self._read_so_far(operation, topic) == before:
-                break  # the remaining messages are withheld; upstream keeps reading until they are not
+                break  # the others are withheld, such as those of a queue with too many in flight; upstream reads on
         if batch.messages:
             if batch.rest_num > 0:
                 self._wake_ups.wake_next(operation.topic, operation.consumer_group, operation.queue_id)

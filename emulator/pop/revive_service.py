@@ -1,8 +1,9 @@
 """Revive: copies popped messages that were not acknowledged in time to the pop retry topic.
 
 Each revive queue has its own clock: the latest deliver time of the records read from that queue, or now if that is more
-than 3 s ago. A check point is decided when the clock is more than 2 s past the end of its invisible time. That is 2 to
-5 s after it; traffic in the same revive queue makes it later.
+than 3 s ago. A check point is decided, which means that its unacknowledged messages are redelivered, when the clock is
+more than 2 s past the end of its invisible duration. That is 2 s after this end in a quiet revive queue, and up to 5 s
+after it if the queue has other records.
 
 Upstream scans the queues and, while it waits, polls every 100 ms. Here the time of the deciding poll is computed from
 the first undecided check point, so that nothing runs while nothing is due. Check points and acknowledgements are read
@@ -29,7 +30,9 @@ from .pop_inflight_counter import PopInflightCounter
 from .pop_retry_writer import PopRetryWriter
 
 SLACK_MS = 2000
+"""A check point is decided when the clock of its queue is more than this past the end of its invisible duration."""
 STALE_MS = 3000
+"""The clock of a queue is now if the deliver time of its newest record is more than this ago."""
 POLL_INTERVAL_MS = 100
 
 
@@ -66,9 +69,10 @@ class ReviveQueue:
         return clock - point.revive_ms > SLACK_MS and not self._is_blocked_by(point)
 
     def _is_blocked_by(self, point: CheckPoint) -> bool:
-        """True if the defect keeps a check point undecided for ever.
+        """True if the defect keeps a check point undecided forever.
 
-        PopReviveService.mergeAndRevive subtracts its end, a negative number, from the clock: the difference overflows.
+        The end of its invisible duration is so far below 0 that the difference overflows when
+        PopReviveService.mergeAndRevive subtracts it from the clock.
         The clock is 0 while no record has set it, and then the difference does not overflow.
         """
         if not self._defects.blocked_revive_queue or not self._newest_ms:
@@ -76,8 +80,8 @@ class ReviveQueue:
         return long_sum(self._newest_ms, -point.revive_ms) <= SLACK_MS < self._newest_ms - point.revive_ms
 
     def _clock(self, now: int) -> int:
-        # While the timer is behind, as one that a defect has stopped always is, the clock does not move on by itself:
-        # PopReviveService.consumeReviveMessage, TimerMessageStore.getEnqueueBehind.
+        # While the timer is behind, the clock moves only with records. A timer that a defect has stopped is always
+        # behind (PopReviveService.consumeReviveMessage, TimerMessageStore.getEnqueueBehind).
         return now if now - self._newest_ms > STALE_MS and not self._timers.is_stopped else self._newest_ms
 
     def decided_ms(self, now: int) -> int | None:
@@ -154,8 +158,8 @@ class ReviveService:
             if tag == CK_TAG:
                 point = CheckPoint.from_json(body, offset)
                 key = point.merge_key()
-                # If two have the same key, the later one and its position count; otherwise a crash after both would
-                # redeliver again.
+                # If two have the same key, the later one and its position count. With the first position committed, a
+                # broker would read the second again after a crash, and redeliver again.
                 queue.points.pop(key, None)
                 queue.points[key] = point
             elif tag not in (ACK_TAG, BATCH_ACK_TAG) or not self._acknowledge(queue, Ack.from_json(body)):

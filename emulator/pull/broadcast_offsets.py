@@ -42,7 +42,7 @@ class BroadcastOffsets:
         self._readers: dict[tuple[str, str], dict[str, _Reader]] = {}
 
     def record_pull(self, call: Call, operation: PullMessage, code: ResponseCode, next_offset: int) -> None:
-        """Record a pull that was carried out or parked: its client has consumed all messages before the offset."""
+        """Record a pull that was carried out or parked: its client has consumed all messages before its offset."""
         group = self._clients.consumers.get(operation.consumer_group)
         if group is None or group.message_model != BROADCASTING or group.consume_type != PASSIVELY:
             return

@@ -76,7 +76,10 @@ class PullService:
     def pull(self, call: Call, operation: PullMessage) -> Result | Parked:
         """Read a queue, or wait for messages.
 
-        Errors: SYSTEM_BUSY on a slave without `slaveReadEnable`, then in upstream's order of checks, see `_check`.
+        Errors: SYSTEM_BUSY on a slave without `slaveReadEnable`. Then, in upstream's order of checks: NO_PERMISSION
+        (broker, lite pulls), SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION (group), TOPIC_NOT_EXIST, NO_PERMISSION
+        (topic), INVALID_PARAMETER (queue id), those about the subscription (SUBSCRIPTION_..., FILTER_DATA_...,
+        NO_PERMISSION, SYSTEM_ERROR if its kind of filter is off), SUBSCRIPTION_NOT_EXIST (pull consumers are rejected).
         """
         if not self._config.slave_read_enable:
             refuse_on_slave(self._config)

@@ -78,6 +78,7 @@ class QueueReader:
         self._compacted: Collection[str] = topics.compacted
         """Compacted topics, whose messages upstream reads from separate logs."""
         self._special: Collection[str] = topics.special
+        """See `TopicTable.special`."""
 
     def bounds(self, topic: str, queue_id: int) -> tuple[int, int]:
         """Return the first stored and the next offset of a queue, without reading it."""
@@ -101,9 +102,10 @@ class QueueReader:
     ) -> Read:
         """Read at most `max_count` messages for a group from `offset` on, within upstream's limits on count and bytes.
 
-        The first message is returned regardless of its size. One read examines at most maxFilterMessageSize / 20 units.
-        Compacted topics are read without a filter, and one read never spans two files of their logs
-        (CompactionLog.getMessage). The broker's counters count a record as one message, even if it holds several.
+        The first message is returned regardless of its size. One read examines at most maxFilterMessageSize / 20
+        entries of the consume queue, or `max_count` if that is more. Compacted topics are read without a filter, and
+        one read never spans two files of their logs (CompactionLog.getMessage). The broker's counters count a record as
+        one message, even if it holds several.
         """
         queue = self._store.queues.get((topic, queue_id))
         if queue is None:

@@ -39,7 +39,8 @@ class SlowGroupGuard:
     def record(self, group: str, topic: str, queue_id: int, behind: int) -> None:
         """Record that a group has read a queue and that `behind` log bytes follow the last message examined."""
         if self._groups.lmq_enabled:
-            # Light queues share one name in these figures, and no group has that name.
+            # Upstream records all LMQs, and all groups that read LMQs, under the name %LMQ%. No group has
+            # this name, so none of them is ever disabled.
             if is_lmq(group):
                 return
             topic = LMQ_PREFIX if is_lmq(topic) else topic

@@ -31,7 +31,7 @@ class BrokerSuggestions:
         return behind > MEMORY_BYTES * config.access_message_in_memory_max_ratio // 100
 
     def broker_id(self, group: GroupConfig, behind: bool) -> int:
-        """Return the suggested broker id (0: master), which the group configures for both cases."""
+        """Return the suggested broker id (0: master): the group has one for readers far behind, and one for others."""
         if not self._config.slave_read_enable:
             return MASTER_ID
         return group.which_broker_when_consume_slowly if behind else group.broker_id

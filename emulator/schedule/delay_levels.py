@@ -4,7 +4,8 @@ The tags code of such a message is its deliver time. Upstream checks the head of
 second after its start. Here one timer per level is set to the check that will find the head due.
 Source: ScheduleMessageService, HookUtils.handleScheduleMessage (5.3.3).
 
-Not emulated: a clock that was set back, and the endless retries of a copy that cannot be stored (it is dropped).
+Not emulated: a clock that was set back, and endless retries. A copy is retried only if the store accepts no message at
+all. A copy that is rejected for another reason is dropped, while upstream retries it forever.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,7 @@
-"""Recall of a timer message before its delivery: the recall handle of a send response, and the delete mark.
+"""Recall of a timed message before its delivery: the recall handle of a send response, and the delete mark.
 
-A recall succeeds when its delete mark is stored, even if the target no longer waits.
+A delete mark is a timed message that keeps its target, a message of the same slot, from being delivered. A recall
+succeeds when its delete mark is stored, even if the target no longer waits.
 Source: RecallMessageProcessor, RecallMessageHandle (5.3.3).
 """
 
@@ -78,7 +79,10 @@ class RecallService:
         self._sync_replication = sync_replication
 
     def handle_of(self, message: MessageToStore, unique_key: str) -> str | None:
-        """Return the handle of a message just stored, even while recall is off; None if the timer does not hold it."""
+        """Return the handle of a message just stored, even while recall is off.
+
+        None if the timer does not hold the message, or if it is for a retry topic.
+        """
         out_ms = message.properties.get(props.TIMER_OUT_MS)
         topic = message.properties.get(props.REAL_TOPIC)
         if out_ms is None or topic is None or is_retry(topic):

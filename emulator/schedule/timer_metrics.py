@@ -1,8 +1,9 @@
 """Timer metrics: the number of waiting messages per topic, and the check point of the timer's files.
 
-A message is added when it enters the wheel and subtracted when it leaves; a rolled message does both. A delete mark
-subtracts one when it enters. When a mark or its target disappears, nothing is counted. So a mark without a target
-leaves the count of its topic one too low, and each roll of a mark two.
+A message is added when it enters the wheel and subtracted when it leaves. A rolled message leaves and enters again,
+because its time is too far ahead for the wheel. A delete mark (see `recall_service`) subtracts one when it enters. When
+a mark or its target disappears, nothing is counted. So a mark without a target leaves the count of its topic one too
+low, and each roll of a mark lowers the count by two more.
 Source: TimerMetrics, TimerMessageStore.addMetric, TimerCheckpoint (5.3.3).
 
 Not emulated: upstream's recount at five in the morning.

@@ -1,4 +1,4 @@
-"""Timer messages (arbitrary delay): they wait in rmq_sys_wheel_timer and are delivered at the end of their slot.
+"""Timed messages (arbitrary delay): they wait in rmq_sys_wheel_timer and are delivered at the end of their slot.
 
 A slot is `timerPrecisionMs` wide. A message belongs to the slot that contains its deliver time, or to the one before if
 that time is the start of a slot. A slot is read once it is over, so a message is delivered at the first slot boundary
@@ -227,7 +227,7 @@ class TimerService:
         self._fill(first, self._store.max_offset(TIMER_TOPIC, 0))
 
     def before_put(self, message: MessageToStore) -> None:
-        """Redirect a timer message to the timer topic (store hook); one that is already due stays unchanged.
+        """Redirect a timed message to the timer topic (store hook); one that is already due stays unchanged.
 
         Errors: NO_PERMISSION for a send to the timer topic itself (it crashes upstream's timer), SYSTEM_ERROR if the
         wheel is off or its slot is congested, MESSAGE_ILLEGAL for a time that is not a number or too far away.
@@ -415,7 +415,7 @@ class TimerService:
 
     @property
     def written_taken(self) -> int:
-        """The same number as of the last write of the file."""
+        """Number of messages that had entered the wheel at the last write of the file."""
         return self._file.written(self._config.timer_flush_interval_ms).taken
 
     def known_at(self, at_ms: int, taken: int) -> FollowedTimer:

@@ -57,9 +57,9 @@ class RetryService:
         """Store a copy for a later retry, or in the dead letter queue after too many.
 
         If the group has no retry queues, the message is dropped and the response is SUCCESS. Errors:
-        SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION (broker or retry topic), SYSTEM_BUSY on a slave and without buffers.
-        SYSTEM_ERROR if there is no such message, no origin topic for the dead letter queue, or the copy cannot be
-        stored.
+        SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION (broker or retry topic), SYSTEM_BUSY on a slave and if there are no
+        write buffers (`TransientStorePool`). SYSTEM_ERROR if there is no such message, no origin topic for the dead
+        letter queue, or the copy cannot be stored.
         """
         if not operation.through_proxy:
             self._transient_store_pool.refuse_to_send()

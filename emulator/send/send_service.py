@@ -45,7 +45,7 @@ class SendHooks:
     redirect_retry: Callable[[MessageToStore, SendMessage], None]
     """Choose between a retry topic and the dead letter queue of its group."""
     recall_handle: Callable[[MessageToStore, str], str | None]
-    """Return the recall handle of a timer message, given its unique key; None if it cannot be recalled."""
+    """Return the recall handle of a timed message, given its unique key; None if it cannot be recalled."""
     half_stored: HalfStored
     """Record that the client has to end a transaction."""
 
@@ -84,7 +84,8 @@ class SendService:
 
         Errors: INVALID_PARAMETER (topic name, queue id), NO_PERMISSION (system topics), TOPIC_NOT_EXIST,
         MESSAGE_ILLEGAL (sizes, batches to retry topics), SUBSCRIPTION_GROUP_NOT_EXIST (retry topics), SYSTEM_BUSY on a
-        slave and without buffers; SERVICE_NOT_AVAILABLE with a full disk, and through the proxy on a slave.
+        slave and if there are no write buffers (`TransientStorePool`); SERVICE_NOT_AVAILABLE with a full disk, and
+        through the proxy on a slave.
         """
         if not operation.through_proxy:
             self._transient_store_pool.refuse_to_send()

@@ -43,7 +43,7 @@ def _check_broker(state: BrokerState, queue_nums_max: int) -> None:
     for queue in state.queues:
         _check_queue(queue, state.log)
     for record in state.pop_records:
-        _require(record.offset >= 0, f"a pop record has the offset {record.offset}")
+        _require(record.offset >= 0, f"a KV record has the offset {record.offset}")
 
 
 def _check_log(log: LogState) -> None:
@@ -54,7 +54,10 @@ def _check_log(log: LogState) -> None:
     for number, content in log.segments.items():
         full = len(content) <= size
         _require(full, f"file {number} of the log has {len(content)} bytes, more than fileBytes={size}")
-    _require(log.full.keys() <= log.segments.keys(), "the log has no file of one that was full")
+    _require(
+        log.full.keys() <= log.segments.keys(),
+        f"the log lacks files that became full: {sorted(log.full.keys() - log.segments.keys())}",
+    )
 
 
 def _check_queue(queue: ConsumeQueue, log: LogState) -> None:

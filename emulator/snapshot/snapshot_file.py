@@ -72,7 +72,7 @@ def snapshot_pieces(state: EngineState) -> Iterator[bytes]:
     """Return a snapshot in pieces of at most WRITTEN_PIECE_BYTES.
 
     The engine may continue between the pieces: tables and units are encoded before this function returns. The log is
-    not copied, because a segment never changes before its present end. Its pieces may be made on another thread.
+    not copied, because bytes once appended to a segment never change. The pieces may be made on another thread.
     """
     frames = [_Frame(ENGINE, _json(engine_to_json(state)))]
     for broker in state.brokers:

@@ -24,7 +24,7 @@ class QueueMappings:
         self._on_change = on_change
 
     def put(self, new: QueueMapping, *, force: bool) -> None:
-        """Store a mapping. Errors: SYSTEM_ERROR."""
+        """Store a mapping; with `force` without comparing it with the old one. Errors: SYSTEM_ERROR."""
         for parts in new.queues.values():
             _check(parts)
         old = self.table.get(new.topic)

@@ -189,7 +189,7 @@ class StaticTopics:
         return OffsetResult(logical_within(first, self._offset(first, call, there)))
 
     def _search(self, call: Call, operation: SearchOffset, mapping: QueueMapping) -> Result:
-        """Search the parts in order: the first match on this broker counts, else the last match elsewhere."""
+        """Search the parts in order: the first match on this broker counts, else the last match on another."""
         offset = -1
         for part in self._parts_of_leader(mapping, operation.queue_id):
             if part.logic_offset < 0:
@@ -204,7 +204,7 @@ class StaticTopics:
         return OffsetResult(offset)
 
     def _earliest(self, call: Call, operation: GetEarliestStoreTime, mapping: QueueMapping) -> Result | Parked:
-        """Query the broker of the first part, as upstream with the number of the logical queue."""
+        """Query the broker of the first part. As in upstream, the request has the number of the logical queue."""
         first = part_at(self._parts_of_leader(mapping, operation.queue_id), 0)
         if first is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, _null("mappingItem"))

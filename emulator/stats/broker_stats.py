@@ -146,12 +146,12 @@ class BrokerStats:
             queues.add(queue_id)
 
     def count_delayed(self, level_queue: int, messages: int, size: int, now_ms: int) -> None:
-        """Count messages that a client sent with a delay level."""
+        """Count messages sent with a delay level. `level_queue`: the queue id of the level in the schedule topic."""
         if self._by_queue:
             self._other("QUEUE_PUT", f"{SCHEDULE_TOPIC}@{level_queue}", now_ms).add(messages, size, now_ms)
 
     def count_delivered_delay(self, level_queue: int, size: int, now_ms: int) -> None:
-        """Count a delayed message that was delivered to its topic."""
+        """Count a delayed message that was delivered to its topic. `level_queue`: as in `count_delayed`."""
         self.got.add(SCHEDULE_TOPIC, SCHEDULE_GROUP, 1, size, now_ms)
         if self._by_queue:
             key = f"{SCHEDULE_TOPIC}@{level_queue}@{SCHEDULE_GROUP}"
@@ -163,7 +163,7 @@ class BrokerStats:
         self._other(name, self._config.broker_cluster_name, now_ms).add(0, 0, now_ms)
 
     def count_connection(self, what: str, now_ms: int) -> None:
-        """Count a connection of a remoting client that was opened or closed."""
+        """Count a connection of a remoting client that was opened or closed. `what`: CONNECTED or CLOSED."""
         self._other("CHANNEL_ACTIVITY", what, now_ms).add(1, 0, now_ms)
 
     def _other(self, name: str, key: str, now_ms: int) -> StatsItem:

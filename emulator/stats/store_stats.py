@@ -51,7 +51,7 @@ class StoreStats:
         self._next_sample_ms = now_ms + SAMPLE_MS
         self._next_day_ms = now_ms - now_ms % DAY_MS + DAY_MS
         self._samples: deque[tuple[int, StoreTotals]] = deque()
-        """Numbers of samples, and the totals in them and in all samples since the previous one."""
+        """(number of a sample, totals in it). The samples skipped since the previous entry have the same totals."""
         self.puts = self.put_bytes = self.reads_found = self.reads_missed = self.transferred = 0
         self.put = self.got = 0
         """Messages of application topics, stored and delivered."""
@@ -96,8 +96,7 @@ class StoreStats:
         self._count_whole_broker(now_ms)
         last = (now_ms - self._start_ms) // SAMPLE_MS
         self._samples.append((last, StoreTotals(self.puts, self.reads_found, self.reads_missed, self.transferred)))
-        # The entry before the longest span holds the totals of the oldest sample in it.
-        while len(self._samples) > 1 and self._samples[1][0] < last - SPANS[-1]:
+        while self._samples[0][0] < last - SPANS[-1]:
             self._samples.popleft()
         self._next_sample_ms = self._start_ms + (last + 1) * SAMPLE_MS
         if now_ms >= self._next_day_ms:

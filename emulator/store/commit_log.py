@@ -19,7 +19,10 @@ _SIZE = Struct(">i")
 
 
 class CommitLog:
-    """Segments of `segment_bytes`, in total at most `max_bytes` (the newest segment is never dropped)."""
+    """Segments of `segment_bytes`, in total at most `max_bytes` (the newest segment is never dropped).
+
+    `on_trim` is called with the new first offset after segments were dropped, `on_full` when a segment is full.
+    """
 
     def __init__(
         self, segment_bytes: int, max_bytes: int, on_trim: Callable[[int], None], on_full: Callable[[], None]
@@ -158,6 +161,7 @@ class CommitLog:
         if at + 8 > len(segment):
             return None
         size = _SIZE.unpack_from(segment, at)[0]
+        # No record is smaller than 91 bytes. The magic codes of both record versions begin with these three bytes.
         if size < 91 or at + size > len(segment) or segment[at + 4 : at + 7] != b"\xda\xa3\x20":
             return None
         if Struct(">q").unpack_from(segment, at + 28)[0] != physical_offset:

@@ -163,7 +163,7 @@ class Compaction:
         log = self._logs.get(key)
         if log is None or log.queue is not queue:
             interval = self._config.compaction_schedule_internal
-            # Equal after a restart, so that removed messages do not reappear.
+            # The pause is the same after a restart, so that removed messages do not reappear.
             pause = 1000 + self._random_streams.fixed(f"{self._name} compaction of {key}", max(interval, 1))
             log = self._logs[key] = CompactedQueue(self._config, self._store, queue, interval + pause)
         log.catch_up(self._store.now_ms)

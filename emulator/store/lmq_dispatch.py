@@ -52,7 +52,7 @@ class LmqConsumeQueue(ConsumeQueue):
         self.put(offset, physical_offset, size, tags_code)
 
     def put(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
-        """Add a unit at an offset; 0 means any. Source: ConsumeQueue.putMessagePositionInfo (5.3.3)."""
+        """Add a unit at an offset; 0 means at the end. Source: ConsumeQueue.putMessagePositionInfo (5.3.3)."""
         if self.physical and physical_offset + size <= self.physical[-1] + self.sizes[-1]:
             return
         if offset:

@@ -95,7 +95,7 @@ class MessageStore:
         self.slave_stores: list[RecordReceiver] = []
         """Stores of slaves, to which every record is replicated."""
         self._lost_from: int | None = None
-        """Begin of the records that were written since flushes are lost, None if they are not lost."""
+        """The offset from which a power loss removes all records while a fault loses flushes, else None."""
         self.is_slave = not config.is_master
         """True if the store is a slave's: it replicates its master's log and stores nothing else."""
         self.disk = Disk(config)
@@ -135,13 +135,13 @@ class MessageStore:
     # writing
 
     def put(self, message: MessageToStore) -> StoredPosition:
-        """Store a message. Raises MESSAGE_ILLEGAL if it is too large, or if it may not hold other messages but does."""
+        """Run the hooks on a message and store it. Raises as `prepare` and `append` do."""
         return self._append_whole(message) if self.prepare(message) else self.append(message)
 
     def prepare(self, message: MessageToStore) -> bool:
         """Run the hooks on a message that is about to be stored. Returns True if it holds other messages.
 
-        Raises MESSAGE_ILLEGAL and the errors of the hooks.
+        Raises MESSAGE_ILLEGAL if it holds other messages but may not, and the errors of the hooks.
         """
         whole = props.INNER_NUM in message.properties or message.sys_flag & records.SYS_INNER_BATCH
         if whole and (not message.sys_flag & records.SYS_INNER_BATCH or message.topic not in self.batched):
@@ -191,7 +191,7 @@ class MessageStore:
         tags_code = message.tags_code
         if tags_code is None:
             tag = properties.get(props.TAGS)
-            # Written out: tags are short, and this is done for every message.
+            # `tags_code_of` for short tags, without the call: this runs for every message.
             tags_code = (_code_of_short_tag(tag) if len(tag) <= _SHORT_TAG else tags_code_of(tag)) if tag else 0
         queue_id = message.queue_id
         queued = not message.sys_flag & _NOT_QUEUED

@@ -9,7 +9,7 @@ from .commit_log import CommitLog
 from .message_store import MessageStore
 
 _LIMIT_FRAME = "java.base/java.nio.Buffer.createLimitException(Buffer.java:395)"
-"""The stack frame in which Java 17 throws the exception."""
+"""The stack frame in which Java 17 throws the exception about a negative size."""
 
 
 def illegal_queue_id(call: Call, queue_id: int, topic: TopicConfig, code: ResponseCode) -> EngineError:

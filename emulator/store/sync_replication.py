@@ -31,9 +31,8 @@ class SyncReplication:
         self._waiting: dict[Call, tuple[Operation, Result, Timer]] = {}
 
     def wait_for_send(self, call: Call, operation: SendMessage, result: SendResult) -> SendResult | Parked:
-        """Return the response to a send, at once or when `inSyncReplicas` brokers have the message.
+        """Return the response to a send, at once or when `inSyncReplicas` brokers, master included, have it.
 
-        The master counts as one of them.
         After `slaveTimeout` the response is FLUSH_SLAVE_TIMEOUT; the message is stored nevertheless. With
         `inSyncReplicas` 1, the default, no send waits. With SYNC_FLUSH and a flush timeout of 0 the response is
         FLUSH_DISK_TIMEOUT, unless a slave is late as well (CommitLog.handleDiskFlushAndHA, 5.3.3).

@@ -199,12 +199,12 @@ class TopicTable:
             )
 
     def check_queues(self, config: TopicConfig) -> None:
-        """Errors: see `check_queue_nums`."""
+        """Check the numbers of read queues and write queues. Errors: see `check_queue_nums`."""
         self.check_queue_nums("readQueueNums", config.read_queue_nums)
         self.check_queue_nums("writeQueueNums", config.write_queue_nums)
 
     def put(self, config: TopicConfig) -> None:
-        """Store a configuration, or only pass it on if it is a light queue's. Errors: see `check_queue_nums`."""
+        """Store a configuration (of an LMQ in `lmq_topics`) and report the change. Errors: see `check_queue_nums`."""
         self.check_queues(config)
         if self.lmq_enabled and names.is_lmq(config.topic_name):
             self.lmq_topics[config.topic_name] = config
@@ -276,7 +276,7 @@ class TopicTable:
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
 
     def copy_until_attributes(self, other: "TopicTable") -> None:
-        """Copy another broker's table up to the first topic with attributes; only topics that it lacks are deleted.
+        """Copy another broker's table up to the first topic with attributes, and delete the topics that it lacks.
 
         Upstream takes the attributes for changes, which begin with `+`, and throws. Here the order is that of creation,
         in upstream that of a hash table. Source: SlaveSynchronize.syncTopicConfig,

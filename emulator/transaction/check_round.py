@@ -15,6 +15,7 @@ from .op_queue import REMOVE_TAG, half_offsets
 class CheckRound:
     """A round that began at `start_ms` at the committed half and op offsets.
 
+    `position` is the half offset that the round has reached, `next_op` the offset of the next op message to read.
     `decided` maps the offset of a half message to the offset of the op message that names it. `open_ops` maps an op
     offset to those half offsets in it that the round has not reached. `done_ops` holds the op offsets without such half
     offsets.

@@ -34,9 +34,13 @@ from .half_message import HalfMessage, check_immunity_ms
 from .op_queue import OpQueue, half_offsets
 
 ROUND_MAX_MS = 60_000
+"""A round that has taken longer than this ends before its next half message."""
 NO_OPS_PAUSE_MS = 1000
+"""Pause of a round that needs more op messages, if there are none."""
 NO_ROOM_PAUSE_MS = 1000
+"""Pause of a round while the disk is full."""
 OPS_PER_READ = 32
+"""Maximum number of op messages that a round reads at once."""
 _HOUR_MS = 3_600_000
 
 FindProducer = Callable[[str], Channel | None]

@@ -25,8 +25,10 @@ class RemotingClient(Closeable):
     """A blocking connection to a broker or a name server.
 
     `address` is `"host:port"` or the pair. `timeout` (s) applies to connecting, and is the default for responses. With
-    `tls` the connection is encrypted. With `credentials` every request is signed. With `binary` headers are sent in the
-    ROCKETMQ form. Several requests may be in flight (`submit`, then `collect`); responses may arrive in any order.
+    `tls` the connection is encrypted; `server_hostname` is the name that the certificate must have (default: the host).
+    With `credentials` every request is signed. With `binary` headers are sent in the ROCKETMQ form. Each header has
+    `language` and `version` (an ordinal of MQVersion). Several requests may be in flight (`submit`, then `collect`);
+    responses may arrive in any order.
     """
 
     def __init__(

@@ -90,7 +90,7 @@ class GetProducerConnectionListRequestHeader(Header):
 class GetConsumerRunningInfoRequestHeader(Header):
     """Request for the running info of an online consumer.
 
-    Errors: SYSTEM_ERROR (not online, too old), CONSUME_MSG_TIMEOUT.
+    Errors: SYSTEM_ERROR (client not online, or its version is too old), CONSUME_MSG_TIMEOUT.
     """
 
     consumer_group: str
@@ -102,7 +102,7 @@ class GetConsumerRunningInfoRequestHeader(Header):
 class ConsumeMessageDirectlyResultRequestHeader(Header):
     """Request that an online consumer's listener processes a stored message.
 
-    Errors: SYSTEM_ERROR (not online, too old, no such message), CONSUME_MSG_TIMEOUT.
+    Errors: SYSTEM_ERROR (client not online, its version is too old, no such message), CONSUME_MSG_TIMEOUT.
     """
 
     consumer_group: str
@@ -118,7 +118,7 @@ class ConsumeMessageDirectlyResultRequestHeader(Header):
 class GetConsumerStatusRequestHeader(Header):
     """Request for the offsets of online consumers. `client_addr` is a client id.
 
-    Errors: SYSTEM_ERROR (no consumer online, too old).
+    Errors: SYSTEM_ERROR (no consumer online, or the version of one is too old).
     """
 
     topic: str

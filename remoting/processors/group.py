@@ -283,7 +283,10 @@ def query_assignment(call: RemotingCall, header: NoHeader, body: AssignmentBody)
     body=RequestModeBody,
 )
 def set_message_request_mode(call: RemotingCall, header: NoHeader, body: RequestModeBody) -> SetMessageRequestMode:
-    """Translate the message request mode of a group on a topic. Errors: NO_PERMISSION (retry topic)."""
+    """Translate the message request mode of a group on a topic.
+
+    Errors: NO_PERMISSION (retry topic), TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST.
+    """
     return SetMessageRequestMode(
         topic=body.topic,
         consumer_group=body.consumer_group,

@@ -142,7 +142,7 @@ def get_all_topics(call: RemotingCall, header: NoHeader, body: bytes) -> GetName
 def get_topics_by_cluster(
     call: RemotingCall, header: GetTopicsByClusterRequestHeader, body: bytes
 ) -> GetNamesrvTopicList:
-    """Translate a request for the topics of one cluster's brokers."""
+    """Translate a request for the topics of one cluster's brokers. Errors: SYSTEM_ERROR (disabled by configuration)."""
     return GetNamesrvTopicList(cluster=header.cluster)
 
 

@@ -54,7 +54,7 @@ class QueryConsumerOffsetRequestHeader(Header):
 class UpdateConsumerOffsetRequestHeader(Header):
     """Request to commit an offset.
 
-    Errors: SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER (a missing number, named by the engine).
+    Errors: SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER (a number is missing).
     """
 
     consumer_group: str
@@ -101,7 +101,8 @@ class GetEarliestMsgStoretimeRequestHeader(Header):
 class ResetOffsetRequestHeader(Header):
     """Request to reset a group's offsets.
 
-    Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue).
+    Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue, slave). With
+    server-side reset off: CONSUMER_NOT_ONLINE, SYSTEM_ERROR (no committed offset, the version of a client is too old).
     """
 
     group: str
@@ -126,7 +127,7 @@ class CloneGroupOffsetRequestHeader(Header):
 class QueryCorrectionOffsetHeader(Header):
     """Request for the lowest offset of each queue among groups.
 
-    `filter_groups` is comma separated. Errors: SYSTEM_ERROR.
+    `filter_groups` is comma separated. Errors: SYSTEM_ERROR (no group has an offset that still exists in a queue).
     """
 
     filter_groups: str = ""
@@ -276,7 +277,7 @@ def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: byt
 def clone_group_offset(call: RemotingCall, header: CloneGroupOffsetRequestHeader, body: bytes) -> CloneGroupOffset:
     """Translate a request to copy offsets.
 
-    For all topics it copies nothing: upstream looks up the requested topic only.
+    Without a topic it means all topics, but copies nothing: upstream uses the blank name for each of them.
     """
     return CloneGroupOffset(header.src_group, header.dest_group, header.topic, header.offline)
 
@@ -308,6 +309,6 @@ def _correction(call: RemotingCall, result: CorrectionOffsetResult) -> bytes:
 def query_correction_offset(
     call: RemotingCall, header: QueryCorrectionOffsetHeader, body: bytes
 ) -> QueryCorrectionOffset:
-    """Translate a request for correction offsets. As in upstream, a group named in the filter loses its offsets."""
+    """Translate a request for correction offsets. As in upstream, the broker deletes the offsets of filtered groups."""
     groups = header.filter_groups.split(",") if header.filter_groups.strip() else []
     return QueryCorrectionOffset(header.topic, header.compare_group, groups)

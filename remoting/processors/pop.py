@@ -53,7 +53,8 @@ class PopMessageRequestHeader(Header):
     """Request to pop messages: receive them and make them invisible for a duration.
 
     Errors: POLLING_TIMEOUT, POLLING_FULL (no message found), TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST,
-    NO_PERMISSION, INVALID_PARAMETER (queue id, number of messages), SUBSCRIPTION_PARSE_FAILED.
+    NO_PERMISSION, INVALID_PARAMETER (queue id, more than 32 messages), SUBSCRIPTION_PARSE_FAILED, SYSTEM_ERROR (no
+    timer wheel, negative number of messages).
     """
 
     consumer_group: str
@@ -74,7 +75,8 @@ class PopMessageRequestHeader(Header):
 class AckMessageRequestHeader(Header):
     """Request to acknowledge one popped message.
 
-    Errors: TOPIC_NOT_EXIST, MESSAGE_ILLEGAL (queue id), NO_MESSAGE (offset outside the queue), SYSTEM_ERROR (handle).
+    Errors: TOPIC_NOT_EXIST, MESSAGE_ILLEGAL (queue id, offset that is not in the ordered batch), NO_MESSAGE (offset
+    outside the queue), SYSTEM_ERROR (handle).
     """
 
     consumer_group: str = ""
@@ -98,7 +100,10 @@ class ChangeInvisibleTimeRequestHeader(Header):
 
 @header
 class NotificationRequestHeader(Header):
-    """Request to wait until a pop would find a message. Errors: as for a pop."""
+    """Request to wait until a pop would find a message.
+
+    Errors: NO_PERMISSION, TOPIC_NOT_EXIST, INVALID_PARAMETER (queue id), SUBSCRIPTION_GROUP_NOT_EXIST.
+    """
 
     consumer_group: str
     topic: str
@@ -113,7 +118,7 @@ class NotificationRequestHeader(Header):
 class PeekMessageRequestHeader(Header):
     """Request to read the messages that a pop would receive, without popping them.
 
-    Errors: PULL_NOT_FOUND, otherwise as for a pop.
+    Errors: PULL_NOT_FOUND, SYSTEM_ERROR (negative number of messages), otherwise as for a notification.
     """
 
     consumer_group: str
@@ -124,7 +129,7 @@ class PeekMessageRequestHeader(Header):
 
 @header
 class PollingInfoRequestHeader(Header):
-    """Request for the number of waiting pops. Errors: as for a pop."""
+    """Request for the number of waiting pops. Errors: as for a notification."""
 
     consumer_group: str
     topic: str
@@ -247,7 +252,7 @@ def change_invisible_time(
     RequestCode.BATCH_ACK_MESSAGE, header=NoHeader, rights=no_rights, pool=BrokerPool.ACK, body=BatchAckBody
 )
 def batch_ack_message(call: RemotingCall, header: NoHeader, body: BatchAckBody) -> BatchAckMessage:
-    """Translate acknowledgements of several check points."""
+    """Translate acknowledgements of several check points. Without any the engine responds with NO_MESSAGE."""
     return BatchAckMessage(None if body.acks is None else [each.ack() for each in body.acks], body.broker_name)
 
 

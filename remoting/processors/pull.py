@@ -31,8 +31,9 @@ class PullMessageRequestHeader(Header):
     """Request to pull messages of one queue from an offset. It may wait for messages (long polling).
 
     Errors: NO_PERMISSION (ext `forbiddenType`), SUBSCRIPTION_GROUP_NOT_EXIST, TOPIC_NOT_EXIST, INVALID_PARAMETER (queue
-    id), SUBSCRIPTION_PARSE_FAILED, SUBSCRIPTION_NOT_EXIST, SUBSCRIPTION_NOT_LATEST. Not emulated: `maxMsgBytes`, which
-    the default store ignores as well.
+    id), SUBSCRIPTION_PARSE_FAILED, SUBSCRIPTION_NOT_EXIST, SUBSCRIPTION_NOT_LATEST, FILTER_DATA_NOT_EXIST,
+    FILTER_DATA_NOT_LATEST, SYSTEM_ERROR (SQL92 filters are off), SYSTEM_BUSY (slave). Not emulated: `maxMsgBytes`,
+    which the default store ignores as well.
     """
 
     FAST = True
@@ -54,7 +55,7 @@ class PullMessageRequestHeader(Header):
 class ConsumerSendMsgBackRequestHeader(Header):
     """Request to send a message back for a later retry. `offset` is its physical offset.
 
-    Errors: SYSTEM_ERROR (no message at the offset), SUBSCRIPTION_GROUP_NOT_EXIST.
+    Errors: SYSTEM_ERROR (no message at the offset), SUBSCRIPTION_GROUP_NOT_EXIST, NO_PERMISSION, SYSTEM_BUSY (slave).
     """
 
     offset: Long

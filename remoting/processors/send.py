@@ -44,7 +44,8 @@ NO_BODY = (
 class SendMessageRequestHeader(Header):
     """Request to store a message or a batch of messages.
 
-    Errors: TOPIC_NOT_EXIST, NO_PERMISSION, INVALID_PARAMETER (name, queue id), MESSAGE_ILLEGAL (size).
+    Errors: TOPIC_NOT_EXIST, NO_PERMISSION, INVALID_PARAMETER (name, queue id), MESSAGE_ILLEGAL (size),
+    SUBSCRIPTION_GROUP_NOT_EXIST (retry topic), SYSTEM_BUSY (slave), SERVICE_NOT_AVAILABLE (full disk).
     """
 
     producer_group: str = ""
@@ -88,7 +89,8 @@ class SendMessageRequestHeaderV2(Header):
 class RecallMessageRequestHeader(Header):
     """Request to recall a timed message before it is delivered.
 
-    Errors: NO_PERMISSION (recall is off), TOPIC_NOT_EXIST, ILLEGAL_OPERATION (handle, time).
+    Errors: NO_PERMISSION (recall is off), TOPIC_NOT_EXIST, ILLEGAL_OPERATION (handle, time), SLAVE_NOT_AVAILABLE,
+    SERVICE_NOT_AVAILABLE, SYSTEM_ERROR (the recall cannot be stored).
     """
 
     producer_group: str | None = None
@@ -118,9 +120,9 @@ def send_response(call: RemotingCall, result: SendResult) -> bytes:
 
 
 def send_error(call: RemotingCall, error: EngineError) -> bytes:
-    """Encode a rejected send. It has the region and the trace switch.
+    """Encode the response to a rejected send, which has the region and the trace switch.
 
-    They are absent if upstream's handler throws or if the request fails before it.
+    Both are absent if upstream's handler throws, or if the request is rejected before the handler.
     """
     thrown = error.code == ResponseCode.SYSTEM_ERROR and (error.remark or "").startswith("java.")
     if thrown or error.code == ResponseCode.NOT_LEADER_FOR_QUEUE:

@@ -1,4 +1,4 @@
-"""State of timer messages and delay levels.
+"""State of timed messages and delay levels.
 
 Each processor translates a request into an operation of the engine.
 Source: AdminBrokerProcessor (5.3.3).
@@ -53,7 +53,7 @@ def _metrics(call: RemotingCall, result: TimerMetricsResult) -> bytes:
 
 @TABLE.processor(RequestCode.GET_TIMER_METRICS, header=NoHeader, rights=no_rights, response=_metrics)
 def get_timer_metrics(call: RemotingCall, header: NoHeader, body: bytes) -> GetTimerMetrics:
-    """Translate a request for the number of pending timer messages of each topic."""
+    """Translate a request for the number of waiting timed messages of each topic."""
     return GetTimerMetrics()
 
 

@@ -155,7 +155,10 @@ def _in_progress(call: RemotingCall, result: Done) -> bytes:
     response=_in_progress,
 )
 def check_queue_progress(call: RemotingCall, header: NoHeader, body: bytes) -> CheckQueueProgress:
-    """Translate a request for the progress of the check. The response always says that it is in progress."""
+    """Translate a request to compare consume queues in files with those in RocksDB.
+
+    The response always has the status "in progress".
+    """
     return CheckQueueProgress()
 
 

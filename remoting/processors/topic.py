@@ -46,7 +46,7 @@ TABLE = RequestTable(Role.BROKER)
 class CreateTopicRequestHeader(Header):
     """Request to create or change a topic.
 
-    Errors: INVALID_PARAMETER (name, system topic), SYSTEM_ERROR (attributes, filter type).
+    Errors: INVALID_PARAMETER (name, system topic, too many queues, MIXED), SYSTEM_ERROR (attributes, filter type).
     """
 
     topic: str | None = None

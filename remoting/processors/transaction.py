@@ -35,8 +35,8 @@ WRONG_VALUE = (
 class EndTransactionRequestHeader(Header):
     """Request to commit (8) or roll back (12) a half message, or to leave it unknown (0). Unknown gets no response.
 
-    Errors: SYSTEM_ERROR (no such half message, another group, another value), ILLEGAL_OPERATION (immunity time is
-    over).
+    Errors: SYSTEM_ERROR (no such half message, another producer group, any other number), ILLEGAL_OPERATION (immunity
+    time is over), SLAVE_NOT_AVAILABLE, MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE (the message cannot be stored).
     """
 
     topic: str | None = None

@@ -55,7 +55,7 @@ class ViewMessageRequestHeader(Header):
 
 @header
 class QueryMessageRequestHeader(Header):
-    """Request for messages by key or by unique key. Errors: QUERY_NOT_FOUND."""
+    """Request for messages by key or by unique key. Errors: QUERY_NOT_FOUND, SYSTEM_ERROR (negative `max_num`)."""
 
     topic: str = ""
     key: str = ""
@@ -67,7 +67,7 @@ class QueryMessageRequestHeader(Header):
 
 @header
 class QueryConsumeQueueRequestHeader(Header):
-    """Request for units of a consume queue, starting at an index."""
+    """Request for units of a consume queue, starting at an index. Errors: SYSTEM_ERROR (queue never used)."""
 
     topic: str
     queue_id: Int = 0

@@ -151,11 +151,11 @@ class RemotingCall:
 
     @property
     def responding_rules(self) -> set[str]:
-        """No rules: the request has one outcome."""
+        """No names: a remoting request is one operation, so no rule has acted on its response before."""
         return set()
 
     def ends_with(self, outcome: Outcome) -> bool:
-        """False for oneway requests, and for outcomes without a response."""
+        """True if the client gets a response with this outcome. False for oneway requests and for NO_RESPONSE."""
         return not self.oneway and outcome is not NO_RESPONSE
 
     @property

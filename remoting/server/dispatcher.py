@@ -47,7 +47,7 @@ class BrokerNode(Node, Protocol):
     """Authentication and authorization of the broker's requests."""
 
     def count_connection(self, what: str) -> None:
-        """Count a connection that was opened or closed."""
+        """Count a connection that was opened (`what` is CONNECTED) or closed (CLOSED)."""
 
 
 Log = Callable[[str], None]
@@ -62,7 +62,7 @@ class WrongPortWarnings(Protocol):
     def warn_wrong_node(
         self, label: str, peer: tuple[str, int], local: tuple[str, int], *, to_name_server: bool
     ) -> None:
-        """Warn about a request for a name server that reached a port without one, or likewise for a broker."""
+        """Warn about a request at a port without its node: a name server if `to_name_server`, else a broker."""
 
 
 class NoWrongPortWarnings:
@@ -120,7 +120,7 @@ class RemotingDispatcher:
         return self._gate.engine_time_ms(client_ms)
 
     def next_channel_id(self, peer: tuple[str, int], local: tuple[str, int]) -> str:
-        """Return an id for a new channel."""
+        """Return an id for a new channel, and count its connection."""
         if self._broker is not None:
             self._broker.count_connection(CONNECTED)
         return f"remoting-{local[1]}-{next(self._channels)}-{peer[0]}:{peer[1]}"
@@ -202,7 +202,7 @@ class RemotingDispatcher:
         ext: Mapping[str, Any],
         body: bytes,
     ) -> None:
-        """Pass a client's response to a request of the broker on to it. Drop it if the broker sent no such request."""
+        """Pass a client's response to the broker whose request it answers; drop one without such a request."""
         ticket = channel.pop_ticket(opaque)
         if ticket is None:
             self.log(f"{channel.channel_id}: response without a request dropped: opaque={opaque}")

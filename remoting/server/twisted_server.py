@@ -159,7 +159,7 @@ class RemotingServerProtocol(Protocol):
         assert clock is not None
         left = self._last_used + IDLE_SECONDS - clock.seconds()
         if left <= 0:
-            if self._closing:  # close() did not finish for the idle timeout, because the peer does not read
+            if self._closing:  # close() did not finish within the idle timeout, because the peer does not read
                 self.abort()
                 return
             self.close()

@@ -141,7 +141,7 @@ def _first_parse(cls: type[H], ext: Mapping[str, Any]) -> H:
 def _compile(cls: type[H]) -> Callable[[Mapping[str, Any]], H]:
     """Compile the fast parser of a header. Unusual requests go to `_parse_carefully`.
 
-    A usual request has every field whose absence means something other than None. Java clients send such requests.
+    A usual request has every field that is required or has a default other than None, as those of Java clients do.
     """
     names: dict[str, Any] = {"new": object.__new__, "cls": cls, "carefully": cls._parse_carefully}
     reads: list[str] = []

@@ -29,7 +29,7 @@ _KINDS = {
     "version": "Int",
 }
 _USUAL_BYTES = json_bounds.STRUCTURAL_CHARACTERS_MAX
-"""Headers up to this length exceed no bound: it is one look for those of every message."""
+"""A header of at most this length is within all bounds, so that its length is all that is checked."""
 _LANGUAGE_CODE = "org.apache.rocketmq.remoting.protocol.LanguageCode"
 _LANGUAGES = frozenset(LANGUAGES)
 _BEYOND_INT = 1 << 31
@@ -53,7 +53,7 @@ def loads(header: bytes) -> dict[str, Any]:
 def read_head(header: bytes) -> Head:
     """Read the header of a frame that a server received. Raises ProtocolError.
 
-    Each request takes this way, so the usual form of each member is read here without a further call.
+    It runs for every request, so it reads the usual form of each member without calling another function.
     """
     members: Any
     try:

@@ -90,8 +90,8 @@ def fast_read(value: Any, bits: int) -> Any:
 def is_read_fast(members: Mapping[str, Any], name: str, kinds: Mapping[str, str]) -> bool:
     """True if fastjson's fast reader reads a member.
 
-    It does if the members before it are fields in the order of their names.
-    `kinds` has the kind of each field. Source: JavaBeanDeserializer.deserialze.
+    It does if the members before it are fields in the order of their names, and if fewer than 16 fields of the kinds
+    `_SCANNED` are absent before it. `kinds` has the kind of each field. Source: JavaBeanDeserializer.deserialze.
     """
     names = iter(sorted(kinds))
     skipped = 0
@@ -168,7 +168,7 @@ def _number(value: Any) -> tuple[int, bool]:
         raise ValueError("not a number")
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int) or (abs(exponent) > _SCALE_MAX and value):
-        raise ValueError("beyond the scale that is cut")
+        raise ValueError("beyond the scale that fastjson truncates")
     if exponent == 0 and value.copy_abs() >= 1 << 64:  # copy_abs() does not round to the context, unlike abs()
         raise ValueError("a whole number of too many digits")
     return (int(value) if value else 0), False
