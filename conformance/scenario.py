@@ -34,7 +34,8 @@ class ScenarioMark:
     `protocol`: `remoting` or `grpc` if the scenario applies to only one of them. `capabilities`: capabilities that the
     target must have, in addition to creating topics. `settings`: keys of broker.conf. `alone`: the scenario needs the
     broker for itself. `passes`: time passes in the scenario, and the emulator may jump over it. Such scenarios run
-    last, since clients use their own clocks. `without`: SDKs that cannot take part, each with the reason.
+    last, since clients use their own clocks. `long`: it runs as a piece of work of its own, so that it overlaps with
+    others. `without`: SDKs that cannot take part, each with the reason.
     """
 
     source: str

@@ -1,4 +1,4 @@
-"""Assembly of a proxy: its parts in order of floors, then each service with the parts that it needs."""
+"""Assembly of a proxy: first the parts that services share, then each service with the parts that it needs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

@@ -24,8 +24,8 @@ from .transport.grpc.refused_calls import RefusedCall
 class MessagingService:
     """A proxy: iteration yields the methods for a transport to register; the rest is for the host.
 
-    `rpcs` are the methods of MessagingService. Reflection and, if configured, health checks are added. `tick` advances
-    the engine's time to now.
+    `rpcs` are the methods of the protobuf service MessagingService. Reflection and, if configured, health checks are
+    added. `tick` advances the engine's time to now.
     """
 
     def __init__(

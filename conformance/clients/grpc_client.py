@@ -59,7 +59,7 @@ class GrpcClient(Closeable):
         self.channel.close()
 
     def metadata(self, client: str | None, **headers: str | None) -> list[tuple[str, str]]:
-        """Return the headers of a call; the keyword `x_mq_language=None` removes one."""
+        """Return the headers of a call. Keywords add, replace and, with None, remove headers: `x_mq_language=None`."""
         values: dict[str, str | None] = {
             "x-mq-client-id": client,
             "x-mq-language": "JAVA",
@@ -83,7 +83,10 @@ class GrpcClient(Closeable):
         deadline: float | None = ANSWER_SECONDS,
         **headers: str | None,
     ) -> Callable[[], Any]:
-        """Start a unary RPC; returns a function that waits for its response, or the Failure with which it ended."""
+        """Start a unary RPC; returns a function that waits for its response, or the Failure with which it ended.
+
+        `deadline` is in seconds; None means no deadline.
+        """
         self._hand_over()
         method = self.channel.unary_unary(
             SERVICE + rpc,
@@ -104,7 +107,7 @@ class GrpcClient(Closeable):
     def open_receive(
         self, request: sv.ReceiveMessageRequest, *, client: str | None, deadline: float | None, **headers: str | None
     ) -> Any:
-        """Open the call of a receive: an iterable of its responses that can be canceled."""
+        """Open the call of a receive: a cancelable iterable of its responses; `deadline`: see `start_call`."""
         method = self.channel.unary_stream(
             _RPCS["ReceiveMessage"].path,
             request_serializer=sv.ReceiveMessageRequest.SerializeToString,
@@ -121,7 +124,10 @@ class GrpcClient(Closeable):
         deadline: float | None = None,
         **headers: str | None,
     ) -> Callable[[], Received]:
-        """Start a receive; returns a function that waits for its end, and raises Contradiction if there is none."""
+        """Start a receive; returns a function that waits for its end, and raises Contradiction if there is none.
+
+        `deadline`: see `start_call`.
+        """
         stream = self.open_receive(request, client=client, deadline=deadline, **headers)
         received = Received()
         reader = threading.Thread(target=_read, args=(stream, received), name="receive", daemon=True)

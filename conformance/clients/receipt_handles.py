@@ -48,7 +48,10 @@ def popped_receipt(popped: PopResult, message: PoppedMessage, broker_name: str) 
 
 
 def changed_handle(handle: str, pop_time: int, invisible_ms: int, revive_qid: int) -> str:
-    """Return the handle that a client builds from the old one and the response to a change."""
+    """Return the handle that a client builds from the old one and the response to a change.
+
+    The revive queue 999 marks an orderly pop, whose handles keep the first offset of the pop.
+    """
     old = handle_fields(handle)
     start = old["start"] if revive_qid == 999 else old["offset"]
     return (

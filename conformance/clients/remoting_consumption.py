@@ -1,4 +1,7 @@
-"""Remoting requests of consumers: pulls, pops, receipt handles and offsets."""
+"""Remoting requests of consumers: pulls, pops, receipt handles and offsets.
+
+The functions build the requests that their docstrings describe, for a connection to send.
+"""
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence

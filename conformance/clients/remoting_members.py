@@ -1,4 +1,7 @@
-"""Remoting requests of group members: heartbeats with subscriptions, assignments, and queue locks."""
+"""Remoting requests of group members: heartbeats with subscriptions, assignments, and queue locks.
+
+The functions build the requests that their docstrings describe, for a connection to send.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 

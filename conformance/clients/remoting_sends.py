@@ -1,4 +1,7 @@
-"""Remoting requests of producers: sends, batches and ends of transactions, and messages that consumers send back."""
+"""Remoting requests of producers: sends, batches and ends of transactions, and messages that consumers send back.
+
+The functions build the requests that their docstrings describe, for a connection to send.
+"""
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,7 @@
-"""Remoting requests of administrators about topics, their routes and queues, and groups."""
+"""Remoting requests of administrators about topics, their routes and queues, and groups.
+
+The functions build the requests that their docstrings describe, for a connection to send.
+"""
 
 from typing import Any
 

@@ -5,9 +5,10 @@ from typing import TypedDict
 
 
 class SendFields(TypedDict, total=False):
-    """Fields of a send, named as in the header; None omits a field.
+    """Fields of a send. None omits a field.
 
-    `unique`: True (the default) adds a client-generated message id.
+    `queue` is the field `queueId` of the header. `tag`, `keys` and `properties` make up its field `properties`, with a
+    client-generated message id unless `unique` is False. The other fields have their names in the header.
     """
 
     queue: int | str | None

@@ -1,4 +1,4 @@
 """The context of a case: a client of one protocol with unique names, the deployment's clock, and notes.
 
-They must not know cases, records, or how a target starts a broker.
+It must not know cases, records, or how a target starts a broker.
 """

@@ -167,7 +167,7 @@ class CaseContext(Closeable):
         self._connect_again()
 
     def stopping(self) -> Thread:
-        """Start a graceful shutdown of the broker in a thread, so that a case can observe it; both end together."""
+        """Start a graceful shutdown of the broker in a thread, so that a case can observe it; it ends the thread."""
         thread = Thread(target=self.deployment.stop, daemon=True)
         thread.start()
         return thread

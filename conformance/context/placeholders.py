@@ -59,7 +59,7 @@ class Placeholders:
             return {self._text(str(name)): self.normal(each) for name, each in value.items()}
         if isinstance(value, list | tuple):
             return [self.normal(each) for each in value]
-        raise TypeError(f"{type(value).__name__} is no JSON value; say what of it shall be seen")
+        raise TypeError(f"{type(value).__name__} is no JSON value; note its parts that are: texts, numbers, lists")
 
     def _text(self, text: str) -> str:
         handle = _HANDLE.match(text)

@@ -110,9 +110,9 @@ class RemotingContext(CaseContext):
         [message] = self.pull(topic, group, queue, offset, max_messages=1).messages
         return message
 
-    def view(self, deployment: object, **fields: object) -> Response:
+    def view(self, offset: object, **fields: object) -> Response:
         """View the message at a commit log offset."""
-        return self.request(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": deployment, **fields})
+        return self.request(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": offset, **fields})
 
     def query(self, topic: str, key: object, **fields: object) -> Response:
         """Query messages by key: by default up to 32, stored at any time."""

@@ -52,7 +52,7 @@ def as_user(t: CaseContext, credentials: Credentials | None) -> RemotingClient:
 
 
 def signed(credentials: Credentials | None) -> dict[str, Any]:
-    """Return header arguments for calls of a gRPC world: signed with `credentials`, or unsigned if None."""
+    """Return header arguments for calls of a GrpcContext: signed with `credentials`, or unsigned if None."""
     if credentials is None:
         return {"authorization": None, "x_mq_date_time": None}
     return {name.replace("-", "_"): value for name, value in authorization(credentials).items()}

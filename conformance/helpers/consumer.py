@@ -16,7 +16,7 @@ _SHORTEST_WAIT_SECONDS = 5.2
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """A client whose settings the server knows, with its group and topic: the world's calls bound to these three."""
+    """A client whose settings the server knows, with its group and topic: the context's calls bound to these three."""
 
     t: GrpcContext
     topic: str
@@ -36,13 +36,13 @@ class Consumer:
         return replace(self, client=client)
 
     def message(self, body: bytes | str = b"hello", **more: Any) -> pb.Message:
-        """Build a message of the topic; `more`: see `Grpc.message`."""
+        """Build a message of the topic; `more`: see `GrpcContext.message`."""
         return self.t.message(self.topic, body, **more)
 
     # --- receiving
 
     def receive(self, **more: Any) -> Received:
-        """Receive and wait for the end of the response; `more`: see `Grpc.receive`."""
+        """Receive and wait for the end of the response; `more`: see `GrpcContext.receive`."""
         return self.start_receive(**more)()
 
     def start_receive(self, **more: Any) -> Callable[[], Received]:
@@ -91,11 +91,11 @@ class Consumer:
         return self.t.ack(self.topic, self.group, *entries, client=self.client)
 
     def change(self, handle: str, invisible_s: float | None, **more: Any) -> Any:
-        """Change the invisible duration of a message by its receipt handle; `more`: see `Grpc.change`."""
+        """Change the invisible duration of a message by its receipt handle; `more`: see `GrpcContext.change`."""
         return self.t.change(self.topic, self.group, handle, invisible_s, client=self.client, **more)
 
     def forward(self, handle: str, **more: Any) -> Any:
-        """Forward a message to the dead letter queue by its receipt handle; `more`: see `Grpc.forward`."""
+        """Forward a message to the dead letter queue by its receipt handle; `more`: see `GrpcContext.forward`."""
         return self.t.forward(self.topic, self.group, handle, client=self.client, **more)
 
 
@@ -107,7 +107,7 @@ def consumer_of(t: GrpcContext, topic: str, group: str, client_type: int = pb.SI
 def consuming_in_order(t: GrpcContext, messages: int = 0, *, queues: int = 1, **config: Any) -> Consumer:
     """Create a FIFO topic with messages `m0`, `m1`, ... of one message group, and an ordered consumer of a group.
 
-    `config`: of the group; see `World.group`.
+    `config`: of the group; see `CaseContext.group`.
     """
     consumer = consuming(t, kind="FIFO", queues=queues, consumeMessageOrderly=True, **config)
     t.sent(consumer.topic, messages, message_type=pb.FIFO, message_group="g")
@@ -125,7 +125,7 @@ def consuming(
 ) -> Consumer:
     """Create a topic of a kind with `messages` messages, and a consumer of a new group that reads it.
 
-    `config`: of the group; see `World.group`.
+    `config`: of the group; see `CaseContext.group`.
     """
     consumer = consumer_of(t, t.topic(kind=kind, queues=queues), t.group(**config), client_type)
     t.sent(consumer.topic, messages)

@@ -72,7 +72,7 @@ ACL_CACHED: Mapping[str, str] = {
     "statefulAuthenticationCacheExpiredSecond": "3",
     "statefulAuthorizationCacheExpiredSecond": "3",
 }
-"""GUARDED with stateful strategies, which cache their decisions for three seconds."""
+"""ACL_ENFORCED with stateful strategies, which cache their decisions for three seconds."""
 
 
 def with_keys(settings: Mapping[str, str], *keys: str) -> Mapping[str, str]:

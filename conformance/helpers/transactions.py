@@ -29,14 +29,14 @@ FAST_CHECKS: Mapping[str, str] = {
 Op messages are written quickly: a half message scanned before its op message is checked although it has ended.
 """
 TWO_CHECKS: Mapping[str, str] = {**FAST_CHECKS, "transactionCheckMax": "2"}
-"""QUICK, with at most two transaction checks per half message."""
+"""FAST_CHECKS, with at most two transaction checks per half message."""
 FREQUENT_SCANS: Mapping[str, str] = {"transactionCheckInterval": "1000", "transactionOpBatchInterval": "100"}
 """The broker scans half messages every second, and checks those older than upstream's default of 6 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Producers:
-    """A producer group that sends half messages to a topic: the world's calls bound to these two."""
+    """A producer group that sends half messages to a topic: the context's calls bound to these two."""
 
     t: RemotingContext
     topic: str
@@ -49,7 +49,7 @@ class Producers:
         return connection
 
     def half(self, body: str = "half", *, to: RemotingClient | None = None, **more: Unpack[SendFields]) -> Response:
-        """Send a half message; `more`: see `Remoting.send`."""
+        """Send a half message; `more`: see `RemotingContext.send`."""
         return self.t.send(self.topic, body, to=to, **self._half_fields(more))
 
     def start_half(self, body: str = "half", **more: Unpack[SendFields]) -> Pending:

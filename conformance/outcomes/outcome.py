@@ -57,7 +57,7 @@ class Outcome:
 
 
 def judge(seen: Notes, record: Record | None, *, deliberate: str | None, gap: str | None) -> tuple[Verdict, str]:
-    """Return verdict and reason of a completed run. `deliberate` and `gap` are the texts of `explained`, if any."""
+    """Return verdict and reason of a completed run. `deliberate` and `gap` explain a difference."""
     if record is None:
         return Verdict.UNRECORDED, "no real broker was asked yet; record it with --record"
     same = comparable(seen) == comparable(record.notes)

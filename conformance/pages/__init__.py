@@ -1,4 +1,4 @@
 """Pages of the documentation that are made from cases, scenarios and records.
 
-They must not run anything.
+It must not run anything.
 """

@@ -44,7 +44,10 @@ class ActiveDrivers:
                 self._changed.notify_all()
 
     def hello(self, sdk: str) -> Mapping[str, Any]:
-        """Return the hello of an SDK's driver, requested once. Raises LookupError, BuildError, DriverFailure."""
+        """Return the response of an SDK's driver to the verb `hello`, which lists what the driver supports.
+
+        It is requested once. Raises LookupError, BuildError, DriverFailure.
+        """
         with self._changed:
             lock, hello = self._hellos.setdefault(sdk, (threading.Lock(), {}))
         with lock:

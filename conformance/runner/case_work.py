@@ -32,7 +32,7 @@ def works_with_own_deployment(
     cases: Iterable[Case], target: Target, records: RecordedOutcomes, attempts: int
 ) -> list[Work]:
     """Return the work of cases that need a broker which most other cases cannot use."""
-    if target.own_deployments_max is None:  # starting a place is free
+    if target.own_deployments_max is None:  # a deployment costs nothing to start
         return [_one(case, target, records, attempts) for case in cases if is_own(case)]
     works: list[Work] = []
     ordered = in_order(filter(is_own, cases))

@@ -16,7 +16,7 @@ from ..outcomes.recorded_outcomes import RecordedOutcomes
 
 
 def world_of(protocol: Protocol) -> Callable[[Deployment, str], CaseContext]:
-    """Return the class of worlds for cases of a protocol."""
+    """Return the class of contexts for cases of a protocol."""
     if protocol is Protocol.GRPC:
         from ..context.grpc import GrpcContext  # grpcio is loaded only if it is needed
 

@@ -1,4 +1,4 @@
 """The scenarios, one module for each noun.
 
-They must not know which target runs them, or the language of the SDK.
+It must not know which target runs them, or the language of the SDK.
 """

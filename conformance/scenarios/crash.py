@@ -8,7 +8,7 @@ from ..sdk.sdk_clients import AWAIT_MS, Consumer, shown, text
 from .broker_restart import note_clients_go_on
 
 OFTEN = {"flushConsumerOffsetInterval": "500"}
-"""Interval at which the broker writes consumer offsets to a file; the first write is ten seconds after its start."""
+"""Interval (ms) at which the broker writes consumer offsets to a file; the first write is 10 s after its start."""
 FIRST_WRITE_MS = 11_000
 WRITTEN_SECONDS = 5
 """Ten times the write interval, for busy machines."""

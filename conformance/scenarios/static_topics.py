@@ -18,12 +18,10 @@ NOTHING_SECONDS = 20.0
 """Time without messages after which an SDK that starts at the end will receive none."""
 LOOKS_RARELY = dict.fromkeys(
     ("go-remoting", "go-grpc", "node"),
-    "it looks for routes every half a minute; what it makes of a move is seen between two producers",
+    "it updates routes only every 30 s; the scenario in which a topic moves between two producers needs no update",
 )
 STAYS = "its consumer keeps pulling from the first broker for more than a minute"
-CHANCE = (
-    "it starts a moved queue at the end, as a new queue, whenever it finds it, so the messages that it receives vary"
-)
+CHANCE = "it treats a moved queue as a new one and starts at its end, at a varying time, so its messages vary"
 
 
 def _made(s: ScenarioContext, parts: Mapping[int, Sequence[Part]]) -> str:

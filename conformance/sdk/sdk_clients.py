@@ -65,7 +65,7 @@ class Consumer:
     """A consumer called `name` in a driver process.
 
     `messages`: all received messages. `t` is the time of receipt, `ok` says if it was consumed successfully, and `did`
-    is the listener's result. `invisible_ms`: invisible duration of a simple consumer's receives in `look`, which
+    is the listener's result. `invisible_ms`: invisible duration of a simple consumer's receives in `collect`, which
     acknowledges at once.
     """
 

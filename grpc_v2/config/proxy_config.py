@@ -141,8 +141,8 @@ class ProxyConfig(AccessConfig):
     # keys that only the emulator has
     grpc_request_times: str = key(
         "",
-        "Time in ms for which requests keep the threads of a pool: `producer=600 consumer=50`. The keys of threads name"
-        " the pools.",
+        "Time in ms for which requests keep the threads of a pool: `producer=600 consumer=50`. The pools are those of"
+        " the keys `grpc...ThreadPoolNums`.",
         unit="pool=ms, separated by blanks",
     )
     grpc_request_refusals: str = key(
@@ -150,7 +150,7 @@ class ProxyConfig(AccessConfig):
     )
     flow_limit_answer_enable: bool = key(
         False,
-        "The proxy responds to a request that its pool rejects with TOO_MANY_REQUESTS, `flow limit`. (Upstream"
+        "The proxy responds with TOO_MANY_REQUESTS, `flow limit`, to a request that its pool rejects. (Upstream"
         " intends to, but 5.3.3 never responds, so the client waits for its deadline.)",
     )
     grpc_health_enable: bool = key(

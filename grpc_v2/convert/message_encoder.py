@@ -28,7 +28,7 @@ def fill_message(  # noqa: PLR0917  # called for each message: keywords would co
     """Fill an empty Message from a record, without the receipt handle.
 
     `topic` is the topic to show: messages of a retry topic show their original topic. `reconsume_times` counts earlier
-    deliveries.
+    deliveries. `now_ms` (ms since the epoch) is the instant from which a delay in seconds counts.
     """
     properties = record.property_map()
     fill_resource(message.topic, topic)

@@ -30,7 +30,10 @@ _LIMITS = {0: _LONG, 1: _LONG, 2: _LONG, 3: _INT, 6: _INT, 7: _LONG, 8: _LONG}
 
 
 class ReceiptHandle(NamedTuple):
-    """A parsed handle. `topic_type` is `0` for the topic itself, `1` or `2` for its pop retry topic (v1, v2)."""
+    """A parsed handle. `topic_type` is `0` for the topic itself, `1` or `2` for its pop retry topic (V1, V2).
+
+    `pop_time` is in ms since the epoch. `start_offset` is the offset of the first message of the pop in this queue.
+    """
 
     start_offset: int
     pop_time: int

@@ -38,7 +38,7 @@ _PRUNE_ABOVE = 1024
 _EXPONENT_MAX = 32
 
 Key = tuple[str, str, str, str, int, int]
-"""(group, message id, topic digit, broker name, queue id, offset) of a message.
+"""(group, message id, topic type, broker name, queue id, offset) of a message.
 
 As in upstream, a message is not found if the client uses another message id for it.
 """
@@ -97,7 +97,7 @@ class Renewals:
         return list(self._by_session.get(session, {}).values())
 
     def store(self, found: RenewableMessage) -> None:
-        """Store a message that a client received. In a large table, expired messages are dropped as well."""
+        """Store a message that a client received. If it has more than 1024, drop those that are expired."""
         known = self._by_session.get(found.session)
         if known is None:
             known = self._by_session[found.session] = {}
@@ -125,7 +125,7 @@ class Renewals:
         return found.handle
 
     def check_channel(self, session: Session | None) -> None:
-        """Raise INTERNAL_SERVER_ERROR for a client without a telemetry stream, while this defect is on.
+        """Raise INTERNAL_SERVER_ERROR for a client without a telemetry stream, if `telemetry_stream_needed` is on.
 
         DefaultReceiptHandleManager.removeReceiptHandle looks messages up by the channel of the client, which is null.
         """
@@ -133,7 +133,10 @@ class Renewals:
             raise Refusal(pb.INTERNAL_SERVER_ERROR, no_channel())
 
     def make_visible(self, session: Session, label: str) -> None:
-        """Make the unacknowledged messages of a client that left visible soon."""
+        """Let the unacknowledged messages of a departed client become visible after `invisibleTimeMillisWhenClear`.
+
+        `label` is the name of these changes in the journal.
+        """
         delay_ms = self._config.invisible_time_millis_when_clear
         for found in self.messages_of(session):
             self._drop(found)

@@ -35,13 +35,13 @@ class Receive(Protocol):
         """End the receive with a response, or without one (None)."""
 
     def ends_with(self, broker_poll: "BrokerPoll", outcome: Outcome) -> bool:
-        """True if the client gets its response with an outcome of a broker."""
+        """True if this outcome of a broker completes the response to the client."""
 
 
 class BrokerPoll(RuledCall):
     """The wait of one receive on one broker. `on_outcome` gets the outcome of each operation.
 
-    It implements ClientCall of the faults: a rule that ends the operation ends the receive.
+    It implements `ClientCall` of `emulator/faults`: a rule of faults that ends the operation ends the receive.
     """
 
     __slots__ = (
@@ -130,7 +130,7 @@ class BrokerPoll(RuledCall):
     # for rules of faults
 
     def ends_with(self, outcome: Outcome) -> bool:
-        """True if the client gets its response with this outcome."""
+        """True if this outcome completes the response to the client."""
         return self._receive is not None and self.active and self._receive.ends_with(self, outcome)
 
     def refuse(self, code: int, remark: str) -> None:

@@ -1,4 +1,4 @@
-"""Everything that the proxy holds for its clients, and the two ways in which it ends."""
+"""Everything that the proxy holds for its clients, which ends by expiry of one client or by a discard of all."""
 
 from .auto_renewal import Renewals
 from .receive_polls import ReceivePolls

@@ -1,4 +1,4 @@
-"""The response of an RPC that goes to a rule of faults instead of the client."""
+"""Responses that the proxy hands to a rule of faults (an interceptor) instead of sending them to the client."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -17,7 +17,7 @@ UNKNOWN_STREAM = 0x3FFF_FFF1
 
 
 def intercept(call: RpcCall, interceptor: Interceptor) -> None:
-    """Hand the response of a call to an interceptor: all its messages and its end; of a stream, its next message."""
+    """Hand the response of a call to an interceptor: all messages and the end, of Telemetry only the next message."""
     call.server_call = InterceptedServerCall(call, call.server_call, interceptor)
 
 
@@ -109,7 +109,7 @@ class InterceptedServerCall:
 
     @property
     def deadline_ms(self) -> int | None:
-        """The client's timeout."""
+        """The client's timeout, in ms from the arrival of the request. None means no timeout."""
         return self._server_call.deadline_ms
 
     @property
@@ -124,7 +124,7 @@ class InterceptedServerCall:
 
 
 class RpcResponse:
-    """The response of an RPC on its way to the client; implements Response of the faults.
+    """The response of an RPC on its way to the client; implements `Response` of `emulator/faults`.
 
     `end` is the gRPC status and text that end the call, None for a message of a stream that stays open.
     """
@@ -140,7 +140,7 @@ class RpcResponse:
         return self._call.server_call.control
 
     def send(self, copies: int = 1) -> None:
-        """Send the messages, copies of them, and the end of the call."""
+        """Send all messages `copies` times, then the end of the call. A no-op if the call is complete."""
         server_call = self._call.server_call
         if server_call.finished:
             return
@@ -150,13 +150,13 @@ class RpcResponse:
             server_call.finish(*self._end)
 
     def encoded(self) -> bytes:
-        """Return the HTTP/2 frames of the response. The call counts as complete."""
+        """Return the HTTP/2 frames of the response without sending them. The call counts as complete afterwards."""
         return self.line.captured(self.send)
 
     def misaddressed(self) -> bytes:
         """Return the HTTP/2 frames with the id of a stream that the client never opened.
 
-        The part of the response that waits for credit is discarded.
+        The part of the response that waits for flow-control credit is discarded.
         """
         frames = split_frames(self.encoded())
         for stream_id in {stream_id_of(each) for each in frames}:

@@ -121,7 +121,7 @@ class Poll:
             self.call.refuse(refusal)
 
     def ends_with(self, broker_poll: BrokerPoll, outcome: Outcome) -> bool:
-        """True if the client gets its response with an outcome, unless all messages are filtered out."""
+        """True if this outcome completes the response to the client, unless all its messages are filtered out."""
         if isinstance(outcome, NotificationResult):
             if outcome.has_msg or outcome.polling_full:
                 return outcome.polling_full
@@ -259,7 +259,7 @@ class Poll:
         return (len(self._broker_polls) > 1 or self._used_notification) and not self.call.server_call.cancelled
 
     def _end_wait(self, broker_poll: BrokerPoll, reason: Refusal) -> None:
-        """End the wait on one broker, and the receive if no other broker has anything left to wait for."""
+        """End the wait on one broker, and the receive if it was the last wait."""
         broker_poll.finish(reason)
         ends = [each.end_reason for each in self._broker_polls if each.end_reason is not None]
         if len(ends) == len(self._broker_polls):
@@ -269,7 +269,7 @@ class Poll:
     def _close(self) -> None:
         self.open = False
         self._setup.on_end(self)
-        # Without its parts it is freed at once, and with it the request, not when the cycle collector runs.
+        # The parts refer back to the receive. Without this cycle the receive and its request are freed at once.
         broker_polls, self._broker_polls = self._broker_polls, []
         for broker_poll in broker_polls:
             broker_poll.active = False

@@ -1,6 +1,6 @@
 """Server reflection: describes MessagingService under its real names, for tools such as grpcurl.
 
-It is built on the first use, because use is rare and building takes milliseconds of every start.
+The description is built at its first use, because building takes milliseconds and most emulators never need it.
 """
 
 from functools import cached_property

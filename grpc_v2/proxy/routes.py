@@ -2,7 +2,7 @@
 
 The proxy reads the brokers' own topic tables, as upstream's LOCAL mode does: no cache, no delay. With several masters
 it uses the permissions of the name server, as upstream's CLUSTER mode does. Slaves appear only in routes, for two
-reasons: a pop response never suggests a slave, and a slave without its master cannot store receipts.
+reasons: a pop response never suggests a slave, and a slave without its master cannot store check points.
 Source: LocalTopicRouteService, MessageQueueSelector, SendMessageActivity, ReceiveMessageActivity (5.3.3).
 """
 
@@ -95,7 +95,7 @@ class Routes:
         return broker
 
     def topic_name(self, resource: pb.Resource) -> str:
-        """Validate the name of a topic. The namespace is ignored. Raises ILLEGAL_TOPIC."""
+        """Return the validated name of a topic. The namespace is ignored. Raises ILLEGAL_TOPIC."""
         name = resource.name
         check_topic(name, self.system_topics())
         return name

@@ -193,7 +193,7 @@ class RpcCall:
 
 
 class RuledCall:
-    """The part of a ClientCall of the faults that all operations of RPCs share."""
+    """The part of `ClientCall` (`emulator/faults`) that all operations of RPCs share."""
 
     __slots__ = ("_rpc_call",)
     protocol = "grpc"
@@ -245,14 +245,14 @@ class RuledCall:
         self.abandon()
 
     def abandon(self) -> None:
-        """Release what is held for the RPC, which gets no response."""
+        """Release what is held for the RPC, such as its thread, without a response."""
         on_reply, self._rpc_call.on_reply = self._rpc_call.on_reply, None
         if on_reply is not None:
             on_reply()
 
 
 class EngineCall(RuledCall):
-    """One operation of an RPC, as a Call of the gate and a ClientCall of the faults."""
+    """One operation of an RPC, as a `Call` of the gate and a `ClientCall` of `emulator/faults`."""
 
     __slots__ = ("_on_outcome",)
     active = True

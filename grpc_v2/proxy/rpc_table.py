@@ -43,7 +43,7 @@ class Rpc:
     `start` starts a call, `send_refusal` ends it with a Status. The first argument of both is the RPC's service.
     `operations` and `codes` are the possible operations and response codes (besides OK). `anonymous` RPCs accept calls
     without a client id. `rights` is a rule of `required_rights`. `pool` is the thread pool, None if upstream starts the
-    RPC outside any pool. An RPC that `blocks_thread` waits for a slave on its thread.
+    RPC outside any pool. An RPC that `blocks_thread` occupies a thread of its pool until its response.
     """
 
     name: str

@@ -34,8 +34,8 @@ class SessionEnd:
     def terminated(self, session: Session, label: str) -> None:
         """Follow up on a client that left the group of its request: remove it from its other groups as well.
 
-        `label` is the name of the follow-ups in the journal. With the defect on, its other groups keep it, as in
-        ClientActivity.notifyClientTermination.
+        `label` is the name of the follow-ups in the journal. If `termination_leaves_one_group` is on, its other groups
+        keep it, as in ClientActivity.notifyClientTermination.
         """
         self._clean_up(session, label, leave=not self._defects.termination_leaves_one_group)
 

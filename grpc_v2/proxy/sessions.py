@@ -17,7 +17,7 @@ from rocketmq_testkit.emulator.kernel.timer_kind import TimerKind
 from ..proto import definition_pb2 as pb
 
 SESSION_TIMEOUT_MS = 130_000
-"""In ms. Upstream drops a silent client after 120 s, at the next of its scans (seen: 124 to 130 s)."""
+"""In ms. Upstream drops a silent client after 120 s, at the next of its scans (seen: 124 to 135 s)."""
 
 
 class CommandStream(Protocol):
@@ -151,7 +151,7 @@ class SessionRegistry:
             self.end(client_id)
 
     def _expires_despite_streams(self, session: Session) -> bool:
-        """True if open streams do not keep a session: that of a consumer, while this defect is on.
+        """True if open streams do not keep a session: a consumer's, if `settings_expire_with_open_stream` is on.
 
         GrpcClientSettingsManager.onWaitEnd drops the settings of consumers that their group no longer has as members.
         """

@@ -82,7 +82,7 @@ def no_channel() -> str:
 
 
 def no_deadline(*, long_polling_timeout: bool) -> str:
-    """Return the text for a receive without a gRPC deadline."""
+    """Return the text for a receive without a gRPC deadline, which depends on its long polling timeout, if any."""
     line = 82 if long_polling_timeout else 73
     return exception_text(
         'Cannot invoke "java.lang.Long.longValue()" because "timeRemaining" is null',

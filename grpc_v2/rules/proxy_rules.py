@@ -70,7 +70,7 @@ def check_group(group: str) -> None:
 
 
 def group_name(resource: pb.Resource) -> str:
-    """Validate the name of a consumer group. Raises ILLEGAL_CONSUMER_GROUP."""
+    """Return the validated name of a consumer group. Raises ILLEGAL_CONSUMER_GROUP."""
     name = resource.name
     check_group(name)
     return name
@@ -86,14 +86,14 @@ def check_invisible_time(invisible_ms: int, low_ms: int, config: ProxyConfig) ->
 
 
 def check_language(language: str) -> str:
-    """Raise INTERNAL_SERVER_ERROR for an unknown `x-mq-language`. It is case-sensitive."""
+    """Return the `x-mq-language`, which is case-sensitive. Raises INTERNAL_SERVER_ERROR for an unknown one."""
     if language not in LANGUAGES:
         raise Refusal(pb.INTERNAL_SERVER_ERROR, unknown_enum_with_frame(_LANGUAGE_CODE, language))
     return language
 
 
 def check_stream_language(language: str, internal: int) -> str:
-    """Validate the language of a Telemetry stream, as `check_language`. `internal` is gRPC's status number."""
+    """Check the language of a Telemetry stream. Raises StreamRefusal with `internal`, the number of gRPC's INTERNAL."""
     if language not in LANGUAGES:
         raise StreamRefusal(internal, unknown_enum(_LANGUAGE_CODE, language))
     return language

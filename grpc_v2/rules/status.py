@@ -87,7 +87,7 @@ def from_broker_error(error: EngineError) -> Refusal:
 
 
 def from_broker_exception(error: EngineError) -> Refusal | None:
-    """Convert a broker's error whose remark names an exception, as for the proxy's own exceptions.
+    """Convert a broker's error whose remark names a Java exception, in the form of the proxy's own exceptions.
 
     None for other errors.
     """

@@ -36,7 +36,7 @@ from ..rules.proxy_rules import check_language, group_name
 from ..rules.status import OK, Refusal
 
 CLIENT_VERSION = VERSION_NUMBER
-"""The version that upstream registers for gRPC clients with a version in another form: the proxy's own."""
+"""The proxy's own version: upstream registers it for clients whose version is no name such as `V5_3_0`."""
 _CONSUME_TYPES = {pb.PUSH_CONSUMER: PASSIVELY, pb.SIMPLE_CONSUMER: ACTIVELY}
 
 
@@ -79,8 +79,8 @@ class ClientRegistration:
     ) -> None:
         """Send a heartbeat of the client to every broker. `group` is a consumer's group, None for a producer.
 
-        With `subscribe`, which only settings use, its subscriptions become those of its group. Raises ValueError for an
-        invalid expression in them.
+        With `subscribe`, its subscriptions become those of its group: after new settings, and in a heartbeat if a
+        broker has dropped the client. Raises ValueError for an invalid expression in them.
         """
         settings = session.settings
         producers: list[str] = []
@@ -108,7 +108,7 @@ class ClientRegistration:
             )
 
     def is_unregistered(self, session: Session, group: str) -> bool:
-        """True if a broker has dropped the client. Its session lives longer here than in upstream."""
+        """True if a broker has dropped the client, whose session may live on: it lives longer here than in upstream."""
         return not all(broker.clients.is_consumer(group, session.client_id) for broker in self.routes.masters)
 
 

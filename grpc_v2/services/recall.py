@@ -43,7 +43,7 @@ def _broker_name(handle: str) -> str:
     """Return the broker name in a handle, empty if the handle has none.
 
     With one master, `Routes.broker_of_handle` returns that master for every name, and the master rejects the handle.
-    With several masters it rejects the empty name itself.
+    With several masters, `Routes.broker_of_handle` rejects the empty name.
     """
     try:
         parts = urlsafe_b64decode(handle + "=" * (-len(handle) % 4)).decode().split(" ")

@@ -144,7 +144,7 @@ class ReceiveMessageService:
                 raise Refusal(pb.INTERNAL_SERVER_ERROR, no_settings())
             timeout_ms = DEFAULT_REQUEST_TIMEOUT_MS
             config = self.routes.group_config(requested_group)
-            in_order, max_attempts = False, 17
+            in_order, max_attempts = False, 17  # those of a group with default values, which has 16 retries
         else:
             timeout_ms = duration_ms(settings.request_timeout)
             if settings.HasField("publishing"):
@@ -266,7 +266,7 @@ class ReceiveMessageService:
         call.server_call.finish()
 
     def send_refusal(self, call: RpcCall, refusal: Refusal) -> None:
-        """Send a Status, and the last frame."""
+        """Send a Status and, unless it is CLIENT_ID_REQUIRED, the last frame."""
         call.server_call.send(sv.ReceiveMessageResponse(status=refusal.status()).SerializeToString())
         if refusal.code == pb.CLIENT_ID_REQUIRED:
             call.server_call.finish()

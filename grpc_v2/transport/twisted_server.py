@@ -197,7 +197,7 @@ class GrpcServerProtocol(protocol.Protocol):
             self._close(closing)
 
     def pace(self, pieces: Sequence[tuple[int, bytes]], later: Callable[[int, Callable[[], None]], object]) -> None:
-        """Send pieces with pauses. Later output of the connection waits behind them."""
+        """Send (pause in ms, bytes) pieces. Other output of the connection waits behind them."""
         from rocketmq_testkit.emulator.faults.pacer import Pacer
 
         self._flush()

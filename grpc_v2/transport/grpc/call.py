@@ -19,7 +19,7 @@ class ConnectionControl(Protocol):
     """The connection of a call, for faults that change or end it."""
 
     def pace(self, pieces: Sequence[tuple[int, bytes]], later: Callable[[int, Callable[[], None]], object]) -> None:
-        """Send pieces, each after a pause in ms that `later` counts. Later output waits behind them."""
+        """Send (pause in ms, bytes) pieces. `later` schedules each after its pause; other output waits behind them."""
 
     def captured(self, deliver: Callable[[], None]) -> bytes:
         """Return the bytes that a delivery writes, without sending them."""
@@ -50,7 +50,7 @@ class ConnectionControl(Protocol):
 class ConnectionFacts:
     """Facts about a connection: the (host, port) of both ends, and True if it uses TLS.
 
-    `control` changes the connection; it is None in memory.
+    `control` changes the connection; it is None for a call in memory, which has no socket.
     """
 
     peer: tuple[str, int]

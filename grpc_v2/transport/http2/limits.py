@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a connection. The code that creates the factory can set every field.
+    """Limits of a connection. The code that creates a `GrpcServerFactory` can set every field.
 
     The defaults exceed everything that the SDKs were seen to do, so that only absurd input reaches them.
     """

@@ -16,7 +16,8 @@ _PSEUDO: Final = frozenset({":method", ":scheme", ":path", ":authority"})
 _CONNECTION_SPECIFIC: Final = frozenset(
     {"connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"}
 )
-# Up to this many fields are joined without a size check, because the table limits each field outside the block itself.
+# Up to this many fields are joined without a size check: each field is limited by the length of the block or, if the
+# block only refers to it, by the size of the HPACK table.
 _SAFE_FIELDS: Final = 16
 
 

@@ -52,6 +52,6 @@ class StreamRegistry:
         order.append(stream_id)
         if len(order) > _ENDED_MAX:
             oldest = order.popleft()
-            # An id that came into another state since may have been forgotten with that one.
+            # The state of an id may have changed since; the id then also is, or was, in the order of its newer state.
             if self._ended.get(oldest) is state:
                 del self._ended[oldest]

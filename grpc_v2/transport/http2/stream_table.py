@@ -3,8 +3,8 @@
 A stream is IDLE until the client's HEADERS open it. The client's END_STREAM makes it HALF_CLOSED_REMOTE: the request is
 complete. The server's END_STREAM ends the stream. After a complete request it is CLOSED. Before that, the server does
 not need the rest of the request: it sends RST_STREAM(NO_ERROR), and the stream is ABANDONED. It is also ABANDONED after
-any other reset by the server. Frames that the client sent before it received the reset are ignored. The server promises
-no pushes, so there are no half-closed (local) and no reserved states.
+any other reset by the server. Frames that the client sent before it received the reset are ignored. A stream that the
+client resets is RESET. The server promises no pushes, so there are no half-closed (local) and no reserved states.
 
 An id below the highest opened one that is in none of these states is SKIPPED: the client can never use it again.
 """
@@ -117,8 +117,8 @@ TRANSITIONS: dict[tuple[StreamState, StreamEvent], tuple[StreamAction, StreamSta
 }
 """The action and the next state for every pair of state and event that can occur.
 
-Two pairs would be errors of the server itself and are absent, so that they fail: ending a stream that was never opened,
-and ending or resetting a skipped stream.
+Three pairs would be errors of the server itself and are absent, so that they fail: ending a stream that was never
+opened, and ending or resetting a skipped stream.
 """
 
 
