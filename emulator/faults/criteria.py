@@ -11,9 +11,9 @@ from ..kernel.durations import Duration, DurationError, milliseconds
 from ..kernel.nearest_name import nearest_of
 from ..kernel.value_class import frozen_value
 from .errors import FaultError, listed
+from .message_facts import MessageFacts
 from .parameters import duration_error
 from .phase import KNOWN_CRITERIA, Phase
-from .subject import MessageFacts
 
 PROTOCOLS = ("remoting", "grpc")
 PATTERN_CHARACTERS_MAX = 1_000

@@ -14,8 +14,8 @@ from ..client_call import Response
 from ..delivered import Entry, delivered, delivering
 from ..events import ResponseEvent
 from ..fault import Fault, kind
+from ..message_facts import of_record
 from ..phase import Phase
-from ..subject import of_record
 
 RESPONSE = (Phase.RESPONSE,)
 DELIVERIES = (PopMessage, PullMessage)
