@@ -1,16 +1,17 @@
 """The base class of all kinds of faults, and the table in which each kind is declared."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 from ..gate.effects import Effect
 from ..gate.gate import Outcome
 from ..kernel.value_class import frozen_value
 from ..operations.base import Operation
-from .criteria import PROTOCOLS
 from .errors import FaultError, unknown_name
 from .events import release
+from .facts import PROTOCOLS
 from .parameters import parameter
 from .phase import Phase
 
@@ -49,8 +50,8 @@ class Fault:
 
     def __post_init__(self) -> None:
         """Check each parameter, and hold it in the form that JSON and YAML can hold."""
-        for each in fields(self):  # type: ignore[arg-type]  # each subclass is a dataclass
-            setattr(self, each.name, each.metadata["check"].plain(each.name, getattr(self, each.name)))
+        for name, each in parameters_of(type(self)).items():
+            setattr(self, name, each.metadata["check"].plain(name, getattr(self, name)))
         self.check()
 
     def check(self) -> None:
@@ -101,9 +102,9 @@ class Fault:
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that differ from their defaults, by name."""
         return {
-            each.name: value
-            for each in fields(self)  # type: ignore[arg-type]  # each subclass is a dataclass
-            if (value := getattr(self, each.name)) != each.default or each.default is MISSING
+            name: value
+            for name, each in parameters_of(type(self)).items()
+            if (value := getattr(self, name)) != each.default or each.default is MISSING
         }
 
     def phase(self, chosen: str | None) -> Phase:
@@ -169,16 +170,28 @@ def kind(
     return declare
 
 
+@cache
+def parameters_of(cls: type[Fault]) -> "Mapping[str, Field[Any]]":
+    """Return the declared parameters of a kind by name."""
+    return {each.name: each for each in fields(cls)}  # type: ignore[arg-type]  # each subclass is a dataclass
+
+
+@cache
+def required(cls: type[Fault]) -> Sequence[str]:
+    """Return the names of the parameters without a default."""
+    return [name for name, each in parameters_of(cls).items() if each.default is MISSING]
+
+
 def create(name: str, parameters: Mapping[str, Any]) -> Fault:
     """Create a fault from the name of its kind and its parameters. Raises FaultError."""
     cls = KINDS.get(name)
     if cls is None:
         raise unknown_name("fault", name, KINDS)
-    known = {each.name: each for each in fields(cls)}  # type: ignore[arg-type]  # each subclass is a dataclass
+    known = parameters_of(cls)
     for given in parameters:
         if given not in known:
             raise unknown_name(f"parameter of {name}", given, known)
-    missing = [each.name for each in known.values() if each.default is MISSING and each.name not in parameters]
+    missing = [name for name in required(cls) if name not in parameters]
     if missing:
         raise FaultError(
             f"{name}: the parameter {missing[0]} is missing; add it, such as {missing[0]}={_example(known[missing[0]])}"
