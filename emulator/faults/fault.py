@@ -47,6 +47,8 @@ class Fault:
 
     __slots__ = ()
     KIND: ClassVar[Kind]
+    SCHEMA: ClassVar[Mapping[str, Any]] = {}
+    """Keywords of JSON Schema about several parameters together."""
 
     def __post_init__(self) -> None:
         """Check each parameter, and hold it in the form that JSON and YAML can hold."""

@@ -10,15 +10,13 @@ from .decisions import Decisions
 from .errors import FaultError, NoSuchRule
 from .event_facts import Find
 from .phase import Phase
-from .rule import Rule, RuleSpec
+from .rule import RULES_MAX, Rule, RuleSpec
 from .rule_index import RuleIndex
 from .rule_scope import Scope, Scopes
 from .standing_rules import StandingRules
 from .vocabulary import Vocabulary
 from .world import World
 
-RULES_MAX = 20_000
-"""The most rules of one emulator."""
 _SEEDS = 1 << 64
 
 

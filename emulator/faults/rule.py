@@ -16,6 +16,8 @@ from .phase import Phase
 from .world import StandingFault
 
 NAME_CHARACTERS_MAX = 100
+RULES_MAX = 20_000
+"""The most rules of one emulator."""
 EVENTS_MAX = 100
 """The most firings that a rule records; the oldest are dropped."""
 

@@ -51,7 +51,10 @@ BAD: list[tuple[Callable[[], RuleSpec], str]] = [
     (lambda: rule_spec(Respond("TOO_BUSY"), strict=False), "code='TOO_BUSY': there is no such code; did you mean"),
     (lambda: rule_spec(Respond(status="GONE"), strict=False), "status='GONE': there is no such status; there are"),
     (lambda: rule_spec(Respond(status="ABORTED"), operation="PullMessage"), "status='ABORTED': "),
-    (lambda: rule_spec(DropResponse("closed")), "how='closed': neither silent, close, reset nor a response code; did you mean close?"),
+    (
+        lambda: rule_spec(DropResponse("closed")),
+        "how='closed': neither silent, close, reset nor a response code; did you mean close?",
+    ),
     (lambda: rule_spec(Throttle(1, code="BUSY")), "code='BUSY': no request ends with this code"),
 ]
 
