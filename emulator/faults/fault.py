@@ -1,13 +1,12 @@
 """The base class of all kinds of faults, and the table in which each kind is declared."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, fields
-from functools import cache
+from dataclasses import MISSING, Field, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 from ..gate.effects import Effect
 from ..gate.gate import Outcome
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import LazySignature, frozen_value
 from ..operations.base import Operation
 from .errors import FaultError, unknown_name
 from .events import release
@@ -30,7 +29,7 @@ class Kind:
 
     `phases`: those in which it can act, the default first; with `in_all_phases` it acts in all of them at once.
     `protocols`: those that can carry it out. `operations`: the operations or effects for which it makes sense, None for
-    all. `situation`: the upstream situation that it stands for.
+    all. `situation`: the upstream situation that it stands for. `parameters`: the declared parameters by name.
     """
 
     name: str
@@ -40,6 +39,12 @@ class Kind:
     operations: tuple[type[Operation] | type[Effect], ...] | None
     situation: str
     in_all_phases: bool = False
+    parameters: Mapping[str, Field[Any]] = field(default_factory=dict)
+
+    @property
+    def required(self) -> list[str]:
+        """The names of the parameters without a default."""
+        return [name for name, each in self.parameters.items() if each.default is MISSING]
 
 
 class Fault:
@@ -47,12 +52,13 @@ class Fault:
 
     __slots__ = ()
     KIND: ClassVar[Kind]
+    __signature__ = LazySignature()
     SCHEMA: ClassVar[Mapping[str, Any]] = {}
     """Keywords of JSON Schema about several parameters together."""
 
     def __post_init__(self) -> None:
         """Check each parameter, and hold it in the form that JSON and YAML can hold."""
-        for name, each in parameters_of(type(self)).items():
+        for name, each in self.KIND.parameters.items():
             setattr(self, name, each.metadata["check"].plain(name, getattr(self, name)))
         self.check()
 
@@ -105,7 +111,7 @@ class Fault:
         """Return the parameters that differ from their defaults, by name."""
         return {
             name: value
-            for name, each in parameters_of(type(self)).items()
+            for name, each in self.KIND.parameters.items()
             if (value := getattr(self, name)) != each.default or each.default is MISSING
         }
 
@@ -164,7 +170,8 @@ def kind(
 
     def declare(cls: C) -> C:
         made: Any = frozen_value(cls)
-        made.KIND = Kind(name, layer, phases, protocols, operations, situation, in_all_phases)
+        parameters = {each.name: each for each in fields(made)}
+        made.KIND = Kind(name, layer, phases, protocols, operations, situation, in_all_phases, parameters)
         KINDS[name] = made
         declared: C = made
         return declared
@@ -172,28 +179,16 @@ def kind(
     return declare
 
 
-@cache
-def parameters_of(cls: type[Fault]) -> "Mapping[str, Field[Any]]":
-    """Return the declared parameters of a kind by name."""
-    return {each.name: each for each in fields(cls)}  # type: ignore[arg-type]  # each subclass is a dataclass
-
-
-@cache
-def required(cls: type[Fault]) -> Sequence[str]:
-    """Return the names of the parameters without a default."""
-    return [name for name, each in parameters_of(cls).items() if each.default is MISSING]
-
-
 def create(name: str, parameters: Mapping[str, Any]) -> Fault:
     """Create a fault from the name of its kind and its parameters. Raises FaultError."""
     cls = KINDS.get(name)
     if cls is None:
         raise unknown_name("fault", name, KINDS)
-    known = parameters_of(cls)
+    known = cls.KIND.parameters
     for given in parameters:
         if given not in known:
             raise unknown_name(f"parameter of {name}", given, known)
-    missing = [name for name in required(cls) if name not in parameters]
+    missing = [name for name in cls.KIND.required if name not in parameters]
     if missing:
         raise FaultError(
             f"{name}: the parameter {missing[0]} is missing; add it, such as {missing[0]}={_example(known[missing[0]])}"

@@ -8,8 +8,8 @@ from .criteria import CRITERIA
 from .criterion_checks import PATTERN_CHARACTERS_MAX
 from .errors import FaultError
 from .facts import PROTOCOLS
-from .fault import KINDS, Fault, create, parameters_of, required
-from .parameters import DurationCheck, Optional, given
+from .fault import KINDS, Fault, create
+from .parameters import Check, DurationCheck, Optional, given
 from .phase import Phase
 from .rule import NAME_CHARACTERS_MAX
 from .rule_form import THEN, WHEN
@@ -76,7 +76,7 @@ def _fault() -> Schema:
 
 
 def _kind(name: str, cls: type[Fault]) -> Schema:
-    parameters = parameters_schema(parameters_of(cls), required(cls))
+    parameters = parameters_schema(cls.KIND.parameters, cls.KIND.required)
     return named_schema(name, {**parameters, **cls.SCHEMA}, cls.__doc__, needs_nothing=_needs_nothing(name))
 
 
@@ -104,8 +104,8 @@ def named_schema(name: str, parameters: Schema, about: str | None, *, needs_noth
     }
 
 
-def _value(check: Any) -> Schema:
-    return or_null(check.schema()) if isinstance(check, Optional) else check.schema()  # type: ignore[no-any-return]  # of Check
+def _value(check: Check) -> Schema:
+    return or_null(check.schema()) if isinstance(check, Optional) else check.schema()
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from rocketmq_testkit.emulator.faults import kinds  # noqa: F401 - fills the table of kinds
 from rocketmq_testkit.emulator.faults.criteria import CRITERIA
-from rocketmq_testkit.emulator.faults.fault import KINDS, parameters_of
+from rocketmq_testkit.emulator.faults.fault import KINDS
 from rocketmq_testkit.emulator.faults.rule_form import MEMBERS
 from rocketmq_testkit.emulator.faults.rule_schema import rule_schema
 
@@ -27,6 +27,6 @@ def test_the_schema_describes_each_kind_with_its_parameters() -> None:
         parameters = each["properties"][name]
         assert ("anyOf" in parameters and "type" not in parameters) == (name in names["enum"]), name
         own = parameters.get("anyOf", [parameters])[0] if name in names["enum"] else parameters
-        assert set(own["properties"]) == set(parameters_of(KINDS[name]))
+        assert set(own["properties"]) == set(KINDS[name].KIND.parameters)
         assert all(one["description"] for one in own["properties"].values())
     assert set(KINDS) - set(names["enum"]) >= {"throttle", "respond", "partition", "delay_response", "upstream_defect"}
