@@ -106,7 +106,7 @@ def test_a_preset_stands_alone() -> None:
 TEXTS = st.text(min_size=1, max_size=20)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the table of characters is built first
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])  # the table of characters is built first
 @given(
     topics=st.lists(TEXTS, min_size=1, max_size=5),
     properties=st.dictionaries(TEXTS, TEXTS, max_size=5),
