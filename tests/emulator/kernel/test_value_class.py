@@ -108,8 +108,8 @@ def test_a_lazy_signature_is_that_of_the_fields_before_and_after_the_first_objec
     class CalledLater(Called):
         delay: str = "1s"
 
-    assert "Called(how: str, copies: int = 1)" in pydoc.plaintext.document(Called)
-    assert "*args" not in pydoc.plaintext.document(CalledLater)
+    assert "Called(how: str, copies: int = 1)" in pydoc.plain(pydoc.render_doc(Called))
+    assert "*args" not in pydoc.plain(pydoc.render_doc(CalledLater))
     for _ in range(2):
         assert str(inspect.signature(Called)) == "(how: str, copies: int = 1)"
         assert str(inspect.signature(CalledLater)) == "(how: str, copies: int = 1, delay: str = '1s')"
