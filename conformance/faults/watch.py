@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rocketmq_testkit.emulator.faults.criteria import PROTOCOLS
 from rocketmq_testkit.emulator.faults.events import RequestEvent
+from rocketmq_testkit.emulator.faults.facts import PROTOCOLS
 from rocketmq_testkit.emulator.faults.fault import Fault, Kind
 from rocketmq_testkit.emulator.faults.phase import Phase
 
@@ -20,7 +20,7 @@ class Arrival:
     address: tuple[str, int]
 
 
-@dataclass(init=False)
+@dataclass(init=False, eq=False)
 class Watch(Fault):
     """Record each request and let it pass. It is no kind that users have."""
 

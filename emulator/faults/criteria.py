@@ -2,54 +2,22 @@
 
 import re
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields
 from fnmatch import fnmatchcase
-from typing import Any, Protocol
+from typing import Any
 
-from ..kernel.durations import Duration, DurationError, milliseconds
+from ..kernel.durations import Duration
 from ..kernel.nearest_name import nearest_of
 from ..kernel.value_class import frozen_value
+from .criterion_checks import BASE64, CHECKS, check_names, ms_of_criterion
 from .errors import FaultError, listed
-from .parameters import duration_error
+from .facts import Facts
+from .message_facts import MessageFacts
 from .phase import KNOWN_CRITERIA, Phase
-from .subject import MessageFacts
 
-PROTOCOLS = ("remoting", "grpc")
-PATTERN_CHARACTERS_MAX = 1_000
 BODY_BYTES_MAX = 65_536
 """The part of a body in which `body_matches` searches, in bytes."""
-BASE64 = "base64:"
-
-
-class Facts(Protocol):
-    """The facts of one event, each computed when it is first read."""
-
-    @property
-    def label(self) -> str: ...
-    @property
-    def operation(self) -> str: ...
-    @property
-    def protocol(self) -> str: ...
-    @property
-    def broker(self) -> str: ...
-    @property
-    def address(self) -> str: ...
-    @property
-    def topics(self) -> Sequence[str]: ...
-    @property
-    def groups(self) -> Sequence[str]: ...
-    @property
-    def clients(self) -> Sequence[str]: ...
-    @property
-    def language(self) -> str: ...
-    @property
-    def version(self) -> str: ...
-    @property
-    def messages(self) -> Sequence[MessageFacts]: ...
-    @property
-    def subject(self) -> object: ...
-
 
 Names = str | Sequence[str] | None
 Predicate = Callable[[Facts], bool]
@@ -90,17 +58,21 @@ class Criteria:
 
     def __post_init__(self) -> None:
         for name, value in self.given():
-            _CHECKS.get(name, _check_names)(name, value)
-        if self.start is not None and self.end is not None and _ms("end", self.end) <= _ms("start", self.start):
+            CHECKS.get(name, check_names)(name, value)
+        if (
+            self.start is not None
+            and self.end is not None
+            and (ms_of_criterion("end", self.end) <= ms_of_criterion("start", self.start))
+        ):
             raise FaultError(f"end={self.end!r}: not after start={self.start!r}; use a later end, or omit it")
 
-    def given(self) -> Iterator[tuple[str, Any]]:
-        """Iterate over the criteria that are set, as (name, value)."""
-        return ((each.name, value) for each in fields(self) if (value := getattr(self, each.name)) is not None)
+    def given(self) -> list[tuple[str, Any]]:
+        """Return the criteria that are set, as (name, value)."""
+        return [(name, value) for name in CRITERIA if (value := getattr(self, name)) is not None]
 
     def check_phase(self, phase: Phase) -> None:
         """Raise FaultError for a criterion that is not known in a phase."""
-        known = KNOWN_CRITERIA[phase] | {"phase", "start", "end"}
+        known = KNOWN_CRITERIA[phase] | OF_TIME
         for name, value in self.given():
             if name not in known:
                 raise FaultError(
@@ -110,8 +82,8 @@ class Criteria:
 
     def window_ms(self) -> tuple[int, int | None]:
         """Return start and end in ms after the rule was added; None is no end."""
-        start = 0 if self.start is None else _ms("start", self.start)
-        return start, None if self.end is None else _ms("end", self.end)
+        start = 0 if self.start is None else ms_of_criterion("start", self.start)
+        return start, None if self.end is None else ms_of_criterion("end", self.end)
 
     def predicates(self) -> list[Predicate]:
         """Return tests of everything but operation, phase and time, the cheapest first."""
@@ -142,6 +114,11 @@ class Criteria:
         )
 
 
+CRITERIA = tuple(each.name for each in fields(Criteria))
+"""The names of all criteria."""
+OF_TIME = frozenset({"phase", "start", "end"})
+"""Criteria that are known in every phase, because no request is compared with them."""
+
 _SINGLE: Mapping[str, Callable[[Facts], str]] = {
     "protocol": lambda facts: facts.protocol,
     "broker": lambda facts: facts.broker,
@@ -158,9 +135,8 @@ _SEVERAL: Mapping[str, Callable[[Facts], Sequence[str]]] = {
 
 def unknown_criterion(name: str) -> FaultError:
     """Return the error for a keyword that is no criterion."""
-    known = [each.name for each in fields(Criteria)]
-    nearest = nearest_of(name, known)
-    hint = f"did you mean {nearest}?" if nearest else listed(known)
+    nearest = nearest_of(name, CRITERIA)
+    hint = f"did you mean {nearest}?" if nearest else listed(CRITERIA)
     return FaultError(f"{name}: there is no such criterion; {hint}", nearest=nearest)
 
 
@@ -187,74 +163,3 @@ def _body_matches(wanted: str, body: bytes) -> bool:
     if wanted.startswith(BASE64):
         return b64decode(wanted.removeprefix(BASE64)) in body
     return re.search(wanted, body[:BODY_BYTES_MAX].decode(errors="replace")) is not None
-
-
-def _ms(name: str, value: object) -> int:
-    try:
-        return milliseconds(value, name)
-    except DurationError as wrong:
-        raise duration_error(name, value, wrong) from None
-
-
-def _check_names(name: str, value: object) -> None:
-    several = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-    texts = list(value) if several else [value]  # type: ignore[call-overload]  # mypy does not follow the condition
-    if not texts or not all(isinstance(text, str) and text for text in texts):
-        raise FaultError(f"{name}={value!r}: neither a name nor a list of names; use a text such as 'orders'")
-
-
-def _check_protocol(name: str, value: object) -> None:
-    if value not in PROTOCOLS:
-        nearest = nearest_of(value, PROTOCOLS)
-        hint = f"did you mean {nearest}?" if nearest else f"there are {' and '.join(PROTOCOLS)}"
-        raise FaultError(f"{name}={value!r}: there is no such protocol; {hint}")
-
-
-def _check_phase(name: str, value: object) -> None:
-    known = [phase.value for phase in Phase if phase is not Phase.STANDING]
-    if value not in known:
-        nearest = nearest_of(value, known)
-        hint = f"did you mean {nearest}?" if nearest else f"there are {', '.join(known)}"
-        raise FaultError(f"{name}={value!r}: there is no such phase; {hint}")
-
-
-def _check_properties(name: str, value: object) -> None:
-    if not isinstance(value, Mapping) or not all(
-        isinstance(each, str) and isinstance(text, str) for each, text in value.items()
-    ):
-        raise FaultError(f"{name}={value!r}: not a mapping of names to texts; use {{'color': 'red'}}")
-
-
-def _check_body(name: str, value: object) -> None:
-    if not isinstance(value, str) or not 0 < len(value) <= PATTERN_CHARACTERS_MAX:
-        raise FaultError(
-            f"{name}={str(value)[:80]!r}: not a regular expression of at most {PATTERN_CHARACTERS_MAX} characters; "
-            f"use 'order-42', or '{BASE64}' and the bytes"
-        )
-    try:
-        if value.startswith(BASE64):
-            b64decode(value.removeprefix(BASE64), validate=True)
-        else:
-            re.compile(value)
-    except (ValueError, re.error) as wrong:
-        raise FaultError(f"{name}={value!r}: {wrong}; use 'order-42', or '{BASE64}' and the bytes") from None
-
-
-def _check_where(name: str, value: object) -> None:
-    if not callable(value):
-        raise FaultError(f"{name}={value!r}: not a function of the operation; use lambda operation: True")
-
-
-_CHECKS: Mapping[str, Callable[[str, Any], None]] = {
-    "protocol": _check_protocol,
-    "phase": _check_phase,
-    "property": _check_properties,
-    "body_matches": _check_body,
-    "where": _check_where,
-    "start": lambda name, value: _ignore(_ms(name, value)),
-    "end": lambda name, value: _ignore(_ms(name, value)),
-}
-
-
-def _ignore(_value: object) -> None:
-    """Drop a value that was only computed to check it."""

@@ -9,7 +9,8 @@ from ..message.properties import REAL_TOPIC
 from ..operations.base import Operation
 from ..operations.send import EndTransaction
 from .client_call import ClientCall
-from .subject import MessageFacts, groups_of, messages_of, topics_of
+from .message_facts import MessageFacts, messages_of
+from .subject_names import groups_of, topics_of
 
 Find = Callable[[Node, Channel], Sequence[str]]
 """Returns the client ids that registered on a channel."""

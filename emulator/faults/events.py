@@ -13,7 +13,7 @@ from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts, value
 from ..operations.base import Operation
 from .client_call import ClientCall, GhostCall, Interceptor
-from .subject import MessageFacts
+from .message_facts import MessageFacts
 from .vocabulary import Codes
 from .world import World
 

@@ -1,16 +1,16 @@
 """The base class of all kinds of faults, and the table in which each kind is declared."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 from ..gate.effects import Effect
 from ..gate.gate import Outcome
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import LazySignature, frozen_value
 from ..operations.base import Operation
-from .criteria import PROTOCOLS
 from .errors import FaultError, unknown_name
 from .events import release
+from .facts import PROTOCOLS
 from .parameters import parameter
 from .phase import Phase
 
@@ -29,7 +29,7 @@ class Kind:
 
     `phases`: those in which it can act, the default first; with `in_all_phases` it acts in all of them at once.
     `protocols`: those that can carry it out. `operations`: the operations or effects for which it makes sense, None for
-    all. `situation`: the upstream situation that it stands for.
+    all. `situation`: the upstream situation that it stands for. `parameters`: the declared parameters by name.
     """
 
     name: str
@@ -39,6 +39,12 @@ class Kind:
     operations: tuple[type[Operation] | type[Effect], ...] | None
     situation: str
     in_all_phases: bool = False
+    parameters: Mapping[str, Field[Any]] = field(default_factory=dict)
+
+    @property
+    def required(self) -> list[str]:
+        """The names of the parameters without a default."""
+        return [name for name, each in self.parameters.items() if each.default is MISSING]
 
 
 class Fault:
@@ -46,11 +52,14 @@ class Fault:
 
     __slots__ = ()
     KIND: ClassVar[Kind]
+    __signature__ = LazySignature()
+    SCHEMA: ClassVar[Mapping[str, Any]] = {}
+    """Keywords of JSON Schema about several parameters together."""
 
     def __post_init__(self) -> None:
         """Check each parameter, and hold it in the form that JSON and YAML can hold."""
-        for each in fields(self):  # type: ignore[arg-type]  # each subclass is a dataclass
-            setattr(self, each.name, each.metadata["check"].plain(each.name, getattr(self, each.name)))
+        for name, each in self.KIND.parameters.items():
+            setattr(self, name, each.metadata["check"].plain(name, getattr(self, name)))
         self.check()
 
     def check(self) -> None:
@@ -101,9 +110,9 @@ class Fault:
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that differ from their defaults, by name."""
         return {
-            each.name: value
-            for each in fields(self)  # type: ignore[arg-type]  # each subclass is a dataclass
-            if (value := getattr(self, each.name)) != each.default or each.default is MISSING
+            name: value
+            for name, each in self.KIND.parameters.items()
+            if (value := getattr(self, name)) != each.default or each.default is MISSING
         }
 
     def phase(self, chosen: str | None) -> Phase:
@@ -161,7 +170,8 @@ def kind(
 
     def declare(cls: C) -> C:
         made: Any = frozen_value(cls)
-        made.KIND = Kind(name, layer, phases, protocols, operations, situation, in_all_phases)
+        parameters = {each.name: each for each in fields(made)}
+        made.KIND = Kind(name, layer, phases, protocols, operations, situation, in_all_phases, parameters)
         KINDS[name] = made
         declared: C = made
         return declared
@@ -174,11 +184,11 @@ def create(name: str, parameters: Mapping[str, Any]) -> Fault:
     cls = KINDS.get(name)
     if cls is None:
         raise unknown_name("fault", name, KINDS)
-    known = {each.name: each for each in fields(cls)}  # type: ignore[arg-type]  # each subclass is a dataclass
+    known = cls.KIND.parameters
     for given in parameters:
         if given not in known:
             raise unknown_name(f"parameter of {name}", given, known)
-    missing = [each.name for each in known.values() if each.default is MISSING and each.name not in parameters]
+    missing = [name for name in cls.KIND.required if name not in parameters]
     if missing:
         raise FaultError(
             f"{name}: the parameter {missing[0]} is missing; add it, such as {missing[0]}={_example(known[missing[0]])}"

@@ -27,13 +27,15 @@ class Occurrence:
     probability: float | None = None
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            given = getattr(self, each.name)
-            if each.name == "probability":
-                _check_probability(given)
-            elif given is not None:
-                for number in given if isinstance(given, list | tuple) else (given,):
-                    _check_count(each.name, number, 0 if each.name == "after" else 1)
+        for name in ("every", "times"):
+            if (given := getattr(self, name)) is not None:
+                _check_count(name, given, 1)
+        _check_count("after", self.after, 0)
+        if self.nth is not None:
+            for number in self.nth if isinstance(self.nth, list | tuple) else (self.nth,):
+                _check_count("nth", number, 1)
+        if self.probability is not None:
+            _check_probability(self.probability)
         if isinstance(self.nth, list | tuple) and not self.nth:
             raise FaultError(f"nth={self.nth!r}: no match fires the rule; name the matches, such as nth=[1, 3]")
         if self.nth is not None and self.every is not None:
@@ -50,14 +52,16 @@ class Occurrence:
         return self.every is None or (matched - self.after) % self.every == 0
 
 
+OCCURRENCE = tuple(each.name for each in fields(Occurrence))
+"""The names of all fields."""
+
+
 def _check_count(name: str, given: object, low: int) -> None:
     if isinstance(given, bool) or not isinstance(given, int) or given < low:
         raise FaultError(f"{name}={given!r}: not a whole number of at least {low}; use {max(low, 1)}")
 
 
 def _check_probability(given: object) -> None:
-    if given is None:
-        return
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
         raise FaultError(f"probability={given!r}: not a number above 0 and at most 1; use 0.02")
 

@@ -24,6 +24,10 @@ def duration_error(name: str, value: object, wrong: DurationError) -> FaultError
     return FaultError(f"{name}={shown(value)}: {wrong.why}; use '{wrong.example}'")
 
 
+DURATION_PATTERN = r"(\s*\d+(\.\d+)?\s*(ms|s|m|h|d))+\s*"
+"""The texts that are durations, as a regular expression of JSON Schema without its anchors."""
+
+
 class DurationCheck:
     """A duration: `"500ms"`, `"11s"` or a timedelta. Held as text."""
 
@@ -37,7 +41,7 @@ class DurationCheck:
 
     def schema(self) -> Mapping[str, Any]:
         """Return the JSON Schema of a duration."""
-        return {"type": "string", "examples": ["500ms", "11s"]}
+        return {"type": "string", "pattern": f"^{DURATION_PATTERN}$", "examples": ["500ms", "11s"]}
 
 
 class OneOf:
@@ -140,7 +144,7 @@ class Code:
 
     def schema(self) -> Mapping[str, Any]:
         """Return the JSON Schema of a code."""
-        return {"type": ["string", "integer"], "examples": ["SYSTEM_BUSY"]}
+        return {"type": ["string", "integer"], "minLength": 1, "examples": ["SYSTEM_BUSY"]}
 
 
 class Optional:
@@ -154,8 +158,13 @@ class Optional:
         return None if value is None else self.check.plain(name, value)
 
     def schema(self) -> Mapping[str, Any]:
-        """Return the JSON Schema of the value."""
+        """Return the JSON Schema of the value. The schema of a kind allows null as well."""
         return self.check.schema()
+
+
+def given(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of an object that has a member other than null."""
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
 def parameter(check: Check, about: str, default: Any = MISSING) -> Any:

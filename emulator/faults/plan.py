@@ -1,35 +1,39 @@
-"""The rules of one emulator, and the decision for each request, response, push and connection."""
+"""The rules of one emulator: add and remove them."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from ..gate.effects import CloseConnection, Effect
-from ..gate.gate import Call, Channel, Gate, Node, Outcome
+from ..gate.gate import Gate
 from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
-from ..operations.base import Operation
-from .client_call import GhostCall, Interceptor, client_call
-from .delivered import undelivered
+from ..kernel.value_class import frozen_value
+from .decisions import Decisions
 from .errors import FaultError, NoSuchRule
-from .event_facts import ConnectionFacts, EventFacts, Find
-from .events import ConnectEvent, Firing, NewConnection, PushEvent, RequestEvent, ResponseEvent
+from .event_facts import Find
 from .phase import Phase
-from .rule import Rule, RuleEvent, RuleSpec
+from .rule import RULES_MAX, Rule, RuleSpec
 from .rule_index import RuleIndex
+from .rule_scope import Scope, Scopes
 from .standing_rules import StandingRules
 from .vocabulary import Vocabulary
 from .world import World
 
-RULES_MAX = 20_000
-_IDS_MAX = 32
 _SEEDS = 1 << 64
 
 
-class FaultPlan:
-    """The rules of one emulator. Implements Interceptor of the gate.
+@frozen_value
+class CheckedRule:
+    """A rule that can be added. `at` names it in errors; it is empty if it is the only one of its call."""
 
-    The gate holds the plan only while it has rules. Rules are indexed by phase and by class of operation or effect:
-    rules about other operations cost a request nothing. `find_clients` returns the client ids of a channel.
+    spec: RuleSpec
+    scope: Scope
+    at: str
+
+
+class FaultPlan:
+    """The rules of one emulator.
+
+    The gate holds the decisions only while there are rules. Rules are indexed by phase and by class of operation or
+    effect: rules about other operations cost a request nothing. `find_clients` returns the client ids of a channel.
     """
 
     def __init__(
@@ -46,16 +50,24 @@ class FaultPlan:
         self._gate = gate
         self._scheduler = scheduler
         self._streams = streams
-        self._find_clients = find_clients
         self._world = world
         self._standing = StandingRules(gate, scheduler, world)
         self._rules: dict[str, Rule] = {}
         self._index = RuleIndex()
+        self.decisions = Decisions(
+            gate=gate,
+            scheduler=scheduler,
+            index=self._index,
+            standing=self._standing,
+            codes=vocabulary.codes,
+            find_clients=find_clients,
+            world=world,
+        )
         self._numbers: dict[str, int] = {}
         """How many rules of a kind got a name from their kind."""
         self._added = 0
-
-    # rules
+        self._acting = 0
+        """The number of rules about requests, responses, pushes or connections."""
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(tuple(self._rules.values()))
@@ -75,46 +87,53 @@ class FaultPlan:
 
     def add(self, specs: Sequence[RuleSpec]) -> list[Rule]:
         """Add rules, all of them or none. Raises FaultError."""
-        if len(self._rules) + len(specs) > RULES_MAX:
-            raise FaultError(f"{len(self._rules) + len(specs)} rules: at most {RULES_MAX} are allowed; remove some")
-        taken = set(self._rules)
-        found_classes = []
-        protocols = []
+        self._check_number(len(specs))
+        return self.add_checked(list(self.checked(specs)))
+
+    def checked(self, specs: Sequence[RuleSpec]) -> Iterator[CheckedRule]:
+        """Check rules one after the other, and change nothing. Raises FaultError.
+
+        A caller with many rules can let other work run in between.
+        """
+        scopes = Scopes(self.vocabulary)
         for number, spec in enumerate(specs, 1):
+            at = f"rule {number}" if len(specs) > 1 else ""
             try:
-                if spec.name is not None:
-                    if spec.name in taken:
-                        raise FaultError(
-                            f"name={spec.name!r}: a rule has this name already; choose another, or omit it"
-                        )
-                    taken.add(spec.name)
                 spec.fault.check_world(self._world)
-                found_classes.append(self._classes(spec))
-                protocols.append(self._protocols(spec))
+                yield CheckedRule(spec, scopes.of(spec), at)
             except FaultError as wrong:
-                raise (wrong if len(specs) == 1 else wrong.located(f"rule {number}")) from None
-        rules = []
-        for spec, classes, usable in zip(specs, found_classes, protocols, strict=True):
-            name = spec.name or self._new_name(spec.fault.KIND.name, taken)
-            # Not a named stream of the engine: a rule draws the same numbers each time that it is added.
-            chance = RandomStream(self._streams.fixed(f"fault {name}", _SEEDS))
-            rule = Rule(name=name, spec=spec, added_ms=self._scheduler.now_ms, chance=chance, number=self._added)
-            self._added += 1
-            rule.operations, rule.protocols = frozenset(_as_list(spec.criteria.operation)), usable
-            self._rules[name] = rule
-            self._index.add(rule, classes)
-            spec.fault.on_added(self._world, rule.state)
-            rules.append(rule)
+                raise _located(wrong, at) from None
+
+    def add_checked(self, checked: Sequence[CheckedRule]) -> list[Rule]:
+        """Add rules that are checked, all of them or none. Raises FaultError for their names and their number."""
+        self._check_number(len(checked))
+        taken = self._names_with(checked)
+        rules = [self._new_rule(each, taken) for each in checked]
         self._attach()
         for rule in rules:
             if rule.spec.is_standing:
                 self._standing.add(rule)
         return rules
 
+    def _new_rule(self, checked: CheckedRule, taken: set[str]) -> Rule:
+        spec, scope = checked.spec, checked.scope
+        name = spec.name or self._new_name(spec.fault.KIND.name, taken)
+        # Not a named stream of the engine: a rule draws the same numbers each time that it is added.
+        chance = RandomStream(self._streams.fixed(f"fault {name}", _SEEDS))
+        rule = Rule(name=name, spec=spec, added_ms=self._scheduler.now_ms, chance=chance, number=self._added)
+        rule.operations, rule.protocols = scope.operations, scope.protocols
+        self._added += 1
+        self._acting += _acts(rule)
+        self._rules[name] = rule
+        self._index.add(rule, scope.kinds)
+        spec.fault.on_added(self._world, rule.state)
+        return rule
+
     def remove(self, name: str) -> Rule:
         """Remove a rule. Raises FaultError if there is no rule with this name."""
         rule = self[name]
         del self._rules[name]
+        self._acting -= _acts(rule)
         rule.removed = True
         self._index.remove(rule)
         self._standing.end(rule)
@@ -127,8 +146,23 @@ class FaultPlan:
         return [self.remove(name) for name in tuple(self._rules)]
 
     def _attach(self) -> None:
-        acts = any(not rule.spec.is_standing or rule.spec.phase is not Phase.STANDING for rule in self._rules.values())
-        self._gate.use_interceptor(self if acts else None)
+        self._gate.use_interceptor(self.decisions if self._acting else None)
+
+    def _check_number(self, new: int) -> None:
+        if len(self._rules) + new > RULES_MAX:
+            raise FaultError(f"{len(self._rules) + new} rules: at most {RULES_MAX} are allowed; remove some")
+
+    def _names_with(self, checked: Sequence[CheckedRule]) -> set[str]:
+        """Return all names, with those of new rules that have one. Raises FaultError for a name that exists already."""
+        taken = set(self._rules)
+        for each in checked:
+            name = each.spec.name
+            if name in taken:
+                text = f"name={name!r}: a rule has this name already; choose another, or omit it"
+                raise _located(FaultError(text), each.at)
+            if name is not None:
+                taken.add(name)
+        return taken
 
     def _new_name(self, kind: str, taken: set[str]) -> str:
         while True:
@@ -138,164 +172,11 @@ class FaultPlan:
                 taken.add(name)
                 return name
 
-    def _classes(self, spec: RuleSpec) -> list[type | None]:
-        """Return the classes of operations or effects under which a rule is indexed. Raises FaultError."""
-        kind, phase, operations = spec.fault.KIND, spec.phase, spec.fault.usable_operations()
-        wanted = _as_list(spec.criteria.operation)
-        if not wanted:
-            return [None] if operations is None else list(operations)
-        found: dict[type | None, None] = {}
-        for name in wanted:
-            for each in self.vocabulary.classes(name, responses=phase is Phase.RESPONSE):
-                if issubclass(each, Effect) != (phase is Phase.PUSH):
-                    wrong = "is a push" if issubclass(each, Effect) else "is no push"
-                    raise FaultError(f"operation={name!r}: {wrong}, and {kind.name} acts in the phase {phase.value!r}")
-                if operations is not None and each not in operations:
-                    continue
-                found[each] = None
-        if not found:
-            allowed = ", ".join(each.__name__ for each in operations or ())
-            raise FaultError(
-                f"operation={spec.criteria.operation!r}: {kind.name} acts on {allowed} only; use one of them"
-            )
-        return list(found)
 
-    def _protocols(self, spec: RuleSpec) -> frozenset[str]:
-        """Return the protocols whose requests the rule acts on. Raises FaultError if there is none."""
-        requests = self.vocabulary.requests_of(_as_list(spec.criteria.operation), spec.criteria.protocol)
-        if not spec.strict:  # the request may never get the code, but the code must exist
-            spec.fault.check_codes(self.vocabulary.codes)
-            return frozenset(spec.fault.KIND.protocols)
-        return frozenset(spec.fault.usable_protocols(requests))
-
-    # decisions
-
-    def takes(self, node: Node, call: Call, operation: Operation) -> bool:
-        """Apply the rules for requests. Returns True if a rule has taken the request over."""
-        if operation.__class__ not in self._index.requests and None not in self._index.requests:
-            return False
-        rules = self._index.candidates(Phase.REQUEST, operation.__class__)
-        request = client_call(call) if rules else None
-        if request is None:
-            return False
-        facts = EventFacts(node, call.channel, operation, request, None, self._find_clients)
-        for rule in rules:
-            if self._fires(rule, facts):
-                if rule.spec.is_standing:
-                    self._standing.begin_before(rule, lambda: self._gate.carry_out(node, call, operation))
-                    return True
-                event = RequestEvent(firing=self._firing(rule), node=node, call=request, operation=operation)
-                if rule.spec.fault.on_request(event):
-                    return True
-        return False
-
-    def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> tuple[Outcome, Outcome]:
-        """Apply the rules for responses. Returns the outcome for the client, and that for journal and listeners.
-
-        The rules get the response in the order in which they were added; one that writes its bytes gets it last.
-        """
-        if call.__class__ is GhostCall:
-            return outcome, undelivered(outcome)
-        if operation.__class__ not in self._index.responses and None not in self._index.responses:
-            return outcome, outcome
-        rules = self._index.candidates(Phase.RESPONSE, operation.__class__)
-        request = client_call(call) if rules else None
-        if request is None or not request.ends_with(outcome):
-            return outcome, outcome
-        interceptors: list[Interceptor] = []
-        writer: list[Interceptor] = []
-        is_lost = False
-        responding = request.responding_rules
-        for rule in rules:
-            fault = rule.spec.fault
-            if rule.name in responding or (writer and fault.writes_bytes) or not fault.acts_on(outcome):
-                continue
-            facts = EventFacts(node, call.channel, operation, request, outcome, self._find_clients)
-            if self._fires(rule, facts):
-                if rule.spec.is_standing:
-                    self._standing.begin_after_reply(rule)
-                    continue
-                event = ResponseEvent(
-                    firing=self._firing(rule),
-                    node=node,
-                    call=request,
-                    operation=operation,
-                    outcome=outcome,
-                    matches=rule.spec.criteria.matches_message,
-                )
-                outcome = fault.on_response(event)
-                (writer if fault.writes_bytes else interceptors).extend(event.interceptors)
-                if event.interceptors:
-                    responding.add(rule.name)
-                is_lost = is_lost or event.is_lost
-        for interceptor in (*writer, *reversed(interceptors)):
-            request.intercept(interceptor)
-        return outcome, undelivered(outcome) if is_lost else outcome
-
-    def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
-        """Apply the rules for pushes. Returns True if the effect must not be sent; `push` sends it."""
-        rules = self._index.candidates(Phase.PUSH, effect.__class__)
-        if not rules or effect.__class__ is CloseConnection:
-            return False
-        facts = EventFacts(node, channel, effect, None, None, self._find_clients)
-        for rule in rules:
-            if self._fires(rule, facts):
-                event = PushEvent(firing=self._firing(rule), node=node, channel=channel, effect=effect, push=push)
-                if rule.spec.fault.on_push(event):
-                    return True
-        return False
-
-    def connected(self, protocol: str, node: str, address: str, connection: NewConnection) -> None:
-        """Apply the rules for new connections."""
-        for rule in self._index.candidates(Phase.CONNECT, None):
-            meets = rule.is_open(self._scheduler.now_ms) and _meets(rule, ConnectionFacts(protocol, node, address))
-            if meets and rule.counter.count_match():
-                self._note(rule, "connect", address, ())
-                rule.spec.fault.on_connect(ConnectEvent(firing=self._firing(rule), connection=connection))
-                return
-
-    def _fires(self, rule: Rule, facts: EventFacts) -> bool:
-        if rule.standing is not None or not rule.is_open(self._scheduler.now_ms):
-            return False
-        wanted = rule.operations
-        if facts.protocol not in rule.protocols or not (
-            not wanted or facts.operation in wanted or facts.label in wanted
-        ):
-            return False
-        if not self._meets(rule, facts) or not rule.counter.count_match():
-            return False
-        ids = [message.message_id for message in facts.messages[:_IDS_MAX]]
-        self._note(rule, facts.operation, facts.channel.channel_id, tuple(each for each in ids if each))
-        self._gate.record_fault(facts.node, facts.channel, facts.label, subject=facts.subject, rule=rule.name)
-        return True
-
-    def _meets(self, rule: Rule, facts: Any) -> bool:
-        try:
-            return _meets(rule, facts)
-        except Exception as failure:  # the function `where` of a test raised it
-            if rule.spec.criteria.where is None:
-                raise
-            rule.failure = f"{type(failure).__name__}: {failure}"
-            return False
-
-    def _note(self, rule: Rule, operation: str, channel: str, ids: tuple[str, ...]) -> None:
-        rule.events.append(RuleEvent(self._scheduler.now_ms, operation, channel, ids))
-
-    def _firing(self, rule: Rule) -> Firing:
-        return Firing(
-            rule=rule.name,
-            scheduler=self._scheduler,
-            chance=rule.chance,
-            carrier=self._gate,
-            state=rule.state,
-            codes=self.vocabulary.codes,
-            world=self._world,
-        )
+def _located(wrong: FaultError, at: str) -> FaultError:
+    return wrong.located(at) if at else wrong
 
 
-def _meets(rule: Rule, facts: Any) -> bool:
-    return all(predicate(facts) for predicate in rule.predicates)
-
-
-def _as_list(names: str | Sequence[str] | None) -> list[str]:
-    return [] if names is None else [names] if isinstance(names, str) else list(names)
+def _acts(rule: Rule) -> bool:
+    """True if the rule waits for requests, responses, pushes or connections."""
+    return not rule.spec.is_standing or rule.spec.phase is not Phase.STANDING

@@ -1,20 +1,23 @@
 """A rule: criteria, one fault, and how often it acts; with the record of its matches and firings."""
 
 from collections import deque
+from functools import cached_property
 from typing import Any
 
 from ..kernel.random_streams import RandomStream
 from ..kernel.scheduler import Timer
 from ..kernel.value_class import frozen_value
-from .criteria import PROTOCOLS, Criteria
+from .criteria import OF_TIME, Criteria, Predicate
 from .errors import FaultError
+from .facts import PROTOCOLS
 from .fault import Fault
 from .occurrence import Counter, Occurrence
 from .phase import Phase
 from .world import StandingFault
 
 NAME_CHARACTERS_MAX = 100
-_OF_TIME = ("phase", "start", "end")
+RULES_MAX = 20_000
+"""The most rules of one emulator."""
 EVENTS_MAX = 100
 """The most firings that a rule records; the oldest are dropped."""
 
@@ -78,7 +81,7 @@ class RuleSpec:
     def _waits_for_request(self) -> bool:
         occurrence = self.occurrence
         counts = occurrence.nth is not None or occurrence.every is not None or occurrence.after > 0
-        return counts or any(name not in _OF_TIME for name, _ in self.criteria.given())
+        return counts or any(name not in OF_TIME for name, _ in self.criteria.given())
 
     @property
     def must_fire(self) -> bool:
@@ -107,14 +110,10 @@ class Rule:
         self.counter = Counter(occurrence=spec.occurrence, chance=chance)
         self.chance = chance
         self.state: dict[Any, Any] = {}
-        self.predicates = spec.criteria.predicates()
-        if type(spec.fault).selects is not Fault.selects:
-            self.predicates.append(lambda facts: spec.fault.selects(facts, self.state))
         self.operations: frozenset[str] = frozenset()
         """Names of operations, effects, request codes and RPCs to which the rule is limited; empty if it is not."""
         self.protocols = frozenset(PROTOCOLS)
         """The protocols whose requests the rule acts on."""
-        self.events: deque[RuleEvent] = deque(maxlen=EVENTS_MAX)
         self.failure: str | None = None
         """The error that the function `where` raised, if it raised one."""
         self.removed = False
@@ -124,6 +123,19 @@ class Rule:
         """Timers of its begin and its end."""
         start, end = spec.criteria.window_ms()
         self.start_ms, self.end_ms = added_ms + start, None if end is None else added_ms + end
+
+    @cached_property
+    def predicates(self) -> list[Predicate]:
+        """The tests of an event, made for the first one of the rule's operations."""
+        found, fault = self.spec.criteria.predicates(), self.spec.fault
+        if type(fault).selects is not Fault.selects:
+            found.append(lambda facts: fault.selects(facts, self.state))
+        return found
+
+    @cached_property
+    def events(self) -> deque[RuleEvent]:
+        """The last firings, the oldest first."""
+        return deque(maxlen=EVENTS_MAX)
 
     @property
     def matched(self) -> int:

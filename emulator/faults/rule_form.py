@@ -9,24 +9,21 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
 from ..kernel.durations import milliseconds
 from ..kernel.nearest_name import nearest_of
-from .criteria import Criteria, unknown_criterion
+from .criteria import CRITERIA, Criteria, unknown_criterion
 from .errors import FaultError, listed, shown
 from .fault import KINDS, create
-from .occurrence import Occurrence
+from .occurrence import OCCURRENCE, Occurrence
 from .rule import RuleSpec
 
 WHEN, THEN = "when", "then"
-CRITERIA = tuple(each.name for each in fields(Criteria))
-OCCURRENCE = tuple(each.name for each in fields(Occurrence))
 FLAGS = ("optional", "strict")
 MEMBERS = ("name", WHEN, THEN, *OCCURRENCE, *FLAGS)
-RULES_MAX = 20_000
 
 
 def read_rule(form: object, at: str = "rule") -> RuleSpec:
@@ -108,61 +105,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return list(value)
     return dict(value) if isinstance(value, Mapping) else value
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of one rule."""
-    names = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
-    when: dict[str, Any] = {
-        name: {"type": "object"} if name == "property" else {"type": "string"} if name in _TEXTS else names
-        for name in CRITERIA
-        if name != "where"
-    }
-    then = [
-        {"enum": sorted(name for name, cls in KINDS.items() if not _required(cls))},
-        *map(_schema_of, sorted(KINDS)),
-    ]
-    count = {"type": "integer", "minimum": 1}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A rule of faults",
-        "type": "object",
-        "required": [THEN],
-        "additionalProperties": False,
-        "properties": {
-            "name": {"type": "string", "minLength": 1},
-            WHEN: {"type": "object", "properties": when, "additionalProperties": False},
-            THEN: {"anyOf": then},
-            "nth": {"anyOf": [count, {"type": "array", "items": count}]},
-            "every": count,
-            "after": {"type": "integer", "minimum": 0},
-            "times": count,
-            "probability": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-            "optional": {"type": "boolean"},
-            "strict": {"type": "boolean"},
-        },
-    }
-
-
-_TEXTS = ("protocol", "body_matches", "phase", "start", "end")
-
-
-def _required(cls: Any) -> list[str]:
-    return [each.name for each in fields(cls) if each.default is MISSING]
-
-
-def _schema_of(name: str) -> dict[str, Any]:
-    cls: Any = KINDS[name]
-    parameters = {
-        each.name: {**each.metadata["check"].schema(), "description": each.metadata["about"]} for each in fields(cls)
-    }
-    own = {"type": "object", "properties": parameters, "additionalProperties": False}
-    if required := _required(cls):
-        own["required"] = required
-    return {
-        "type": "object",
-        "properties": {name: own},
-        "required": [name],
-        "additionalProperties": False,
-        "description": (cls.__doc__ or "").partition("\n")[0],
-    }

@@ -9,8 +9,8 @@ from ..kernel.nearest_name import nearest_of
 from ..kernel.response_code import ResponseCode
 from ..kernel.value_class import parts
 from ..operations.base import Operation
-from .criteria import PROTOCOLS
 from .errors import FaultError, listed, unknown_name
+from .facts import PROTOCOLS
 
 _NOT_SENT = (effects.ServerRequest, effects.CloseConnection)
 """Effects that are nothing a broker sends: a base class, and the close of a connection."""

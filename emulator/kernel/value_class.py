@@ -5,6 +5,7 @@ many classes of the engine that is a third of the start time, for methods that m
 share `__repr__` and `__eq__`, and `__init__` is compiled when the first object is created.
 """
 
+import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, TypeVar, cast, dataclass_transform
@@ -55,6 +56,20 @@ def slotted(cls: type[C], *, kw_only: bool = False) -> type[C]:
     return cast("type[C]", made)
 
 
+class LazySignature:
+    """The attribute `__signature__` of value classes that users call: `inspect.signature` and `help` read it.
+
+    Without it they see `(*args, **kwargs)` until the first object is created.
+    """
+
+    def __get__(self, _instance: object, owner: Any) -> inspect.Signature:
+        """Return the signature of a class, with names, types and defaults of its fields."""
+        if owner.__init__.__name__ == "first":
+            owner.__init__ = _compiled_init(owner)
+        found = inspect.signature(owner.__init__)
+        return found.replace(parameters=list(found.parameters.values())[1:], return_annotation=found.empty)
+
+
 def _with_equality(cls: type[C]) -> type[C]:
     made: Any = cls
     if "__eq__" not in made.__dict__:
@@ -92,6 +107,7 @@ def _compiled_init(cls: Any) -> Callable[..., None]:
     exec(f"def __init__({parameters}):\n{''.join(lines) or '    pass'}", names, made)
     compiled: Callable[..., None] = made["__init__"]
     compiled.__qualname__ = f"{cls.__qualname__}.__init__"
+    compiled.__annotations__ = {each.name: each.type for each in fields(cls) if each.init} | {"return": None}
     return compiled
 
 

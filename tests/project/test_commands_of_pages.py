@@ -116,6 +116,8 @@ def test_a_command_of_a_page_has_a_known_program_and_valid_options(command: Comm
         check_pip(command.text)
     else:
         assert program in OTHERS, command.text
+        if program == "curl" and "/v1/" in command.text and {"-d", "--data"} & set(words):
+            assert "content-type: application/json" in words, f"{command.text}: the control port refuses it"
 
 
 def check_pip(text: str) -> None:

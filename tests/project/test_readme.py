@@ -118,7 +118,7 @@ def test_a_snippet_without_a_file_name_is_part_of_a_whole_snippet() -> None:
     whole = [each.text for each in snippets("python") if each.file]
     parts = [each for each in snippets("python") if not each.file]
     assert [str(each) for each in parts if not any(each.text in text for text in whole)] == []
-    assert len(parts) == 1
+    assert len(parts) == 2
 
 
 def test_the_failing_test_of_the_readme_prints_the_error_on_the_page(tmp_path: Path) -> None:

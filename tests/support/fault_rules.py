@@ -3,12 +3,11 @@
 from typing import Any
 
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.faults.criteria import Criteria
+from rocketmq_testkit.emulator.faults.criteria import CRITERIA, Criteria
 from rocketmq_testkit.emulator.faults.fault import Fault
 from rocketmq_testkit.emulator.faults.kinds.requests import Throttle
-from rocketmq_testkit.emulator.faults.occurrence import Occurrence
+from rocketmq_testkit.emulator.faults.occurrence import OCCURRENCE, Occurrence
 from rocketmq_testkit.emulator.faults.rule import Rule, RuleSpec
-from rocketmq_testkit.emulator.faults.rule_form import CRITERIA, OCCURRENCE
 from rocketmq_testkit.emulator.world import EngineWorld
 from rocketmq_testkit.fixtures.faults.running_rules import RunningRules
 

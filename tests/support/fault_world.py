@@ -9,12 +9,11 @@ from remoting_world import Peer
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.faults.criteria import Criteria
+from rocketmq_testkit.emulator.faults.criteria import CRITERIA, Criteria
 from rocketmq_testkit.emulator.faults.fault import Fault
 from rocketmq_testkit.emulator.faults.occurrence import Occurrence
 from rocketmq_testkit.emulator.faults.plan import FaultPlan
 from rocketmq_testkit.emulator.faults.rule import Rule, RuleSpec
-from rocketmq_testkit.emulator.faults.rule_form import CRITERIA
 from rocketmq_testkit.emulator.snapshot.durable_state import EngineState
 from rocketmq_testkit.emulator.world import EngineWorld
 from rocketmq_testkit.fixtures.faults.running_rules import RunningRules

@@ -8,7 +8,7 @@ from ..client_call import Line
 from ..errors import FaultError
 from ..events import ConnectEvent, PushEvent, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
-from ..parameters import DurationCheck, Flag, OneOf, Optional, Text, parameter
+from ..parameters import DurationCheck, Flag, OneOf, Optional, Text, given, parameter
 from ..phase import Phase
 from ..times import ms_of
 from ..world import StandingFault, World
@@ -50,9 +50,9 @@ class FlapBroker(StandingKind):
 
     def check(self) -> None:
         """Raise FaultError for a phase without a duration."""
-        for name, given in (("down", self.down), ("up", self.up)):
-            if ms_of(given) == 0:
-                raise FaultError(f"{name}={given!r}: the broker would change without end; use '5s'")
+        for name, duration in (("down", self.down), ("up", self.up)):
+            if ms_of(duration) == 0:
+                raise FaultError(f"{name}={duration!r}: the broker would change without end; use '5s'")
 
     def start(self, world: World) -> StandingFault:
         """Stop the broker for the first time."""
@@ -123,6 +123,7 @@ class Partition(Fault):
     requests always. Connections to the name server never do; cut them by address.
     """
 
+    SCHEMA = {"anyOf": [given("client"), given("address")]}
     client: str | None = parameter(Optional(Text("client-1")), "client id of the client", default=None)
     address: str | None = parameter(Optional(Text("10.0.0.7")), "host of the client", default=None)
     how: str = parameter(

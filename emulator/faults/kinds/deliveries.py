@@ -5,24 +5,20 @@ from functools import partial
 from typing import Any
 
 from ...gate.gate import Outcome
-from ...message import stored_record
-from ...message.receipt import Receipt, real_topic
 from ...operations.base import Operation
-from ...operations.consume import ChangeInvisibleTime, PopMessage, PoppedMessage, PopResult, PullMessage
-from ...operations.send import SendMessageBack
+from ...operations.consume import PopMessage, PullMessage
 from ..client_call import Response
 from ..delivered import Entry, delivered, delivering
 from ..events import ResponseEvent
 from ..fault import Fault, kind
+from ..message_facts import of_record
 from ..phase import Phase
-from ..subject import of_record
+from ..redelivery import SOON_MS, place_of, redeliveries, visible_from_ms
 
 RESPONSE = (Phase.RESPONSE,)
 DELIVERIES = (PopMessage, PullMessage)
 _CRC_AT = 8
 """Position of the checksum of the body in a stored record, in bytes (MessageDecoder, 5.3.3)."""
-_SOON_MS = 1
-_SHORTEST_DELAY_LEVEL = 1
 
 
 class _OfDeliveries(Fault):
@@ -134,7 +130,7 @@ class DeliverToSecondConsumer(_OfDeliveries):
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Make the meant messages visible after the response."""
         for operation in redeliveries(event):
-            event.later(_SOON_MS, operation)
+            event.later(SOON_MS, operation)
         return event.outcome
 
 
@@ -157,13 +153,13 @@ class SkipDelivery(_OfDeliveries):
         """Leave the meant messages out."""
         kept = [entry for entry in delivered(event.outcome) if not event.matches(of_record(entry[0]))]
         scheduler, state = event.firing.scheduler, event.firing.state
-        visible_ms = _visible_ms(event.outcome)
+        visible_ms = visible_from_ms(event.outcome)
         for key in [each for each, (until_ms, _) in state.items() if until_ms is not None]:
             if state[key][0] <= scheduler.now_ms:
                 del state[key]
         for operation in redeliveries(event):
             redeliver = partial(self._redeliver, event, operation, visible_ms)
-            state[event.node.name, *_place(operation)] = visible_ms, redeliver
+            state[event.node.name, *place_of(operation)] = visible_ms, redeliver
         return delivering(event.outcome, kept)
 
     def on_removed(self, state: dict[Any, Any]) -> None:
@@ -176,51 +172,3 @@ class SkipDelivery(_OfDeliveries):
         # After the invisible duration the broker delivers the message again on its own.
         if visible_ms is None or event.firing.scheduler.now_ms < visible_ms:
             event.carry_out_for_nobody(operation)
-
-
-def redeliveries(event: ResponseEvent) -> list[Operation]:
-    """Return operations that make the meant messages of a delivery visible to their group again."""
-    operation, outcome = event.operation, event.outcome
-    meant = [entry for entry in delivered(outcome) if event.matches(of_record(entry[0]))]
-    if isinstance(operation, PopMessage) and isinstance(outcome, PopResult):
-        return [_visible_soon(operation, outcome, popped, event.node.name) for _record, popped in meant]
-    if isinstance(operation, PullMessage):
-        decoded = [stored_record.decode(record) for record, _offset in meant]
-        return [
-            SendMessageBack(operation.consumer_group, each.physical_offset, _SHORTEST_DELAY_LEVEL) for each in decoded
-        ]
-    return []
-
-
-def _visible_soon(pop: PopMessage, outcome: PopResult, popped: PoppedMessage, broker: str) -> ChangeInvisibleTime:
-    handle = Receipt(
-        popped.start_offset,
-        outcome.pop_time,
-        outcome.invisible_ms,
-        outcome.revive_qid,
-        str(popped.topic_digit),
-        broker,
-        popped.queue_id,
-        popped.queue_offset,
-    )
-    return ChangeInvisibleTime(
-        pop.consumer_group,
-        real_topic(pop.topic, pop.consumer_group, popped.topic_digit),
-        popped.queue_id,
-        handle.text(),
-        popped.queue_offset,
-        _SOON_MS,
-    )
-
-
-def _visible_ms(outcome: Outcome) -> int | None:
-    """Return the end of the invisible duration of a pop (ms since the epoch), None of a pull."""
-    return outcome.pop_time + outcome.invisible_ms if isinstance(outcome, PopResult) else None
-
-
-def _place(operation: Operation) -> tuple[object, ...]:
-    """Return the group and the place of the message that an operation makes visible."""
-    if isinstance(operation, ChangeInvisibleTime):
-        return operation.consumer_group, operation.topic, operation.queue_id, operation.offset
-    assert isinstance(operation, SendMessageBack)
-    return operation.group, operation.offset

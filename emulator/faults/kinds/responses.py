@@ -10,7 +10,7 @@ from ..client_call import Response
 from ..errors import FaultError
 from ..events import Firing, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
-from ..parameters import Code, DurationCheck, Number, OneOf, Optional, Text, Whole, parameter
+from ..parameters import Code, DurationCheck, Number, OneOf, Optional, Text, Whole, given, parameter
 from ..phase import Phase
 from ..times import drawn_ms, ms_of
 from ..vocabulary import Codes, RequestName, check_code, check_status
@@ -29,6 +29,8 @@ REMARK_BYTES_MAX = 8 * 1024 * 1024
 )
 class Respond(Fault):
     """Respond with a code, and do not carry the request out."""
+
+    SCHEMA = {"oneOf": [given("code"), given("status")]}
 
     code: str | int | None = parameter(
         Optional(Code()), "response code of remoting or of gRPC responses, by name or number", default=None
@@ -75,6 +77,8 @@ class Respond(Fault):
 )
 class DelayResponse(Fault):
     """Carry the request out, and send the response later."""
+
+    SCHEMA = {"anyOf": [given(name) for name in ("duration", "jitter", "bytes_per_second")]}
 
     duration: str = parameter(DurationCheck(), "delay, or its mean if there is jitter", default="0ms")
     jitter: str | None = parameter(

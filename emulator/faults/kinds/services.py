@@ -5,7 +5,7 @@ from typing import Any
 
 from ..errors import FaultError
 from ..fault import kind
-from ..parameters import DurationCheck, Text, parameter
+from ..parameters import DURATION_PATTERN, DurationCheck, Text, parameter
 from ..times import ms_of
 from ..world import StandingFault, World
 from .standing import BROKER, STANDING, StandingKind, lasting, of_brokers
@@ -25,7 +25,7 @@ class SignedDurationCheck(DurationCheck):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of a duration with a sign."""
-        return {"type": "string", "examples": ["90s", "-90s"]}
+        return {"type": "string", "pattern": f"^-?{DURATION_PATTERN}$", "examples": ["90s", "-90s"]}
 
 
 @kind(

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...kernel.value_class import frozen_value
 from ..errors import FaultError, shown
-from ..parameters import DurationCheck
+from ..parameters import DURATION_PATTERN, DurationCheck
 
 _SIGN = re.compile(r"±|\+-|\+/-")
 
@@ -39,7 +39,8 @@ class SpreadCheck:
 
     def schema(self) -> Mapping[str, Any]:
         """Return the JSON Schema of a spread."""
-        return {"type": "string", "examples": ["20ms±10ms"]}
+        spread = rf"^{DURATION_PATTERN}((±|\+-|\+/-){DURATION_PATTERN})?$"
+        return {"type": "string", "pattern": spread, "examples": ["20ms±10ms"]}
 
 
 class BrokerNames:
@@ -54,4 +55,6 @@ class BrokerNames:
 
     def schema(self) -> Mapping[str, Any]:
         """Return the JSON Schema of names."""
-        return {"type": "array", "items": {"type": "string"}, "minItems": 1, "examples": [["broker-a", "broker-b"]]}
+        name = {"type": "string", "minLength": 1}
+        several = {"type": "array", "items": name, "minItems": 1}
+        return {"anyOf": [name, several], "examples": [["broker-a", "broker-b"]]}

@@ -192,28 +192,6 @@ def test_a_criterion_that_the_phase_does_not_know_is_refused(fault: Fault, given
         rule_spec(fault, **given)
 
 
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        ({"protocol": "grcp"}, "protocol='grcp': there is no such protocol; did you mean grpc?"),
-        ({"phase": "answer"}, "phase='answer': there is no such phase; there are connect, request, response, push"),
-        ({"topic": ""}, "topic='': neither a name nor a list of names; use a text such as 'orders'"),
-        ({"topic": []}, "topic=[]: neither a name nor a list of names; use a text such as 'orders'"),
-        ({"topic": ["T", 1]}, "topic=['T', 1]: neither a name nor a list of names; use a text such as 'orders'"),
-        ({"group": b"G"}, "group=b'G': neither a name nor a list of names; use a text such as 'orders'"),
-        ({"property": {"a": 1}}, "property={'a': 1}: not a mapping of names to texts; use {'color': 'red'}"),
-        ({"where": 1}, "where=1: not a function of the operation; use lambda operation: True"),
-        ({"start": 5}, "start=5: a duration needs a unit; use '5s' or timedelta(seconds=5)"),
-        ({"start": "2s", "end": "2s"}, "end='2s': not after start='2s'; use a later end, or omit it"),
-    ],
-)
-def test_a_wrong_criterion_is_one_sentence(given: dict[str, Any], text: str) -> None:
-    """It states the value and a correct one."""
-    with pytest.raises(FaultError) as caught:
-        Criteria(**given)
-    assert str(caught.value) == text
-
-
 @pytest.mark.parametrize("pattern", ["(", "", "a" * 1001, "base64:%", "base64:YQ", 5])
 def test_a_wrong_pattern_for_bodies_is_refused(pattern: Any) -> None:
     """Regular expressions and base64 are checked when the rule is made."""

@@ -108,9 +108,10 @@ def test_a_window_counts_from_the_time_at_which_the_rule_was_added() -> None:
     [
         ({"nth": 0}, "nth=0: not a whole number of at least 1; use 1"),
         ({"nth": [1, "2"]}, "nth='2': not a whole number of at least 1; use 1"),
-        ({"nth": []}, "nth=[]: an empty list names no match; use 1 or [1, 3]"),
+        ({"nth": []}, "nth=[]: no match fires the rule; name the matches, such as nth=[1, 3]"),
         ({"every": 0}, "every=0: not a whole number of at least 1; use 1"),
         ({"after": -1}, "after=-1: not a whole number of at least 0; use 1"),
+        ({"after": None}, "after=None: not a whole number of at least 0; use 1"),
         ({"times": True}, "times=True: not a whole number of at least 1; use 1"),
         ({"probability": 0}, "probability=0: not a number above 0 and at most 1; use 0.02"),
         ({"probability": 1.1}, "probability=1.1: not a number above 0 and at most 1; use 0.02"),

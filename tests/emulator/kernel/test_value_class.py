@@ -1,9 +1,11 @@
 """Classes that only carry values."""
 
+import inspect
+import pydoc
 from dataclasses import field, fields, replace
 
 import pytest
-from rocketmq_testkit.emulator.kernel.value_class import frozen_value, parts, value
+from rocketmq_testkit.emulator.kernel.value_class import LazySignature, frozen_value, parts, value
 
 
 @value
@@ -91,3 +93,24 @@ def test_fields_and_replace_of_the_standard_library_work() -> None:
     assert [each.name for each in fields(Place)] == ["topic", "queue_id"]
     assert replace(Place("orders", 1), topic="bills") == Place("bills", 1)
     assert not hasattr(Place("orders"), "__dict__")
+
+
+def test_a_lazy_signature_is_that_of_the_fields_before_and_after_the_first_object() -> None:
+    """`help` shows it as well. A subclass has the signature of its own fields."""
+
+    @frozen_value
+    class Called:
+        __signature__ = LazySignature()
+        how: str
+        copies: int = 1
+
+    @frozen_value
+    class CalledLater(Called):
+        delay: str = "1s"
+
+    assert "Called(how: str, copies: int = 1)" in pydoc.plain(pydoc.render_doc(Called))
+    assert "*args" not in pydoc.plain(pydoc.render_doc(CalledLater))
+    for _ in range(2):
+        assert str(inspect.signature(Called)) == "(how: str, copies: int = 1)"
+        assert str(inspect.signature(CalledLater)) == "(how: str, copies: int = 1, delay: str = '1s')"
+        assert (Called("close").copies, CalledLater("close", delay="2s").delay) == (1, "2s")

@@ -306,8 +306,8 @@ def test_a_partition_by_address_covers_new_connections(world: FaultWorld, how: s
     """Connections of the address are ignored or reset; requests of open ones are lost, also at the name server."""
     world.add(faults.partition(address="10.0.0.8", how=how))
     cut, other = Attempt(), Attempt()
-    world.plan.connected("remoting", "broker-a", "10.0.0.8", cut)
-    world.plan.connected("remoting", "broker-a", "10.0.0.9", other)
+    world.plan.decisions.connected("remoting", "broker-a", "10.0.0.8", cut)
+    world.plan.decisions.connected("remoting", "broker-a", "10.0.0.9", other)
     assert (cut.done, other.done) == ([done], [])
     assert world.peer(address="10.0.0.8").exchange(*route_request("A")) == []
     assert world.peer(address="10.0.0.9").ask(*route_request("A")).code == 0
@@ -317,7 +317,7 @@ def test_a_partition_by_client_leaves_new_connections_alone(world: FaultWorld) -
     """A new connection has named no client yet."""
     world.add(faults.partition("c1"))
     attempt = Attempt()
-    world.plan.connected("remoting", "broker-a", "10.0.0.7", attempt)
+    world.plan.decisions.connected("remoting", "broker-a", "10.0.0.7", attempt)
     assert attempt.done == []
 
 

@@ -4,12 +4,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from rocketmq_testkit.emulator.faults.criteria import Criteria
 from rocketmq_testkit.emulator.faults.errors import FaultError
-from rocketmq_testkit.emulator.faults.kinds.requests import DropRequest
-from rocketmq_testkit.emulator.faults.occurrence import Occurrence
 from rocketmq_testkit.emulator.faults.presets import preset
 from rocketmq_testkit.emulator.faults.presets.preset import PRESETS, read_preset
 from rocketmq_testkit.emulator.faults.rule import RuleSpec
@@ -101,36 +96,3 @@ def test_a_wrong_preset_is_one_sentence(form: object, sentence: str) -> None:
 def test_a_preset_stands_alone() -> None:
     with pytest.raises(FaultError, match=r"rule: preset: has no other members beside it; .*; remove times"):
         read_preset({"preset": "lossy-acks", "times": 3}, "rule")
-
-
-TEXTS = st.text(min_size=1, max_size=20)
-
-
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the table of characters is built first
-@given(
-    topics=st.lists(TEXTS, min_size=1, max_size=5),
-    properties=st.dictionaries(TEXTS, TEXTS, max_size=5),
-    name=st.none() | TEXTS,
-    probability=st.floats(0, 1, exclude_min=True),
-)
-def test_yaml_text_of_any_rule_reads_back(
-    topics: list[str], properties: dict[str, str], name: str | None, probability: float
-) -> None:
-    """Names, texts and numbers that YAML reads in another way are quoted, such as `no`, `1e-05` and line ends."""
-    rule = RuleSpec(
-        fault=DropRequest(),
-        criteria=Criteria(topic=topics, property=properties),
-        occurrence=Occurrence(probability=probability),
-        name=name,
-    )
-    assert [read_rule(form) for form in yaml.safe_load(to_yaml([rule, rule]))] == [rule, rule]
-
-
-def test_yaml_text_of_no_rules_is_an_empty_list() -> None:
-    assert yaml.safe_load(to_yaml([])) == []
-
-
-def test_a_rule_with_a_function_has_no_yaml_text() -> None:
-    rule = RuleSpec(fault=DropRequest(), criteria=Criteria(where=bool), occurrence=Occurrence())
-    with pytest.raises(FaultError, match="where: YAML cannot hold a function; use the other criteria"):
-        to_yaml([rule])

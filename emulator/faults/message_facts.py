@@ -1,42 +1,19 @@
-"""The facts of a request, a response, a push or a connection that the criteria of a rule are compared with."""
+"""The messages of a request, a response or a push, as the criteria of rules read them."""
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields
 from itertools import islice
 from typing import Any, Protocol
 
-from ..gate.effects import (
-    CheckTransactionState,
-    Effect,
-    PushReplyMessage,
-    RequestConsumerStatus,
-    RequestDirectConsumption,
-    RequestRunningInfo,
-)
+from ..gate.effects import CheckTransactionState, Effect, PushReplyMessage, RequestDirectConsumption
 from ..kernel.errors import EngineError
 from ..kernel.value_class import parts
-from ..message import batch, names, properties, stored_record
+from ..message import batch, properties, stored_record
 from ..message.receipt import real_topic
 from ..operations.base import Operation
-from ..operations.clients import CheckClientConfig, Heartbeat, LockBatchMq, UnlockBatchMq
-from ..operations.consume import (
-    AckMessage,
-    BatchAck,
-    BatchAckMessage,
-    ChangeInvisibleTime,
-    PopResult,
-    PullResult,
-)
-from ..operations.groups import CloneGroupOffset, CreateGroup, CreateGroups, GetConsumeStats
-from ..operations.offsets import QueryCorrectionOffset
+from ..operations.consume import AckMessage, BatchAck, BatchAckMessage, ChangeInvisibleTime, PopResult, PullResult
 from ..operations.send import EndTransaction, SendMessage, SendMessageBack, SendReplyMessage
-from ..operations.tools import UpdateColdDataFlowCtrConfig
-from ..operations.topics import CreateStaticTopic, CreateTopic, CreateTopics
 
-Names = tuple[str, ...]
-TOPIC_FIELDS = ("topic", "origin_topic")
-GROUP_FIELDS = ("group", "consumer_group", "producer_group")
 ACKNOWLEDGED_MAX = 32
 """The most messages of a batch acknowledgement that are looked up."""
 _BIT_BYTES_MAX = 128
@@ -95,77 +72,6 @@ def _sent(send: SendMessage) -> Iterator[MessageFacts]:
         return
     for _flag, body, text in messages:
         yield MessageFacts(body=body, properties=batch.properties_of(text), sys_flag=send.sys_flag)
-
-
-def _acknowledged_topics(ack: Any) -> Iterator[str]:
-    """Yield the topic that holds a message and, of a pop retry topic, the topic to which the message was sent."""
-    yield ack.topic
-    if names.is_retry(ack.topic):
-        yield names.topic_of_pop_retry(ack.topic, ack.consumer_group)
-
-
-TOPICS: Mapping[type, Callable[[Any], Iterable[str | None]]] = {
-    CreateTopic: lambda each: (each.config.topic_name,),
-    CreateTopics: lambda each: (one.config.topic_name for one in each.topics),
-    CreateStaticTopic: lambda each: (each.config.topic_name,),
-    SendReplyMessage: lambda each: (each.message.topic,),
-    AckMessage: _acknowledged_topics,
-    ChangeInvisibleTime: _acknowledged_topics,
-    CheckClientConfig: lambda each: (each.subscription.topic,),
-    GetConsumeStats: lambda each: (each.topic, *each.topics),
-    BatchAckMessage: lambda each: (ack.topic for ack in each.acks or ()),
-    LockBatchMq: lambda each: (queue.topic for queue in each.queues),
-    UnlockBatchMq: lambda each: (queue.topic for queue in each.queues),
-    Heartbeat: lambda each: (one.topic for consumer in each.consumers for one in consumer.subscriptions),
-    # Its field names the half topic.
-    CheckTransactionState: lambda each: (of_record(each.record).properties.get(properties.REAL_TOPIC, each.topic),),
-    RequestConsumerStatus: lambda each: (each.ext_fields.get("topic"),),
-    RequestDirectConsumption: lambda each: (stored_record.decode(each.record).topic,),
-}
-"""Topics of operations that have no field of `TOPIC_FIELDS`."""
-GROUPS: Mapping[type, Callable[[Any], Iterable[str | None]]] = {
-    CreateGroup: lambda each: (each.config.group_name,),
-    CreateGroups: lambda each: (one.config.group_name for one in each.groups),
-    SendReplyMessage: lambda each: (each.message.producer_group,),
-    BatchAckMessage: lambda each: (ack.consumer_group for ack in each.acks or ()),
-    Heartbeat: lambda each: (*each.producer_groups, *(consumer.group for consumer in each.consumers)),
-    CloneGroupOffset: lambda each: (each.src_group, each.dest_group),
-    QueryCorrectionOffset: lambda each: (each.compare_group, *each.filter_groups),
-    UpdateColdDataFlowCtrConfig: lambda each: each.thresholds,
-    CheckTransactionState: lambda each: (of_record(each.record).properties.get(properties.PRODUCER_GROUP),),
-    RequestConsumerStatus: lambda each: (each.ext_fields.get("group"),),
-    RequestDirectConsumption: lambda each: (each.ext_fields.get("consumerGroup"),),
-    RequestRunningInfo: lambda each: (each.ext_fields.get("consumerGroup"),),
-}
-"""Groups of operations that have no field of `GROUP_FIELDS`."""
-
-
-def topics_of(subject: Operation | Effect) -> Names:
-    """Return the topics that an operation or an effect is about."""
-    return _names(subject, TOPICS, TOPIC_FIELDS)
-
-
-def groups_of(subject: Operation | Effect) -> Names:
-    """Return the consumer and producer groups that an operation or an effect is about."""
-    return _names(subject, GROUPS, GROUP_FIELDS)
-
-
-def has_topics(kind: type) -> bool:
-    """True if operations or effects of a class are about topics."""
-    return kind in TOPICS or any(each.name in TOPIC_FIELDS for each in fields(kind))
-
-
-def has_groups(kind: type) -> bool:
-    """True if operations or effects of a class are about groups."""
-    return kind in GROUPS or any(each.name in GROUP_FIELDS for each in fields(kind))
-
-
-def _names(
-    subject: object, special: Mapping[type, Callable[[Any], Iterable[str | None]]], names: Iterable[str]
-) -> Names:
-    found = special.get(subject.__class__)
-    values = (getattr(subject, name, None) for name in names) if found is None else found(subject)
-    return tuple(value for value in values if value)
 
 
 _SENT: Mapping[type, Callable[[Any], Iterable[MessageFacts]]] = {

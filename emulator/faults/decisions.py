@@ -1,0 +1,173 @@
+"""The decision for each request, response, push and connection: which rules fire on it, and what their faults do."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..gate.effects import CloseConnection, Effect
+from ..gate.gate import Call, Channel, Gate, Node, Outcome
+from ..kernel.scheduler import Scheduler
+from ..operations.base import Operation
+from .client_call import GhostCall, Interceptor, client_call
+from .delivered import undelivered
+from .event_facts import ConnectionFacts, EventFacts, Find
+from .events import ConnectEvent, Firing, NewConnection, PushEvent, RequestEvent, ResponseEvent
+from .phase import Phase
+from .rule import Rule, RuleEvent
+from .rule_index import RuleIndex
+from .standing_rules import StandingRules
+from .vocabulary import Codes
+from .world import World
+
+_IDS_MAX = 32
+
+
+class Decisions:
+    """Applies the rules of an index. Implements Interceptor of the gate, which holds it only while there are rules.
+
+    `find_clients` returns the client ids of a channel.
+    """
+
+    def __init__(
+        self,
+        *,
+        gate: Gate,
+        scheduler: Scheduler,
+        index: RuleIndex,
+        standing: StandingRules,
+        codes: Codes,
+        find_clients: Find,
+        world: World,
+    ) -> None:
+        self._gate = gate
+        self._scheduler = scheduler
+        self._index = index
+        self._standing = standing
+        self._codes = codes
+        self._find_clients = find_clients
+        self._world = world
+
+    def takes(self, node: Node, call: Call, operation: Operation) -> bool:
+        """Apply the rules for requests. Returns True if a rule has taken the request over."""
+        if operation.__class__ not in self._index.requests and None not in self._index.requests:
+            return False
+        rules = self._index.candidates(Phase.REQUEST, operation.__class__)
+        request = client_call(call) if rules else None
+        if request is None:
+            return False
+        facts = EventFacts(node, call.channel, operation, request, None, self._find_clients)
+        for rule in rules:
+            if self._fires(rule, facts):
+                if rule.spec.is_standing:
+                    self._standing.begin_before(rule, lambda: self._gate.carry_out(node, call, operation))
+                    return True
+                event = RequestEvent(firing=self._firing(rule), node=node, call=request, operation=operation)
+                if rule.spec.fault.on_request(event):
+                    return True
+        return False
+
+    def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> tuple[Outcome, Outcome]:
+        """Apply the rules for responses. Returns the outcome for the client, and that for journal and listeners.
+
+        The rules get the response in the order in which they were added; one that writes its bytes gets it last.
+        """
+        if call.__class__ is GhostCall:
+            return outcome, undelivered(outcome)
+        if operation.__class__ not in self._index.responses and None not in self._index.responses:
+            return outcome, outcome
+        rules = self._index.candidates(Phase.RESPONSE, operation.__class__)
+        request = client_call(call) if rules else None
+        if request is None or not request.ends_with(outcome):
+            return outcome, outcome
+        interceptors: list[Interceptor] = []
+        writer: list[Interceptor] = []
+        is_lost = False
+        responding = request.responding_rules
+        for rule in rules:
+            fault = rule.spec.fault
+            if rule.name in responding or (writer and fault.writes_bytes) or not fault.acts_on(outcome):
+                continue
+            facts = EventFacts(node, call.channel, operation, request, outcome, self._find_clients)
+            if self._fires(rule, facts):
+                if rule.spec.is_standing:
+                    self._standing.begin_after_reply(rule)
+                    continue
+                event = ResponseEvent(
+                    firing=self._firing(rule),
+                    node=node,
+                    call=request,
+                    operation=operation,
+                    outcome=outcome,
+                    matches=rule.spec.criteria.matches_message,
+                )
+                outcome = fault.on_response(event)
+                (writer if fault.writes_bytes else interceptors).extend(event.interceptors)
+                if event.interceptors:
+                    responding.add(rule.name)
+                is_lost = is_lost or event.is_lost
+        for interceptor in (*writer, *reversed(interceptors)):
+            request.intercept(interceptor)
+        return outcome, undelivered(outcome) if is_lost else outcome
+
+    def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
+        """Apply the rules for pushes. Returns True if the effect must not be sent; `push` sends it."""
+        rules = self._index.candidates(Phase.PUSH, effect.__class__)
+        if not rules or effect.__class__ is CloseConnection:
+            return False
+        facts = EventFacts(node, channel, effect, None, None, self._find_clients)
+        for rule in rules:
+            if self._fires(rule, facts):
+                event = PushEvent(firing=self._firing(rule), node=node, channel=channel, effect=effect, push=push)
+                if rule.spec.fault.on_push(event):
+                    return True
+        return False
+
+    def connected(self, protocol: str, node: str, address: str, connection: NewConnection) -> None:
+        """Apply the rules for new connections."""
+        for rule in self._index.candidates(Phase.CONNECT, None):
+            meets = rule.is_open(self._scheduler.now_ms) and _meets(rule, ConnectionFacts(protocol, node, address))
+            if meets and rule.counter.count_match():
+                self._note(rule, "connect", address, ())
+                rule.spec.fault.on_connect(ConnectEvent(firing=self._firing(rule), connection=connection))
+                return
+
+    def _fires(self, rule: Rule, facts: EventFacts) -> bool:
+        if rule.standing is not None or not rule.is_open(self._scheduler.now_ms):
+            return False
+        wanted = rule.operations
+        if facts.protocol not in rule.protocols or not (
+            not wanted or facts.operation in wanted or facts.label in wanted
+        ):
+            return False
+        if not self._meets(rule, facts) or not rule.counter.count_match():
+            return False
+        ids = [message.message_id for message in facts.messages[:_IDS_MAX]]
+        self._note(rule, facts.operation, facts.channel.channel_id, tuple(each for each in ids if each))
+        self._gate.record_fault(facts.node, facts.channel, facts.label, subject=facts.subject, rule=rule.name)
+        return True
+
+    def _meets(self, rule: Rule, facts: Any) -> bool:
+        try:
+            return _meets(rule, facts)
+        except Exception as failure:  # the function `where` of a test raised it
+            if rule.spec.criteria.where is None:
+                raise
+            rule.failure = f"{type(failure).__name__}: {failure}"
+            return False
+
+    def _note(self, rule: Rule, operation: str, channel: str, ids: tuple[str, ...]) -> None:
+        rule.events.append(RuleEvent(self._scheduler.now_ms, operation, channel, ids))
+
+    def _firing(self, rule: Rule) -> Firing:
+        return Firing(
+            rule=rule.name,
+            scheduler=self._scheduler,
+            chance=rule.chance,
+            carrier=self._gate,
+            state=rule.state,
+            codes=self._codes,
+            world=self._world,
+        )
+
+
+def _meets(rule: Rule, facts: Any) -> bool:
+    return all(predicate(facts) for predicate in rule.predicates)

@@ -1,0 +1,68 @@
+"""The scope of a rule: the classes of operations or effects and the protocols on which it can act."""
+
+from collections.abc import Sequence
+
+from ..gate.effects import Effect
+from ..kernel.value_class import frozen_value
+from .errors import FaultError
+from .phase import Phase
+from .rule import RuleSpec
+from .vocabulary import Vocabulary
+
+
+@frozen_value
+class Scope:
+    """`kinds`: classes of operations or effects; None stands for all. `operations`: the names that the rule has."""
+
+    kinds: tuple[type | None, ...]
+    protocols: frozenset[str]
+    operations: frozenset[str]
+
+
+class Scopes:
+    """Finds the scopes of rules. Rules with the same fault and the same operations share one."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._found: dict[object, Scope] = {}
+
+    def of(self, spec: RuleSpec) -> Scope:
+        """Return the scope of a rule. Raises FaultError if the rule can never match."""
+        names, phase = _as_tuple(spec.criteria.operation), spec.phase
+        key = spec.fault, phase.value, names, spec.criteria.protocol, spec.strict
+        found = self._found.get(key)
+        if found is None:
+            kinds, protocols = self._kinds(spec, phase, names), self._protocols(spec, names)
+            found = self._found[key] = Scope(kinds, protocols, frozenset(names))
+        return found
+
+    def _kinds(self, spec: RuleSpec, phase: Phase, names: Sequence[str]) -> tuple[type | None, ...]:
+        kind, operations = spec.fault.KIND, spec.fault.usable_operations()
+        if not names:
+            return (None,) if operations is None else tuple(operations)
+        found: dict[type | None, None] = {}
+        for name in names:
+            for each in self._vocabulary.classes(name, responses=phase is Phase.RESPONSE):
+                if issubclass(each, Effect) != (phase is Phase.PUSH):
+                    wrong = "is a push" if issubclass(each, Effect) else "is no push"
+                    raise FaultError(f"operation={name!r}: {wrong}, and {kind.name} acts in the phase {phase.value!r}")
+                if operations is None or each in operations:
+                    found[each] = None
+        if not found:
+            allowed = ", ".join(each.__name__ for each in operations or ())
+            raise FaultError(
+                f"operation={spec.criteria.operation!r}: {kind.name} acts on {allowed} only; use one of them"
+            )
+        return tuple(found)
+
+    def _protocols(self, spec: RuleSpec, names: Sequence[str]) -> frozenset[str]:
+        """Return the protocols whose requests the rule acts on. Raises FaultError if there is none."""
+        if not spec.strict:  # the request may never get the code, but the code must exist
+            spec.fault.check_codes(self._vocabulary.codes)
+            return frozenset(spec.fault.KIND.protocols)
+        requests = self._vocabulary.requests_of(names, spec.criteria.protocol)
+        return frozenset(spec.fault.usable_protocols(requests))
+
+
+def _as_tuple(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    return () if names is None else (names,) if isinstance(names, str) else tuple(names)

@@ -1,0 +1,29 @@
+"""Values of criteria that are refused."""
+
+from typing import Any
+
+import pytest
+from rocketmq_testkit.emulator.faults.criteria import Criteria
+from rocketmq_testkit.emulator.faults.errors import FaultError
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"protocol": "grcp"}, "protocol='grcp': there is no such protocol; did you mean grpc?"),
+        ({"phase": "answer"}, "phase='answer': there is no such phase; there are connect, request, response, push"),
+        ({"topic": ""}, "topic='': neither a name nor a list of names; use a text such as 'orders'"),
+        ({"topic": []}, "topic=[]: neither a name nor a list of names; use a text such as 'orders'"),
+        ({"topic": ["T", 1]}, "topic=['T', 1]: neither a name nor a list of names; use a text such as 'orders'"),
+        ({"group": b"G"}, "group=b'G': neither a name nor a list of names; use a text such as 'orders'"),
+        ({"property": {"a": 1}}, "property={'a': 1}: not a mapping of names to texts; use {'color': 'red'}"),
+        ({"where": 1}, "where=1: not a function of the operation; use lambda operation: True"),
+        ({"start": 5}, "start=5: a duration needs a unit; use '5s'"),
+        ({"start": "2s", "end": "2s"}, "end='2s': not after start='2s'; use a later end, or omit it"),
+    ],
+)
+def test_a_wrong_criterion_is_one_sentence(given: dict[str, Any], text: str) -> None:
+    """It states the value and a correct one."""
+    with pytest.raises(FaultError) as caught:
+        Criteria(**given)
+    assert str(caught.value) == text

@@ -1,0 +1,28 @@
+"""Phases, and the criteria that are known in each."""
+
+import pytest
+from rocketmq_testkit.emulator.faults.criteria import CRITERIA, OF_TIME, Criteria
+from rocketmq_testkit.emulator.faults.errors import FaultError
+from rocketmq_testkit.emulator.faults.phase import KNOWN_CRITERIA, Phase
+
+VALUES = {"property": {"a": "b"}, "where": bool, "phase": "request", "protocol": "grpc", "start": "1s", "end": "2s"}
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_a_criterion_is_accepted_in_the_phases_that_know_it_and_refused_in_others(phase: Phase) -> None:
+    """Those of time are known in every phase, and each criterion is known in some phase."""
+    assert set().union(*KNOWN_CRITERIA.values()) | OF_TIME == set(CRITERIA)
+    for name in CRITERIA:
+        criteria = Criteria(**{name: VALUES.get(name, "x")})  # type: ignore[arg-type]  # values of several types
+        if name in KNOWN_CRITERIA[phase] | OF_TIME:
+            criteria.check_phase(phase)
+        else:
+            with pytest.raises(FaultError, match=rf"^{name}=.*: not known in the phase '{phase.value}'; there are "):
+                criteria.check_phase(phase)
+
+
+def test_a_connection_has_no_request_and_a_push_no_sdk() -> None:
+    assert KNOWN_CRITERIA[Phase.CONNECT] == {"protocol", "broker", "address"}
+    assert KNOWN_CRITERIA[Phase.REQUEST] == KNOWN_CRITERIA[Phase.RESPONSE] == set(CRITERIA) - OF_TIME
+    assert KNOWN_CRITERIA[Phase.REQUEST] - KNOWN_CRITERIA[Phase.PUSH] == {"language", "version"}
+    assert not KNOWN_CRITERIA[Phase.STANDING]

@@ -1,0 +1,54 @@
+"""The classes and protocols on which a rule acts. test_plan.py holds the sentences about rules that can never match."""
+
+from typing import Any
+
+import pytest
+from fault_rules import WATCH, rule_spec
+from rocketmq_testkit.emulator.faults.fault import Fault
+from rocketmq_testkit.emulator.faults.kinds.connections import IgnorePings
+from rocketmq_testkit.emulator.faults.kinds.deliveries import DuplicateDelivery
+from rocketmq_testkit.emulator.faults.kinds.responses import DropResponse, Respond
+from rocketmq_testkit.emulator.faults.rule_scope import Scopes
+from rocketmq_testkit.fixtures.faults.vocabulary import vocabulary
+
+BOTH = {"remoting", "grpc"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "options", "kinds", "protocols"),
+    [
+        (WATCH, {}, {None}, BOTH),
+        (WATCH, {"operation": "SendMessage"}, {"SendMessage"}, BOTH),
+        (WATCH, {"operation": ["PULL_MESSAGE", "AckMessage"]}, {"PullMessage", "AckMessage"}, BOTH),
+        (DuplicateDelivery(), {}, {"PopMessage", "PullMessage"}, BOTH),
+        (DuplicateDelivery(), {"operation": ["PopMessage", "SendMessage"]}, {"PopMessage"}, BOTH),
+        (Respond(status="UNAVAILABLE"), {}, {None}, {"grpc"}),
+        (Respond("PULL_NOT_FOUND"), {"operation": "PullMessage"}, {"PullMessage"}, {"remoting"}),
+        (Respond("PULL_NOT_FOUND"), {"operation": "SendMessage", "strict": False}, {"SendMessage"}, BOTH),
+        (IgnorePings(), {}, {None}, {"grpc"}),
+    ],
+)
+def test_the_scope_has_the_classes_and_protocols_of_fault_and_operations(
+    fault: Fault, options: dict[str, Any], kinds: set[str | None], protocols: set[str]
+) -> None:
+    scope = Scopes(vocabulary()).of(rule_spec(fault, **options))
+    assert {each and each.__name__ for each in scope.kinds} == kinds
+    assert scope.protocols == protocols
+    named = options.get("operation", [])
+    assert scope.operations == ({named} if isinstance(named, str) else set(named))
+
+
+def test_equal_faults_on_equal_operations_share_a_scope_and_others_do_not() -> None:
+    """Topic and number are no part of a scope; fault, operation, protocol and strictness are."""
+    scopes = Scopes(vocabulary())
+    send = {"operation": "SendMessage"}
+    first = scopes.of(rule_spec(DropResponse("close"), topic="a", **send))
+    assert scopes.of(rule_spec(DropResponse("close"), topic="b", times=1, **send)) is first
+    for fault, options in (
+        (DropResponse("reset"), send),
+        (DropResponse("close"), {}),
+        (DropResponse("close"), {**send, "protocol": "grpc"}),
+        (DropResponse("close"), {**send, "strict": False}),
+        (WATCH, send),
+    ):
+        assert scopes.of(rule_spec(fault, **options)) is not first
