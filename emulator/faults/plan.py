@@ -4,18 +4,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..gate.effects import CloseConnection, Effect
-from ..gate.gate import Call, Channel, Gate, Node, Outcome
+from ..gate.gate import Call, CarryOut, Channel, Gate, Node, Outcome, Request
+from ..gate.proxy_only_request import ProxyOnlyRequest
 from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
-from ..operations.base import Operation
-from .client_call import GhostCall, Interceptor, client_call
+from .chains import PushChain, RequestChain
+from .client_call import GhostCall, ResponseHandler, client_call
 from .delivered import undelivered
 from .errors import FaultError, NoSuchRule
 from .event_facts import ConnectionFacts, EventFacts, Find
-from .events import ConnectEvent, Firing, NewConnection, PushEvent, RequestEvent, ResponseEvent
+from .events import ConnectEvent, Firing, NewConnection, ResponseEvent
 from .phase import Phase
 from .rule import Rule, RuleEvent, RuleSpec
-from .rule_index import RuleIndex
+from .rule_index import Key, RuleIndex
 from .standing_rules import StandingRules
 from .vocabulary import Vocabulary
 from .world import World
@@ -26,7 +27,7 @@ _SEEDS = 1 << 64
 
 
 class FaultPlan:
-    """The rules of one emulator. Implements Interceptor of the gate.
+    """The rules of one emulator. Implements GateRules.
 
     The gate holds the plan only while it has rules. Rules are indexed by phase and by class of operation or effect:
     rules about other operations cost a request nothing. `find_clients` returns the client ids of a channel.
@@ -78,7 +79,7 @@ class FaultPlan:
         if len(self._rules) + len(specs) > RULES_MAX:
             raise FaultError(f"{len(self._rules) + len(specs)} rules: at most {RULES_MAX} are allowed; remove some")
         taken = set(self._rules)
-        found_classes = []
+        found_keys = []
         protocols = []
         for number, spec in enumerate(specs, 1):
             try:
@@ -89,12 +90,12 @@ class FaultPlan:
                         )
                     taken.add(spec.name)
                 spec.fault.check_world(self._world)
-                found_classes.append(self._classes(spec))
+                found_keys.append(self._keys(spec))
                 protocols.append(self._protocols(spec))
             except FaultError as wrong:
                 raise (wrong if len(specs) == 1 else wrong.located(f"rule {number}")) from None
         rules = []
-        for spec, classes, usable in zip(specs, found_classes, protocols, strict=True):
+        for spec, keys, usable in zip(specs, found_keys, protocols, strict=True):
             name = spec.name or self._new_name(spec.fault.KIND.name, taken)
             # Not a named stream of the engine: a rule draws the same numbers each time that it is added.
             chance = RandomStream(self._streams.fixed(f"fault {name}", _SEEDS))
@@ -102,7 +103,7 @@ class FaultPlan:
             self._added += 1
             rule.operations, rule.protocols = frozenset(_as_list(spec.criteria.operation)), usable
             self._rules[name] = rule
-            self._index.add(rule, classes)
+            self._index.add(rule, keys)
             spec.fault.on_added(self._world, rule.state)
             rules.append(rule)
         self._attach()
@@ -128,7 +129,7 @@ class FaultPlan:
 
     def _attach(self) -> None:
         acts = any(not rule.spec.is_standing or rule.spec.phase is not Phase.STANDING for rule in self._rules.values())
-        self._gate.use_interceptor(self if acts else None)
+        self._gate.use_rules(self if acts else None)
 
     def _new_name(self, kind: str, taken: set[str]) -> str:
         while True:
@@ -138,13 +139,13 @@ class FaultPlan:
                 taken.add(name)
                 return name
 
-    def _classes(self, spec: RuleSpec) -> list[type | None]:
-        """Return the classes of operations or effects under which a rule is indexed. Raises FaultError."""
+    def _keys(self, spec: RuleSpec) -> list[Key]:
+        """Return the keys under which a rule is indexed. Raises FaultError."""
         kind, phase, operations = spec.fault.KIND, spec.phase, spec.fault.usable_operations()
         wanted = _as_list(spec.criteria.operation)
         if not wanted:
             return [None] if operations is None else list(operations)
-        found: dict[type | None, None] = {}
+        found: dict[Key, None] = {}
         for name in wanted:
             for each in self.vocabulary.classes(name, responses=phase is Phase.RESPONSE):
                 if issubclass(each, Effect) != (phase is Phase.PUSH):
@@ -158,78 +159,79 @@ class FaultPlan:
             raise FaultError(
                 f"operation={spec.criteria.operation!r}: {kind.name} acts on {allowed} only; use one of them"
             )
+        if operations is None and phase in (Phase.REQUEST, Phase.RESPONSE) and spec.criteria.protocol != "remoting":
+            found |= dict.fromkeys(self.vocabulary.rpcs_of(wanted))
         return list(found)
 
     def _protocols(self, spec: RuleSpec) -> frozenset[str]:
         """Return the protocols whose requests the rule acts on. Raises FaultError if there is none."""
-        requests = self.vocabulary.requests_of(_as_list(spec.criteria.operation), spec.criteria.protocol)
-        if not spec.strict:  # the request may never get the code, but the code must exist
+        names, protocol = _as_list(spec.criteria.operation), spec.criteria.protocol
+        if spec.strict:
+            usable = frozenset(spec.fault.usable_protocols(self.vocabulary.requests_of(names, protocol)))
+        else:  # the request may never get the code, but the code must exist
             spec.fault.check_codes(self.vocabulary.codes)
-            return frozenset(spec.fault.KIND.protocols)
-        return frozenset(spec.fault.usable_protocols(requests))
+            usable = frozenset(spec.fault.KIND.protocols)
+        if names and spec.phase in (Phase.REQUEST, Phase.RESPONSE):
+            possible = usable if protocol is None else usable & {protocol}
+            self.vocabulary.check_sent(names, possible, responses=spec.phase is Phase.RESPONSE)
+        return usable
 
     # decisions
 
-    def takes(self, node: Node, call: Call, operation: Operation) -> bool:
+    def takes(self, node: Node, call: Call, request: Request, carry_out: CarryOut) -> bool:
         """Apply the rules for requests. Returns True if a rule has taken the request over."""
-        if operation.__class__ not in self._index.requests and None not in self._index.requests:
+        key = _key(call, request)
+        if key not in self._index.requests and None not in self._index.requests:
             return False
-        rules = self._index.candidates(Phase.REQUEST, operation.__class__)
-        request = client_call(call) if rules else None
-        if request is None:
+        rules = self._index.candidates(Phase.REQUEST, key)
+        of_client = client_call(call) if rules else None
+        if of_client is None:
             return False
-        facts = EventFacts(node, call.channel, operation, request, None, self._find_clients)
-        for rule in rules:
-            if self._fires(rule, facts):
-                if rule.spec.is_standing:
-                    self._standing.begin_before(rule, lambda: self._gate.carry_out(node, call, operation))
-                    return True
-                event = RequestEvent(firing=self._firing(rule), node=node, call=request, operation=operation)
-                if rule.spec.fault.on_request(event):
-                    return True
-        return False
+        facts = EventFacts(node, call.channel, request, of_client, None, self._find_clients)
+        return RequestChain(self, self._standing, rules, facts, of_client, request, carry_out).is_taken()
 
-    def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> tuple[Outcome, Outcome]:
+    def transform(self, node: Node, call: Call, request: Request, outcome: Outcome) -> tuple[Outcome, Outcome]:
         """Apply the rules for responses. Returns the outcome for the client, and that for journal and listeners.
 
         The rules get the response in the order in which they were added; one that writes its bytes gets it last.
         """
         if call.__class__ is GhostCall:
             return outcome, undelivered(outcome)
-        if operation.__class__ not in self._index.responses and None not in self._index.responses:
+        key = _key(call, request)
+        if key not in self._index.responses and None not in self._index.responses:
             return outcome, outcome
-        rules = self._index.candidates(Phase.RESPONSE, operation.__class__)
-        request = client_call(call) if rules else None
-        if request is None or not request.ends_with(outcome):
+        rules = self._index.candidates(Phase.RESPONSE, key)
+        of_client = client_call(call) if rules else None
+        if of_client is None or not of_client.ends_with(outcome):
             return outcome, outcome
-        interceptors: list[Interceptor] = []
-        writer: list[Interceptor] = []
+        handlers: list[ResponseHandler] = []
+        writer: list[ResponseHandler] = []
         is_lost = False
-        responding = request.responding_rules
+        responding = of_client.responding_rules
         for rule in rules:
             fault = rule.spec.fault
             if rule.name in responding or (writer and fault.writes_bytes) or not fault.acts_on(outcome):
                 continue
-            facts = EventFacts(node, call.channel, operation, request, outcome, self._find_clients)
-            if self._fires(rule, facts):
+            facts = EventFacts(node, call.channel, request, of_client, outcome, self._find_clients)
+            if self.fires(rule, facts):
                 if rule.spec.is_standing:
                     self._standing.begin_after_reply(rule)
                     continue
                 event = ResponseEvent(
-                    firing=self._firing(rule),
+                    firing=self.firing(rule),
                     node=node,
-                    call=request,
-                    operation=operation,
+                    call=of_client,
+                    operation=request,
                     outcome=outcome,
                     matches=rule.spec.criteria.matches_message,
                 )
                 outcome = fault.on_response(event)
-                (writer if fault.writes_bytes else interceptors).extend(event.interceptors)
-                if event.interceptors:
+                (writer if fault.writes_bytes else handlers).extend(event.handlers)
+                if event.handlers:
                     responding.add(rule.name)
                 is_lost = is_lost or event.is_lost
-        for interceptor in (*writer, *reversed(interceptors)):
-            request.intercept(interceptor)
+        for handler in (*writer, *reversed(handlers)):
+            of_client.intercept(handler)
         return outcome, undelivered(outcome) if is_lost else outcome
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
@@ -238,12 +240,7 @@ class FaultPlan:
         if not rules or effect.__class__ is CloseConnection:
             return False
         facts = EventFacts(node, channel, effect, None, None, self._find_clients)
-        for rule in rules:
-            if self._fires(rule, facts):
-                event = PushEvent(firing=self._firing(rule), node=node, channel=channel, effect=effect, push=push)
-                if rule.spec.fault.on_push(event):
-                    return True
-        return False
+        return PushChain(self, rules, node, channel, effect, push, facts).is_kept()
 
     def connected(self, protocol: str, node: str, address: str, connection: NewConnection) -> None:
         """Apply the rules for new connections."""
@@ -251,16 +248,15 @@ class FaultPlan:
             meets = rule.is_open(self._scheduler.now_ms) and _meets(rule, ConnectionFacts(protocol, node, address))
             if meets and rule.counter.count_match():
                 self._note(rule, "connect", address, ())
-                rule.spec.fault.on_connect(ConnectEvent(firing=self._firing(rule), connection=connection))
+                rule.spec.fault.on_connect(ConnectEvent(firing=self.firing(rule), connection=connection))
                 return
 
-    def _fires(self, rule: Rule, facts: EventFacts) -> bool:
+    def fires(self, rule: Rule, facts: EventFacts) -> bool:
+        """Count a match of a rule, and record its firing. Returns True if it fires."""
         if rule.standing is not None or not rule.is_open(self._scheduler.now_ms):
             return False
         wanted = rule.operations
-        if facts.protocol not in rule.protocols or not (
-            not wanted or facts.operation in wanted or facts.label in wanted
-        ):
+        if facts.protocol not in rule.protocols or (wanted and wanted.isdisjoint(facts.names)):
             return False
         if not self._meets(rule, facts) or not rule.counter.count_match():
             return False
@@ -281,7 +277,8 @@ class FaultPlan:
     def _note(self, rule: Rule, operation: str, channel: str, ids: tuple[str, ...]) -> None:
         rule.events.append(RuleEvent(self._scheduler.now_ms, operation, channel, ids))
 
-    def _firing(self, rule: Rule) -> Firing:
+    def firing(self, rule: Rule) -> Firing:
+        """Return what the fault of a rule that has fired needs."""
         return Firing(
             rule=rule.name,
             scheduler=self._scheduler,
@@ -295,6 +292,11 @@ class FaultPlan:
 
 def _meets(rule: Rule, facts: Any) -> bool:
     return all(predicate(facts) for predicate in rule.predicates)
+
+
+def _key(call: Call, request: Request) -> Key:
+    """Return the key under which the rules for a request are indexed."""
+    return call.label if request.__class__ is ProxyOnlyRequest else request.__class__
 
 
 def _as_list(names: str | Sequence[str] | None) -> list[str]:

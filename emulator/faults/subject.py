@@ -14,11 +14,12 @@ from ..gate.effects import (
     RequestDirectConsumption,
     RequestRunningInfo,
 )
+from ..gate.gate import Request
+from ..gate.proxy_only_request import ProxyOnlyRequest
 from ..kernel.errors import EngineError
 from ..kernel.value_class import parts
 from ..message import batch, names, properties, stored_record
 from ..message.receipt import real_topic
-from ..operations.base import Operation
 from ..operations.clients import CheckClientConfig, Heartbeat, LockBatchMq, UnlockBatchMq
 from ..operations.consume import (
     AckMessage,
@@ -121,6 +122,7 @@ TOPICS: Mapping[type, Callable[[Any], Iterable[str | None]]] = {
     CheckTransactionState: lambda each: (of_record(each.record).properties.get(properties.REAL_TOPIC, each.topic),),
     RequestConsumerStatus: lambda each: (each.ext_fields.get("topic"),),
     RequestDirectConsumption: lambda each: (stored_record.decode(each.record).topic,),
+    ProxyOnlyRequest: lambda each: each.topics,
 }
 """Topics of operations that have no field of `TOPIC_FIELDS`."""
 GROUPS: Mapping[type, Callable[[Any], Iterable[str | None]]] = {
@@ -136,17 +138,18 @@ GROUPS: Mapping[type, Callable[[Any], Iterable[str | None]]] = {
     RequestConsumerStatus: lambda each: (each.ext_fields.get("group"),),
     RequestDirectConsumption: lambda each: (each.ext_fields.get("consumerGroup"),),
     RequestRunningInfo: lambda each: (each.ext_fields.get("consumerGroup"),),
+    ProxyOnlyRequest: lambda each: each.groups,
 }
 """Groups of operations that have no field of `GROUP_FIELDS`."""
 
 
-def topics_of(subject: Operation | Effect) -> Names:
-    """Return the topics that an operation or an effect is about."""
+def topics_of(subject: Request | Effect) -> Names:
+    """Return the topics that a request or an effect is about."""
     return _names(subject, TOPICS, TOPIC_FIELDS)
 
 
-def groups_of(subject: Operation | Effect) -> Names:
-    """Return the consumer and producer groups that an operation or an effect is about."""
+def groups_of(subject: Request | Effect) -> Names:
+    """Return the consumer and producer groups that a request or an effect is about."""
     return _names(subject, GROUPS, GROUP_FIELDS)
 
 
@@ -171,6 +174,7 @@ def _names(
 _SENT: Mapping[type, Callable[[Any], Iterable[MessageFacts]]] = {
     SendMessage: _sent,
     SendReplyMessage: lambda each: _sent(each.message),
+    ProxyOnlyRequest: lambda each: (MessageFacts(body=body, properties=named) for body, named in each.messages),
 }
 _DELIVERED: Mapping[type, Callable[[Any], Iterable[MessageFacts]]] = {
     PullResult: lambda each: (of_record(record) for record in each.records),
@@ -224,7 +228,7 @@ _STORED: Mapping[type, Callable[[Any, Store], Iterable[bytes | None]]] = {
 """The records that an operation acknowledges, sends back, commits or rolls back."""
 
 
-def messages_of(subject: Operation | Effect, outcome: object, store: Store | None) -> list[MessageFacts]:
+def messages_of(subject: Request | Effect, outcome: object, store: Store | None) -> list[MessageFacts]:
     """Return the messages of a request and its outcome (None: not known yet), or of an effect.
 
     `store` has the messages of the broker; None of a name server.

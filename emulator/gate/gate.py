@@ -19,6 +19,7 @@ from ..kernel.value_class import parts
 from ..operations.base import Operation, Parked, Result
 from .effects import Effect
 from .journal import Journal
+from .proxy_only_request import ProxyOnlyRequest
 from .raw_request import RawRequest, Rejection
 
 Outcome = Result | EngineError
@@ -95,13 +96,18 @@ EffectListener = Callable[[Node, Channel, Any], None]
 """Called with node, channel and effect, before the client gets the effect."""
 
 
-class Interceptor(Protocol):
+Request = Operation | ProxyOnlyRequest
+CarryOut = Callable[[Call, Any], None]
+"""Carries out a request for a call, free of the rules for requests."""
+
+
+class GateRules(Protocol):
     """Rules that change what happens to requests, outcomes and effects."""
 
-    def takes(self, node: Node, call: Call, operation: Operation) -> bool:
-        """True if a rule has taken a request over: the gate does not carry it out."""
+    def takes(self, node: Node, call: Call, request: Request, carry_out: CarryOut) -> bool:
+        """True if a rule has taken a request over, and may carry it out later. If False, the caller carries it out."""
 
-    def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> tuple[Outcome, Outcome]:
+    def transform(self, node: Node, call: Call, request: Request, outcome: Outcome) -> tuple[Outcome, Outcome]:
         """Return the outcome for the client, and that for the journal and listeners: without messages that are lost."""
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
@@ -141,12 +147,12 @@ class Gate:
         self._deferred: deque[Callable[[], None]] = deque()
         self._ahead_ms = ahead_ms
         """Returns the engine's time minus the clients' clock (ms, negative: behind)."""
-        self._interceptor: Interceptor | None = None
+        self.rules: GateRules | None = None
         """None while there are no rules, so that a request costs one test."""
 
-    def use_interceptor(self, interceptor: Interceptor | None) -> None:
-        """Apply the rules of an interceptor from now on; None applies none."""
-        self._interceptor = interceptor
+    def use_rules(self, rules: GateRules | None) -> None:
+        """Apply rules from now on; None applies none."""
+        self.rules = rules
 
     def engine_time_ms(self, client_ms: int) -> int:
         """Convert a client's timestamp close to now (ms since the epoch, 0 = not set) to the engine's time.
@@ -167,12 +173,25 @@ class Gate:
         """
         self._running += 1
         try:
-            if self._interceptor is None or not self._is_taken(self._interceptor, node, call, operation):
+            if self.rules is None or not self._is_taken(node, call, operation, partial(self.carry_out, node)):
                 self._execute(node, call, operation)
         finally:  # as in `run`, without its call for each request
             self._running -= 1
             if self._deferred:
                 self._drain_deferred()
+
+    def serve(self, node: Node, call: Call, request: ProxyOnlyRequest, carry_out: CarryOut) -> None:
+        """Carry out, by `carry_out`, a request that needs no operation of one broker, unless a rule takes it over."""
+
+        def run(each: Call, same: ProxyOnlyRequest) -> None:
+            self.run(partial(carry_out, each, same))
+
+        if not self._is_taken(node, call, request, run):
+            run(call, request)
+
+    def transform(self, node: Node, call: Call, request: ProxyOnlyRequest, outcome: Outcome) -> None:
+        """Apply the rules for responses to the response of a request that needs no operation of one broker."""
+        self._transform(node, call, request, outcome)
 
     def carry_out(self, node: Node, call: Call, operation: Operation) -> None:
         """Carry out an operation as `submit` does, without the rules for requests."""
@@ -199,7 +218,9 @@ class Gate:
         """Write to the journal a request that a protocol layer completed successfully on its own."""
         self._journal.served(self._scheduler.now_ms, node, client, label, request=request)
 
-    def record_fault(self, node: Node, channel: Channel, label: str, *, subject: Operation | Effect, rule: str) -> None:
+    def record_fault(
+        self, node: Node, channel: Channel, label: str, *, subject: Operation | Effect | RawRequest, rule: str
+    ) -> None:
         """Write to the journal that a rule acted on a request, a response or an effect."""
         self._journal.faulted(self._scheduler.now_ms, node.name, channel.channel_id, label, subject=subject, rule=rule)
 
@@ -210,10 +231,8 @@ class Gate:
 
     def push(self, node: Node, channel: Channel, effect: Effect) -> None:
         """Send an effect to a client and write it to the journal, unless the connection is closed."""
-        interceptor = self._interceptor
-        if interceptor is None or not interceptor.drops(
-            node, channel, effect, partial(self._push, node, channel, effect)
-        ):
+        rules = self.rules
+        if rules is None or not rules.drops(node, channel, effect, partial(self._push, node, channel, effect)):
             self._push(node, channel, effect)
 
     def _push(self, node: Node, channel: Channel, effect: Effect) -> None:
@@ -241,13 +260,21 @@ class Gate:
             if self._deferred:
                 self._drain_deferred()
 
-    def _is_taken(self, interceptor: Interceptor, node: Node, call: Call, operation: Operation) -> bool:
+    def _is_taken(self, node: Node, call: Call, request: Request, carry_out: CarryOut) -> bool:
         """Apply rules to a request. A bug in them is reported, and the request carried out."""
         try:
-            return interceptor.takes(node, call, operation)
+            return self.rules is not None and self.rules.takes(node, call, request, carry_out)
         except Exception as bug:
             self._report_bug(bug)
             return False
+
+    def _transform(self, node: Node, call: Call, request: Request, outcome: Outcome) -> tuple[Outcome, Outcome]:
+        """Apply rules to an outcome. Returns that for the client and that for the journal. Reports a bug in them."""
+        try:
+            return (outcome, outcome) if self.rules is None else self.rules.transform(node, call, request, outcome)
+        except Exception as bug:
+            self._report_bug(bug)
+            return outcome, outcome
 
     def _execute(self, node: Node, call: Call, operation: Operation) -> None:
         kind = operation.__class__
@@ -270,7 +297,7 @@ class Gate:
             if kind in self._outcomes:
                 self._outcomes[kind](node, call, operation, None)
             return
-        if self._interceptor is not None:
+        if self.rules is not None:
             self._respond(node, call, operation, outcome)
             return
         # As `_respond` does, without its call for each request.
@@ -281,11 +308,8 @@ class Gate:
 
     def _respond(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
         recorded = outcome
-        if self._interceptor is not None:
-            try:
-                outcome, recorded = self._interceptor.transform(node, call, operation, outcome)
-            except Exception as bug:
-                self._report_bug(bug)
+        if self.rules is not None:
+            outcome, recorded = self._transform(node, call, operation, outcome)
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, recorded)
         if operation.__class__ in self._outcomes:
             self._outcomes[operation.__class__](node, call, operation, recorded)

@@ -203,7 +203,7 @@ def test_a_criterion_that_the_phase_does_not_know_is_refused(fault: Fault, given
         ({"group": b"G"}, "group=b'G': neither a name nor a list of names; use a text such as 'orders'"),
         ({"property": {"a": 1}}, "property={'a': 1}: not a mapping of names to texts; use {'color': 'red'}"),
         ({"where": 1}, "where=1: not a function of the operation; use lambda operation: True"),
-        ({"start": 5}, "start=5: a duration needs a unit; use '5s' or timedelta(seconds=5)"),
+        ({"start": 5}, "start=5: a duration needs a unit; use '5s'"),
         ({"start": "2s", "end": "2s"}, "end='2s': not after start='2s'; use a later end, or omit it"),
     ],
 )
