@@ -117,13 +117,13 @@ class Vocabulary:
         `responses`: the request must get a response.
         """
         sent = [each for each in self.requests.values() if each.protocol in protocols]
-        meant = {each for name in names for each in self.classes(name)}
+        meant = {self.operations[name] for name in names if name in self.operations}
         if not any(each.name in names or not meant.isdisjoint(each.operations) for each in sent if each.operations):
             raise FaultError(
                 f"operation={_shown(names)}: clients of {' and '.join(sorted(protocols))} send no such request; "
                 "choose another operation, or another protocol or fault"
             )
-        if responses and meant == {ClientResponded} and not any(each.name in names for each in sent):
+        if responses and meant == {ClientResponded} and len(meant) == len(names):
             raise FaultError(
                 f"operation={_shown(names)}: the result of a client gets no response; choose a fault that acts in the "
                 "phase 'request'"
