@@ -79,7 +79,7 @@ def create_messaging_service(
     engine.stopped_listeners.append(parts.polls.broker_stopped)
     engine.pools_changed_listeners.append(parts.pools.update)
     delayed_calls = DelayedCalls(engine.scheduler, call_later, parts.tick)
-    node = ProxyNode(parts.routes)
+    node = ProxyNode(parts.routes, parts.scheduler)
     rpcs = {
         rpc.name: rpc.served_by(service, engine.gate, node, log)
         for service, served in _services(parts, delayed_calls)
@@ -91,6 +91,7 @@ def create_messaging_service(
         config=config,
         clients=parts.clients,
         route_cache=parts.route_cache,
+        node=node,
         gate=engine.gate,
         tick=parts.tick,
     )
