@@ -1,16 +1,18 @@
 """The rules of one emulator, and the decision for each request, response, push and connection."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from ..gate.effects import CloseConnection, Effect
-from ..gate.gate import Call, CarryOut, Channel, Gate, Node, Outcome, Request
+from ..gate.gate import Call, CarryOut, Channel, Gate, Node, Outcome, Request, RuledOutcome
 from ..gate.proxy_only_request import ProxyOnlyRequest
 from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
+from .arrival import observed
 from .chains import PushChain, RequestChain
 from .client_call import GhostCall, ResponseHandler, client_call
-from .delivered import undelivered
+from .delivered import delivered, undelivered
 from .errors import FaultError, NoSuchRule
 from .event_facts import ConnectionFacts, EventFacts, Find
 from .events import ConnectEvent, Firing, NewConnection, ResponseEvent
@@ -190,20 +192,20 @@ class FaultPlan:
         facts = EventFacts(node, call.channel, request, of_client, None, self._find_clients)
         return RequestChain(self, self._standing, rules, facts, of_client, request, carry_out).is_taken()
 
-    def transform(self, node: Node, call: Call, request: Request, outcome: Outcome) -> tuple[Outcome, Outcome]:
-        """Apply the rules for responses. Returns the outcome for the client, and that for journal and listeners.
+    def transform(self, node: Node, call: Call, request: Request, outcome: Outcome) -> RuledOutcome:
+        """Apply the rules for responses.
 
         The rules get the response in the order in which they were added; one that writes its bytes gets it last.
         """
         if call.__class__ is GhostCall:
-            return outcome, undelivered(outcome)
+            return RuledOutcome(outcome, undelivered(outcome), undelivered(outcome))
         key = _key(call, request)
         if key not in self._index.responses and None not in self._index.responses:
-            return outcome, outcome
+            return RuledOutcome(outcome, outcome, outcome)
         rules = self._index.candidates(Phase.RESPONSE, key)
         of_client = client_call(call) if rules else None
         if of_client is None or not of_client.ends_with(outcome):
-            return outcome, outcome
+            return RuledOutcome(outcome, outcome, outcome)
         handlers: list[ResponseHandler] = []
         writer: list[ResponseHandler] = []
         is_lost = False
@@ -230,9 +232,17 @@ class FaultPlan:
                 if event.handlers:
                     responding.add(rule.name)
                 is_lost = is_lost or event.is_lost
+        journaled = undelivered(outcome) if is_lost else outcome
+        seen = journaled
+        if (writer or handlers) and not is_lost and delivered(outcome):
+            # A jump of the clock does not wait for messages that a rule still holds back.
+            seen = undelivered(outcome)
+            writer = [
+                observed(writer[0] if writer else None, partial(self._gate.observe, node, call, request, outcome))
+            ]
         for handler in (*writer, *reversed(handlers)):
             of_client.intercept(handler)
-        return outcome, undelivered(outcome) if is_lost else outcome
+        return RuledOutcome(outcome, journaled, seen)
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
         """Apply the rules for pushes. Returns True if the effect must not be sent; `push` sends it."""

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
@@ -101,14 +101,25 @@ CarryOut = Callable[[Call, Any], None]
 """Carries out a request for a call, free of the rules for requests."""
 
 
+class RuledOutcome(NamedTuple):
+    """An outcome under rules: for the client, for the journal, and for listeners.
+
+    The journal has no messages that are lost, and listeners get none that are still held back.
+    """
+
+    outcome: Outcome
+    journaled: Outcome
+    observed: Outcome
+
+
 class GateRules(Protocol):
     """Rules that change what happens to requests, outcomes and effects."""
 
     def takes(self, node: Node, call: Call, request: Request, carry_out: CarryOut) -> bool:
         """True if a rule has taken a request over, and may carry it out later. If False, the caller carries it out."""
 
-    def transform(self, node: Node, call: Call, request: Request, outcome: Outcome) -> tuple[Outcome, Outcome]:
-        """Return the outcome for the client, and that for the journal and listeners: without messages that are lost."""
+    def transform(self, node: Node, call: Call, request: Request, outcome: Outcome) -> "RuledOutcome":
+        """Change the outcome of a request, and how the client gets its response."""
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
         """True if a rule keeps an effect from its client. `push` sends it, for a rule that does so later."""
@@ -122,6 +133,8 @@ class GateListeners:
     """By class of operation: for requests that were carried out, also without success, or parked."""
     refusals: Mapping[type[Operation], OutcomeListener] = field(default_factory=dict)
     """By class of operation: for requests that got a refusal through `refuse` and were not carried out."""
+    losses: Mapping[type[Operation], OutcomeListener] = field(default_factory=dict)
+    """By class of operation: for requests that a rule of faults drops, refuses or delays. They have no outcome."""
     effects: Mapping[type[Effect], EffectListener] = field(default_factory=dict)
     """By class of effect."""
 
@@ -140,6 +153,7 @@ class Gate:
     ) -> None:
         listeners = listeners or GateListeners()
         self._outcomes, self._refusals, self._effects = listeners.outcomes, listeners.refusals, listeners.effects
+        self._losses = listeners.losses
         self._scheduler = scheduler
         self._journal = journal
         self._report_bug = report_bug
@@ -173,7 +187,7 @@ class Gate:
         """
         self._running += 1
         try:
-            if self.rules is None or not self._is_taken(node, call, operation, partial(self.carry_out, node)):
+            if self.rules is None or not self._is_taken_over(node, call, operation):
                 self._execute(node, call, operation)
         finally:  # as in `run`, without its call for each request
             self._running -= 1
@@ -260,6 +274,19 @@ class Gate:
             if self._deferred:
                 self._drain_deferred()
 
+    def _is_taken_over(self, node: Node, call: Call, operation: Operation) -> bool:
+        """Apply rules to a request, and report one that they neither let through nor carry out now."""
+        carried_out = []
+
+        def carry_out(each: Call, copy: Operation) -> None:
+            carried_out.append(copy)
+            self.carry_out(node, each, copy)
+
+        taken = self._is_taken(node, call, operation, carry_out)
+        if taken and not carried_out and operation.__class__ in self._losses:
+            self._losses[operation.__class__](node, call, operation, None)
+        return taken
+
     def _is_taken(self, node: Node, call: Call, request: Request, carry_out: CarryOut) -> bool:
         """Apply rules to a request. A bug in them is reported, and the request carried out."""
         try:
@@ -268,13 +295,14 @@ class Gate:
             self._report_bug(bug)
             return False
 
-    def _transform(self, node: Node, call: Call, request: Request, outcome: Outcome) -> tuple[Outcome, Outcome]:
-        """Apply rules to an outcome. Returns that for the client and that for the journal. Reports a bug in them."""
+    def _transform(self, node: Node, call: Call, request: Request, outcome: Outcome) -> RuledOutcome:
+        """Apply rules to an outcome. A bug in them is reported."""
         try:
-            return (outcome, outcome) if self.rules is None else self.rules.transform(node, call, request, outcome)
+            if self.rules is not None:
+                return self.rules.transform(node, call, request, outcome)
         except Exception as bug:
             self._report_bug(bug)
-            return outcome, outcome
+        return RuledOutcome(outcome, outcome, outcome)
 
     def _execute(self, node: Node, call: Call, operation: Operation) -> None:
         kind = operation.__class__
@@ -307,13 +335,18 @@ class Gate:
         call.reply(outcome)
 
     def _respond(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
-        recorded = outcome
+        journaled = observed = outcome
         if self.rules is not None:
-            outcome, recorded = self._transform(node, call, operation, outcome)
-        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, recorded)
+            outcome, journaled, observed = self._transform(node, call, operation, outcome)
+        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, journaled)
         if operation.__class__ in self._outcomes:
-            self._outcomes[operation.__class__](node, call, operation, recorded)
+            self._outcomes[operation.__class__](node, call, operation, observed)
         call.reply(outcome)
+
+    def observe(self, node: Node, call: Call, operation: Request, outcome: Outcome) -> None:
+        """Report an outcome to its listener: one that a rule has held back when the client gets it."""
+        if operation.__class__ in self._outcomes:
+            self._outcomes[operation.__class__](node, call, operation, outcome)
 
     def _refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
         client, label = call.channel.channel_id, call.label
