@@ -182,7 +182,7 @@ class FaultPlan:
 
     def takes(self, node: Node, call: Call, request: Request, carry_out: CarryOut) -> bool:
         """Apply the rules for requests. Returns True if a rule has taken the request over."""
-        key = _key(call, request)
+        key: Key = call.label if request.__class__ is ProxyOnlyRequest else request.__class__
         if key not in self._index.requests and None not in self._index.requests:
             return False
         rules = self._index.candidates(Phase.REQUEST, key)
@@ -198,14 +198,14 @@ class FaultPlan:
         The rules get the response in the order in which they were added; one that writes its bytes gets it last.
         """
         if call.__class__ is GhostCall:
-            return RuledOutcome(outcome, undelivered(outcome), undelivered(outcome))
-        key = _key(call, request)
+            return outcome, undelivered(outcome), undelivered(outcome)
+        key: Key = call.label if request.__class__ is ProxyOnlyRequest else request.__class__
         if key not in self._index.responses and None not in self._index.responses:
-            return RuledOutcome(outcome, outcome, outcome)
+            return outcome, outcome, outcome
         rules = self._index.candidates(Phase.RESPONSE, key)
         of_client = client_call(call) if rules else None
         if of_client is None or not of_client.ends_with(outcome):
-            return RuledOutcome(outcome, outcome, outcome)
+            return outcome, outcome, outcome
         handlers: list[ResponseHandler] = []
         writer: list[ResponseHandler] = []
         is_lost = False
@@ -242,7 +242,7 @@ class FaultPlan:
             ]
         for handler in (*writer, *reversed(handlers)):
             of_client.intercept(handler)
-        return RuledOutcome(outcome, journaled, seen)
+        return outcome, journaled, seen
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
         """Apply the rules for pushes. Returns True if the effect must not be sent; `push` sends it."""
@@ -302,11 +302,6 @@ class FaultPlan:
 
 def _meets(rule: Rule, facts: Any) -> bool:
     return all(predicate(facts) for predicate in rule.predicates)
-
-
-def _key(call: Call, request: Request) -> Key:
-    """Return the key under which the rules for a request are indexed."""
-    return call.label if request.__class__ is ProxyOnlyRequest else request.__class__
 
 
 def _as_list(names: str | Sequence[str] | None) -> list[str]:

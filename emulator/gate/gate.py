@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
@@ -101,15 +101,11 @@ CarryOut = Callable[[Call, Any], None]
 """Carries out a request for a call, free of the rules for requests."""
 
 
-class RuledOutcome(NamedTuple):
-    """An outcome under rules: for the client, for the journal, and for listeners.
+RuledOutcome = tuple[Outcome, Outcome, Outcome]
+"""An outcome under rules: for the client, for the journal, and for listeners.
 
-    The journal has no messages that are lost, and listeners get none that are still held back.
-    """
-
-    outcome: Outcome
-    journaled: Outcome
-    observed: Outcome
+The journal has no messages that are lost, and listeners get none that are still held back.
+"""
 
 
 class GateRules(Protocol):
@@ -118,7 +114,7 @@ class GateRules(Protocol):
     def takes(self, node: Node, call: Call, request: Request, carry_out: CarryOut) -> bool:
         """True if a rule has taken a request over, and may carry it out later. If False, the caller carries it out."""
 
-    def transform(self, node: Node, call: Call, request: Request, outcome: Outcome) -> "RuledOutcome":
+    def transform(self, node: Node, call: Call, request: Request, outcome: Outcome) -> RuledOutcome:
         """Change the outcome of a request, and how the client gets its response."""
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
@@ -200,12 +196,21 @@ class Gate:
         def run(each: Call, same: ProxyOnlyRequest) -> None:
             self.run(partial(carry_out, each, same))
 
-        if not self._is_taken(node, call, request, run):
+        taken = False
+        try:
+            taken = self.rules is not None and self.rules.takes(node, call, request, run)
+        except Exception as bug:
+            self._report_bug(bug)
+        if not taken:
             run(call, request)
 
     def transform(self, node: Node, call: Call, request: ProxyOnlyRequest, outcome: Outcome) -> None:
         """Apply the rules for responses to the response of a request that needs no operation of one broker."""
-        self._transform(node, call, request, outcome)
+        try:
+            if self.rules is not None:
+                self.rules.transform(node, call, request, outcome)
+        except Exception as bug:
+            self._report_bug(bug)
 
     def carry_out(self, node: Node, call: Call, operation: Operation) -> None:
         """Carry out an operation as `submit` does, without the rules for requests."""
@@ -282,27 +287,14 @@ class Gate:
             carried_out.append(copy)
             self.carry_out(node, each, copy)
 
-        taken = self._is_taken(node, call, operation, carry_out)
+        try:
+            taken = self.rules is not None and self.rules.takes(node, call, operation, carry_out)
+        except Exception as bug:
+            self._report_bug(bug)
+            return bool(carried_out)
         if taken and not carried_out and operation.__class__ in self._losses:
             self._losses[operation.__class__](node, call, operation, None)
         return taken
-
-    def _is_taken(self, node: Node, call: Call, request: Request, carry_out: CarryOut) -> bool:
-        """Apply rules to a request. A bug in them is reported, and the request carried out."""
-        try:
-            return self.rules is not None and self.rules.takes(node, call, request, carry_out)
-        except Exception as bug:
-            self._report_bug(bug)
-            return False
-
-    def _transform(self, node: Node, call: Call, request: Request, outcome: Outcome) -> RuledOutcome:
-        """Apply rules to an outcome. A bug in them is reported."""
-        try:
-            if self.rules is not None:
-                return self.rules.transform(node, call, request, outcome)
-        except Exception as bug:
-            self._report_bug(bug)
-        return RuledOutcome(outcome, outcome, outcome)
 
     def _execute(self, node: Node, call: Call, operation: Operation) -> None:
         kind = operation.__class__
@@ -337,7 +329,10 @@ class Gate:
     def _respond(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
         journaled = observed = outcome
         if self.rules is not None:
-            outcome, journaled, observed = self._transform(node, call, operation, outcome)
+            try:
+                outcome, journaled, observed = self.rules.transform(node, call, operation, outcome)
+            except Exception as bug:
+                self._report_bug(bug)
         self._journal.answered(self._scheduler.now_ms, node.name, call, operation, journaled)
         if operation.__class__ in self._outcomes:
             self._outcomes[operation.__class__](node, call, operation, observed)
