@@ -339,8 +339,8 @@ class Gate:
         call.reply(outcome)
 
     def observe(self, node: Node, call: Call, operation: Request, outcome: Outcome) -> None:
-        """Report an outcome to its listener: one that a rule has held back when the client gets it."""
-        if operation.__class__ in self._outcomes:
+        """Report an outcome that a rule has held back to its listener, because the client gets it now."""
+        if isinstance(operation, Operation) and operation.__class__ in self._outcomes:
             self._outcomes[operation.__class__](node, call, operation, outcome)
 
     def _refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
