@@ -148,7 +148,7 @@ def test_the_journal_has_the_begin_and_the_end_of_a_standing_fault(world: FaultW
 def test_standing_rules_alone_cost_requests_nothing(world: FaultWorld) -> None:
     """The gate asks the plan only if a rule acts on requests, responses or pushes."""
     used: list[object] = []
-    world.plan._gate = SimpleNamespace(use_interceptor=used.append)  # type: ignore[assignment]  # of the gate, this alone
+    world.plan._gate = SimpleNamespace(use_rules=used.append)  # type: ignore[assignment]  # of the gate, this alone
     world.add(faults.lose_flush(), start="1s")
     assert used == [None]
     world.add(faults.lose_flush(), operation="SendMessage")
