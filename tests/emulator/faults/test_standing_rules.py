@@ -152,7 +152,7 @@ def test_standing_rules_alone_cost_requests_nothing(world: FaultWorld) -> None:
     world.add(faults.lose_flush(), start="1s")
     assert used == [None]
     world.add(faults.lose_flush(), operation="SendMessage")
-    assert used == [None, world.plan]
+    assert used == [None, world.plan.decisions]
 
 
 def test_rules_of_which_one_names_an_unknown_broker_are_all_refused(world: FaultWorld) -> None:
