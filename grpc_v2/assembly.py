@@ -14,6 +14,7 @@ from .proxy.client_state import ClientState
 from .proxy.delayed_calls import CallLater, DelayedCalls
 from .proxy.fire_and_forget import FireAndForget
 from .proxy.proxy import Proxy
+from .proxy.proxy_node import ProxyNode
 from .proxy.receive_polls import ReceivePolls
 from .proxy.request_pools import ProxyRequestPools
 from .proxy.route_cache import RouteCache
@@ -78,8 +79,9 @@ def create_messaging_service(
     engine.stopped_listeners.append(parts.polls.broker_stopped)
     engine.pools_changed_listeners.append(parts.pools.update)
     delayed_calls = DelayedCalls(engine.scheduler, call_later, parts.tick)
+    node = ProxyNode(parts.routes, parts.scheduler)
     rpcs = {
-        rpc.name: rpc.served_by(service, engine.gate, log)
+        rpc.name: rpc.served_by(service, engine.gate, node, log)
         for service, served in _services(parts, delayed_calls)
         for rpc in served
     }
@@ -89,6 +91,7 @@ def create_messaging_service(
         config=config,
         clients=parts.clients,
         route_cache=parts.route_cache,
+        node=node,
         gate=engine.gate,
         tick=parts.tick,
     )

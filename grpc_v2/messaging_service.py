@@ -8,6 +8,7 @@ from rocketmq_testkit.emulator.gate.raw_request import Rejection
 from .config.proxy_config import ProxyConfig
 from .proxy.client_state import ClientState
 from .proxy.proxy import CLIENT_ID
+from .proxy.proxy_node import ProxyNode
 from .proxy.raw_requests import raw_request
 from .proxy.receive_metrics import RECEIVE, ReceiveMetrics
 from .proxy.reflection import Reflection
@@ -35,12 +36,14 @@ class MessagingService:
         config: ProxyConfig,
         clients: ClientState,
         route_cache: RouteCache,
+        node: ProxyNode,
         gate: Gate,
         tick: Callable[[], None],
     ) -> None:
         self.clients = clients
         """The clients that have sent their settings, and what is held for them."""
         self._route_cache = route_cache
+        self._node = node
         self._gate = gate
         self._tick = tick
         self.methods: list[GrpcMethod] = [*rpcs, *Reflection().methods()]
@@ -75,3 +78,4 @@ class MessagingService:
         """Discard all clients and the cache of routes, as a crash of the proxy does. The service continues."""
         self.clients.discard()
         self._route_cache.clear()
+        self._node.end_run()

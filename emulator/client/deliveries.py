@@ -124,6 +124,15 @@ class Deliveries:
                 ChangeInvisibleTime: popped.changed,
                 EndTransaction: responses.ended,
             },
+            losses={
+                PullMessage: queues.lost,
+                PopMessage: queues.lost,
+                AckMessage: popped.acknowledged,
+                BatchAckMessage: popped.acknowledged_many,
+                ChangeInvisibleTime: popped.changed,
+                SendMessageBack: self._on_send_back,
+                EndTransaction: responses.ended,
+            },
             effects={
                 CheckTransactionState: responses.checked,
                 RequestRunningInfo: responses.requested,

@@ -103,6 +103,13 @@ class QueueUses:
         else:
             self._poll_ended(use)
 
+    def lost(self, node: Node, call: Call, operation: PullMessage | PopMessage, _outcome: Outcome | None) -> None:
+        """Record a request that a rule of faults keeps from the broker: its client waits for the response."""
+        topic, channel_id = (node.name, operation.consumer_group, operation.topic), call.channel.channel_id
+        if self._context.may_request(channel_id, topic, operation.queue_id):
+            use = self._use(channel_id, topic, operation.queue_id)
+            use.requested, use.ended = True, 0
+
     def closed(self, channel_id: str) -> None:
         """Forget a closed channel."""
         for queues in self._clients.pop(channel_id, {}).values():

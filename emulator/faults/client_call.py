@@ -67,7 +67,7 @@ class Response(Protocol):
         """Send a refusal with a code of the protocol in place of the response."""
 
 
-Interceptor = Callable[[Response], None]
+ResponseHandler = Callable[[Response], None]
 """Gets the response in place of the client."""
 
 
@@ -101,8 +101,8 @@ class ClientCall(Call, Protocol):
     def line(self) -> Line:
         """The client's connection."""
 
-    def intercept(self, interceptor: Interceptor) -> None:
-        """Hand the response of this request to the interceptor instead of sending it."""
+    def intercept(self, handler: ResponseHandler) -> None:
+        """Pass the response of this request to the handler instead of sending it."""
 
     def refuse(self, code: int, remark: str) -> None:
         """Respond with a code of the protocol: a response code of remoting, or a Code of gRPC responses."""

@@ -7,6 +7,7 @@ from dataclasses import field, fields
 from fnmatch import fnmatchcase
 from typing import Any
 
+from ..gate.raw_request import RawRequest
 from ..kernel.durations import Duration
 from ..kernel.nearest_name import nearest_of
 from ..kernel.value_class import frozen_value
@@ -28,12 +29,15 @@ class Criteria:
     """All given criteria must hold. A text matches exactly, or as a pattern with `*`; a list, if one entry matches.
 
     - `operation`: the class of an operation or effect of the engine, a request code or an RPC
-    - `protocol`: `remoting` or `grpc`; `broker`: the name of the server's node; `address`: host of the client
+    - `protocol`: `remoting` or `grpc`; `address`: host of the client
+    - `broker`: the name of the server's node; of a request that the gRPC proxy answers on its own, `proxy` and the
+      names of all brokers
     - `topic`, `group`, `client` (client id), `language` (such as `JAVA`) and `version` of the SDK (such as `5.3.3`)
     - `tag`, `key`, `property` (values by name), `body_matches`: of one of the messages that the request sends or
       acknowledges, or that the response delivers. `body_matches` is a regular expression that is searched in the first
       64 KiB of the body, or `base64:` and bytes that the body contains.
-    - `where`: a function that gets the operation; from Python only
+    - `where`: a function that gets the operation; from Python only. Requests that the gRPC proxy refuses on its own
+      have none, and do not match.
     - `phase`: chooses among the phases in which a fault can act
     - `start`, `end`: durations of the emulator's time after the rule was added; the rule matches in between
     """
@@ -97,7 +101,7 @@ class Criteria:
             found.append(lambda facts: any(self.matches_message(message) for message in facts.messages))
         if self.where is not None:
             where = self.where
-            found.append(lambda facts: bool(where(facts.subject)))
+            found.append(lambda facts: not isinstance(facts.subject, RawRequest) and bool(where(facts.subject)))
         return found
 
     def concerns_messages(self) -> bool:
@@ -121,12 +125,12 @@ OF_TIME = frozenset({"phase", "start", "end"})
 
 _SINGLE: Mapping[str, Callable[[Facts], str]] = {
     "protocol": lambda facts: facts.protocol,
-    "broker": lambda facts: facts.broker,
     "address": lambda facts: facts.address,
     "language": lambda facts: facts.language,
     "version": lambda facts: facts.version,
 }
 _SEVERAL: Mapping[str, Callable[[Facts], Sequence[str]]] = {
+    "broker": lambda facts: facts.brokers,
     "topic": lambda facts: facts.topics,
     "group": lambda facts: facts.groups,
     "client": lambda facts: facts.clients,

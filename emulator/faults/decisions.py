@@ -1,19 +1,22 @@
 """The decision for each request, response, push and connection: which rules fire on it, and what their faults do."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..gate.effects import CloseConnection, Effect
-from ..gate.gate import Call, Channel, Gate, Node, Outcome
+from ..gate.gate import Call, CarryOut, Channel, Gate, Node, Outcome, Request, RuledOutcome
+from ..gate.proxy_only_request import ProxyOnlyRequest
 from ..kernel.scheduler import Scheduler
-from ..operations.base import Operation
-from .client_call import GhostCall, Interceptor, client_call
-from .delivered import undelivered
+from .arrival import observed
+from .chains import PushChain, RequestChain
+from .client_call import GhostCall, ResponseHandler, client_call
+from .delivered import delivered, undelivered
 from .event_facts import ConnectionFacts, EventFacts, Find
-from .events import ConnectEvent, Firing, NewConnection, PushEvent, RequestEvent, ResponseEvent
+from .events import ConnectEvent, Firing, NewConnection, ResponseEvent
 from .phase import Phase
 from .rule import Rule, RuleEvent
-from .rule_index import RuleIndex
+from .rule_index import Key, RuleIndex
 from .standing_rules import StandingRules
 from .vocabulary import Codes
 from .world import World
@@ -22,7 +25,7 @@ _IDS_MAX = 32
 
 
 class Decisions:
-    """Applies the rules of an index. Implements Interceptor of the gate, which holds it only while there are rules.
+    """Applies the rules of an index. Implements Rules of the gate, which holds it only while there are rules.
 
     `find_clients` returns the client ids of a channel.
     """
@@ -46,67 +49,69 @@ class Decisions:
         self._find_clients = find_clients
         self._world = world
 
-    def takes(self, node: Node, call: Call, operation: Operation) -> bool:
+    def takes(self, node: Node, call: Call, request: Request, carry_out: CarryOut) -> bool:
         """Apply the rules for requests. Returns True if a rule has taken the request over."""
-        if operation.__class__ not in self._index.requests and None not in self._index.requests:
+        key: Key = call.label if request.__class__ is ProxyOnlyRequest else request.__class__
+        if key not in self._index.requests and None not in self._index.requests:
             return False
-        rules = self._index.candidates(Phase.REQUEST, operation.__class__)
-        request = client_call(call) if rules else None
-        if request is None:
+        rules = self._index.candidates(Phase.REQUEST, key)
+        of_client = client_call(call) if rules else None
+        if of_client is None:
             return False
-        facts = EventFacts(node, call.channel, operation, request, None, self._find_clients)
-        for rule in rules:
-            if self._fires(rule, facts):
-                if rule.spec.is_standing:
-                    self._standing.begin_before(rule, lambda: self._gate.carry_out(node, call, operation))
-                    return True
-                event = RequestEvent(firing=self._firing(rule), node=node, call=request, operation=operation)
-                if rule.spec.fault.on_request(event):
-                    return True
-        return False
+        facts = EventFacts(node, call.channel, request, of_client, None, self._find_clients)
+        return RequestChain(self, self._standing, rules, facts, of_client, request, carry_out).is_taken()
 
-    def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> tuple[Outcome, Outcome]:
-        """Apply the rules for responses. Returns the outcome for the client, and that for journal and listeners.
+    def transform(self, node: Node, call: Call, request: Request, outcome: Outcome) -> RuledOutcome:
+        """Apply the rules for responses.
 
         The rules get the response in the order in which they were added; one that writes its bytes gets it last.
         """
         if call.__class__ is GhostCall:
-            return outcome, undelivered(outcome)
-        if operation.__class__ not in self._index.responses and None not in self._index.responses:
-            return outcome, outcome
-        rules = self._index.candidates(Phase.RESPONSE, operation.__class__)
-        request = client_call(call) if rules else None
-        if request is None or not request.ends_with(outcome):
-            return outcome, outcome
-        interceptors: list[Interceptor] = []
-        writer: list[Interceptor] = []
+            return outcome, undelivered(outcome), undelivered(outcome)
+        key: Key = call.label if request.__class__ is ProxyOnlyRequest else request.__class__
+        if key not in self._index.responses and None not in self._index.responses:
+            return outcome, outcome, outcome
+        rules = self._index.candidates(Phase.RESPONSE, key)
+        of_client = client_call(call) if rules else None
+        if of_client is None or not of_client.ends_with(outcome):
+            return outcome, outcome, outcome
+        handlers: list[ResponseHandler] = []
+        writer: list[ResponseHandler] = []
         is_lost = False
-        responding = request.responding_rules
+        responding = of_client.responding_rules
         for rule in rules:
             fault = rule.spec.fault
             if rule.name in responding or (writer and fault.writes_bytes) or not fault.acts_on(outcome):
                 continue
-            facts = EventFacts(node, call.channel, operation, request, outcome, self._find_clients)
-            if self._fires(rule, facts):
+            facts = EventFacts(node, call.channel, request, of_client, outcome, self._find_clients)
+            if self.fires(rule, facts):
                 if rule.spec.is_standing:
                     self._standing.begin_after_reply(rule)
                     continue
                 event = ResponseEvent(
-                    firing=self._firing(rule),
+                    firing=self.firing(rule),
                     node=node,
-                    call=request,
-                    operation=operation,
+                    call=of_client,
+                    operation=request,
                     outcome=outcome,
                     matches=rule.spec.criteria.matches_message,
                 )
                 outcome = fault.on_response(event)
-                (writer if fault.writes_bytes else interceptors).extend(event.interceptors)
-                if event.interceptors:
+                (writer if fault.writes_bytes else handlers).extend(event.handlers)
+                if event.handlers:
                     responding.add(rule.name)
                 is_lost = is_lost or event.is_lost
-        for interceptor in (*writer, *reversed(interceptors)):
-            request.intercept(interceptor)
-        return outcome, undelivered(outcome) if is_lost else outcome
+        journaled = undelivered(outcome) if is_lost else outcome
+        seen = journaled
+        if (writer or handlers) and not is_lost and delivered(outcome):
+            # A jump of the clock does not wait for messages that a rule still holds back.
+            seen = undelivered(outcome)
+            writer = [
+                observed(writer[0] if writer else None, partial(self._gate.observe, node, call, request, outcome))
+            ]
+        for handler in (*writer, *reversed(handlers)):
+            of_client.intercept(handler)
+        return outcome, journaled, seen
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
         """Apply the rules for pushes. Returns True if the effect must not be sent; `push` sends it."""
@@ -114,12 +119,7 @@ class Decisions:
         if not rules or effect.__class__ is CloseConnection:
             return False
         facts = EventFacts(node, channel, effect, None, None, self._find_clients)
-        for rule in rules:
-            if self._fires(rule, facts):
-                event = PushEvent(firing=self._firing(rule), node=node, channel=channel, effect=effect, push=push)
-                if rule.spec.fault.on_push(event):
-                    return True
-        return False
+        return PushChain(self, rules, node, channel, effect, push, facts).is_kept()
 
     def connected(self, protocol: str, node: str, address: str, connection: NewConnection) -> None:
         """Apply the rules for new connections."""
@@ -127,16 +127,15 @@ class Decisions:
             meets = rule.is_open(self._scheduler.now_ms) and _meets(rule, ConnectionFacts(protocol, node, address))
             if meets and rule.counter.count_match():
                 self._note(rule, "connect", address, ())
-                rule.spec.fault.on_connect(ConnectEvent(firing=self._firing(rule), connection=connection))
+                rule.spec.fault.on_connect(ConnectEvent(firing=self.firing(rule), connection=connection))
                 return
 
-    def _fires(self, rule: Rule, facts: EventFacts) -> bool:
+    def fires(self, rule: Rule, facts: EventFacts) -> bool:
+        """Count a match of a rule, and record its firing. Returns True if it fires."""
         if rule.standing is not None or not rule.is_open(self._scheduler.now_ms):
             return False
         wanted = rule.operations
-        if facts.protocol not in rule.protocols or not (
-            not wanted or facts.operation in wanted or facts.label in wanted
-        ):
+        if facts.protocol not in rule.protocols or (wanted and wanted.isdisjoint(facts.names)):
             return False
         if not self._meets(rule, facts) or not rule.counter.count_match():
             return False
@@ -157,7 +156,8 @@ class Decisions:
     def _note(self, rule: Rule, operation: str, channel: str, ids: tuple[str, ...]) -> None:
         rule.events.append(RuleEvent(self._scheduler.now_ms, operation, channel, ids))
 
-    def _firing(self, rule: Rule) -> Firing:
+    def firing(self, rule: Rule) -> Firing:
+        """Return what the fault of a rule that has fired needs."""
         return Firing(
             rule=rule.name,
             scheduler=self._scheduler,

@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from ..gate.effects import Effect
-from ..gate.gate import Channel, Node, Outcome
+from ..gate.gate import Channel, Node, Outcome, Request
+from ..gate.proxy_only_request import ProxyOnlyRequest
+from ..gate.raw_request import RawRequest
 from ..message.properties import REAL_TOPIC
 from ..operations.base import Operation
 from ..operations.send import EndTransaction
@@ -23,22 +25,39 @@ class EventFacts:
         self,
         node: Node,
         channel: Channel,
-        subject: Operation | Effect,
+        subject: Request | Effect,
         call: ClientCall | None,
         outcome: Outcome | None,
         find_clients: Find,
     ) -> None:
-        self.node, self.channel, self.subject, self.call = node, channel, subject, call
+        self.node, self.channel, self.call = node, channel, call
         self._outcome = outcome
         self._find_clients = find_clients
+        self._request = subject
+
+    @property
+    def subject(self) -> Operation | Effect | RawRequest:
+        """The operation or effect; of a request that the proxy refuses, the request itself."""
+        request = self._request
+        return (request.operation or request.request) if isinstance(request, ProxyOnlyRequest) else request
 
     @property
     def operation(self) -> str:
-        return self.subject.__class__.__name__
+        if self._request.__class__ is ProxyOnlyRequest:
+            return self.label
+        return self._request.__class__.__name__
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names that a rule may use for the event."""
+        request = self._request
+        if isinstance(request, ProxyOnlyRequest):
+            return self.label, *request.names
+        return self.operation, self.label
 
     @property
     def label(self) -> str:
-        return self.operation if self.call is None else self.call.label
+        return self._request.__class__.__name__ if self.call is None else self.call.label
 
     @property
     def protocol(self) -> str:
@@ -47,8 +66,9 @@ class EventFacts:
         return "grpc" if self.channel.channel_id.startswith("grpc:") else "remoting"
 
     @property
-    def broker(self) -> str:
-        return self.node.name
+    def brokers(self) -> Sequence[str]:
+        names: Sequence[str] | None = getattr(self.node, "broker_names", None)
+        return (self.node.name,) if names is None else names
 
     @property
     def address(self) -> str:
@@ -60,15 +80,15 @@ class EventFacts:
 
     @cached_property
     def topics(self) -> Sequence[str]:
-        named = topics_of(self.subject)
-        if self.subject.__class__ is EndTransaction:  # clients before 5.0 do not name the topic
+        named = topics_of(self._request)
+        if self._request.__class__ is EndTransaction:  # clients before 5.0 do not name the topic
             real = (message.properties.get(REAL_TOPIC) for message in self.messages)
             return (*named, *(topic for topic in real if topic))
         return named
 
     @cached_property
     def groups(self) -> Sequence[str]:
-        return groups_of(self.subject)
+        return groups_of(self._request)
 
     @cached_property
     def clients(self) -> Sequence[str]:
@@ -86,13 +106,14 @@ class EventFacts:
 
     @cached_property
     def messages(self) -> Sequence[MessageFacts]:
-        return messages_of(self.subject, self._outcome, getattr(self.node, "store", None))
+        return messages_of(self._request, self._outcome, getattr(self.node, "store", None))
 
 
 class ConnectionFacts:
     """The facts of a new connection."""
 
     def __init__(self, protocol: str, broker: str, address: str) -> None:
-        self.protocol, self.broker, self.address = protocol, broker, address
+        self.protocol, self.address = protocol, address
+        self.brokers = (broker,)
         self.clients: Sequence[str] = ()
         self.channel_id = ""

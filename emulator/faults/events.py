@@ -5,14 +5,14 @@ from dataclasses import field
 from typing import Any, Protocol
 
 from ..gate.effects import Effect
-from ..gate.gate import Call, Channel, Node, Outcome
+from ..gate.gate import Call, CarryOut, Channel, Node, Outcome, Request
 from ..kernel.errors import EngineError
 from ..kernel.random_streams import RandomStream
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts, value
 from ..operations.base import Operation
-from .client_call import ClientCall, GhostCall, Interceptor
+from .client_call import ClientCall, GhostCall, ResponseHandler
 from .message_facts import MessageFacts
 from .vocabulary import Codes
 from .world import World
@@ -85,52 +85,58 @@ def carry_out_for_nobody(carrier: Carrier, node: Node, call: Call, operation: Op
 
 @parts
 class RequestEvent:
-    """A request that has arrived."""
+    """A request that has arrived.
+
+    `carry_out` applies the later rules to it and carries it out, unless one of them takes it over. `carry_out_for`
+    carries a request out for a call, free of rules.
+    """
 
     firing: Firing
     node: Node
     call: ClientCall
-    operation: Operation
-
-    def carry_out(self) -> None:
-        """Carry out the request now."""
-        self.firing.carrier.carry_out(self.node, self.call, self.operation)
+    operation: Request
+    carry_out: Callable[[], None]
+    carry_out_for: CarryOut
 
     def refuse(self, error: EngineError) -> None:
         """Reply with an error of the engine."""
+        assert isinstance(self.operation, Operation), "the declarations limit such faults to operations"
         self.firing.carrier.refuse(self.node, self.call, self.operation, error)
 
     def hold(self, delay_ms: int) -> None:
-        """Carry the request out after some ms, or when the rule is removed. It is lost if the broker stops before."""
+        """Carry the request out after some ms, or when the rule is removed. It is lost if the broker stops before.
+
+        Later rules apply to it when its time has come.
+        """
         self.firing.hold(delay_ms, self.carry_out, getattr(self.node, "lifetime", None))
 
-    def repeat(self, operation: Operation) -> None:
-        """Carry out a copy of the operation, and discard its outcome."""
-        carry_out_for_nobody(self.firing.carrier, self.node, self.call, operation)
+    def repeat(self, operation: Request) -> None:
+        """Carry out a copy of the request, and discard its outcome. No rule applies to it."""
+        self.carry_out_for(GhostCall(self.call.channel, self.call.label), operation)
 
 
 @value
 class ResponseEvent:
     """A request whose outcome is known. `matches` tells if a delivered message is meant by the rule's criteria.
 
-    `interceptors` get the response one after the other, in place of the client. `is_lost`: the client does not get it.
+    `handlers` get the response one after the other, in place of the client. `is_lost`: the client does not get it.
     """
 
     firing: Firing
     node: Node
     call: ClientCall
-    operation: Operation
+    operation: Request
     outcome: Outcome
     matches: Callable[[MessageFacts], bool]
-    interceptors: list[Interceptor] = field(default_factory=list)
+    handlers: list[ResponseHandler] = field(default_factory=list)
     is_lost: bool = False
 
-    def intercept(self, interceptor: Interceptor, *, loses: bool = False) -> Outcome:
-        """Hand the response to an interceptor. Returns the outcome, for the caller to return.
+    def intercept(self, handler: ResponseHandler, *, loses: bool = False) -> Outcome:
+        """Pass the response to a handler. Returns the outcome, for the caller to return.
 
         `loses`: the client does not get the response, and thus no messages.
         """
-        self.interceptors.append(interceptor)
+        self.handlers.append(handler)
         self.is_lost = self.is_lost or loses
         return self.outcome
 
@@ -153,7 +159,7 @@ class PushEvent:
     channel: Channel
     effect: Effect
     push: Callable[[], None]
-    """Sends the effect."""
+    """Applies the later rules to the effect and sends it, unless one of them keeps it."""
 
 
 class NewConnection(Protocol):

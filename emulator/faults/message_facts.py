@@ -6,11 +6,12 @@ from itertools import islice
 from typing import Any, Protocol
 
 from ..gate.effects import CheckTransactionState, Effect, PushReplyMessage, RequestDirectConsumption
+from ..gate.gate import Request
+from ..gate.proxy_only_request import ProxyOnlyRequest
 from ..kernel.errors import EngineError
 from ..kernel.value_class import parts
 from ..message import batch, properties, stored_record
 from ..message.receipt import real_topic
-from ..operations.base import Operation
 from ..operations.consume import AckMessage, BatchAck, BatchAckMessage, ChangeInvisibleTime, PopResult, PullResult
 from ..operations.send import EndTransaction, SendMessage, SendMessageBack, SendReplyMessage
 
@@ -77,6 +78,7 @@ def _sent(send: SendMessage) -> Iterator[MessageFacts]:
 _SENT: Mapping[type, Callable[[Any], Iterable[MessageFacts]]] = {
     SendMessage: _sent,
     SendReplyMessage: lambda each: _sent(each.message),
+    ProxyOnlyRequest: lambda each: (MessageFacts(body=body, properties=named) for body, named in each.messages),
 }
 _DELIVERED: Mapping[type, Callable[[Any], Iterable[MessageFacts]]] = {
     PullResult: lambda each: (of_record(record) for record in each.records),
@@ -130,7 +132,7 @@ _STORED: Mapping[type, Callable[[Any, Store], Iterable[bytes | None]]] = {
 """The records that an operation acknowledges, sends back, commits or rolls back."""
 
 
-def messages_of(subject: Operation | Effect, outcome: object, store: Store | None) -> list[MessageFacts]:
+def messages_of(subject: Request | Effect, outcome: object, store: Store | None) -> list[MessageFacts]:
     """Return the messages of a request and its outcome (None: not known yet), or of an effect.
 
     `store` has the messages of the broker; None of a name server.

@@ -125,7 +125,7 @@ class FaultPlan:
         self._added += 1
         self._acting += _acts(rule)
         self._rules[name] = rule
-        self._index.add(rule, scope.kinds)
+        self._index.add(rule, scope.keys)
         spec.fault.on_added(self._world, rule.state)
         return rule
 
@@ -146,7 +146,7 @@ class FaultPlan:
         return [self.remove(name) for name in tuple(self._rules)]
 
     def _attach(self) -> None:
-        self._gate.use_interceptor(self.decisions if self._acting else None)
+        self._gate.use_rules(self.decisions if self._acting else None)
 
     def _check_number(self, new: int) -> None:
         if len(self._rules) + new > RULES_MAX:

@@ -7,14 +7,17 @@ from ..kernel.value_class import frozen_value
 from .errors import FaultError
 from .phase import Phase
 from .rule import RuleSpec
+from .rule_index import Key
 from .vocabulary import Vocabulary
+
+_OF_REQUESTS = (Phase.REQUEST, Phase.RESPONSE)
 
 
 @frozen_value
 class Scope:
-    """`kinds`: classes of operations or effects; None stands for all. `operations`: the names that the rule has."""
+    """`keys`: those of the index. `operations`: the names that the rule has."""
 
-    kinds: tuple[type | None, ...]
+    keys: tuple[Key, ...]
     protocols: frozenset[str]
     operations: frozenset[str]
 
@@ -32,15 +35,16 @@ class Scopes:
         key = spec.fault, phase.value, names, spec.criteria.protocol, spec.strict
         found = self._found.get(key)
         if found is None:
-            kinds, protocols = self._kinds(spec, phase, names), self._protocols(spec, names)
-            found = self._found[key] = Scope(kinds, protocols, frozenset(names))
+            keys, protocols = self._keys(spec, phase, names), self._protocols(spec, names)
+            found = self._found[key] = Scope(keys, protocols, frozenset(names))
         return found
 
-    def _kinds(self, spec: RuleSpec, phase: Phase, names: Sequence[str]) -> tuple[type | None, ...]:
+    def _keys(self, spec: RuleSpec, phase: Phase, names: Sequence[str]) -> tuple[Key, ...]:
+        """Return the keys under which a rule is indexed. Raises FaultError."""
         kind, operations = spec.fault.KIND, spec.fault.usable_operations()
         if not names:
             return (None,) if operations is None else tuple(operations)
-        found: dict[type | None, None] = {}
+        found: dict[Key, None] = {}
         for name in names:
             for each in self._vocabulary.classes(name, responses=phase is Phase.RESPONSE):
                 if issubclass(each, Effect) != (phase is Phase.PUSH):
@@ -53,15 +57,22 @@ class Scopes:
             raise FaultError(
                 f"operation={spec.criteria.operation!r}: {kind.name} acts on {allowed} only; use one of them"
             )
+        if operations is None and phase in _OF_REQUESTS and spec.criteria.protocol != "remoting":
+            found |= dict.fromkeys(self._vocabulary.rpcs_of(names))
         return tuple(found)
 
     def _protocols(self, spec: RuleSpec, names: Sequence[str]) -> frozenset[str]:
         """Return the protocols whose requests the rule acts on. Raises FaultError if there is none."""
-        if not spec.strict:  # the request may never get the code, but the code must exist
+        protocol = spec.criteria.protocol
+        if spec.strict:
+            usable = frozenset(spec.fault.usable_protocols(self._vocabulary.requests_of(names, protocol)))
+        else:  # the request may never get the code, but the code must exist
             spec.fault.check_codes(self._vocabulary.codes)
-            return frozenset(spec.fault.KIND.protocols)
-        requests = self._vocabulary.requests_of(names, spec.criteria.protocol)
-        return frozenset(spec.fault.usable_protocols(requests))
+            usable = frozenset(spec.fault.KIND.protocols)
+        if names and spec.phase in _OF_REQUESTS:
+            possible = usable if protocol is None else usable & {protocol}
+            self._vocabulary.check_sent(names, possible, responses=spec.phase is Phase.RESPONSE)
+        return usable
 
 
 def _as_tuple(names: str | Sequence[str] | None) -> tuple[str, ...]:

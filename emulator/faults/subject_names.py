@@ -11,8 +11,9 @@ from ..gate.effects import (
     RequestDirectConsumption,
     RequestRunningInfo,
 )
+from ..gate.gate import Request
+from ..gate.proxy_only_request import ProxyOnlyRequest
 from ..message import names, properties, stored_record
-from ..operations.base import Operation
 from ..operations.clients import CheckClientConfig, Heartbeat, LockBatchMq, UnlockBatchMq
 from ..operations.consume import AckMessage, BatchAckMessage, ChangeInvisibleTime
 from ..operations.groups import CloneGroupOffset, CreateGroup, CreateGroups, GetConsumeStats
@@ -51,6 +52,7 @@ TOPICS: Mapping[type, Callable[[Any], Iterable[str | None]]] = {
     CheckTransactionState: lambda each: (of_record(each.record).properties.get(properties.REAL_TOPIC, each.topic),),
     RequestConsumerStatus: lambda each: (each.ext_fields.get("topic"),),
     RequestDirectConsumption: lambda each: (stored_record.decode(each.record).topic,),
+    ProxyOnlyRequest: lambda each: each.topics,
 }
 """Topics of operations that have no field of `TOPIC_FIELDS`."""
 GROUPS: Mapping[type, Callable[[Any], Iterable[str | None]]] = {
@@ -66,17 +68,18 @@ GROUPS: Mapping[type, Callable[[Any], Iterable[str | None]]] = {
     RequestConsumerStatus: lambda each: (each.ext_fields.get("group"),),
     RequestDirectConsumption: lambda each: (each.ext_fields.get("consumerGroup"),),
     RequestRunningInfo: lambda each: (each.ext_fields.get("consumerGroup"),),
+    ProxyOnlyRequest: lambda each: each.groups,
 }
 """Groups of operations that have no field of `GROUP_FIELDS`."""
 
 
-def topics_of(subject: Operation | Effect) -> Names:
-    """Return the topics that an operation or an effect is about."""
+def topics_of(subject: Request | Effect) -> Names:
+    """Return the topics that a request or an effect is about."""
     return _names(subject, TOPICS, TOPIC_FIELDS)
 
 
-def groups_of(subject: Operation | Effect) -> Names:
-    """Return the consumer and producer groups that an operation or an effect is about."""
+def groups_of(subject: Request | Effect) -> Names:
+    """Return the consumer and producer groups that a request or an effect is about."""
     return _names(subject, GROUPS, GROUP_FIELDS)
 
 

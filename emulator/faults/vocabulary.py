@@ -1,6 +1,6 @@
 """The names that rules may use for requests, and the response codes of each: joined from engine and protocols."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..gate import effects
@@ -9,11 +9,15 @@ from ..kernel.nearest_name import nearest_of
 from ..kernel.response_code import ResponseCode
 from ..kernel.value_class import parts
 from ..operations.base import Operation
+from ..operations.clients import ChannelClosed, DropInactiveRequests
+from ..operations.send import ClientResponded
 from .errors import FaultError, listed, unknown_name
 from .facts import PROTOCOLS
 
 _NOT_SENT = (effects.ServerRequest, effects.CloseConnection)
 """Effects that are nothing a broker sends: a base class, and the close of a connection."""
+_FOLLOW_UPS = (ChannelClosed, DropInactiveRequests)
+"""Operations that the servers carry out when a client leaves, which no client requests."""
 _LABELS_MAX = 6
 """The most names of requests that an error lists."""
 
@@ -47,7 +51,9 @@ class Vocabulary:
     """
 
     def __init__(self, requests: Iterable[RequestName] = ()) -> None:
-        self.operations: Mapping[str, type[Operation]] = {each.__name__: each for each in all_subclasses(Operation)}
+        self.operations: Mapping[str, type[Operation]] = {
+            each.__name__: each for each in all_subclasses(Operation) if each not in _FOLLOW_UPS
+        }
         self.effects: Mapping[str, type[Effect]] = {
             each.__name__: each for each in all_subclasses(Effect) if each not in _NOT_SENT
         }
@@ -86,6 +92,11 @@ class Vocabulary:
             raise FaultError(
                 f"operation={name!r}: the emulator never carries this request out; choose one that it carries out"
             )
+        if not found and name in {each.__name__ for each in _FOLLOW_UPS}:
+            raise FaultError(
+                f"operation={name!r}: no client requests it, because the servers carry it out on their own; choose the "
+                "operation of a request"
+            )
         if not found:
             raise unknown_name("operation", name, self.names())
         return tuple(found)
@@ -99,6 +110,32 @@ class Vocabulary:
             dict.fromkeys(each for name in names for each in self._meant.get(name, ())) if names else self._carried_out
         )
         return [each for each in found if protocol is None or each.protocol == protocol]
+
+    def check_sent(self, names: Sequence[str], protocols: Collection[str], *, responses: bool) -> None:
+        """Raise FaultError if clients of these protocols send no request that one of the names means.
+
+        `responses`: the request must get a response.
+        """
+        sent = [each for each in self.requests.values() if each.protocol in protocols]
+        meant = {self.operations[name] for name in names if name in self.operations}
+        if not any(each.name in names or not meant.isdisjoint(each.operations) for each in sent if each.operations):
+            raise FaultError(
+                f"operation={_shown(names)}: clients of {' and '.join(sorted(protocols))} send no such request; "
+                "choose another operation, or another protocol or fault"
+            )
+        if responses and meant == {ClientResponded} and len(meant) == len(names):
+            raise FaultError(
+                f"operation={_shown(names)}: the result of a client gets no response; choose a fault that acts in the "
+                "phase 'request'"
+            )
+
+    def rpcs_of(self, names: Sequence[str]) -> list[str]:
+        """Return the RPCs that one of the names means. The proxy may refuse them, or carry them out on its own."""
+        return [each.name for each in self.requests_of(names, "grpc")] if names else []
+
+
+def _shown(names: Sequence[str]) -> str:
+    return repr(names[0] if len(names) == 1 else list(names))
 
 
 def check_code(

@@ -19,6 +19,7 @@ from ..kernel.value_class import parts
 from ..operations.base import Operation, Parked, Result
 from .effects import Effect
 from .journal import Journal
+from .proxy_only_request import ProxyOnlyRequest
 from .raw_request import RawRequest, Rejection
 
 Outcome = Result | EngineError
@@ -95,14 +96,26 @@ EffectListener = Callable[[Node, Channel, Any], None]
 """Called with node, channel and effect, before the client gets the effect."""
 
 
-class Interceptor(Protocol):
+Request = Operation | ProxyOnlyRequest
+CarryOut = Callable[[Call, Any], None]
+"""Carries out a request for a call, free of the rules for requests."""
+
+
+RuledOutcome = tuple[Outcome, Outcome, Outcome]
+"""An outcome under rules: for the client, for the journal, and for listeners.
+
+The journal has no messages that are lost, and listeners get none that are still held back.
+"""
+
+
+class GateRules(Protocol):
     """Rules that change what happens to requests, outcomes and effects."""
 
-    def takes(self, node: Node, call: Call, operation: Operation) -> bool:
-        """True if a rule has taken a request over: the gate does not carry it out."""
+    def takes(self, node: Node, call: Call, request: Request, carry_out: CarryOut) -> bool:
+        """True if a rule has taken a request over, and may carry it out later. If False, the caller carries it out."""
 
-    def transform(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> tuple[Outcome, Outcome]:
-        """Return the outcome for the client, and that for journal and listeners, without messages that a rule loses."""
+    def transform(self, node: Node, call: Call, request: Request, outcome: Outcome) -> RuledOutcome:
+        """Change the outcome of a request, and how the client gets its response."""
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
         """True if a rule keeps an effect from its client. `push` sends it, for a rule that does so later."""
@@ -116,6 +129,8 @@ class GateListeners:
     """By class of operation: for requests that were carried out, also without success, or parked."""
     refusals: Mapping[type[Operation], OutcomeListener] = field(default_factory=dict)
     """By class of operation: for requests that got a refusal through `refuse` and were not carried out."""
+    losses: Mapping[type[Operation], OutcomeListener] = field(default_factory=dict)
+    """By class of operation: for requests that a rule of faults drops, refuses or delays. They have no outcome."""
     effects: Mapping[type[Effect], EffectListener] = field(default_factory=dict)
     """By class of effect."""
 
@@ -134,6 +149,7 @@ class Gate:
     ) -> None:
         listeners = listeners or GateListeners()
         self._outcomes, self._refusals, self._effects = listeners.outcomes, listeners.refusals, listeners.effects
+        self._losses = listeners.losses
         self._scheduler = scheduler
         self._journal = journal
         self._report_bug = report_bug
@@ -141,12 +157,12 @@ class Gate:
         self._deferred: deque[Callable[[], None]] = deque()
         self._ahead_ms = ahead_ms
         """Returns the engine's time minus the clients' clock (ms, negative: behind)."""
-        self._interceptor: Interceptor | None = None
+        self.rules: GateRules | None = None
         """None while there are no rules, so that a request costs one test."""
 
-    def use_interceptor(self, interceptor: Interceptor | None) -> None:
-        """Apply the rules of an interceptor from now on; None applies none."""
-        self._interceptor = interceptor
+    def use_rules(self, rules: GateRules | None) -> None:
+        """Apply rules from now on; None applies none."""
+        self.rules = rules
 
     def engine_time_ms(self, client_ms: int) -> int:
         """Convert a client's timestamp close to now (ms since the epoch, 0 = not set) to the engine's time.
@@ -167,12 +183,34 @@ class Gate:
         """
         self._running += 1
         try:
-            if self._interceptor is None or not self._is_taken(self._interceptor, node, call, operation):
+            if self.rules is None or not self._is_taken_over(node, call, operation):
                 self._execute(node, call, operation)
         finally:  # `run`, inlined to save a call for each request
             self._running -= 1
             if self._deferred:
                 self._drain_deferred()
+
+    def serve(self, node: Node, call: Call, request: ProxyOnlyRequest, carry_out: CarryOut) -> None:
+        """Carry out, by `carry_out`, a request that needs no operation of one broker, unless a rule takes it over."""
+
+        def run(each: Call, same: ProxyOnlyRequest) -> None:
+            self.run(partial(carry_out, each, same))
+
+        taken = False
+        try:
+            taken = self.rules is not None and self.rules.takes(node, call, request, run)
+        except Exception as bug:
+            self._report_bug(bug)
+        if not taken:
+            run(call, request)
+
+    def transform(self, node: Node, call: Call, request: ProxyOnlyRequest, outcome: Outcome) -> None:
+        """Apply the rules for responses to the response of a request that needs no operation of one broker."""
+        try:
+            if self.rules is not None:
+                self.rules.transform(node, call, request, outcome)
+        except Exception as bug:
+            self._report_bug(bug)
 
     def carry_out(self, node: Node, call: Call, operation: Operation) -> None:
         """Carry out an operation as `submit` does, without the rules for requests."""
@@ -199,7 +237,9 @@ class Gate:
         """Write to the journal a request that a protocol layer completed successfully on its own."""
         self._journal.served(self._scheduler.now_ms, node, client, label, request=request)
 
-    def record_fault(self, node: Node, channel: Channel, label: str, *, subject: Operation | Effect, rule: str) -> None:
+    def record_fault(
+        self, node: Node, channel: Channel, label: str, *, subject: Operation | Effect | RawRequest, rule: str
+    ) -> None:
         """Write to the journal that a rule acted on a request, a response or an effect."""
         self._journal.faulted(self._scheduler.now_ms, node.name, channel.channel_id, label, subject=subject, rule=rule)
 
@@ -210,10 +250,8 @@ class Gate:
 
     def push(self, node: Node, channel: Channel, effect: Effect) -> None:
         """Send an effect to a client and write it to the journal, unless the connection is closed."""
-        interceptor = self._interceptor
-        if interceptor is None or not interceptor.drops(
-            node, channel, effect, partial(self._push, node, channel, effect)
-        ):
+        rules = self.rules
+        if rules is None or not rules.drops(node, channel, effect, partial(self._push, node, channel, effect)):
             self._push(node, channel, effect)
 
     def _push(self, node: Node, channel: Channel, effect: Effect) -> None:
@@ -241,13 +279,22 @@ class Gate:
             if self._deferred:
                 self._drain_deferred()
 
-    def _is_taken(self, interceptor: Interceptor, node: Node, call: Call, operation: Operation) -> bool:
-        """Apply rules to a request. A bug in them is reported, and the request carried out."""
+    def _is_taken_over(self, node: Node, call: Call, operation: Operation) -> bool:
+        """Apply rules to a request, and report one that they neither let through nor carry out now."""
+        carried_out = []
+
+        def carry_out(each: Call, copy: Operation) -> None:
+            carried_out.append(copy)
+            self.carry_out(node, each, copy)
+
         try:
-            return interceptor.takes(node, call, operation)
+            taken = self.rules is not None and self.rules.takes(node, call, operation, carry_out)
         except Exception as bug:
             self._report_bug(bug)
-            return False
+            return bool(carried_out)
+        if taken and not carried_out and operation.__class__ in self._losses:
+            self._losses[operation.__class__](node, call, operation, None)
+        return taken
 
     def _execute(self, node: Node, call: Call, operation: Operation) -> None:
         kind = operation.__class__
@@ -270,7 +317,7 @@ class Gate:
             if kind in self._outcomes:
                 self._outcomes[kind](node, call, operation, None)
             return
-        if self._interceptor is not None:
+        if self.rules is not None:
             self._respond(node, call, operation, outcome)
             return
         # `_respond`, inlined to save a call for each request.
@@ -280,16 +327,21 @@ class Gate:
         call.reply(outcome)
 
     def _respond(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
-        recorded = outcome
-        if self._interceptor is not None:
+        journaled = observed = outcome
+        if self.rules is not None:
             try:
-                outcome, recorded = self._interceptor.transform(node, call, operation, outcome)
+                outcome, journaled, observed = self.rules.transform(node, call, operation, outcome)
             except Exception as bug:
                 self._report_bug(bug)
-        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, recorded)
+        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, journaled)
         if operation.__class__ in self._outcomes:
-            self._outcomes[operation.__class__](node, call, operation, recorded)
+            self._outcomes[operation.__class__](node, call, operation, observed)
         call.reply(outcome)
+
+    def observe(self, node: Node, call: Call, operation: Request, outcome: Outcome) -> None:
+        """Report an outcome that a rule has held back to its listener, because the client gets it now."""
+        if isinstance(operation, Operation) and operation.__class__ in self._outcomes:
+            self._outcomes[operation.__class__](node, call, operation, outcome)
 
     def _refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
         client, label = call.channel.channel_id, call.label

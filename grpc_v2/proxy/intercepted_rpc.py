@@ -1,10 +1,10 @@
 """Responses that the proxy hands to a rule of faults (an interceptor) instead of sending them to the client."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from google.protobuf.message import Message
-from rocketmq_testkit.emulator.faults.client_call import Interceptor
+from rocketmq_testkit.emulator.faults.client_call import ResponseHandler
 
 from ..proto import service_pb2 as sv
 from ..rules.status import Refusal
@@ -16,18 +16,18 @@ UNKNOWN_STREAM = 0x3FFF_FFF1
 """A stream id that no client of a test opens."""
 
 
-def intercept(call: RpcCall, interceptor: Interceptor) -> None:
-    """Hand the response of a call to an interceptor: all messages and the end, of Telemetry only the next message."""
-    call.server_call = InterceptedServerCall(call, call.server_call, interceptor)
+def intercept(call: RpcCall, handler: ResponseHandler) -> None:
+    """Pass the response of a call to a handler: all its messages and its end; of a stream, its next message."""
+    call.server_call = InterceptedServerCall(call, call.server_call, handler)
 
 
 class InterceptedServerCall:
     """The transport's call of an RPC, which collects the response. Everything else passes."""
 
-    def __init__(self, call: RpcCall, server_call: TransportCall, interceptor: Interceptor) -> None:
+    def __init__(self, call: RpcCall, server_call: TransportCall, handler: ResponseHandler) -> None:
         self._call = call
         self._server_call = server_call
-        self._interceptor = interceptor
+        self._handler = handler
         self._messages: list[bytes] = []
         self._is_stream = call.message is None
 
@@ -38,17 +38,23 @@ class InterceptedServerCall:
             self._hand_over(None)
 
     def reply(self, message: bytes) -> None:
-        """Collect the only message, and hand the response over."""
+        """Collect the only message, and pass the response to the handler."""
         self._messages.append(message)
         self._hand_over((0, ""))
 
     def finish(self, status: int = 0, message: str = "") -> None:
-        """Hand the response over."""
+        """Pass the response to the handler."""
         self._hand_over((status, message))
+
+    def take(self, messages: Sequence[bytes], end: tuple[int, str] | None) -> None:
+        """Collect messages and their end at once, as the handler before this one sends them."""
+        self._messages += messages
+        self._hand_over(end)
 
     def _hand_over(self, end: tuple[int, str] | None) -> None:
         self._call.server_call = self._server_call
-        self._interceptor(RpcResponse(self._call, self._messages, end))
+        messages, self._messages = self._messages, []
+        self._handler(RpcResponse(self._call, messages, end))
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
         """Call `callback` if the client cancels before the response is complete."""
@@ -144,7 +150,11 @@ class RpcResponse:
         server_call = self._call.server_call
         if server_call.finished:
             return
-        for message in self._messages * copies:
+        messages = self._messages * copies
+        if isinstance(server_call, InterceptedServerCall):
+            server_call.take(messages, self._end)
+            return
+        for message in messages:
             server_call.send(message)
         if self._end is not None:
             server_call.finish(*self._end)

@@ -40,12 +40,12 @@ class Proxy:
             try:
                 check_access(self._access, server_call, message, rpc.rights)
             except Refusal as refusal:
-                call.refuse(refusal)
+                call.reject(refusal)
                 return
         if session is None and is_blank(client_id) and not rpc.anonymous:
-            call.refuse(Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID))
+            call.reject(Refusal(pb.CLIENT_ID_REQUIRED, NO_CLIENT_ID))
             return
         if self._pools.is_active:
             self._pools.enter(call, request)
         else:
-            call.run_guarded(rpc.start, call, request)
+            call.start(request)

@@ -38,11 +38,11 @@ class ProxyRequest:
         """Start the request. It occupies its thread until its response if its RPC `blocks_thread`."""
         call = self.call
         if not call.rpc.blocks_thread:
-            call.run_guarded(call.rpc.start, call, self.message)
+            call.start(self.message)
             done()
             return
         call.on_reply = done
-        call.run_guarded(call.rpc.start, call, self.message)
+        call.start(self.message)
 
     def end_before_start(self) -> bool:
         """Return False: the proxy rejects no request that has waited."""
@@ -78,9 +78,18 @@ class ProxyRequestPools:
         """
         pool = call.rpc.pool
         if pool is None:
-            call.run_guarded(call.rpc.start, call, message)
+            call.start(message)
         elif pool in self._refusing_pools or not self._pools[pool].submit(ProxyRequest(call, message)):
             if self._responds:
-                call.refuse(FLOW_LIMIT)
+                call.reject(FLOW_LIMIT)
+            elif call.rpc.gate.rules is None:
+                _ignore(call)
             else:
-                call.journal_refusal(_WITHOUT_RESPONSE, call.message)
+                from .proxy_only_call import obey_rules
+
+                obey_rules(call, _ignore, responds=False)
+
+
+def _ignore(call: RpcCall) -> None:
+    """Journal a rejected request, which gets no response."""
+    call.journal_refusal(_WITHOUT_RESPONSE, call.message)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from google.protobuf.message import Message
-from rocketmq_testkit.emulator.faults.client_call import Interceptor
+from rocketmq_testkit.emulator.faults.client_call import ResponseHandler
 from rocketmq_testkit.emulator.gate.gate import Channel, Gate, Node, Outcome
 from rocketmq_testkit.emulator.gate.raw_request import Rejection
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
@@ -93,7 +93,8 @@ class TransportCall(Protocol):
 class ServedRpc:
     """An RPC of a running proxy: its declaration, bound to the service that serves it.
 
-    Its operations go through `gate`. `log` takes one line, or a line followed by a traceback.
+    Its operations go through `gate`. `node` is the proxy, for rules of faults. `log` takes one line, or a line followed
+    by a traceback.
     """
 
     name: str
@@ -106,6 +107,7 @@ class ServedRpc:
     start: Callable[["RpcCall", Any], None]
     send_refusal: Callable[["RpcCall", Refusal], None]
     gate: Gate
+    node: Node
     log: Callable[[str], None]
 
 
@@ -157,6 +159,24 @@ class RpcCall:
         if self.on_reply is not None:
             self.on_reply()
 
+    def start(self, request: object) -> None:
+        """Start the service function. Rules of faults may act on a Refusal that it raises before any operation."""
+        try:
+            self.rpc.start(self, request)
+        except Refusal as refusal:
+            self.reject(refusal)
+        except Exception as bug:
+            self._fail(bug)
+
+    def reject(self, refusal: Refusal) -> None:
+        """Refuse a request that became no operation, as the rules of faults demand."""
+        if self.rpc.gate.rules is None:
+            self.refuse(refusal)
+        else:
+            from .proxy_only_call import obey_rules
+
+            obey_rules(self, lambda call: call.refuse(refusal))
+
     def refuse(self, refusal: Refusal) -> None:
         """Send a Status as the response."""
         # A receive without messages is no refusal: the journal has the outcomes of its pops.
@@ -184,12 +204,16 @@ class RpcCall:
         except Refusal as refusal:
             self.refuse(refusal)
         except Exception as bug:
-            name = self.rpc.name
-            report = f"{name} of client {self.client_id} failed\n{traceback.format_exc()}"
-            self.rpc.log(report)
-            bugs.note(report)
-            if not self.server_call.finished:
-                self.refuse(Refusal(pb.INTERNAL_SERVER_ERROR, f"the emulator failed: {type(bug).__name__}: {bug}"))
+            self._fail(bug)
+
+    def _fail(self, bug: Exception) -> None:
+        """Report an exception that is being handled, and respond with it."""
+        name = self.rpc.name
+        report = f"{name} of client {self.client_id} failed\n{traceback.format_exc()}"
+        self.rpc.log(report)
+        bugs.note(report)
+        if not self.server_call.finished:
+            self.refuse(Refusal(pb.INTERNAL_SERVER_ERROR, f"the emulator failed: {type(bug).__name__}: {bug}"))
 
 
 class RuledCall:
@@ -227,11 +251,11 @@ class RuledCall:
             call.responding_rules = set()
         return call.responding_rules
 
-    def intercept(self, interceptor: Interceptor) -> None:
-        """Hand the response of the RPC to the interceptor instead of sending it."""
+    def intercept(self, handler: ResponseHandler) -> None:
+        """Pass the response of the RPC to the handler instead of sending it."""
         from .intercepted_rpc import intercept
 
-        intercept(self._rpc_call, interceptor)
+        intercept(self._rpc_call, handler)
 
     def refuse(self, code: int, remark: str) -> None:
         """Respond with a Code, unless the RPC has its response already."""

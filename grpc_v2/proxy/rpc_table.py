@@ -69,8 +69,8 @@ class Rpc:
         """The first line of the docstring of `start`."""
         return (self.start.__doc__ or "").strip().partition("\n")[0]
 
-    def served_by(self, service: object, gate: Gate, log: Callable[[str], None]) -> ServedRpc:
-        """Bind the declaration to its service, for calls of a running proxy."""
+    def served_by(self, service: object, gate: Gate, node: Node, log: Callable[[str], None]) -> ServedRpc:
+        """Bind the declaration to its service, for calls of a running proxy, which is `node`."""
         return ServedRpc(
             name=self.name,
             path=self.path,
@@ -82,6 +82,7 @@ class Rpc:
             start=MethodType(self.start, service),
             send_refusal=MethodType(self.send_refusal, service),
             gate=gate,
+            node=node,
             log=log,
         )
 

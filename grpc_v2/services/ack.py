@@ -26,12 +26,14 @@ from ..rules.status import OK, Refusal, overall_status, rejection
 class _PendingAcks:
     """The entries of one request, until the last of them has its status."""
 
-    __slots__ = ("call", "response", "waiting")
+    __slots__ = ("call", "refused", "response", "waiting")
 
     def __init__(self, call: RpcCall, entries: int) -> None:
         self.call = call
         self.response = sv.AckMessageResponse()
         self.waiting = entries
+        self.refused = 0
+        """The entries that became no operation."""
 
     def entry_done(self) -> None:
         """Count an entry that has its status. Sends the response after the last one."""
@@ -39,8 +41,14 @@ class _PendingAcks:
         if self.waiting:
             return
         response = self.response
-        response.status.CopyFrom(overall_status(entry.status.code for entry in response.entries))
-        self.call.reply(response)
+        entries = response.entries
+        response.status.CopyFrom(overall_status(entry.status.code for entry in entries))
+        if self.refused == len(entries) and self.call.rpc.gate.rules is not None:
+            from ..proxy.proxy_only_call import obey_rules
+
+            obey_rules(self.call, lambda call: call.reply(response))
+        else:
+            self.call.reply(response)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,6 +86,7 @@ class AckMessageService:
             )
             call.journal_refusal(rejection(refusal), refused_request)
             result.status.CopyFrom(refusal.status())
+            acks.refused += 1
             acks.entry_done()
             return
         if handle is not requested:

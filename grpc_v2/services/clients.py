@@ -74,15 +74,20 @@ class ClientRegistration:
     fire_and_forget: FireAndForget
     scheduler: Scheduler
 
-    def register(
-        self, call: RpcCall, session: Session, language: str, group: str | None, *, subscribe: bool = True
-    ) -> None:
-        """Send a heartbeat of the client to every broker. `group` is a consumer's group, None for a producer.
+    def register(self, call: RpcCall, session: Session, heartbeat: Heartbeat | None) -> None:
+        """Send a heartbeat of the client to every broker. None: there is nothing to register."""
+        if heartbeat is not None:
+            self.fire_and_forget.submit_to_masters(session.channel, call.rpc.name, heartbeat)
 
-        With `subscribe`, its subscriptions become those of its group: after new settings, and in a heartbeat if a
-        broker has dropped the client. Raises ValueError for an invalid expression in them.
+    def heartbeat(
+        self, call: RpcCall, settings: pb.Settings, language: str, group: str | None, *, subscribe: bool = True
+    ) -> Heartbeat | None:
+        """Return the heartbeat of a client with settings, None if there is nothing to register.
+
+        `group` is a consumer's group, None for a producer. With `subscribe`, its subscriptions become those of its
+        group: after new settings, and in a heartbeat if a broker has dropped the client. Raises ValueError for an
+        invalid expression in them.
         """
-        settings = session.settings
         producers: list[str] = []
         consumers: list[ConsumerData] = []
         if group is None:
@@ -91,31 +96,21 @@ class ClientRegistration:
             kind = consume_type(settings.client_type) or PASSIVELY
             entries = subscriptions(settings.subscription.subscriptions, self.scheduler.now_ms)
             consumers = [ConsumerData(group, kind, subscriptions=entries)]
-        if producers or consumers:
-            client_id = session.client_id
-            self.fire_and_forget.submit_to_masters(
-                session.channel,
-                call.rpc.name,
-                Heartbeat(
-                    client_id,
-                    producers,
-                    consumers,
-                    without_sub=not subscribe,
-                    language=language,
-                    version=client_version(call.server_call.metadata.get("x-mq-client-version", "")),
-                    through_proxy=True,
-                ),
-            )
+        if not producers and not consumers:
+            return None
+        return Heartbeat(
+            call.client_id,
+            producers,
+            consumers,
+            without_sub=not subscribe,
+            language=language,
+            version=client_version(call.server_call.metadata.get("x-mq-client-version", "")),
+            through_proxy=True,
+        )
 
     def is_unregistered(self, session: Session, group: str) -> bool:
         """True if a broker has dropped the client, whose session may live on: it lives longer here than in upstream."""
         return not all(broker.clients.is_consumer(group, session.client_id) for broker in self.routes.masters)
-
-
-def _require_session(call: RpcCall) -> Session:
-    if call.session is None:
-        raise Refusal(pb.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client")
-    return call.session
 
 
 def _language(call: RpcCall) -> str:
@@ -133,23 +128,60 @@ class ClientService:
 
     def heartbeat(self, call: RpcCall, request: sv.HeartbeatRequest) -> None:
         """Keep a client registered. Its settings, not the request, define its groups and subscriptions."""
-        session = _require_session(call)
-        if not session.is_producer:
-            group = group_name(request.group)
-            is_own = group == session.settings.subscription.group.name
-            unregistered = is_own and self.registration.is_unregistered(session, group)
-            self.registration.register(call, session, _language(call), group, subscribe=unregistered)
-        elif session.settings.publishing.topics:
-            self.registration.register(call, session, _language(call), None)
-        else:
+        if call.rpc.gate.rules is None:
+            self._keep_registered(call)
+            return
+        from ..proxy.proxy_only_call import obey_rules
+
+        operation = self._heartbeat_of(call, self._session_of(call), request)
+        obey_rules(call, self._keep_registered, operation=operation, names=(Heartbeat.__name__,))
+
+    def _keep_registered(self, call: RpcCall) -> None:
+        session = self._session_of(call)
+        assert isinstance(call.message, sv.HeartbeatRequest), "the transport decodes this type"
+        heartbeat = self._heartbeat_of(call, session, call.message)
+        self.registration.register(call, session, heartbeat)
+        if heartbeat is None:
             call.journal_success()
         self.sessions.touch(session)
         call.reply(sv.HeartbeatResponse(status=OK))
 
+    def _heartbeat_of(self, call: RpcCall, session: Session, request: sv.HeartbeatRequest) -> Heartbeat | None:
+        registration, settings = self.registration, session.settings
+        if not session.is_producer:
+            group = group_name(request.group)
+            is_own = group == settings.subscription.group.name
+            unregistered = is_own and registration.is_unregistered(session, group)
+            return registration.heartbeat(call, settings, _language(call), group, subscribe=unregistered)
+        if settings.publishing.topics:
+            return registration.heartbeat(call, settings, _language(call), None)
+        return None
+
+    def _session_of(self, call: RpcCall) -> Session:
+        session = self.sessions.find(call.client_id)
+        if session is None:
+            raise Refusal(pb.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client")
+        return session
+
     def notify_client_termination(self, call: RpcCall, request: sv.NotifyClientTerminationRequest) -> None:
         """Remove a client from its groups and make the messages that it received with auto_renew visible."""
+        if call.rpc.gate.rules is None:
+            self._terminate(call)
+            return
+        from ..proxy.proxy_only_call import obey_rules
+
+        _language(call)
+        topics = [topic.name for topic in self._session_of(call).settings.publishing.topics]
+        operation = UnregisterClient(
+            call.client_id,
+            producer_group=topics[0] if topics else None,
+            consumer_group=request.group.name or None,
+        )
+        obey_rules(call, self._terminate, operation=operation, names=(UnregisterClient.__name__,))
+
+    def _terminate(self, call: RpcCall) -> None:
         _language(call)  # before the client is looked up, unlike in a heartbeat
-        session = _require_session(call)
+        session = self._session_of(call)
         name = call.rpc.name
         submit = self.fire_and_forget.submit_to_masters
         # As in upstream, the session ends even if the group is rejected below.
@@ -158,7 +190,8 @@ class ClientService:
             for topic in session.settings.publishing.topics:
                 submit(session.channel, name, UnregisterClient(call.client_id, producer_group=topic.name))
         else:
-            group = group_name(request.group)
+            assert isinstance(call.message, sv.NotifyClientTerminationRequest), "the transport decodes this type"
+            group = group_name(call.message.group)
             submit(session.channel, name, UnregisterClient(call.client_id, consumer_group=group))
         self.session_end.terminated(session, name)
         call.reply(sv.NotifyClientTerminationResponse(status=OK))
@@ -185,7 +218,7 @@ NOTIFY_CLIENT_TERMINATION = Rpc(
     sv.NotifyClientTerminationRequest,
     sv.NotifyClientTerminationResponse,
     ClientService.notify_client_termination,
-    (ChangeInvisibleTime, DropInactiveRequests, UnregisterClient, ChannelClosed),
+    (UnregisterClient, ChangeInvisibleTime, DropInactiveRequests, ChannelClosed),
     _CODES,
     rights=to_terminate,
     pool=ProxyPool.CLIENT_MANAGER,

@@ -101,15 +101,47 @@ class _TelemetryStream:
 
         Other commands are ignored.
         """
-        call = self._call
         self._service.tick()
+        if self._call.rpc.gate.rules is None:
+            self._carry_out(self._call, command)
+        else:
+            self._obey_rules(command)
+
+    def _obey_rules(self, command: sv.TelemetryCommand) -> None:
+        """Handle a command as the rules of faults demand: as a call of its own."""
+        from ..proxy.proxy_only_call import CommandCall, obey_rules
+
+        call = CommandCall(self._call, command, self.detach)
+        kind = command.WhichOneof("command")
+        heartbeat, responds = None, True
+        names: tuple[str, ...] = ()
+        if self._denial(command) is None:
+            responds = kind == "settings"
+            if kind == "settings":
+                heartbeat = self._heartbeat_of(command.settings)
+            elif kind == "verify_message_result":
+                names = (ClientResponded.__name__,)
+        obey_rules(
+            call, lambda each: self._carry_out(each, command), operation=heartbeat, names=names, responds=responds
+        )
+
+    def _heartbeat_of(self, settings: pb.Settings) -> Heartbeat | None:
+        service, call = self._service, self._call
+        language = call.server_call.metadata.get("x-mq-language", "")
+        try:
+            return service.registration.heartbeat(call, settings, language, service.check(settings, language))
+        except StreamRefusal:
+            return None
+
+    def _carry_out(self, call: RpcCall, command: sv.TelemetryCommand) -> None:
+        """Handle a command. `call` is that of the stream, or of the command while there are rules of faults."""
         if (denied := self._denial(command)) is not None:
             call.journal_refusal(rejection(denied), command)
-            self._send(sv.TelemetryCommand(status=denied.status()))
-            self.end()
+            call.server_call.reply(sv.TelemetryCommand(status=denied.status()).SerializeToString())
+            self.detach()
         elif command.WhichOneof("command") == "settings":
             try:
-                self._handle_settings(command.settings)
+                self._handle_settings(call, command.settings)
             except StreamRefusal as refusal:
                 call.journal_refusal(status_rejection(refusal.grpc_status, refusal.message), command)
                 call.server_call.finish(refusal.grpc_status, refusal.message)
@@ -139,38 +171,43 @@ class _TelemetryStream:
             self._service.tick()
             self._service.sessions.stream_closed(session, self._call.server_call)
 
-    def _handle_settings(self, settings: pb.Settings) -> None:
-        call, service = self._call, self._service
-        sessions, server_call = service.sessions, call.server_call
+    def _handle_settings(self, call: RpcCall, settings: pb.Settings) -> None:
+        stream, service = self._call, self._service
+        sessions, server_call = service.sessions, stream.server_call
         language = server_call.metadata.get("x-mq-language", "")
         group = service.check(settings, language)
-        session = sessions.update_settings(call.client_id, with_defaults(settings, service.config), server_call.peer)
+        session = sessions.update_settings(stream.client_id, with_defaults(settings, service.config), server_call.peer)
         if self._session is not None and self._session is not session:
             sessions.stream_closed(self._session, server_call)
-        self._session = call.session = session
-        call.channel = session.channel
-        sessions.stream_opened(session, server_call)
-        service.registration.register(call, session, language, group)
-        self._send_settings()
+        self._session = stream.session = session
+        stream.channel = session.channel
+        if server_call.finished:  # a rule of faults has delayed the settings beyond the end of the stream
+            sessions.stream_closed(session, server_call)
+        else:
+            sessions.stream_opened(session, server_call)
+        heartbeat = service.registration.heartbeat(stream, session.settings, language, group)
+        service.registration.register(stream, session, heartbeat)
+        self._send_settings(call)
         if self._first_settings:
             self._first_settings = False
-            for delay_ms in times_ms(service.config.settings_push_again_millis):
+            # A rule of faults that acts on the response decides alone when the client gets it.
+            delays_ms = () if call.responding_rules else times_ms(service.config.settings_push_again_millis)
+            for delay_ms in delays_ms:
                 service.delayed_calls.after(
-                    delay_ms, lambda: call.run_guarded(self._send_settings), TimerKind.GRPC_SETTINGS, call.client_id
+                    delay_ms,
+                    lambda: stream.run_guarded(self._send_settings, stream),
+                    TimerKind.GRPC_SETTINGS,
+                    stream.client_id,
                 )
 
-    def _send_settings(self) -> None:
+    def _send_settings(self, call: RpcCall) -> None:
         session = self._session
         if session is None or self._call.server_call.finished:
             return
         service = self._service
         group = service.routes.group_config(session.settings.subscription.group.name)
-        self._send(
-            sv.TelemetryCommand(status=OK, settings=settings_for_client(session.settings, group, service.config))
-        )
-
-    def _send(self, command: sv.TelemetryCommand) -> None:
-        self._call.server_call.send(command.SerializeToString())
+        command = sv.TelemetryCommand(status=OK, settings=settings_for_client(session.settings, group, service.config))
+        call.server_call.send(command.SerializeToString())
 
 
 def _check_language(language: str) -> None:
@@ -192,7 +229,7 @@ TELEMETRY = Rpc(
     sv.TelemetryCommand,
     sv.TelemetryCommand,
     TelemetryService.telemetry,
-    (Heartbeat, ClientResponded),
+    (ClientResponded, Heartbeat),
     (pb.CLIENT_ID_REQUIRED,),
     MethodKind.BIDI,
     TelemetryService.send_refusal,

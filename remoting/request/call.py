@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from rocketmq_testkit.emulator.client.client_versions import release_of
 from rocketmq_testkit.emulator.config import BrokerConfig
-from rocketmq_testkit.emulator.faults.client_call import Interceptor, Line
+from rocketmq_testkit.emulator.faults.client_call import Line, ResponseHandler
 from rocketmq_testkit.emulator.gate.gate import Channel, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError, RejectedBeforeProcessing
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -163,11 +163,11 @@ class RemotingCall:
         """The client's connection."""
         return self.channel
 
-    def intercept(self, interceptor: Interceptor) -> None:
-        """Hand the response of this request to the interceptor instead of sending it."""
+    def intercept(self, handler: ResponseHandler) -> None:
+        """Pass the response of this request to the handler instead of sending it."""
         from .intercepted_channel import InterceptedChannel
 
-        self.channel = InterceptedChannel(self.channel, self.opaque, interceptor)
+        self.channel = InterceptedChannel(self.channel, self.opaque, handler)
 
     def refuse(self, code: int, remark: str) -> None:
         """Respond with a code."""

@@ -1,9 +1,9 @@
-"""A channel whose next frame, the response to one request, goes to an interceptor instead of the client."""
+"""A channel whose next frame, the response to one request, goes to a handler instead of the client."""
 
 from collections.abc import Collection, Sequence
 
 import orjson
-from rocketmq_testkit.emulator.faults.client_call import Interceptor, Later, Line, Piece
+from rocketmq_testkit.emulator.faults.client_call import Later, Line, Piece, ResponseHandler
 from rocketmq_testkit.emulator.gate.effects import Effect
 
 from ..wire import frame
@@ -18,14 +18,14 @@ UNKNOWN_OPAQUE = 0x3FFF_0000
 class InterceptedChannel:
     """The channel of one request whose response a rule of faults handles. Everything else passes."""
 
-    def __init__(self, channel: CallChannel, opaque: int, interceptor: Interceptor) -> None:
+    def __init__(self, channel: CallChannel, opaque: int, handler: ResponseHandler) -> None:
         self._channel = channel
         self._opaque = opaque
-        self._interceptor = interceptor
+        self._handler = handler
 
     def send(self, frame: bytes) -> None:
-        """Hand the response over."""
-        self._interceptor(RemotingResponse(self._channel, self._opaque, frame))
+        """Pass the response to the handler."""
+        self._handler(RemotingResponse(self._channel, self._opaque, frame))
 
     def push(self, effect: Effect) -> None:
         """Send an effect to the client."""

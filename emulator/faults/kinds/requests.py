@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from copy import copy
 
-from ...operations.base import Operation
+from ...gate.gate import Request
 from ...operations.send import SendMessage, SendReplyMessage
 from ..events import Firing, PushEvent, RequestEvent
 from ..fault import Fault, kind
@@ -81,7 +81,7 @@ class DuplicateRequest(Fault):
         return True
 
 
-def _copy(operation: Operation) -> Operation:
+def _copy(operation: Request) -> Request:
     """Copy an operation with its own properties, which the broker changes when it stores the message."""
     copied = copy(operation)
     if isinstance(copied, SendMessage):

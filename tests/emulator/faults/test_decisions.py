@@ -168,7 +168,7 @@ def test_a_rule_with_a_bug_is_reported_and_the_request_carried_out() -> None:
 
     from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
-    engine.gate.use_interceptor(Broken())  # type: ignore[arg-type]  # it always raises
+    engine.gate.use_rules(Broken())  # type: ignore[arg-type]  # it always raises
     engine.execute(engine.brokers[0], CreateTopic(TopicConfig("T", 1, 1)))
     assert [type(each) for each in found] == [ZeroDivisionError] * 2
 

@@ -148,11 +148,11 @@ def test_the_journal_has_the_begin_and_the_end_of_a_standing_fault(world: FaultW
 def test_standing_rules_alone_cost_requests_nothing(world: FaultWorld) -> None:
     """The gate asks the plan only if a rule acts on requests, responses or pushes."""
     used: list[object] = []
-    world.plan._gate = SimpleNamespace(use_interceptor=used.append)  # type: ignore[assignment]  # of the gate, this alone
+    world.plan._gate = SimpleNamespace(use_rules=used.append)  # type: ignore[assignment]  # of the gate, this alone
     world.add(faults.lose_flush(), start="1s")
     assert used == [None]
     world.add(faults.lose_flush(), operation="SendMessage")
-    assert used == [None, world.plan]
+    assert used == [None, world.plan.decisions]
 
 
 def test_rules_of_which_one_names_an_unknown_broker_are_all_refused(world: FaultWorld) -> None:

@@ -11,6 +11,7 @@ from protocol_clients import protocol_client, through
 from remoting_protocol_client import RemotingProtocolClient
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.emulator.faults.errors import FaultError
+from rocketmq_testkit.emulator.faults.kinds.connections import CloseConnection
 from rocketmq_testkit.emulator.faults.kinds.requests import (
     DelayPush,
     DelayRequest,
@@ -101,6 +102,73 @@ def test_a_delayed_pop_still_waits_for_messages(e: ProtocolClient) -> None:
     e.put(b"1")
     assert waiting.response is not None
     assert waiting.response.bodies == [b"1"]
+
+
+LATER: list[tuple[list[Any], int, bool]] = [
+    ([DelayRequest("2s"), DropResponse()], 1, False),
+    ([DelayRequest("2s"), DropRequest()], 0, False),
+    ([Throttle(per_second=0.5, burst=1), DropRequest()], 0, False),
+    ([DelayRequest("1s"), DelayRequest("1s")], 1, True),
+    ([DelayRequest("2s"), DuplicateRequest(2)], 3, True),
+    ([DuplicateRequest(2), DelayRequest("2s")], 3, True),
+    ([DuplicateRequest(2), DropRequest()], 2, False),
+    ([DelayRequest("2s"), CloseConnection()], 0, False),
+]
+"""Rules of one request in their order, the messages that are stored, and if the client gets its response."""
+
+
+@through("remoting", "grpc")
+@pytest.mark.parametrize(("faults", "stored", "responds"), LATER, ids=str)
+def test_later_rules_act_on_a_request_that_a_rule_has_delayed(
+    e: ProtocolClient, faults: list[Any], stored: int, responds: bool
+) -> None:
+    """Each rule fires once; copies of a request obey none, and are stored when the request itself is."""
+    e.topic()
+    rules = Rules(e.engine)
+    throttled = isinstance(faults[0], Throttle)
+    if throttled:
+        rules.add(faults[0], operation="SendMessage")
+        e.put()
+    added = [rules.add(fault, operation="SendMessage", times=1, phase=_phase(fault)) for fault in faults[throttled:]]
+    sending = e.begin()
+    e.advance(1_999)
+    assert sending.sent is None
+    e.advance(1)
+    assert [rule.fired for rule in added] == [1] * len(added)
+    assert (e.held(), sending.sent is not None) == ({"broker-a": stored + throttled}, responds)
+
+
+def _phase(fault: Any) -> str | None:
+    return "request" if isinstance(fault, CloseConnection) else None
+
+
+@through("remoting", "grpc")
+def test_a_rule_that_is_removed_during_a_delay_does_not_act(e: ProtocolClient) -> None:
+    """A rule that is added during the delay does not act either: it had not been there when the request arrived."""
+    e.topic()
+    rules = Rules(e.engine)
+    rules.add(DelayRequest("2s"), **SEND)
+    removed = rules.add(DropRequest(), **SEND)
+    sending = e.begin()
+    rules.remove(removed)
+    added = rules.add(DropRequest(), optional=True, **SEND)
+    e.advance(2_000)
+    assert sending.sent is not None
+    assert (e.held(), removed.fired, added.matched) == ({"broker-a": 1}, 0, 0)
+
+
+@through("remoting", "grpc")
+def test_a_rule_that_ends_lets_a_delayed_request_through_to_the_later_rules(e: ProtocolClient) -> None:
+    """The request is carried out at once, unless a later rule drops it."""
+    e.topic()
+    rules = Rules(e.engine)
+    delay = rules.add(DelayRequest("1h"), **SEND)
+    drop = rules.add(DropRequest(), times=1, **SEND)
+    first, second = e.begin(), e.begin()
+    rules.remove(delay)
+    assert (first.sent, drop.fired) == (None, 1)
+    assert second.sent is not None
+    assert e.held() == {"broker-a": 1}
 
 
 @through("remoting", "grpc")
@@ -254,6 +322,23 @@ def test_a_duplicated_transaction_check_arrives_several_times(e: ProtocolClient)
     while not rule.fired:
         e.advance(1_000)
     assert [each.times for each in e.asked("producer")] == [1, 1, 1]
+
+
+@through("remoting", "grpc")
+def test_later_rules_act_on_a_check_that_a_rule_has_delayed(e: ProtocolClient) -> None:
+    """The copies arrive when the check does, and a rule after them drops one."""
+    rules = Rules(e.engine)
+    delay = rules.add(DelayPush("10s"), times=1, **CHECK)
+    rules.add(DuplicatePush(2), times=1, **CHECK)
+    dropped = rules.add(DropPush(), nth=2, **CHECK)
+    _half(e)
+    while not delay.fired:
+        e.advance(1_000)
+    e.advance(9_000)
+    assert e.asked("producer") == []
+    e.advance(1_000)
+    assert [each.times for each in e.asked("producer")] == [1, 1]
+    assert dropped.fired == 1
 
 
 def test_a_lost_change_of_a_group_is_not_repeated() -> None:

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from fault_rules import Rules
 from grpc_protocol_client import GrpcProtocolClient
-from grpc_world import GrpcWorld, MemoryCall, a_message, a_receive, a_send, an_ack, subscribing
+from grpc_world import GrpcWorld, MemoryCall, a_message, a_receive, a_send, an_ack
 from protocol_client import ProtocolClient
 from protocol_clients import protocol_client, through
 from remoting_protocol_client import RemotingProtocolClient
 from remoting_world import Peer
-from rocketmq_testkit.conformance.clients import grpc_requests
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.faults.errors import FaultError
@@ -290,9 +289,9 @@ def test_a_receive_of_several_pops_has_one_response_for_a_rule(threshold: int) -
     world, rules = _receiving()
     world.config.receive_from_all_brokers = True
     world.config.pop_with_notify_threshold = threshold
+    consumer = world.consumer()
     rule = rules.add(DelayResponse("100ms"), operation="ReceiveMessage")
     general = rules.add(DelayResponse("100ms"), client="consumer-1", optional=True)
-    consumer = world.consumer()
     received = consumer.receive(a_receive(poll_ms=10_000))
     assert (rule.fired, general.fired) == (0, 0)
     world.advance(1_000)
@@ -370,12 +369,3 @@ def test_a_pool_thread_is_free_again_after_a_request_that_a_rule_ends(client: st
     e.advance(10)
     assert e.name == "remoting" or waiting.response is not None
     assert len(e.records("T")) == (2 if fault in ("drop_response", "delay_request") else 1)
-
-
-def test_the_settings_of_a_telemetry_stream_obey_no_rule_about_heartbeats() -> None:
-    """The proxy registers the client on its own; no client waits for the outcome."""
-    world, rules = _receiving(1)
-    rule = rules.add(DropResponse("close"), operation="Heartbeat", optional=True)
-    stream = world.client().settle(subscribing())
-    assert (len(stream.commands), rule.matched) == (1, 0)
-    assert world.client().ask("Heartbeat", grpc_requests.heartbeat("G")).status.code == pb.OK

@@ -1,0 +1,112 @@
+"""The rules for one request or push, in order: one that delays it continues with the later rules."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Protocol
+
+from ..gate.effects import Effect
+from ..gate.gate import CarryOut, Channel, Node, Request
+from .client_call import ClientCall
+from .event_facts import EventFacts
+from .events import Firing, PushEvent, RequestEvent
+from .rule import Rule
+from .standing_rules import StandingRules
+
+
+class Judge(Protocol):
+    """Decides if a rule fires."""
+
+    def fires(self, rule: Rule, facts: EventFacts) -> bool:
+        """Count a match of the rule. Returns True if it fires it."""
+
+    def firing(self, rule: Rule) -> Firing:
+        """Return what the fault of a rule that has fired needs."""
+
+
+class RequestChain:
+    """A request that has arrived, and the rules for it. `carry_out` carries it out, free of them."""
+
+    def __init__(  # noqa: PLR0917  # made for each request of an operation with rules
+        self,
+        judge: Judge,
+        standing: StandingRules,
+        rules: Sequence[Rule],
+        facts: EventFacts,
+        call: ClientCall,
+        request: Request,
+        carry_out: CarryOut,
+    ) -> None:
+        self._judge = judge
+        self._standing = standing
+        self._rules = rules
+        self._facts = facts
+        self._call = call
+        self._request = request
+        self._carry_out = carry_out
+
+    def is_taken(self, first: int = 0) -> bool:
+        """Apply the rules from a position on. Returns True if one of them has taken the request over."""
+        for at in range(first, len(self._rules)):
+            rule = self._rules[at]
+            if not self._judge.fires(rule, self._facts):
+                continue
+            proceed = partial(self._proceed, at + 1)
+            if rule.spec.is_standing:
+                self._standing.begin_before(rule, proceed)
+                return True
+            event = RequestEvent(
+                firing=self._judge.firing(rule),
+                node=self._facts.node,
+                call=self._call,
+                operation=self._request,
+                carry_out=proceed,
+                carry_out_for=self._carry_out,
+            )
+            if rule.spec.fault.on_request(event):
+                return True
+        return False
+
+    def _proceed(self, first: int) -> None:
+        if not self.is_taken(first):
+            self._carry_out(self._call, self._request)
+
+
+class PushChain:
+    """An effect for a client, and the rules for it. `push` sends it, free of them."""
+
+    def __init__(  # noqa: PLR0917  # made for each effect of a class with rules
+        self,
+        judge: Judge,
+        rules: Sequence[Rule],
+        node: Node,
+        channel: Channel,
+        effect: Effect,
+        push: Callable[[], None],
+        facts: EventFacts,
+    ) -> None:
+        self._judge = judge
+        self._rules = rules
+        self._node, self._channel, self._effect = node, channel, effect
+        self._push = push
+        self._facts = facts
+
+    def is_kept(self, first: int = 0) -> bool:
+        """Apply the rules from a position on. Returns True if one of them keeps the effect from its client."""
+        for at in range(first, len(self._rules)):
+            rule = self._rules[at]
+            if not self._judge.fires(rule, self._facts):
+                continue
+            event = PushEvent(
+                firing=self._judge.firing(rule),
+                node=self._node,
+                channel=self._channel,
+                effect=self._effect,
+                push=partial(self._proceed, at + 1),
+            )
+            if rule.spec.fault.on_push(event):
+                return True
+        return False
+
+    def _proceed(self, first: int) -> None:
+        if not self.is_kept(first):
+            self._push()

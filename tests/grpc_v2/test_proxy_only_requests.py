@@ -1,0 +1,289 @@
+"""Rules of faults on requests that the proxy refuses on its own, or carries out for all brokers, in virtual time."""
+
+from typing import Any
+
+import pytest
+from fault_rules import WATCH, Rules
+from grpc_world import Client, GrpcWorld, MemoryCall, a_message, a_receive, a_send, an_ack, publishing, subscribing
+from rocketmq_testkit.conformance.clients import grpc_requests
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.engine import DirectChannel
+from rocketmq_testkit.emulator.faults.errors import FaultError
+from rocketmq_testkit.emulator.faults.kinds.connections import GoAway
+from rocketmq_testkit.emulator.faults.kinds.requests import DelayRequest, DropRequest, DuplicateRequest
+from rocketmq_testkit.emulator.faults.kinds.responses import DelayResponse, DropResponse, DuplicateResponse, Respond
+from rocketmq_testkit.emulator.operations.clients import (
+    ClientResponse,
+    ConsumeMessageDirectly,
+    Heartbeat,
+    UnregisterClient,
+)
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
+from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
+
+BROKERS = ("broker-a", "broker-b")
+
+
+@pytest.fixture
+def world() -> GrpcWorld:
+    found = GrpcWorld(*(BrokerConfig(broker_name=name) for name in BROKERS))
+    found.topic_everywhere()
+    return found
+
+
+def heartbeat(client: Client, group: str = "G") -> MemoryCall:
+    """Start a heartbeat."""
+    return client.start("Heartbeat", grpc_requests.heartbeat(group))
+
+
+def carried_out(world: GrpcWorld, kind: type) -> list[str]:
+    """Return the nodes that carried out operations of a class, in order."""
+    return [each.node for each in world.engine.journal if each.event == "answered" and isinstance(each.subject, kind)]
+
+
+def is_member(world: GrpcWorld, group: str = "G", client: str = "consumer-1") -> bool:
+    """Return True if a client is a consumer of the group at each broker, False if it is one at none."""
+    (found,) = {broker.clients.is_consumer(group, client) for broker in world.engine.brokers}
+    return found
+
+
+MATCHING: list[dict[str, Any]] = [
+    {"operation": "Heartbeat"},
+    {"operation": "Heartbeat", "broker": "broker-b"},
+    {"broker": "proxy"},
+    {"operation": "Heartbeat", "group": "G", "topic": "T", "client": "consumer-1"},
+    {"language": "JAVA", "version": "5.0.8", "address": "10.0.0.7"},
+    {"operation": "Heartbeat", "where": lambda beat: beat.client_id == "consumer-1"},
+]
+OTHER: list[dict[str, Any]] = [
+    {"operation": "Telemetry"},
+    {"operation": "HEART_BEAT"},
+    {"operation": "Heartbeat", "broker": "broker-c"},
+    {"operation": "Heartbeat", "group": "H"},
+    {"operation": "Heartbeat", "topic": "U"},
+    {"operation": "Heartbeat", "tag": "a"},
+    {"operation": "Heartbeat", "where": lambda beat: beat.client_id == "consumer-2"},
+]
+
+
+def test_a_heartbeat_is_one_match_however_many_brokers_get_it(world: GrpcWorld) -> None:
+    """Its criteria are about the client's settings as well."""
+    consumer = world.consumer()
+    rules = Rules(world.engine)
+    matching = [rules.add(WATCH, **criteria) for criteria in MATCHING]
+    other = [rules.add(WATCH, **criteria) for criteria in OTHER]
+    before = len(carried_out(world, Heartbeat))
+    assert heartbeat(consumer).finished
+    assert [rule.matched for rule in matching] == [1] * len(MATCHING)
+    assert [rule.matched for rule in other] == [0] * len(OTHER)
+    assert matching[0].events[0].operation == "Heartbeat"
+    assert carried_out(world, Heartbeat)[before:] == list(BROKERS)
+
+
+def test_a_dropped_heartbeat_reaches_no_broker_and_a_duplicated_one_all_twice(world: GrpcWorld) -> None:
+    """The copy has no response of its own."""
+    consumer = world.consumer()
+    rules = Rules(world.engine)
+    rules.add(DropRequest(), operation="Heartbeat", times=1)
+    rules.add(DuplicateRequest(), operation="Heartbeat")
+    before = len(carried_out(world, Heartbeat))
+    assert not heartbeat(consumer).finished
+    assert len(carried_out(world, Heartbeat)) == before
+    call = heartbeat(consumer)
+    assert (call.finished, len(call.sent)) == (True, 1)
+    assert carried_out(world, Heartbeat)[before:] == [*BROKERS, *BROKERS]
+
+
+def test_a_heartbeat_that_is_delayed_beyond_the_termination_is_refused(world: GrpcWorld) -> None:
+    """The proxy looks for the client's settings when it carries the heartbeat out."""
+    consumer = world.consumer()
+    Rules(world.engine).add(DelayRequest("5s"), operation="Heartbeat")
+    call = heartbeat(consumer)
+    consumer.ask("NotifyClientTermination", grpc_requests.termination("G"))
+    world.advance(5_000)
+    assert sv.HeartbeatResponse.FromString(call.sent[0]).status.code == pb.UNRECOGNIZED_CLIENT_TYPE
+    assert not is_member(world)
+
+
+@pytest.mark.parametrize("name", ["NotifyClientTermination", "UnregisterClient"])
+def test_a_client_whose_termination_is_lost_stays_a_member(world: GrpcWorld, name: str) -> None:
+    """A lost response loses nothing else, and a second termination finds no client."""
+    rules = Rules(world.engine)
+    consumer = world.consumer()
+    rules.add(DropRequest(), operation=name, times=1, protocol="grpc")
+    rule = rules.add(DropResponse(), operation=name, group="G", topic="T")
+    assert not consumer.start("NotifyClientTermination", grpc_requests.termination("G")).finished
+    assert is_member(world)
+    assert carried_out(world, UnregisterClient) == []
+    assert not consumer.start("NotifyClientTermination", grpc_requests.termination("G")).finished
+    assert (is_member(world), rule.fired) == (False, 1)
+    response = consumer.ask("NotifyClientTermination", grpc_requests.termination("G"))
+    assert (response.status.code, rule.matched) == (pb.UNRECOGNIZED_CLIENT_TYPE, 1)
+
+
+def test_the_settings_of_a_client_obey_rules_about_telemetry_and_not_about_heartbeats(world: GrpcWorld) -> None:
+    """The name of an RPC means that RPC; each command on a stream is a request of its own."""
+    rules = Rules(world.engine)
+    beats = rules.add(DropResponse(), operation="Heartbeat", protocol="grpc")
+    rule = rules.add(DropRequest(), operation="Telemetry", group="G", topic="T", times=2)
+    client = world.client("consumer-1")
+    stream = client.settle(subscribing())
+    stream.send(sv.TelemetryCommand(settings=subscribing()))
+    assert (stream.commands, rule.fired, beats.matched) == ([], 2, 0)
+    assert not is_member(world)
+    stream.send(sv.TelemetryCommand(settings=subscribing()))
+    assert [each.WhichOneof("command") for each in stream.commands] == ["settings"]
+    assert is_member(world)
+    assert not heartbeat(client).finished
+    assert beats.fired == 1
+
+
+def test_a_lost_response_to_settings_is_not_repeated(world: GrpcWorld) -> None:
+    """Without a rule the proxy repeats it; the second settings of the stream have their response."""
+    Rules(world.engine).add(DropResponse(), operation="Telemetry", times=1)
+    lost, served = (world.client(name).settle(subscribing()) for name in ("consumer-1", "consumer-2"))
+    world.advance(10_000)
+    assert lost.commands == []
+    assert len(served.commands) > 1
+    assert is_member(world)
+    lost.send(sv.TelemetryCommand(settings=subscribing()))
+    assert len(lost.commands) == 1
+
+
+def test_a_delay_and_copies_of_a_response_to_settings_both_happen(world: GrpcWorld) -> None:
+    """Other commands of the stream overtake the delayed one."""
+    rules = Rules(world.engine)
+    rules.add(DelayResponse("1s"), operation="Telemetry", nth=1)
+    rules.add(DuplicateResponse(2), operation="Telemetry", nth=1)
+    stream = world.client("producer").settle(publishing("T"))
+    stream.send(sv.TelemetryCommand(settings=publishing("T", "U")))
+    assert [len(each.settings.publishing.topics) for each in stream.commands] == [2]
+    world.advance(1_000)
+    assert len(stream.commands) == 4
+    assert not stream.call.finished
+
+
+@pytest.mark.parametrize("fault", [Respond("UNAUTHORIZED"), DropResponse("UNAUTHORIZED")])
+def test_a_refusal_of_settings_ends_the_stream(world: GrpcWorld, fault: Any) -> None:
+    """As the proxy does when the client lacks rights: with a status in a command. No command follows."""
+    Rules(world.engine).add(fault, operation="Telemetry", times=1)
+    stream = world.client("consumer-1").settle(subscribing())
+    assert [each.status.code for each in stream.commands] == [pb.UNAUTHORIZED]
+    assert (stream.call.finished, stream.call.status) == (True, 0)
+    world.advance(10_000)
+    assert len(stream.call.sent) == 1
+
+
+def test_settings_that_are_delayed_beyond_their_stream_open_no_stream(world: GrpcWorld) -> None:
+    """The session ends after its time, as that of each client without a stream."""
+    Rules(world.engine).add(DelayRequest("1s"), operation="Telemetry", times=1)
+    stream = world.client("consumer-1").settle(subscribing())
+    stream.call.cancel()
+    world.advance(1_000)
+    assert len(world.service.clients.sessions) == 1
+    world.advance(140_000)
+    assert len(world.service.clients.sessions) == 0
+
+
+@pytest.mark.parametrize("name", ["Telemetry", "ClientResponded"])
+def test_the_result_of_a_client_obeys_rules(world: GrpcWorld, name: str) -> None:
+    """A delayed result arrives later, and a lost one never."""
+    stream = world.client("consumer-1").settle(subscribing(push=True))
+    stored = world.ask(SendMessage("PG", "T", 0, b"x", {}, ("10.0.0.9", 5000), world.now_ms))
+    assert isinstance(stored, SendResult)
+    rules = Rules(world.engine)
+    rules.add(DelayRequest("1s"), operation=name, times=1)
+    rules.add(DropRequest(), operation=name, after=1)
+    outcomes = []
+    for _ in range(2):
+        asked = world.engine.submit(
+            world.broker, ConsumeMessageDirectly("G", "consumer-1", stored.msg_id, "T", {}), DirectChannel()
+        )
+        result = sv.VerifyMessageResult(nonce=stream.commands[-1].verify_message_command.nonce)
+        stream.send(sv.TelemetryCommand(status=pb.Status(code=pb.OK), verify_message_result=result))
+        assert asked.outcome is None
+        world.advance(1_000)
+        outcomes.append(asked.outcome)
+    assert [type(each) for each in outcomes] == [ClientResponse, type(None)]
+
+
+@pytest.mark.parametrize("responds", [True, False])
+def test_a_request_without_room_in_its_pool_is_seen_by_rules(responds: bool) -> None:
+    """42900; without `flowLimitAnswerEnable` there is no response that a rule could change."""
+    config = ProxyConfig(grpc_request_refusals="producer", flow_limit_answer_enable=responds)
+    world = GrpcWorld(proxy=config)
+    rules = Rules(world.engine)
+    arrived = rules.add(WATCH, operation="SendMessage")
+    sent = rules.add(DropResponse(), operation="SendMessage", optional=True)
+    refused = rules.add(Respond("FORBIDDEN"), operation="SendMessage", nth=2)
+    call = world.client().start("SendMessage", a_send(a_message()))
+    assert (call.finished, arrived.matched, sent.fired) == (False, 1, int(responds))
+    response = world.client().ask("SendMessage", a_send(a_message()))
+    assert (response.status.code, refused.fired) == (pb.FORBIDDEN, 1)
+
+
+def test_criteria_about_messages_hold_for_a_refused_send(world: GrpcWorld) -> None:
+    """Its operation does not exist, so a function of the operation does not match."""
+    rules = Rules(world.engine)
+    criteria: list[dict[str, Any]] = [
+        {"tag": "a"},
+        {"key": "k"},
+        {"property": {"color": "red"}},
+        {"body_matches": "order-\\d"},
+        {"topic": "no topic!"},
+    ]
+    matching = [rules.add(WATCH, operation="SendMessage", **each) for each in criteria]
+    other = [rules.add(WATCH, operation="SendMessage", **each) for each in ({"tag": "b"}, {"where": lambda _: True})]
+    message = a_message("no topic!", b"order-1", tag="a", keys=["k"], user={"color": "red"})
+    assert world.client().ask("SendMessage", a_send(message)).status.code == pb.ILLEGAL_TOPIC
+    assert [rule.matched for rule in matching] == [1] * len(criteria)
+    assert [rule.matched for rule in other] == [0, 0]
+    assert all(rule.failure is None for rule in other)
+
+
+def test_a_request_is_one_match_of_a_rule_although_its_broker_refuses_it(world: GrpcWorld) -> None:
+    """A refusal after an operation is no second request."""
+    rules = Rules(world.engine)
+    rule, responses = rules.add(WATCH), rules.add(DuplicateResponse(), optional=True)
+    assert world.client().ask("QueryRoute", grpc_requests.route("missing")).status.code == pb.TOPIC_NOT_FOUND
+    assert (rule.matched, responses.matched) == (1, 1)
+
+
+def test_an_acknowledgement_with_one_valid_handle_is_no_refused_request(world: GrpcWorld) -> None:
+    """Rules see the operation alone."""
+    world.store(b"x")
+    consumer = world.consumer()
+    (handle,) = consumer.receive(a_receive()).handles
+    rule = Rules(world.engine).add(WATCH, operation="AckMessage")
+    assert consumer.ask("AckMessage", an_ack(handle, "no handle")).status.code == pb.MULTIPLE_RESULTS
+    assert rule.matched == 1
+    consumer.ask("AckMessage", an_ack("no handle", "no handle"))
+    assert rule.matched == 2
+
+
+NEVER: list[tuple[Any, dict[str, str], str]] = [
+    (
+        DropRequest(),
+        {"operation": "ReceiveMessage", "protocol": "remoting"},
+        "clients of remoting send no such",
+    ),
+    (DropRequest(), {"operation": "PullMessage", "protocol": "grpc"}, "clients of grpc send no such request"),
+    (DropRequest(), {"operation": "SEND_MESSAGE_V2", "protocol": "grpc"}, "clients of grpc send no such request"),
+    (GoAway(), {"operation": "PullMessage"}, "clients of grpc send no such request"),
+    (DropRequest(), {"operation": "ChannelClosed"}, "no client requests it"),
+    (DropResponse(), {"operation": "ClientResponded"}, "the result of a client gets no response"),
+    (DropRequest(), {"operation": "UpdateOffset"}, "the emulator never carries this request out"),
+]
+
+
+@pytest.mark.parametrize(("fault", "criteria", "text"), NEVER)
+def test_a_rule_that_can_never_fire_is_refused(
+    world: GrpcWorld, fault: Any, criteria: dict[str, str], text: str
+) -> None:
+    """The sentence names the operation."""
+    with pytest.raises(FaultError) as caught:
+        Rules(world.engine).add(fault, **criteria)
+    assert str(caught.value).startswith(f"operation='{criteria['operation']}': ")
+    assert text in str(caught.value)
