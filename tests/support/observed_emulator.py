@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import pytest
+from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat
 from rocketmq_testkit.fixtures import Emulator
@@ -69,13 +70,14 @@ class ObservedEmulator(Emulator):
 
 @contextmanager
 def observed_emulator(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObservedEmulator]:
-    """Run an emulator with the topics, groups and clients that the examples of verbs name."""
+    """Run an emulator with the topics, groups, rules and clients that the examples of verbs name."""
     emulator = ObservedEmulator(brokers=2, slaves=1, topics=["orders:FIFO"], config=KEEPING, control_token=TOKEN)
     monkeypatch.setattr(host_module, "wall_clock_ms", lambda: wall_clock_ms() + emulator.ahead_ms)
     with emulator:
         emulator.topic("payments", type="TRANSACTION")
         emulator.topic("%DLQ%booking").send(b"dead")
         emulator.group("warehouse")
+        emulator.faults.add(faults.drop_response(), topic="a-topic-of-nobody", name="orders")
         beat = Heartbeat(CONSUMER_ID, ["orders"], [ConsumerData("booking")])
         emulator.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], beat))
         with RemotingClient(emulator.broker) as client:
