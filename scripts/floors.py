@@ -47,7 +47,8 @@ ROOMS: Mapping[str, Sequence[str]] = {
     ),
     "fixtures": _listed(
         """
-        values network warnings options inspect faults time host control/http control/schema control/verbs control views
+        values network warnings options inspect faults time host control/http control/schema control/verbs
+        control/shell control views
         emulator.py __init__.py factory.py plugin.py command.py
         """
     ),

@@ -15,7 +15,8 @@ import pytest
 from pyspark_rocketmq.audit import command as audit_command
 from pyspark_rocketmq.replay import command as replay_command
 from rocketmq_testkit.conformance import command as conformance_command
-from rocketmq_testkit.fixtures.faults import shell
+from rocketmq_testkit.fixtures.control.shell import commands as shell_commands
+from rocketmq_testkit.fixtures.control.shell.verb_parser import BODY, QUERY, VerbParser
 from rocketmq_testkit.fixtures.options import command_options
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,10 +34,25 @@ INLINE = re.compile(r"`((?:make|pip install|rocketmq-[a-z]+) [^`]+)`")
 PIP = re.compile(r"pip install [^`\"\n]*?'?[\w./-]*\[?[\w,]*\]?'?(?=[`\"\n;,:]|$)")
 ELLIPSIS = ("...", "NAME", "DIR", "FILE")
 """Placeholders in a command."""
+
+
+def parse_emulator(words: Sequence[str]) -> None:
+    """Parse options of the server, or a command for a running emulator with the values of its options."""
+    if words and words[-1] == "--help":
+        assert not words[:-1] or words[:-1] == list(shell_commands.prefix_of(words, shell_commands.commands()))
+        return
+    if not words or words[0].startswith("-"):
+        command_options.parse(words)
+        return
+    found, verb = shell_commands.find(words, shell_commands.commands())
+    parser = VerbParser(found, verb)
+    read = parser.read(words[len(found) :])
+    for part in (QUERY, BODY):
+        parser.values(read, part)
+
+
 PARSERS: dict[str, Callable[[Sequence[str]], object]] = {
-    "rocketmq-emulator": lambda words: (
-        shell.parser().read(words[1:]) if words[:1] == [command_options.FAULTS] else command_options.parse(words)
-    ),
+    "rocketmq-emulator": parse_emulator,
     "rocketmq-conformance": lambda words: conformance_command.parser().parse_args(words),
     "rocketmq-audit": lambda words: audit_command.parser().parse_args(words),
     "rocketmq-replay": lambda words: replay_command.parser().parse_args(words),

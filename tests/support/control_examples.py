@@ -1,0 +1,48 @@
+"""An emulator for which the example of every verb works, and the state that the examples need."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rocketmq_testkit import faults
+from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.remoting.client import RemotingClient
+
+AUTH = "org.apache.rocketmq.auth"
+KEEPING = {
+    "authenticationMetadataProvider": f"{AUTH}.authentication.provider.LocalAuthenticationMetadataProvider",
+    "authorizationMetadataProvider": f"{AUTH}.authorization.provider.LocalAuthorizationMetadataProvider",
+    "configBlackList": "popCkStayBufferTime",
+}
+TOKEN = "of-the-test"
+
+
+@contextmanager
+def emulator_of_examples() -> Iterator[Emulator]:
+    """Run an emulator with the brokers, users and dead letters of the examples; its control port needs `TOKEN`."""
+    with Emulator(brokers=2, slaves=1, topics=["orders:FIFO"], config=KEEPING, control_token=TOKEN) as running:
+        running.topic("%DLQ%booking").send(b"dead")
+        beat = Heartbeat("a-client", ["orders"], [ConsumerData("booking")])
+        running.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], beat))
+        yield running
+
+
+def start_all_brokers(emulator: Emulator) -> None:
+    """Start the brokers that an example has stopped."""
+    for broker in emulator.broker_states:
+        if not broker.running:
+            emulator.start_broker(broker.name if broker.id == 0 else f"{broker.name}:{broker.id}")
+
+
+@contextmanager
+def state_of_examples(emulator: Emulator) -> Iterator[None]:
+    """Create the objects that the examples name: topics, a group, a rule, and a connected client."""
+    emulator.topic("orders", type="FIFO")
+    emulator.topic("payments", type="TRANSACTION")
+    emulator.group("warehouse")
+    emulator.faults.clear()
+    emulator.faults.add(faults.drop_response(), operation="SendMessage", name="orders")
+    with RemotingClient(emulator.broker) as client:
+        assert client.request(*heartbeat_request("10.0.0.7@4711", producers=["shop"])).code == 0
+        yield
