@@ -42,7 +42,7 @@ def state_of_examples(emulator: Emulator) -> Iterator[None]:
     emulator.topic("payments", type="TRANSACTION")
     emulator.group("warehouse")
     emulator.faults.clear()
-    emulator.faults.add(faults.drop_response(), operation="SendMessage", name="orders")
+    emulator.faults.add(faults.drop_response(), operation="SendMessage", name="slow-responses")
     with RemotingClient(emulator.broker) as client:
         assert client.request(*heartbeat_request("10.0.0.7@4711", producers=["shop"])).code == 0
         yield

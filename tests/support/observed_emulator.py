@@ -29,7 +29,7 @@ TOKEN = "of-the-test"
 """The token of the control port, without which it returns no snapshot with passwords."""
 CLIENT_ID = "10.0.0.7@4711"
 CONSUMER_ID = "a-client"
-RULE = "lost-answers"
+RULE = "slow-responses"
 """A rule that fires on no request of these tests."""
 
 

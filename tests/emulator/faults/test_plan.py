@@ -163,7 +163,11 @@ def test_a_send_without_rules_calls_no_function_of_faults() -> None:
     called: list[str] = []
 
     def watch(frame: FrameType, event: str, _argument: Any) -> None:
-        if event == "call" and "faults" in frame.f_code.co_filename and "/tests/" not in frame.f_code.co_filename:
+        if (
+            event == "call"
+            and "/emulator/faults/" in frame.f_code.co_filename
+            and "/tests/" not in frame.f_code.co_filename
+        ):
             called.append(frame.f_code.co_qualname)
 
     rules = Rules(e.engine)
