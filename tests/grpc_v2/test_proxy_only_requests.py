@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from fault_rules import WATCH, Rules
-from grpc_world import Client, GrpcWorld, MemoryCall, a_message, a_receive, a_send, an_ack, publishing, subscribing
+from grpc_world import Client, GrpcWorld, MemoryCall, a_message, a_receive, a_send, an_ack, subscribing
 from rocketmq_testkit.conformance.clients import grpc_requests
+from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.faults.errors import FaultError
@@ -196,7 +197,7 @@ def test_the_result_of_a_client_obeys_rules(world: GrpcWorld, name: str) -> None
     rules = Rules(world.engine)
     rules.add(DelayRequest("1s"), operation=name, times=1)
     rules.add(DropRequest(), operation=name, after=1)
-    outcomes = []
+    outcomes: list[Any] = []
     for _ in range(2):
         asked = world.engine.submit(
             world.broker, ConsumeMessageDirectly("G", "consumer-1", stored.msg_id, "T", {}), DirectChannel()

@@ -39,6 +39,7 @@ from rocketmq_testkit.emulator.faults.kinds.responses import (
     WrongOpaque,
 )
 from rocketmq_testkit.fixtures.emulator import Emulator
+from rocketmq_testkit.fixtures.views.faults import RuleOptions
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.services import RPCS
@@ -123,10 +124,11 @@ class Clients:
             method = own.channel.stream_stream(
                 declared.path,
                 request_serializer=lambda each: each.SerializeToString(),
-                response_deserializer=declared.response.FromString,  # type: ignore[attr-defined]  # a message class
+                response_deserializer=declared.response.FromString,
             )
             responses = method(sent(), timeout=SECONDS, metadata=own.metadata(client), wait_for_ready=True)
-            found, status = [], "OK"
+            found: list[Any] = []
+            status = "OK"
             if lost is not None:
                 limit = time.monotonic() + SECONDS
                 while not lost() and time.monotonic() < limit:
@@ -234,8 +236,8 @@ ROWS: dict[str, Row | None] = {
 }
 FIRES = object()
 """The client gets any response."""
-LOST = ([], "LOST")
-BROKEN = ([], "UNAVAILABLE")
+LOST: tuple[list[int], str] = ([], "LOST")
+BROKEN: tuple[list[int], str] = ([], "UNAVAILABLE")
 CASES: list[tuple[Fault, str, Any]] = [
     (Respond("TOO_MANY_REQUESTS"), "request", ([REFUSED], "OK")),
     (Respond(status="RESOURCE_EXHAUSTED"), "request", ([], "RESOURCE_EXHAUSTED")),
@@ -289,7 +291,7 @@ def _check(clients: Clients, rpc: str, row: Row, name: str, *, refused: bool, ca
     fault, phase, expected = case
     request = row.refused if refused else row.valid(clients)
     client = row.client if not refused or row.refused_client is None else row.refused_client
-    criteria = {"phase": phase} if isinstance(fault, CloseConnection | GoAway | IgnorePings) else {}
+    criteria: RuleOptions = {"phase": phase} if isinstance(fault, CloseConnection | GoAway | IgnorePings) else {}
     copies = 2 if isinstance(fault, DuplicateResponse) else 1
     silent = expected is LOST or expected is None
     with clients.emulator.faults.add(fault, operation=name, protocol="grpc", **criteria) as rule:
