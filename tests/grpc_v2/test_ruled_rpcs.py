@@ -124,7 +124,7 @@ class Clients:
             method = own.channel.stream_stream(
                 declared.path,
                 request_serializer=lambda each: each.SerializeToString(),
-                response_deserializer=declared.response.FromString,
+                response_deserializer=declared.response.FromString,  # type: ignore[attr-defined]  # a message class
             )
             responses = method(sent(), timeout=SECONDS, metadata=own.metadata(client), wait_for_ready=True)
             found: list[Any] = []
@@ -139,7 +139,7 @@ class Clients:
                 elif own.call("GetOffset", sv.GetOffsetRequest(), deadline=BARRIER_SECONDS) and not responses.done():
                     status = "LOST"  # the response to a later request is here
             except grpc.RpcError as error:
-                status = error.code().name  # type: ignore[attr-defined]  # each error of a call has a code
+                status = error.code().name
             ended.set()
             responses.cancel()
         statuses = [each.status for each in found if each.HasField("status")]
@@ -291,10 +291,12 @@ def _check(clients: Clients, rpc: str, row: Row, name: str, *, refused: bool, ca
     fault, phase, expected = case
     request = row.refused if refused else row.valid(clients)
     client = row.client if not refused or row.refused_client is None else row.refused_client
-    criteria: RuleOptions = {"phase": phase} if isinstance(fault, CloseConnection | GoAway | IgnorePings) else {}
+    criteria: RuleOptions = {"operation": name, "protocol": "grpc"}
+    if isinstance(fault, CloseConnection | GoAway | IgnorePings):
+        criteria["phase"] = phase
     copies = 2 if isinstance(fault, DuplicateResponse) else 1
     silent = expected is LOST or expected is None
-    with clients.emulator.faults.add(fault, operation=name, protocol="grpc", **criteria) as rule:
+    with clients.emulator.faults.add(fault, **criteria) as rule:
         lost = (lambda: rule.fired) if silent else None
         most = copies if rpc == "Telemetry" and not refused else 100
         answer = clients.ask(rpc, request, client, most=most, lost=lost)
