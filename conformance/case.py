@@ -11,12 +11,12 @@ its module and its function: `send.a_blank_topic_is_refused`.
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import ModuleType
 from typing import Any, TypeVar
 
-from .deployment.target import SECOND_BROKER, Capability
+from .deployment.target import SECOND_BROKER, Capability, Target
 
 _MARK = "__rocketmq_case__"
 
@@ -49,6 +49,13 @@ class Mark:
     settings: Mapping[str, str]
     alone: bool
     tidy: bool
+    fault: str = ""
+    real: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def real_settings(self) -> Mapping[str, str]:
+        """The keys of a real broker."""
+        return {**self.settings, **self.real}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +76,15 @@ class Case:
     @property
     def needs(self) -> frozenset[Capability]:
         """All capabilities that the target must have."""
-        start = {Capability.CONFIGURE} if self.mark.settings or self.mark.alone else set()
-        if any(key.startswith(SECOND_BROKER) for key in self.mark.settings):
+        mark = self.mark
+        start = {Capability.CONFIGURE} if mark.real_settings or mark.alone or mark.fault else set()
+        if any(key.startswith(SECOND_BROKER) for key in mark.real_settings):
             start.add(Capability.SEVERAL_BROKERS)
         return self.mark.needs | start
+
+    def settings_of(self, target: Target) -> Mapping[str, str]:
+        """The keys of broker.conf on a target: the emulator has the fault in place of those of real brokers."""
+        return self.mark.settings if target.emulated else self.mark.real_settings
 
 
 F = TypeVar("F", bound=Callable[..., None])
@@ -92,9 +104,12 @@ class CaseOf:
         settings: Mapping[str, str] | None = None,
         alone: bool = False,
         tidy: bool = False,
+        fault: str = "",
+        real: Mapping[str, str] | None = None,
     ) -> Callable[[F], F]:
         """Return the decorator for one case."""
-        mark = Mark(self.protocol, source, frozenset(needs), dict(settings or {}), alone or tidy, tidy)
+        given = dict(settings or {}), alone or tidy, tidy, fault, dict(real or {})
+        mark = Mark(self.protocol, source, frozenset(needs), *given)
 
         def decorate(function: F) -> F:
             setattr(function, _MARK, mark)

@@ -17,6 +17,7 @@ from .kernel.switch import Switch
 from .kernel.timer_kind import TimerKind
 from .operations.cluster import RouteResult
 from .overload.request_pools import RefusalForm
+from .topic.topic_table import UNSPECIFIED
 
 
 class BrokerStop:
@@ -205,6 +206,11 @@ class EngineWorld:
     def routes(self) -> Mapping[str, RouteResult]:
         """Return the routes of all topics as of now."""
         return self._engine.name_server.routes()
+
+    def message_type(self, topic: str) -> str:
+        """Return the type of a topic at the first broker that has it; UNSPECIFIED if none has it."""
+        types = (broker.topics.message_type(topic) for broker in self._engine.brokers)
+        return next((each for each in types if each != UNSPECIFIED), UNSPECIFIED)
 
     def full_disk(self, node: Node) -> AbstractContextManager[None]:
         """Treat the disk of a broker as full within a block."""

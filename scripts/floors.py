@@ -60,7 +60,7 @@ ROOMS: Mapping[str, Sequence[str]] = {
         sdk faults case.py scenario.py
         cases/topic cases/store cases/send cases/pull cases/pop cases/schedule cases/transaction cases/filter
         cases/group cases/client cases/cluster cases/admin cases/auth cases/message cases/overload cases/static_topic
-        cases/stats cases/wire cases/grpc cases scenarios discovery.py
+        cases/stats cases/wire cases/grpc cases/faults cases scenarios discovery.py
         targets runner report case_index.py pages outputs.py command.py
         pytest_plugin.py pytest_verdict.py conftest.py test_conformance.py test_scenarios_of_sdks.py __init__.py
         """

@@ -54,9 +54,13 @@ class GrpcClient(Closeable):
 
     def close(self) -> None:
         """Reset the telemetry streams and close the channel."""
+        self.end_streams()
+        self.channel.close()
+
+    def end_streams(self) -> None:
+        """Reset the telemetry streams."""
         for stream in self._streams:
             stream.cancel()
-        self.channel.close()
 
     def metadata(self, client: str | None, **headers: str | None) -> list[tuple[str, str]]:
         """Return the headers of a call. Keywords add, replace and, with None, remove headers: `x_mq_language=None`."""

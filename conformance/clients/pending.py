@@ -17,8 +17,8 @@ class Pending:
         self._opaque = opaque
         self._answer: Response | None = None
 
-    def __call__(self) -> Response:
-        return self._collect(ANSWER_SECONDS)
+    def __call__(self, seconds: float = ANSWER_SECONDS) -> Response:
+        return self._collect(seconds)
 
     def arrived(self) -> Response | None:
         """Return the response if it has arrived. Cases poll it with `until`, so that a stopwatch shows its time."""

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from threading import Thread
 from typing import Any, TypeVar, Unpack
@@ -152,19 +152,29 @@ class CaseContext(Closeable):
     def crash(self) -> None:
         """Kill and restart the broker, and replace all connections."""
         self.deployment.crash()
-        self._connect_again()
+        self.reconnect()
 
     def restart(self) -> None:
         """Restart the broker gracefully, and replace all connections."""
         self.deployment.restart()
-        self._connect_again()
+        self.reconnect()
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """Stop the broker gracefully within the block, and replace all connections afterwards."""
         with self.deployment.stopped():
             yield
-        self._connect_again()
+        self.reconnect()
+
+    @contextmanager
+    def faulty(self, rule: Mapping[str, object], reach: Callable[[], AbstractContextManager[object]]) -> Iterator[None]:
+        """Bring the deployment into a situation within the block: the emulator by a rule of faults.
+
+        `reach` brings a real broker there.
+        """
+        added = self.deployment.fault(rule)
+        with reach() if added is None else added:
+            yield
 
     def stopping(self) -> Thread:
         """Start a graceful shutdown of the broker in a thread, so that a case can observe it; it ends the thread."""
@@ -172,7 +182,8 @@ class CaseContext(Closeable):
         thread.start()
         return thread
 
-    def _connect_again(self) -> None:
+    def reconnect(self) -> None:
+        """Replace all connections after the broker has started again."""
         for connection in list(self._connections):
             self.disconnect(connection)
         self.namesrv = self.connect(self.deployment.access.namesrv)

@@ -134,6 +134,23 @@ class Deployment(ABC):
         """Start it again on the same addresses, with its stored data. Raises TargetError."""
         raise TargetError("this broker cannot be started")
 
+    def kill(self) -> None:
+        """Kill its process until `start`; its name server keeps running. Raises TargetError."""
+        raise TargetError("this broker cannot be killed")
+
+    def fault(self, rule: Mapping[str, object]) -> AbstractContextManager[object] | None:
+        """Add a rule of faults, which ends with the context manager; None if it is a real broker, which has none."""
+        return None
+
+    def name_server_stopped(self) -> AbstractContextManager[None]:
+        """Keep the name server stopped within the block. Raises TargetError."""
+        raise TargetError("this name server cannot be stopped")
+
+    @property
+    def commit_log(self) -> Path:
+        """The folder of its commit log. Raises TargetError."""
+        raise TargetError("the files of this broker cannot be changed")
+
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """Keep the broker stopped within the block. Raises TargetError."""

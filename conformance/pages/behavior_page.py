@@ -225,7 +225,8 @@ def _row_of_scenario(each: Scenario, records: RecordedOutcomes) -> str:
 
 
 def _row(each: Case | Scenario, notes: Iterable[str], seen: str) -> str:
-    settings = ", ".join(f"`{key}={value}`" for key, value in each.mark.settings.items())
+    keys = each.mark.real_settings if isinstance(each, Case) else each.mark.settings
+    settings = ", ".join(f"`{key}={value}`" for key, value in keys.items())
     behavior = " ".join(filter(None, (_escaped(each.sentence), settings and f"({settings})", *notes)))
     name = f"{RECORDS_FOLDER}.{each.id}" if isinstance(each, Scenario) else each.id
     return f"| {behavior} | `{name}` | {each.mark.protocol or _BOTH} | {_escaped(each.mark.source)} | {seen} |"

@@ -36,7 +36,7 @@ def works_with_own_deployment(
         return [_one(case, target, records, attempts) for case in cases if is_own(case)]
     works: list[Work] = []
     ordered = in_order(filter(is_own, cases))
-    for (tidy, _), each in groupby(ordered, key=lambda case: (case.mark.tidy, case.mark.settings)):
+    for (tidy, _), each in groupby(ordered, key=lambda case: (case.mark.tidy, case.settings_of(target))):
         group = list(each)
         if tidy:
             pieces = (group[at : at + PIECE_MAX] for at in range(0, len(group), PIECE_MAX))
@@ -53,8 +53,8 @@ def _one(case: Case, target: Target, records: RecordedOutcomes, attempts: int) -
 def _after_each_other(
     cases: Sequence[Case], target: Target, records: RecordedOutcomes, attempts: int
 ) -> Iterator[Outcome]:
-    mark = cases[0].mark
-    with _LazyDeployment(lambda: target.lend(mark.settings, alone=True)) as kept:
+    settings = cases[0].settings_of(target)
+    with _LazyDeployment(lambda: target.lend(settings, alone=True)) as kept:
         for case in cases:
             outcome = _outcome(case, target, records, attempts, chain([kept.lend], repeat(None)))
             if outcome.earlier_attempts or not outcome.expected:

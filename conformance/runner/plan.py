@@ -109,9 +109,12 @@ class _Parser:
 
 def is_own(each: Case | Scenario) -> bool:
     """True if a case or scenario needs a broker that most others cannot use."""
-    return each.mark.alone or bool(each.mark.settings)
+    has_settings = each.mark.real_settings if isinstance(each, Case) else each.mark.settings
+    return each.mark.alone or bool(has_settings)
 
 
 def in_order(cases: Iterable[Case]) -> list[Case]:
     """Sort cases so that those which share a broker are adjacent; tidy ones come first."""
-    return sorted(cases, key=lambda case: (not case.mark.tidy, case.mark.alone, sorted(case.mark.settings.items())))
+    return sorted(
+        cases, key=lambda case: (not case.mark.tidy, case.mark.alone, sorted(case.mark.real_settings.items()))
+    )

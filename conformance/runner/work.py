@@ -46,7 +46,7 @@ def run_case(case: Case, target: Target, records: RecordedOutcomes, token: str, 
     problem = ""
     try:
         with (
-            lend() if lend is not None else target.lend(case.mark.settings, alone=case.mark.alone) as deployment,
+            lend() if lend is not None else target.lend(case.settings_of(target), alone=case.mark.alone) as deployment,
             world_of(case.mark.protocol)(deployment, token) as world,
         ):
             notes, contradictions = world.notes, world.contradictions

@@ -269,7 +269,7 @@ class ApacheBroker:
             for server in (_NAMESRV, _BROKER):
                 (conf / f"logback_{server.kind}.xml").write_text(_LOGBACK.format(kind=server.kind))
         begin = time.monotonic()
-        self._run(jars, _NAMESRV, "namesrv", ["-c", str(conf / "namesrv.conf")])
+        self._run_name_server(jars)
         self._run_broker(jars)
         if self.second_broker:
             (self._home / "beside").mkdir()
@@ -283,6 +283,9 @@ class ApacheBroker:
     def _together(self) -> bool:
         """True if broker and proxy are one process."""
         return self._proxy_mode == "local"
+
+    def _run_name_server(self, jars: Path) -> None:
+        self._run(jars, _NAMESRV, "namesrv", ["-c", str(self._home / "conf" / "namesrv.conf")])
 
     def _run_broker(self, jars: Path) -> None:
         if self._together:
@@ -311,20 +314,32 @@ class ApacheBroker:
 
     def halt(self) -> None:
         """Stop the broker gracefully until `resume`; in local mode the proxy as well. Raises TargetError."""
-        self._end(self._stop_in_order)
+        self._end(self._own, self._stop_in_order)
+
+    def kill(self) -> None:
+        """Kill the processes that `halt` stops, until `resume`."""
+        self._end(self._own, _kill)
+
+    def halt_name_server(self) -> None:
+        """Stop the name server until `resume_name_server`. Raises TargetError."""
+        self._end("namesrv", self._stop_in_order)
+
+    def resume_name_server(self) -> None:
+        """Restart the name server, which knows no broker until one registers again. Raises TargetError."""
+        self._run_name_server(build(recipe(self.version)) / "lib")
 
     def resume(self) -> None:
-        """Restart the processes that `halt` stopped, with the same ports and store. Raises TargetError."""
+        """Restart the processes that `halt` or `kill` stopped, with the same ports and store. Raises TargetError."""
         self._run_broker(build(recipe(self.version)) / "lib")
 
     def crash(self) -> None:
         """Kill the processes that `halt` stops, and restart them with the same ports and store. Raises TargetError."""
-        self._end(_kill)
+        self.kill()
         self.resume()
 
-    def _end(self, how: Callable[[subprocess.Popen[bytes]], None]) -> None:
-        how(self._processes[self._own])  # listed until it has ended: an interrupted run kills the listed processes
-        self._processes.pop(self._own, None)
+    def _end(self, name: str, how: Callable[[subprocess.Popen[bytes]], None]) -> None:
+        how(self._processes[name])  # listed until it has ended: an interrupted run kills the listed processes
+        self._processes.pop(name, None)
 
     def _stop_in_order(self, process: subprocess.Popen[bytes]) -> None:
         if process.poll() is None:

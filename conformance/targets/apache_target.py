@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..deployment.target import (
     COMMON_SETTINGS,
@@ -66,6 +67,24 @@ class ApacheDeployment(AddressDeployment):
     def stop(self) -> None:
         """Stop broker and proxy gracefully; the name server keeps running."""
         self.broker.halt()
+
+    def kill(self) -> None:
+        """Kill broker and proxy; the name server keeps running."""
+        self.broker.kill()
+
+    @contextmanager
+    def name_server_stopped(self) -> Iterator[None]:
+        """Keep the name server stopped within the block."""
+        self.broker.halt_name_server()
+        try:
+            yield
+        finally:
+            self.broker.resume_name_server()
+
+    @property
+    def commit_log(self) -> Path:
+        """The folder of the commit log."""
+        return self.broker.home / "store" / "commitlog"
 
     def start(self) -> None:
         """Start broker and proxy again and wait until the name server knows them."""

@@ -1,7 +1,7 @@
 """The emulator as a target: a new one for every case, which costs milliseconds, so that its clock can jump freely."""
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 
 from rocketmq_testkit.emulator.config import AccessConfig
@@ -49,6 +49,11 @@ class EmulatorDeployment(Deployment):
     def start(self) -> None:
         """Start broker and proxy again."""
         self.emulator.start_broker(self._broker)
+
+    def fault(self, rule: Mapping[str, object]) -> AbstractContextManager[object]:
+        """Add a rule of faults."""
+        [added] = self.emulator.faults.load([rule])
+        return added
 
     @property
     def _broker(self) -> str:

@@ -73,6 +73,9 @@ class World(Protocol):
     def routes(self) -> Mapping[str, RouteResult]:
         """Return the routes of all topics as of now."""
 
+    def message_type(self, topic: str) -> str:
+        """Return the type of a topic as the brokers have it now; UNSPECIFIED if none has the topic."""
+
     def full_disk(self, node: Node) -> AbstractContextManager[None]:
         """Treat the disk of a broker as full within a block."""
 

@@ -20,7 +20,9 @@ PERM_INHERIT = 1
 UNIT, HAS_UNIT_SUBSCRIBERS = 1, 2
 """Bits of a topic's system flag (TopicSysFlag)."""
 
-MESSAGE_TYPES = ("UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL")
+UNSPECIFIED = "UNSPECIFIED"
+"""The message type of an unknown topic."""
+MESSAGE_TYPES = (UNSPECIFIED, "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL")
 MULTI_TAG = "MULTI_TAG"
 CLEANUP_POLICY, COMPACTION = "cleanup.policy", "COMPACTION"
 QUEUE_TYPE, BATCH_QUEUE = "queue.type", "BatchCQ"
@@ -315,7 +317,7 @@ class TopicTable:
     def message_type(self, topic: str) -> str:
         """Return the message type of a topic; UNSPECIFIED if it is unknown. Source: TopicConfig.getTopicMessageType."""
         found = self.find(topic)
-        return "UNSPECIFIED" if found is None else found.attributes.get("message.type", "NORMAL")
+        return UNSPECIFIED if found is None else found.attributes.get("message.type", "NORMAL")
 
     def _touch(self) -> None:
         self.version_counter += 1

@@ -166,6 +166,10 @@ class GrpcServerProtocol(protocol.Protocol):
         self._closed = True
         self._transport.abortConnection()
 
+    def end(self) -> None:
+        """Close without GOAWAY and RST, as for a process that has ended. Later output is discarded."""
+        self._close(Closing.AFTER_OUTPUT)
+
     def pauseProducing(self) -> None:
         """Handle a full buffer of the transport."""
         self._buffered = True
@@ -228,9 +232,9 @@ class GrpcServerProtocol(protocol.Protocol):
         self._finish(self._lose_write_connection)
 
     def go_away(self, *, finish: bool) -> None:
-        """Send GOAWAY. `finish`: open streams are completed, else the connection is closed at once."""
+        """Send GOAWAY. `finish`: as in a graceful shutdown, else the connection is closed at once."""
         if finish:
-            self._output.go_away(ErrorCode.NO_ERROR)
+            self.drain()
         else:
             self.close_now()
 
@@ -384,6 +388,11 @@ class GrpcServerFactory(protocol.Factory):
         """Close all connections without GOAWAY. New ones are accepted."""
         for connection in list(self.connections):
             connection.abort()
+
+    def end_connections(self) -> None:
+        """Close all connections as the end of a process does. New ones are accepted."""
+        for connection in list(self.connections):
+            connection.end()
 
     @property
     def stopping(self) -> bool:

@@ -74,6 +74,7 @@ class RemotingServerProtocol(Protocol):
         self._last_used = 0.0
         self._idle_check: DelayedCall | None = None
         self._closing = False
+        self._ended = False
 
     def connectionMade(self) -> None:  # Twisted's name
         transport = self._transport
@@ -120,6 +121,11 @@ class RemotingServerProtocol(Protocol):
         self._transport.unregisterProducer()
         self._transport.loseWriteConnection()
 
+    def end(self) -> None:
+        """Close without RST, as the operating system does when a process has ended. Later output is discarded."""
+        self._ended = True
+        self.close()
+
     def abort(self) -> None:
         """Close without sending the remaining bytes."""
         self._closing = True
@@ -142,6 +148,8 @@ class RemotingServerProtocol(Protocol):
         """Do nothing: the transport closes itself."""
 
     def _write(self, data: bytes) -> None:
+        if self._ended:
+            return
         self._used()
         self._transport.write(data)
 
@@ -214,6 +222,11 @@ class RemotingServerFactory(Factory):
         """Close all connections, when the server stops."""
         for connection in tuple(self.connections):
             connection.close()
+
+    def end_connections(self) -> None:
+        """Close all connections as the end of a process does."""
+        for connection in tuple(self.connections):
+            connection.end()
 
     def abort_connections(self) -> None:
         """Close all connections immediately, without sending the remaining bytes."""

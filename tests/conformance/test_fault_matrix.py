@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 from rocketmq_testkit.conformance.drivers import registry
-from rocketmq_testkit.conformance.faults import command, kinds_page
+from rocketmq_testkit.conformance.faults import command
 from rocketmq_testkit.conformance.faults.matrix import empty_cells, sdks
 from rocketmq_testkit.conformance.faults.reaction import Impossible, Reaction, agree, cell_of, time_class
 from rocketmq_testkit.conformance.faults.record import Record
 from rocketmq_testkit.conformance.faults.situation import Situation
 from rocketmq_testkit.conformance.faults.situations import SITUATIONS, situation
+from rocketmq_testkit.conformance.pages import fault_kinds_page
 from rocketmq_testkit.emulator.faults.fault import KINDS
 from rocketmq_testkit.emulator.faults.rule_form import read_rule, written_rule
 
@@ -96,12 +97,12 @@ def test_reactions_agree_up_to_one_class_of_time(change: dict[str, object], expe
 
 
 def test_the_page_of_kinds_is_current() -> None:
-    """docs/fault-kinds.md equals the output of `python -m rocketmq_testkit.conformance.faults.kinds_page`."""
-    assert (ROOT / "docs" / "fault-kinds.md").read_text() == kinds_page.page()
+    """docs/fault-kinds.md equals the output of `python -m rocketmq_testkit.conformance.pages.fault_kinds_page`."""
+    assert (ROOT / "docs" / "fault-kinds.md").read_text() == fault_kinds_page.page()
 
 
 def test_the_page_has_each_kind_with_each_parameter() -> None:
-    page = kinds_page.page()
+    page = fault_kinds_page.page()
     for name, cls in KINDS.items():
         _, _, section = page.partition(f"\n### {name}\n")
         section = section.partition("\n### ")[0]

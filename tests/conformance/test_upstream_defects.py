@@ -3,6 +3,7 @@
 import secrets
 
 import pytest
+from rocketmq_testkit.conformance.command import main
 from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes import known_differences
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
@@ -15,6 +16,10 @@ from rocketmq_testkit.emulator.faults.upstream_defects import UPSTREAM_DEFECTS, 
 CASES = {each.id: each for each in all_cases()}
 SHOWN = sorted({case for each in UPSTREAM_DEFECTS.values() for case in each.shown_by if "@" not in case})
 PAIRS = [(each.name, case) for each in UPSTREAM_DEFECTS.values() for case in each.shown_by if "@" not in case]
+
+
+NEIGHBORS = ("grpc_route", "groups")
+"""Nouns whose other cases must not change with the defects."""
 
 
 def outcome(case: str, *defects: str) -> Outcome:
@@ -56,3 +61,15 @@ def test_a_defect_is_listed_for_exactly_the_versions_with_its_recorded_outcome()
             assert reference is not None
             is_same = comparable(mine.notes) == comparable(reference.notes)
             assert is_same == all(each.name in has for each in needed_for(case)), (version, case)
+
+
+def test_with_all_defects_of_a_version_each_case_has_the_outcome_of_its_broker(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With `--faults upstream:5.3.3` no case differs: neither those that the defects cause, nor their neighbors."""
+    shown = {case for each in defects_of("5.3.3") for case in each.shown_by if "@" not in case}
+    chosen = [*sorted(shown), *(f"{noun}." for noun in NEIGHBORS)]
+    selected = [case for case in CASES if any(each in case for each in chosen)]
+    assert main(["run", "--faults", "upstream:5.3.3", "--jobs", "1", "-k", " or ".join(chosen)]) == 0
+    assert f"emulator: {len(selected)} same\n" in capsys.readouterr().out
+    assert shown < set(selected)

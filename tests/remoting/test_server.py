@@ -201,6 +201,14 @@ def test_reading_is_paused_while_the_write_buffer_is_full(server: Server) -> Non
     assert transport.producer is None
 
 
+def test_a_connection_of_an_ended_process_is_closed_without_later_output(server: Server) -> None:
+    """A response to a request that was being carried out is lost; the connection ends without RST."""
+    protocol, transport = server.connect()
+    protocol.end()
+    protocol._write(b"late")
+    assert (transport.disconnecting, transport.value()) == (True, b"")
+
+
 def test_all_connections_can_be_closed_or_aborted_when_the_server_stops(server: Server) -> None:
     transports = [server.connect()[1] for _ in range(3)]
     server.factory.close_connections()

@@ -184,6 +184,11 @@ class GrpcWire(Wire):
                 found.append((stream_id + 1) // 2)
         return found
 
+    def acknowledge_ping(self, data: bytes) -> None:
+        """Acknowledge the only PING in these bytes, as the client."""
+        [ping] = [each for each in self.frames(data) if each[3] == f.PING]
+        self.server.dataReceived(f.ping(ping[9:], ack=True))
+
     def lose(self) -> None:
         """Close the connection, as the client."""
         self.server.connectionLost(Failure(ConnectionDone()))

@@ -151,10 +151,14 @@ class _Passing(Fault):
     situation="A proxy shuts down gracefully, or a load balancer limits the age of connections.",
 )
 class GoAway(_Passing):
-    """Send an HTTP/2 GOAWAY frame. `respond('GO_AWAY')` is the remoting protocol's."""
+    """Send HTTP/2 GOAWAY frames. `respond('GO_AWAY')` is the remoting protocol's.
+
+    A graceful shutdown sends GOAWAY and PING. When the client has acknowledged the PING, it sends a second GOAWAY,
+    refuses requests from then on, and closes the connection after the last open stream.
+    """
 
     finish: bool = parameter(
-        Flag(), "True: open streams are completed; false: the connection is closed at once", default=True
+        Flag(), "True: as in a graceful shutdown; false: the connection is closed at once", default=True
     )
 
     def act(self, line: GrpcLine) -> None:

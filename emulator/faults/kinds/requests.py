@@ -7,7 +7,7 @@ from ...gate.gate import Request
 from ...operations.send import SendMessage, SendReplyMessage
 from ..events import Firing, PushEvent, RequestEvent
 from ..fault import Fault, kind
-from ..parameters import Code, DurationCheck, Number, OneOf, Optional, Whole, parameter
+from ..parameters import Code, DurationCheck, Number, OneOf, Optional, Text, Whole, parameter
 from ..phase import Phase
 from ..times import drawn_ms
 from ..vocabulary import Codes, RequestName, check_code
@@ -107,6 +107,8 @@ class Throttle(Fault):
         Optional(Code()), "response code of requests above the rate; without it they wait for their turn", default=None
     )
 
+    remark: str = parameter(Text("too busy"), "text of the response to refused requests", default=REMARK)
+
     def usable_protocols(self, requests: Sequence[RequestName]) -> Sequence[str]:
         """Return the protocols in which the code exists for one of the requests; all if there is no code."""
         return self.KIND.protocols if self.code is None else check_code(requests, self.code)
@@ -126,7 +128,7 @@ class Throttle(Fault):
             event.hold(round(wait_ms))
         else:
             firing.state["taken"] -= 1
-            event.call.refuse(firing.codes.number(event.call.protocol, self.code), REMARK)
+            event.call.refuse(firing.codes.number(event.call.protocol, self.code), self.remark)
         return True
 
     def _wait_ms(self, firing: Firing) -> float:

@@ -43,7 +43,11 @@ class HideRoute(Fault):
     situation="A name server or a proxy's cache has an old route: brokers that are gone, too few or too many queues.",
 )
 class StaleRoute(Fault):
-    """Respond to queries for a route with the route as of the time at which the rule was added."""
+    """Respond to queries for a route with the route as of the time at which the rule was added.
+
+    Over gRPC the message types are the current ones, because a proxy in the broker's process reads them from the broker
+    (LocalMetadataService, 5.3.3); those of a deleted topic are unspecified.
+    """
 
     def on_added(self, world: World, state: dict[Any, Any]) -> None:
         """Keep the routes of all topics."""
@@ -53,7 +57,9 @@ class StaleRoute(Fault):
         """Replace the route."""
         topic = _topic(event)
         route: RouteResult | None = event.firing.state["routes"].get(topic)
-        return no_route(topic) if route is None else route
+        if route is None:
+            return no_route(topic)
+        return replace(route, message_type=event.firing.world.message_type(topic))
 
 
 @kind(

@@ -22,7 +22,7 @@ from ..times import ms_of
 from ..world import StandingFault, World
 from .standing import STANDING, StandingKind, lasting, of_brokers
 
-DISK_FULL, PAGE_CACHE_BUSY = "disk_full", "page_cache_busy"
+DISK_FULL, PAGE_CACHE_BUSY, REPLICAS_NOT_ENOUGH = "disk_full", "page_cache_busy", "replicas_not_enough"
 NOT_CONFIRMED: Mapping[str, ResponseCode] = {
     "flush_timeout": ResponseCode.FLUSH_DISK_TIMEOUT,
     "slave_timeout": ResponseCode.FLUSH_SLAVE_TIMEOUT,
@@ -30,7 +30,7 @@ NOT_CONFIRMED: Mapping[str, ResponseCode] = {
 }
 """Reasons for which a stored message is not confirmed, and the code of the response."""
 NOT_STORED: Mapping[str, str] = {
-    "replicas_not_enough": "in-sync replicas not enough",
+    REPLICAS_NOT_ENOUGH: "in-sync replicas not enough",
     "file_not_created": "create mapped file failed, server is busy or broken.",
 }
 """Reasons for which a message is not stored, and the remark of the response (SendMessageProcessor, 5.3.3)."""
@@ -49,9 +49,12 @@ class RefuseAppend(Fault):
     """Refuse to store a message, or store it and respond that it is not flushed or not replicated.
 
     Not stored: `disk_full`, `page_cache_busy`, `replicas_not_enough`, `file_not_created`. Stored: `flush_timeout` (the
-    response comes after `syncFlushTimeout`), `slave_timeout` (after `slaveTimeout`), `slave_not_available`; messages
-    with the property WAIT=false wait for neither. With `disk_full` the request is carried out by a broker whose disk is
-    full: rollbacks are served, as upstream does.
+    response comes after `syncFlushTimeout`), `slave_timeout` (after `slaveTimeout`), `slave_not_available`. Messages
+    with the property WAIT=false are stored and confirmed with the last three and with `replicas_not_enough`. With
+    `disk_full` the request is carried out by a broker whose disk is full: rollbacks are served, as upstream does.
+
+    A real broker showed each reason but `slave_not_available`. No class of the store of 5.3.3 sets this status, because
+    the store treats a missing slave as a late one. Brokers of version 4 return it.
     """
 
     reason: str = parameter(
@@ -75,12 +78,14 @@ class RefuseAppend(Fault):
 
     def on_request(self, event: RequestEvent) -> bool:
         """Refuse the request, or let a store that refuses to append carry it out."""
-        world = event.firing.world
+        world, operation = event.firing.world, event.operation
+        if self.reason == REPLICAS_NOT_ENOUGH and isinstance(operation, SendMessage) and _waits_for_none(operation):
+            return False
         if self.reason == DISK_FULL:
             with world.full_disk(event.node):
                 event.carry_out()
         elif self.reason == PAGE_CACHE_BUSY:
-            event.refuse(world.page_cache_busy(through_proxy=getattr(event.operation, "through_proxy", False)))
+            event.refuse(world.page_cache_busy(through_proxy=getattr(operation, "through_proxy", False)))
         else:
             with world.failing_store(event.node, EngineError(ResponseCode.SYSTEM_ERROR, NOT_STORED[self.reason])):
                 event.carry_out()
@@ -90,7 +95,7 @@ class RefuseAppend(Fault):
         """Change the code of a send that was stored, and send the response when the broker stops waiting."""
         result, operation, firing = event.outcome, event.operation, event.firing
         assert isinstance(operation, SendMessage), "the reason limits the fault to this operation"
-        if not isinstance(result, SendResult) or operation.properties.get(WAIT) == "false":
+        if not isinstance(result, SendResult) or _waits_for_none(operation):
             return result
         waits_ms = 0
         if self.reason == "flush_timeout":
@@ -100,6 +105,11 @@ class RefuseAppend(Fault):
         if waits_ms:
             event.intercept(partial(_send_later, firing, waits_ms))
         return replace(result, code=NOT_CONFIRMED[self.reason])
+
+
+def _waits_for_none(operation: SendMessage) -> bool:
+    """True if the sender wants no confirmation of flush and replicas (CommitLog.needHandleHA, 5.3.3)."""
+    return operation.properties.get(WAIT) == "false"
 
 
 def _send_later(firing: Firing, delay_ms: int, response: Response) -> None:

@@ -21,6 +21,8 @@ from .stream_table import TRANSITIONS, StreamAction, StreamEvent, StreamState
 
 DRAIN_PING: Final = b"draining"
 """Payload of the PING that follows the first GOAWAY of a graceful close."""
+DRAIN_REASON: Final = "app_requested"
+"""Debug text of the GOAWAY frames of a graceful close."""
 
 
 class Draining(IntEnum):
@@ -92,11 +94,15 @@ class ConnectionOutput:
         return data
 
     def drain(self) -> None:
-        """Close gracefully: send GOAWAY, accept requests in flight, close after the last one (RFC 9113 section 6.8)."""
+        """Close gracefully: send GOAWAY, accept requests in flight, close after the last one (RFC 9113 section 6.8).
+
+        Source: NettyServerHandler.GracefulShutdown of grpc-java, which 5.3.3 uses.
+        """
         if self.closing or self.draining:
             return
         self.draining = Draining.ANNOUNCED
-        self.inject(frames.go_away(STREAM_ID_MASK, ErrorCode.NO_ERROR) + frames.ping(DRAIN_PING, ack=False))
+        away = frames.go_away(STREAM_ID_MASK, ErrorCode.NO_ERROR, DRAIN_REASON)
+        self.inject(away + frames.ping(DRAIN_PING, ack=False))
 
     # Called by the application.
 

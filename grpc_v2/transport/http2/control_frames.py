@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import frames
-from .connection_output import DRAIN_PING, ConnectionOutput, Draining
+from .connection_output import DRAIN_PING, DRAIN_REASON, ConnectionOutput, Draining
 from .errors import ConnectionProtocolError, ErrorCode, StreamProtocolError
 from .flood_guard import FloodGuard
 from .frames import ACK, CONTINUATION, STREAM_ID_MASK
@@ -94,7 +94,7 @@ class ControlFrames:
                 self._frames.append(frames.ping(payload, ack=True))
         elif self._output.draining is Draining.ANNOUNCED and payload == DRAIN_PING:
             # Everything that the client sent before it received GOAWAY has arrived by now.
-            self._output.go_away(ErrorCode.NO_ERROR)
+            self._output.go_away(ErrorCode.NO_ERROR, DRAIN_REASON)
 
     def on_settings(self, flags: int, stream_id: int, payload: bytes) -> None:
         """Process a SETTINGS frame."""

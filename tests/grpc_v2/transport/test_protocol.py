@@ -418,6 +418,17 @@ def test_events_after_the_end_of_a_connection_are_ignored() -> None:
     assert not wired.transport.value()
 
 
+def test_a_connection_of_an_ended_process_is_closed_without_later_output() -> None:
+    """An open call gets no response and no GOAWAY; the connection ends without RST."""
+    parked: list[ServerCall] = []
+    wired = Wired([unary(lambda call, request: parked.append(call))]).greet()
+    wired.feed(wired.peer.request(1, b""))
+    wired.transport.clear()
+    wired.protocol.end()
+    parked[0].reply(b"late")
+    assert (wired.transport.connected, wired.transport.value()) == (False, b"")
+
+
 def test_importing_the_transport_core_loads_neither_twisted_nor_protobuf() -> None:
     """Importing the package, the connection and the session loads neither Twisted nor protobuf."""
     program = (

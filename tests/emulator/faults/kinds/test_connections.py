@@ -78,15 +78,19 @@ def test_earlier_responses_are_written_before_the_connection_ends(wire: Wire) ->
 
 @pytest.mark.parametrize("phase", ["request", "response"])
 def test_go_away_completes_open_calls_and_refuses_new_ones(phase: str) -> None:
-    """The last stream in the frame is the newest one of the client."""
+    """The first frame allows any stream, the second one the newest that the client has opened until its PING ACK."""
     wire = GrpcWire()
     wire.rules.add(GoAway(), phase=phase, times=1, **SEND)
     wire.send()
-    *written, end = wire.events()
-    data = b"".join(written)  # type: ignore[arg-type]  # bytes
+    wire.send()
+    written = b"".join(wire.events())  # type: ignore[arg-type]  # bytes
+    wire.acknowledge_ping(written)
+    *more, end = wire.events()
+    data = written + b"".join(more)  # type: ignore[arg-type]  # bytes
     away = [each for each in wire.frames(data) if each[3] == f.GOAWAY]
-    assert (wire.complete(data), end, wire.stored) == ([1], "close", 1)
-    assert [int.from_bytes(each[9:13], "big") for each in away] == [1]
+    assert (wire.complete(data), end, wire.stored) == ([1, 2], "close", 2)
+    assert [int.from_bytes(each[9:13], "big") for each in away] == [0x7FFF_FFFF, 3]
+    assert {each[17:] for each in away} == {b"app_requested"}
 
 
 def test_go_away_without_finishing_closes_at_once() -> None:

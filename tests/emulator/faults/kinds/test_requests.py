@@ -251,19 +251,20 @@ def test_throttle_lets_a_rate_of_requests_through_and_the_others_wait(e: Protoco
 
 @through("remoting", "grpc")
 def test_throttle_with_a_code_refuses_requests_above_the_rate(e: ProtocolClient) -> None:
-    """A refused request does not use up the rate."""
+    """A refused request does not use up the rate. The text is that of the rule."""
     e.topic()
     name, number = {"remoting": ("SYSTEM_BUSY", 2), "grpc": ("INTERNAL_SERVER_ERROR", 50001)}[e.name]
-    Rules(e.engine).add(Throttle(per_second=10, code=name), **SEND)
+    Rules(e.engine).add(Throttle(per_second=10, code=name, remark="wait"), **SEND)
 
-    def code() -> int:
+    def code() -> tuple[int, str]:
         sent = e.begin().sent
         assert sent is not None
-        return 0 if sent.ok else sent.code
+        return (0, "") if sent.ok else (sent.code, sent.remark)
 
-    assert [code() for _ in range(3)] == [0, number, number]
+    stored, refused = (0, ""), (number, "wait")
+    assert [code() for _ in range(3)] == [stored, refused, refused]
     e.advance(100)
-    assert [code() for _ in range(2)] == [0, number]
+    assert [code() for _ in range(2)] == [stored, refused]
 
 
 @pytest.mark.parametrize("protocol", ["remoting", "grpc"])

@@ -105,6 +105,16 @@ def test_a_failing_store_refuses_a_send_after_the_other_checks(reason: str, rema
     assert send(peer, "A").code == 0
 
 
+def test_too_few_replicas_do_not_refuse_a_send_that_waits_for_none() -> None:
+    """A message with WAIT=false is stored, as in `too_few_replicas_refuse_messages_that_wait_for_them`."""
+    world, peer = make()
+    world.add(faults.refuse_append("replicas_not_enough"), operation="SendMessage")
+    case = ("append_faults", "too_few_replicas_refuse_messages_that_wait_for_them")
+    assert send(peer, "A", b"waits").code == recorded(*case, "sent")["code"]
+    assert send(peer, "A", b"does not", WAIT="false").code == recorded(*case, "waits for nobody")["code"]
+    assert stored_bodies(world, "A") == [b"does not"]
+
+
 @pytest.mark.parametrize(
     ("reason", "place", "waits_ms"),
     [("flush_timeout", LATE_FLUSH, 5_000), ("slave_timeout", LATE_SLAVE, 3_000)],

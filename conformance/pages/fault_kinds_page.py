@@ -1,6 +1,7 @@
 """Generate the page of all kinds of faults from their declarations, and from the recorded reactions of SDKs.
 
-`python -m rocketmq_testkit.conformance.faults.kinds_page` prints it; a test compares `docs/fault-kinds.md` with it.
+`python -m rocketmq_testkit.conformance.pages.fault_kinds_page` prints it; a test compares `docs/fault-kinds.md` with
+it.
 """
 
 import sys
@@ -12,11 +13,14 @@ from rocketmq_testkit.emulator.faults.fault import KINDS, LAYERS, Fault
 from rocketmq_testkit.emulator.faults.phase import Phase
 from rocketmq_testkit.emulator.faults.upstream_defects import UPSTREAM_DEFECTS
 
-from .matrix import sdks
-from .reaction import Impossible, Reaction
-from .record import Record
-from .situation import Situation
-from .situations import SITUATIONS
+from ..deployment.target import REFERENCE_VERSION
+from ..discovery import all_cases
+from ..faults.matrix import sdks
+from ..faults.reaction import Impossible, Reaction
+from ..faults.record import Record
+from ..faults.situation import Situation
+from ..faults.situations import SITUATIONS
+from ..outcomes.recorded_outcomes import RecordedOutcomes
 
 HEAD = """\
 # Kinds of faults, and the reactions of SDKs
@@ -36,6 +40,11 @@ The columns of the reactions:
 - **requests**: number of send requests that reached a broker, and where the first retry went.
 - **stored**: number of messages in the topic afterwards. The situation says how many the application sent.
 - **deliveries**: how often a consumer got each message.
+
+*Compared with* names the cases of the [conformance suite](conformance.md) that bring a real broker into the same
+situation, and the version and date of the records. Code, text, stored messages and the end of the connection are the
+same on both. [Faults](faults.md#comparison-with-real-brokers) describes how a real broker gets there. A kind without
+this line is a failure of the network or the machine, or a change inside a broker that no configuration causes.
 """
 DEFECTS = """\
 ### Names of defects
@@ -94,10 +103,21 @@ def _kind(cls: type[Fault], record: Record) -> Iterator[str]:
         ", ".join(filter(None, (_phases(kind.phases), _protocols(kind.protocols), _operations(kind.operations)))) + "."
     )
     yield ""
+    yield from _compared(kind.name)
     yield from _parameters(cls)
     for situation in SITUATIONS:
         if situation.kind == kind.name:
             yield from _situation(situation, record)
+
+
+def _compared(kind: str) -> Iterator[str]:
+    cases = [each for each in all_cases() if each.mark.fault == kind]
+    records = RecordedOutcomes()
+    days = {record.date for each in cases if (record := records.record_of(REFERENCE_VERSION, each.noun, each.name))}
+    if days:
+        names = ", ".join(f"`{each.id}`" for each in cases)
+        yield f"Compared with {REFERENCE_VERSION} ({', '.join(sorted(days))}): {names}."
+        yield ""
 
 
 def _paragraph(text: str | None) -> str:

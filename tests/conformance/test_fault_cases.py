@@ -1,0 +1,60 @@
+"""Cases that bring the emulator into a situation by a fault, and a real broker by other means."""
+
+import secrets
+from collections.abc import Mapping
+
+import pytest
+from rocketmq_testkit.conformance.case import Case
+from rocketmq_testkit.conformance.deployment.target import COMMON_SETTINGS, Capability
+from rocketmq_testkit.conformance.discovery import all_cases
+from rocketmq_testkit.conformance.runner.work import world_of
+from rocketmq_testkit.conformance.targets.apache_target import ApacheTarget
+from rocketmq_testkit.conformance.targets.emulator import EmulatorDeployment, EmulatorTarget
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures.views.faults import Rule
+
+CASES = {each.id: each for each in all_cases() if each.mark.fault}
+
+
+class Observed(EmulatorDeployment):
+    """An emulator that keeps the rules which a case has added."""
+
+    def __init__(self, emulator: Emulator) -> None:
+        super().__init__(emulator)
+        self.rules: list[Rule] = []
+
+    def fault(self, rule: Mapping[str, object]) -> Rule:
+        """Add a rule, and keep it."""
+        [added] = self.emulator.faults.load([rule])
+        self.rules.append(added)
+        return added
+
+
+def run(case: Case) -> list[tuple[str, bool]]:
+    """Run a case on an emulator, and return the kind of each of its rules, and if it fired."""
+    with Emulator(profile="faithful", config={**COMMON_SETTINGS, **case.mark.settings}) as emulator:
+        deployment = Observed(emulator)
+        with world_of(case.mark.protocol)(deployment, secrets.token_hex(4)) as world:
+            case.run(world)
+        return [(kind_of(rule), rule.fired > 0) for rule in deployment.rules]
+
+
+def kind_of(rule: Rule) -> str:
+    """Return the kind of fault of a rule."""
+    then = rule.definition["then"]
+    return then if isinstance(then, str) else next(iter(then))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_case_of_a_fault_adds_one_rule_of_its_kind_which_fires(case: str) -> None:
+    """The fault, and nothing else, makes the difference between the emulator of the case and any other."""
+    assert run(CASES[case]) == [(CASES[case].mark.fault, True)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_only_a_real_broker_has_the_keys_that_stand_for_the_fault(case: str) -> None:
+    """The keys `real` are those of real brokers; without a target that can be configured the case is not applicable."""
+    mark = CASES[case].mark
+    assert CASES[case].settings_of(EmulatorTarget()) == mark.settings
+    assert CASES[case].settings_of(ApacheTarget("5.3.3")) == {**mark.settings, **mark.real}
+    assert Capability.CONFIGURE in CASES[case].needs
