@@ -10,6 +10,7 @@ import fcntl
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,8 @@ class Environment:
     """A virtual environment with `extras` and `requirements` installed.
 
     `oldest_of` names the extras whose oldest allowed versions are installed. `python` is a version such as `3.12`, used
-    if the machine has it.
+    if the machine has it. With `on_top`, all packages of the running environment are there as well, and only what they
+    lack is installed.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Environment:
     requirements: tuple[str, ...] = ()
     oldest_of: tuple[str, ...] = ()
     python: str = ""
+    on_top: bool = False
 
     @property
     def folder(self) -> Path:
@@ -53,7 +56,7 @@ class Environment:
 
 OLDEST = Environment("oldest", "conformance,speed,test,yaml", oldest_of=("conformance", "speed", "test", "yaml"))
 SPARK_OLDEST = Environment("spark-oldest", "conformance,spark,test", oldest_of=("spark",))
-SPARK_CONNECT = Environment("spark-connect", "spark,test", ("pyspark[connect]",))
+SPARK_CONNECT = Environment("spark-connect", "spark", ("pyspark[connect]",), on_top=True)
 """Of its own because pandas, a requirement of Spark Connect, makes each Python worker of Spark start later."""
 PROTOBUF_5 = Environment("protobuf-5", "conformance,test,yaml", ("protobuf==5.*",), python="3.12")
 PROTOBUF_6 = Environment("protobuf-6", "conformance,test,yaml", ("protobuf==6.*",), python="3.13")
@@ -81,6 +84,8 @@ def _make(wanted: Environment) -> None:
     if wanted.python:
         print(f"{wanted.name} with {other or f'this Python, for there is no {wanted.python}'}", flush=True)
     _call(other or sys.executable, "-m", "venv", wanted.folder)
+    if wanted.on_top:
+        _add_packages_of_this_environment(wanted)
     words = ["--quiet", "-e", f".[{wanted.extras}]", *wanted.requirements]
     if wanted.oldest_of:
         constraints = REPORTS / f"{wanted.name}.txt"
@@ -88,6 +93,14 @@ def _make(wanted: Environment) -> None:
         print(constraints.read_text(), flush=True)
         words += ["-c", str(constraints)]
     _call(wanted.interpreter, "-m", "pip", "install", *words)
+    if wanted.on_top:  # its command starts the interpreter of its own environment
+        _call(wanted.interpreter, "-m", "pip", "install", "--quiet", "--no-deps", "--ignore-installed", "pytest")
+
+
+def _add_packages_of_this_environment(wanted: Environment) -> None:
+    """Let an environment find the packages of the running one after its own."""
+    [site] = wanted.folder.glob("lib/python*/site-packages")
+    (site / "packages_of_the_run.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
 
 
 def _call(*words: str | Path) -> None:

@@ -10,8 +10,8 @@ from rocketmq_testkit.conformance import cases, scenarios
 SUITE = "rocketmq_testkit.conformance."
 FORBIDDEN = ("deployment.", "targets.", "runner.", "report.", "outcomes.", "rocketmq_testkit.fixtures")
 """Parts of the suite that distinguish targets or read records, and the emulator itself."""
-OF_A_PLACE = {"access", "now_ms", "restart"}
-"""Attributes of a deployment that cases may use: addresses, its time, and restarts by a scenario."""
+OF_A_PLACE = {"access", "kill", "name_server_stopped", "now_ms", "restart", "start", "stopped"}
+"""Attributes of a deployment that cases may use: its addresses, its time, and what stops and starts its servers."""
 
 
 def imported(node: ast.AST) -> Iterator[str]:
@@ -36,7 +36,7 @@ def knowledge(text: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("folder", [cases, scenarios], ids=["cases", "scenarios"])
 def test_no_case_or_scenario_imports_a_target(folder: object) -> None:
-    """No case or scenario imports a target, or uses more of a deployment than its addresses and its time."""
+    """No case or scenario imports a target, or uses more of a deployment than OF_A_PLACE."""
     [path, *_] = getattr(folder, "__path__")  # noqa: B009 a package, for which mypy has no type
     files = sorted(Path(path).rglob("*.py"))
     assert len(files) > 10

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("emulator", "remoting", "grpc_v2", "fixtures", "spark")
 SEARCHING = {"search", "split", "sub", "subn", "findall", "finditer"}
 FUNCTIONS = {"compile", "match", "fullmatch", *SEARCHING}
-GIVEN_BY_USERS = {"emulator/faults/criteria.py", "spark/options/option.py"}
+GIVEN_BY_USERS = {"emulator/faults/criteria.py", "emulator/faults/criterion_checks.py", "spark/options/option.py"}
 """Files that compile a pattern of a user: a rule of the test itself, or an option of a Spark job for its own topics."""
 
 PUMPED = (

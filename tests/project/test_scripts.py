@@ -210,7 +210,7 @@ class TestStages:
     def test_tests_that_run_alone_are_found_by_their_marker(self) -> None:
         """Test files with the marker are found, except in folders with stages of their own."""
         found = stages.files_with("alone")
-        assert {"tests/project/test_demo.py", "tests/fixtures/test_container_gateway.py"} <= set(found)
+        assert {"tests/fixtures/test_bounded_memory.py", "tests/fixtures/test_container_gateway.py"} <= set(found)
         assert not [file for file in found if file.startswith(("tests/clients/", "tests/sidecar/"))]
 
     def test_every_excluded_folder_is_tested_by_another_stage(self) -> None:

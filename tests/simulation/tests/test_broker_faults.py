@@ -1,6 +1,6 @@
 """Brokers in trouble, and patient clients: accepted messages are delivered when the trouble is over.
 
-SEEDS=10000 runs every twelfth of that many (default 100), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
+SEEDS=10000 runs every twelfth of that many (default 50), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
 """
 
 import random

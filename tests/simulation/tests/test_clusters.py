@@ -1,6 +1,6 @@
 """Several brokers that stop and start, some with slaves, each checked by its own oracle.
 
-SEEDS=10000 runs three tenths of that many (default 30) in blocks of twenty, FIRST_SEED=n begins elsewhere, SEED=n runs
+SEEDS=10000 runs three tenths of that many (default 15) in blocks of twenty, FIRST_SEED=n begins elsewhere, SEED=n runs
 that one only.
 """
 
@@ -19,7 +19,7 @@ from test_crashes import WAITS, appears
 from test_oracle import complaint
 from test_simulation import FIRST, ONE, SEEDS
 
-EXAMPLES = max(int(os.environ.get("EXAMPLES", "40")) // 3, 1)
+EXAMPLES = max(int(os.environ.get("EXAMPLES", "20")) // 3, 1)
 BLOCK = 20
 COUNT = max(SEEDS * 3 // 10, 1)
 BLOCKS = [range(int(ONE), int(ONE) + 1)] if ONE else [range(n, n + BLOCK) for n in range(FIRST, FIRST + COUNT, BLOCK)]
@@ -151,12 +151,12 @@ def test_a_violation_of_a_slave_is_reported(what: str) -> None:
 
 def test_slaves_delete_files_by_themselves() -> None:
     """Slaves delete files by themselves, have more or less than their masters, and some receive nothing more."""
-    clusters = [run(*plan(seed)) for seed in range(1, 61, 3)]
+    clusters = [run(*plan(seed)) for seed in range(1, 61, 6)]
     slaves = [slave for cluster in clusters for slave in cluster.slaves]
 
-    assert sum(slave.broker.store.log.min_offset > 0 for slave in slaves) > 5
+    assert sum(slave.broker.store.log.min_offset > 0 for slave in slaves) > 2
     assert any(not slave.connected for slave in slaves)
-    assert sum(slave.apart != 0 for slave in slaves) > 2
+    assert sum(slave.apart != 0 for slave in slaves) > 1
 
 
 NUMBER = st.integers(0, NUMBERS - 1)

@@ -1,6 +1,6 @@
 """Crashes lose no more than flush and replication allow, and the oracle reports any other loss.
 
-SEEDS=10000 runs that many (default 100), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
+SEEDS=10000 runs that many (default 50), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
 """
 
 from collections.abc import Callable

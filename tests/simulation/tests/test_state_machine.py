@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from leak_check import leaks
 from simulation import FATES, MODES, NUMBERS, WEIGHTS, Action, Setup, Simulation
 
-EXAMPLES = int(os.environ.get("EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("EXAMPLES", "20"))
 STEPS = 60
 
 NUMBER = st.integers(0, NUMBERS - 1)
