@@ -136,6 +136,15 @@ class EngineWorld:
         """Stop the redelivery of popped messages."""
         return _stopped([broker.interference.revive for broker in self._named(name)])
 
+    def redeliver(self, node: Node, topic: str, group: str, queue_id: int, *, offset: int) -> None:
+        """Redeliver a popped message whose invisible duration has been shortened, and wake waiting pops."""
+        broker = _as_broker(node)
+        if not broker.running:
+            return
+        services = [broker.revive, *([] if broker.pop_kv_service is None else [broker.pop_kv_service])]
+        if any(service.redeliver_now(topic, group, queue_id, offset) for service in services):
+            broker.pops.wake_ups.wake_for_redelivered(topic, group)
+
     def stop_transaction_checks(self, name: str | None) -> StandingFault:
         """Stop the checks of half messages."""
         return _stopped([broker.interference.transaction_checks for broker in self._named(name)])
