@@ -141,8 +141,11 @@ class EngineWorld:
         broker = _as_broker(node)
         if not broker.running:
             return
-        services = [broker.revive, *([] if broker.pop_kv_service is None else [broker.pop_kv_service])]
-        if any(service.redeliver_now(topic, group, queue_id, offset) for service in services):
+        records = broker.pop_kv_service
+        is_stored = broker.revive.redeliver_now(topic, group, queue_id, offset) or (
+            records is not None and records.redeliver_now(topic, group, queue_id, offset)
+        )
+        if is_stored:
             broker.pops.wake_ups.wake_for_redelivered(topic, group)
 
     def stop_transaction_checks(self, name: str | None) -> StandingFault:
