@@ -136,6 +136,18 @@ class EngineWorld:
         """Stop the redelivery of popped messages."""
         return _stopped([broker.interference.revive for broker in self._named(name)])
 
+    def redeliver(self, node: Node, topic: str, group: str, queue_id: int, *, offset: int) -> None:
+        """Redeliver a popped message whose invisible duration has been shortened, and wake waiting pops."""
+        broker = _as_broker(node)
+        if not broker.running:
+            return
+        records = broker.pop_kv_service
+        is_stored = broker.revive.redeliver_now(topic, group, queue_id, offset) or (
+            records is not None and records.redeliver_now(topic, group, queue_id, offset)
+        )
+        if is_stored:
+            broker.pops.wake_ups.wake_for_redelivered(topic, group)
+
     def stop_transaction_checks(self, name: str | None) -> StandingFault:
         """Stop the checks of half messages."""
         return _stopped([broker.interference.transaction_checks for broker in self._named(name)])

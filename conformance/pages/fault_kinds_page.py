@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from typing import Any
 
-from rocketmq_testkit.emulator.faults.fault import KINDS, LAYERS, Fault
+from rocketmq_testkit.emulator.faults.fault import KINDS, LAYERS, Fault, Kind
 from rocketmq_testkit.emulator.faults.phase import Phase
 from rocketmq_testkit.emulator.faults.upstream_defects import UPSTREAM_DEFECTS
 
@@ -99,9 +99,7 @@ def _kind(cls: type[Fault], record: Record) -> Iterator[str]:
     yield ""
     yield f"Upstream: {kind.situation}"
     yield ""
-    yield (
-        ", ".join(filter(None, (_phases(kind.phases), _protocols(kind.protocols), _operations(kind.operations)))) + "."
-    )
+    yield (", ".join(filter(None, (_phases(kind), _protocols(kind.protocols), _operations(kind.operations)))) + ".")
     yield ""
     yield from _compared(kind.name)
     yield from _parameters(cls)
@@ -124,10 +122,12 @@ def _paragraph(text: str | None) -> str:
     return " ".join((text or "").split())
 
 
-def _phases(phases: tuple[Phase, ...]) -> str:
-    if phases == (Phase.STANDING,):
+def _phases(kind: Kind) -> str:
+    if kind.phases == (Phase.STANDING,):
         return "Holds from the time at which the rule is added until it is removed"
-    first, *others = (f"`{phase.value}`" for phase in phases)
+    first, *others = names = [f"`{phase.value}`" for phase in kind.phases]
+    if kind.in_all_phases:
+        return f"Phases {', '.join(names)} at once"
     return f"Phase {first}" + (f" (default) or {', '.join(others)}" if others else "")
 
 

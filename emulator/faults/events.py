@@ -140,10 +140,10 @@ class ResponseEvent:
         self.is_lost = self.is_lost or loses
         return self.outcome
 
-    def later(self, delay_ms: int, operation: Operation) -> None:
-        """Carry out an operation for nobody after some ms, unless the broker stops before."""
+    def later(self, delay_ms: int, action: Callable[[], None]) -> None:
+        """Run an action after some ms, unless the broker stops before."""
         clock = getattr(self.node, "lifetime", None) or self.firing.scheduler
-        clock.call_later(delay_ms, lambda: self.carry_out_for_nobody(operation), TimerKind.FAULT, self.firing.rule)
+        clock.call_later(delay_ms, action, TimerKind.FAULT, self.firing.rule)
 
     def carry_out_for_nobody(self, operation: Operation) -> None:
         """Carry out an operation of the client, and discard the outcome."""

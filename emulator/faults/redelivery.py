@@ -49,6 +49,14 @@ def _visible_soon(pop: PopMessage, outcome: PopResult, popped: PoppedMessage, br
     )
 
 
+def redeliver(event: ResponseEvent, operation: Operation) -> None:
+    """Carry out an operation of `redeliveries`, and deliver a popped message without waiting for the revive service."""
+    event.carry_out_for_nobody(operation)
+    if isinstance(operation, ChangeInvisibleTime):
+        topic, group = operation.topic, operation.consumer_group
+        event.firing.world.redeliver(event.node, topic, group, operation.queue_id, offset=operation.offset)
+
+
 def visible_from_ms(outcome: Outcome) -> int | None:
     """Return the end of the invisible duration of a pop (ms since the epoch), None of a pull."""
     return outcome.pop_time + outcome.invisible_ms if isinstance(outcome, PopResult) else None

@@ -8,7 +8,7 @@ from ..kernel.random_streams import RandomStream
 from ..kernel.scheduler import Timer
 from ..kernel.value_class import frozen_value
 from .criteria import OF_TIME, Criteria, Predicate
-from .errors import FaultError
+from .errors import FaultError, shown
 from .facts import PROTOCOLS
 from .fault import Fault
 from .occurrence import Counter, Occurrence
@@ -45,13 +45,13 @@ class RuleSpec:
             )
         for flag in ("optional", "strict"):
             if not isinstance(getattr(self, flag), bool):
-                raise FaultError(f"{flag}={getattr(self, flag)!r}: neither true nor false; use {flag}=True")
+                raise FaultError(f"{flag}={shown(getattr(self, flag))}: neither true nor false; use {flag}=True")
         for phase in self.phases:
             self.criteria.check_phase(phase)
         kind = self.fault.KIND
         if self.criteria.protocol is not None and self.criteria.protocol not in kind.protocols:
             raise FaultError(
-                f"protocol={self.criteria.protocol!r}: {kind.name} acts on {' and '.join(kind.protocols)} only; "
+                f"protocol={shown(self.criteria.protocol)}: {kind.name} acts on {' and '.join(kind.protocols)} only; "
                 "choose another protocol or another fault"
             )
 

@@ -52,6 +52,12 @@ class World(Protocol):
     def stop_revive(self, name: str | None) -> StandingFault:
         """Stop the redelivery of popped messages."""
 
+    def redeliver(self, node: Node, topic: str, group: str, queue_id: int, *, offset: int) -> None:
+        """Redeliver a popped message whose invisible duration has been shortened, and wake waiting pops.
+
+        A no-op for a message of an ordered pop, which the broker delivers again itself, and while revive is stopped.
+        """
+
     def stop_transaction_checks(self, name: str | None) -> StandingFault:
         """Stop the checks of half messages."""
 

@@ -107,6 +107,20 @@ class DueRecordScan:
         if self._records.table.pop(key, None) is not None:
             self._due.discard(key)
 
+    def revive_now(self, group_queue: GroupQueue, offset: int) -> bool:
+        """Revive the newest record of a message before the next scan. Returns False if stopped, or without a record."""
+        found = [
+            each for each in self._records.table.values() if (each.group_queue, each.offset) == (group_queue, offset)
+        ]
+        if self._switch.stopped or not found:
+            return False
+        newest = max(found, key=lambda each: each.pop_time)
+        self.delete(newest.key())
+        retried = self._revive(newest)
+        if retried is not None:
+            self.write([retried])
+        return True
+
     def take_all(self) -> list[PopRecord]:
         """Remove and return all records, in the order of their keys."""
         table = self._records.table

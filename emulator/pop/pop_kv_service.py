@@ -219,6 +219,10 @@ class PopKvService:
 
     # redelivery
 
+    def redeliver_now(self, topic: str, group: str, queue_id: int, offset: int) -> bool:
+        """Redeliver a message of a rule of faults before the next scan. Returns False if there is no record of it."""
+        return self._scan.revive_now((topic, group, queue_id), offset)
+
     def _revive_cached(self, record: PopRecord) -> None:
         """Redeliver a message whose record is only in memory, or store the record if redelivery is stopped."""
         if self._switch.stopped:

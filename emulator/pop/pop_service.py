@@ -85,7 +85,7 @@ class PopService:
         self._in_flight = in_flight
         self._kv_service = kv_service
         self._complete = complete
-        self._wake_ups = wake_ups
+        self.wake_ups = wake_ups
         self._revive_turn = -1
         self.polling = polling
         self._retry = self._resume
@@ -179,7 +179,7 @@ class PopService:
                 break  # the others are withheld, such as those of a queue with too many in flight; upstream reads on
         if batch.messages:
             if batch.rest_num > 0:
-                self._wake_ups.wake_next(operation.topic, operation.consumer_group, operation.queue_id)
+                self.wake_ups.wake_next(operation.topic, operation.consumer_group, operation.queue_id)
             self._reader.count_delivery(operation.topic, operation.consumer_group, operation.queue_id)
             return self._result(ResponseCode.SUCCESS, batch, "FOUND")
         parked = self.polling.park(call, operation, message_filter, operation.born_ms, resume=self._retry)

@@ -38,7 +38,11 @@ class WakeUps:
     def redelivered(self, topic: str, group: str) -> None:
         """Wake requests after a redelivery, if `wakePollOnRedelivery` is set."""
         if self._emulation.wake_poll_on_redelivery:
-            if names.is_retry(topic):
-                topic = names.topic_of_pop_retry(topic, group)
-            self._pops.wake(topic, group, -1)
-            self._notifications.wake(topic, group, -1)
+            self.wake_for_redelivered(topic, group)
+
+    def wake_for_redelivered(self, topic: str, group: str) -> None:
+        """Wake requests for the redelivered messages of a group."""
+        if names.is_retry(topic):
+            topic = names.topic_of_pop_retry(topic, group)
+        self._pops.wake(topic, group, -1)
+        self._notifications.wake(topic, group, -1)

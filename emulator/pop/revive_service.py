@@ -215,6 +215,27 @@ class ReviveService:
             self._redeliver(queue, point)
         self._schedule_poll(queue)
 
+    def redeliver_now(self, topic: str, group: str, queue_id: int, offset: int) -> bool:
+        """Redeliver a message of a rule of faults before its check point is decided.
+
+        Returns False if the service is stopped, or if no check point is about the message alone.
+        """
+        found = [
+            (point.pop_time, queue, point)
+            for queue in self._queues.values()
+            for point in queue.points.values()
+            if (point.topic, point.group, point.queue_id) == (topic, group, queue_id)
+            and point.unacknowledged() == [offset]
+            and point.diffs == [0]
+        ]
+        if self._switch.stopped or not found:
+            return False
+        # An earlier one may be of the pop, whose acknowledgement is not readable yet.
+        _pop_time, queue, point = max(found, key=lambda each: each[0])
+        self._redeliver(queue, point)
+        point.acknowledge(offset)
+        return True
+
     def resume(self) -> None:
         """Decide the check points whose time has come while the service was stopped."""
         for queue in self._queues.values():

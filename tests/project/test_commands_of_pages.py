@@ -15,6 +15,7 @@ import pytest
 from pyspark_rocketmq.audit import command as audit_command
 from pyspark_rocketmq.replay import command as replay_command
 from rocketmq_testkit.conformance import command as conformance_command
+from rocketmq_testkit.fixtures.command import OPTIONS_OF_COMMANDS
 from rocketmq_testkit.fixtures.control.shell import commands as shell_commands
 from rocketmq_testkit.fixtures.control.shell.verb_parser import BODY, QUERY, VerbParser
 from rocketmq_testkit.fixtures.options import command_options
@@ -41,10 +42,12 @@ def parse_emulator(words: Sequence[str]) -> None:
     if words and words[-1] == "--help":
         assert not words[:-1] or words[:-1] == list(shell_commands.prefix_of(words, shell_commands.commands()))
         return
-    if not words or words[0].startswith("-"):
+    if not words or (words[0].startswith("-") and words[0] not in OPTIONS_OF_COMMANDS):
         command_options.parse(words)
         return
-    found, verb = shell_commands.find(words, shell_commands.commands())
+    known = shell_commands.commands()
+    words = shell_commands.command_first(words, known)
+    found, verb = shell_commands.find(words, known)
     parser = VerbParser(found, verb)
     read = parser.read(words[len(found) :])
     for part in (QUERY, BODY):

@@ -221,7 +221,7 @@ def test_the_control_port_jumps_to_a_dead_letter(served: Emulator, tmp_path: Pat
 def test_the_commands_for_a_snapshot_save_and_restore_it(served: Emulator, tmp_path: Path) -> None:
     """The commands for a snapshot work, the second one with free ports."""
     served.topic("orders").send(b"two teas")
-    save, begin = only("sh", "-fsSo").splitlines()
+    save, begin = only("sh", "-sSo").splitlines()
     run("bash", "-euc", save.replace("http://127.0.0.1:8090", served.control), cwd=tmp_path)
 
     options = emulator_options(parse(begin.split()[1:]))
@@ -313,7 +313,8 @@ def test_the_ci_commands_exit_with_1_if_the_emulator_fails_at_its_start(shell: s
 def test_the_token_of_the_environment_guards_the_control_port(tmp_path: Path) -> None:
     """The lines of the page list the brokers; without the token curl fails."""
     lines = only("sh", "ROCKETMQ_CONTROL_TOKEN")
-    again = "\ncurl -fsS http://127.0.0.1:8090/v1/brokers || echo curl ended with $?\nkill -TERM %1\nwait %1\n"
+    again = "\ncurl --fail-with-body -sS http://127.0.0.1:8090/v1/brokers || echo curl ended with $?\n"
+    again += "kill -TERM %1\nwait %1\n"
     script = "ip link set lo up\n" + lines + again
     printed = run("unshare", "--net", "bash", "-uc", script, cwd=tmp_path, seconds=60)
 

@@ -119,6 +119,7 @@ class StopNameServer(StandingKind):
 class Partition(Fault):
     """Cut one client off: requests, responses, pushes and new connections of the client are lost.
 
+    Open connections are cut as well: they stay open and transport nothing, or end with a reset at their next request.
     A client id is known once a connection has named it: remoting connections do so with their first heartbeat, gRPC
     requests always. Connections to the name server never do; cut them by address.
     """

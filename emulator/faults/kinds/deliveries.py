@@ -13,7 +13,7 @@ from ..events import ResponseEvent
 from ..fault import Fault, kind
 from ..message_facts import of_record
 from ..phase import Phase
-from ..redelivery import SOON_MS, place_of, redeliveries, visible_from_ms
+from ..redelivery import SOON_MS, place_of, redeliver, redeliveries, visible_from_ms
 
 RESPONSE = (Phase.RESPONSE,)
 DELIVERIES = (PopMessage, PullMessage)
@@ -124,13 +124,14 @@ def _with_wrong_checksum(record: bytes) -> bytes:
 class DeliverToSecondConsumer(_OfDeliveries):
     """Deliver each message that the criteria mean, and make it visible to the group again at once.
 
-    The first consumer still works on its copy. Of a pull, the message is sent back with the shortest delay.
+    The first consumer still works on its copy. A consumer that waits for messages gets it without delay. Of a pull,
+    the message is sent back with the shortest delay: the group gets it through its retry topic after 1 s.
     """
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Make the meant messages visible after the response."""
         for operation in redeliveries(event):
-            event.later(SOON_MS, operation)
+            event.later(SOON_MS, partial(redeliver, event, operation))
         return event.outcome
 
 
@@ -144,9 +145,9 @@ class DeliverToSecondConsumer(_OfDeliveries):
 class SkipDelivery(_OfDeliveries):
     """Leave each message that the criteria mean out of deliveries, until the rule is removed.
 
-    Then the group gets it at once. A popped message becomes visible again, a pulled one is sent back: the group gets
-    it through its retry topic. Meanwhile the broker regards it as delivered: a pop's invisible duration ends, and the
-    offset of a pull passes it.
+    Then a popped message becomes visible again at once, also to a consumer that waits for messages. A pulled one is
+    sent back with the shortest delay: the group gets it through its retry topic after 1 s. Meanwhile the broker regards
+    it as delivered: a pop's invisible duration ends, and the offset of a pull passes it.
     """
 
     def on_response(self, event: ResponseEvent) -> Outcome:
@@ -158,17 +159,19 @@ class SkipDelivery(_OfDeliveries):
             if state[key][0] <= scheduler.now_ms:
                 del state[key]
         for operation in redeliveries(event):
-            redeliver = partial(self._redeliver, event, operation, visible_ms)
-            state[event.node.name, *place_of(operation)] = visible_ms, redeliver
+            state[event.node.name, *place_of(operation)] = (
+                visible_ms,
+                partial(self._redeliver, event, operation, visible_ms),
+            )
         return delivering(event.outcome, kept)
 
     def on_removed(self, state: dict[Any, Any]) -> None:
         """Deliver the messages."""
-        for _visible_ms, redeliver in list(state.values()):
-            redeliver()
+        for _visible_ms, deliver in list(state.values()):
+            deliver()
 
     @staticmethod
     def _redeliver(event: ResponseEvent, operation: Operation, visible_ms: int | None) -> None:
         # After the invisible duration the broker delivers the message again on its own.
         if visible_ms is None or event.firing.scheduler.now_ms < visible_ms:
-            event.carry_out_for_nobody(operation)
+            redeliver(event, operation)

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...gate.gate import Outcome
 from ...operations.cluster import GetRouteInfo, RouteResult, no_route
-from ..errors import FaultError
+from ..errors import FaultError, shown
 from ..events import RequestEvent, ResponseEvent
 from ..fault import Fault, kind
 from ..parameters import Optional, Text, parameter
@@ -81,7 +81,7 @@ class RouteToDeadBroker(Fault):
         """Raise FaultError for an address without a port."""
         host, _, port = self.address.rpartition(":")
         if not host or not port.isdecimal() or not 0 < int(port) <= _PORT_MAX:
-            raise FaultError(f"address={self.address!r}: not HOST:PORT; use {DEAD!r}")
+            raise FaultError(f"address={shown(self.address)}: not HOST:PORT; use {DEAD!r}")
 
     def check_world(self, world: World) -> None:
         """Raise FaultError if there is no broker with the given name."""

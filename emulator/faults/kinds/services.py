@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from ..errors import FaultError
+from ..errors import FaultError, shown
 from ..fault import kind
 from ..parameters import DURATION_PATTERN, DurationCheck, Text, parameter
 from ..times import ms_of
@@ -48,7 +48,7 @@ class SkewClock(StandingKind):
     def check(self) -> None:
         """Raise FaultError if the clock would be right."""
         if self._by_ms == 0:
-            raise FaultError(f"by={self.by!r}: the clock stays right; use '90s' or '-90s'")
+            raise FaultError(f"by={shown(self.by)}: the clock stays right; use '90s' or '-90s'")
 
     @property
     def _by_ms(self) -> int:

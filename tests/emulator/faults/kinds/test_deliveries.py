@@ -15,6 +15,7 @@ from rocketmq_testkit.emulator.faults.kinds.deliveries import (
     ReorderDelivery,
     SkipDelivery,
 )
+from rocketmq_testkit.emulator.faults.kinds.services import StopRevive
 
 POP = {"operation": "PopMessage"}
 PULL = {"operation": "PullMessage"}
@@ -183,6 +184,65 @@ def test_a_skipped_message_is_delivered_when_the_rule_is_removed(e: ProtocolClie
     assert e.bodies(invisible_ms=600_000) == [b"1"]
     e.advance(300_000)
     assert e.bodies() == []
+
+
+KV_RECORDS = {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_enable": True}
+
+
+@pytest.mark.parametrize("keys", [{}, KV_RECORDS], ids=["check-points", "kv-records"])
+@pytest.mark.parametrize("client", ["remoting", "grpc"])
+def test_a_pop_that_waits_gets_a_held_message_at_once(client: str, keys: dict[str, Any]) -> None:
+    """No time passes, though the broker revives messages only 2 s later and then wakes no pop that waits."""
+    e = protocol_client(client, **keys)
+    e.topic()
+    rules = Rules(e.engine)
+    skip = rules.add(SkipDelivery(), **POP)
+    e.send(b"1")
+    assert e.bodies(invisible_ms=600_000) == []
+    waiting = e.pop(poll_ms=20_000, invisible_ms=600_000)
+    e.advance(100)
+    assert waiting.response is None
+    rules.remove(skip)
+    assert waiting.response is not None
+    assert [each.body for each in waiting.response.messages] == [b"1"]
+    assert e.ack(waiting.response.messages[0].handle).ok
+    e.advance(1_200_000)
+    assert e.bodies() == []
+
+
+@pytest.mark.parametrize("keys", [{}, KV_RECORDS], ids=["check-points", "kv-records"])
+@pytest.mark.parametrize("client", ["remoting", "grpc"])
+def test_a_second_consumer_that_waits_gets_the_message_at_once(client: str, keys: dict[str, Any]) -> None:
+    """The first consumer's acknowledgement changes nothing for the second one, whose copy is its own."""
+    e = protocol_client(client, **keys)
+    e.topic()
+    Rules(e.engine).add(DeliverToSecondConsumer(), times=1, **POP)
+    e.send(b"1")
+    (first,) = e.take(invisible_ms=600_000)
+    waiting = e.pop(client="other", poll_ms=20_000, invisible_ms=600_000)
+    e.advance(1)
+    assert waiting.response is not None
+    assert [(each.body, each.attempt) for each in waiting.response.messages] == [(b"1", 1)]
+    e.ack(first.handle)
+    assert e.ack(waiting.response.messages[0].handle).ok
+    e.advance(1_200_000)
+    assert e.bodies() == []
+
+
+@through("remoting", "grpc")
+def test_a_held_message_waits_for_revive_that_another_rule_has_stopped(e: ProtocolClient) -> None:
+    """The group gets it when both rules are removed."""
+    e.topic()
+    rules = Rules(e.engine)
+    skip, stop = rules.add(SkipDelivery(), **POP), rules.add(StopRevive())
+    e.send(b"1")
+    assert e.bodies(invisible_ms=600_000) == []
+    rules.remove(skip)
+    e.advance(10_000)
+    assert e.bodies() == []
+    rules.remove(stop)
+    e.advance(5_000)
+    assert e.bodies() == [b"1"]
 
 
 @through("remoting", "grpc")
