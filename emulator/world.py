@@ -8,7 +8,8 @@ from typing import Any
 from .cluster.broker import Broker
 from .cluster.replica import Replica
 from .engine import Engine
-from .faults.errors import unknown_name
+from .faults.criteria import is_one
+from .faults.errors import FaultError, unknown_name
 from .faults.world import StandingFault, Undo
 from .gate.gate import Node
 from .kernel.errors import EngineError
@@ -18,6 +19,9 @@ from .kernel.timer_kind import TimerKind
 from .operations.cluster import RouteResult
 from .overload.request_pools import RefusalForm
 from .topic.topic_table import UNSPECIFIED
+
+PROXY = "proxy"
+"""The name by which rules select what the gRPC proxy serves on its own."""
 
 
 class BrokerStop:
@@ -57,6 +61,18 @@ class EngineWorld:
     def check_broker(self, name: str) -> None:
         """Raise FaultError if there is no broker with this name."""
         self._broker(name)
+
+    def check_node(self, name: str) -> None:
+        """Raise FaultError if no server has the name or matches the pattern: a broker, the name server, the proxy."""
+        known = dict.fromkeys((*(broker.name for broker in self._engine.brokers), self._engine.name_server.name, PROXY))
+        if not any(is_one(each, name) for each in known):
+            raise unknown_name("broker", name, known)
+
+    def check_slave(self, name: str | None) -> None:
+        """Raise FaultError if there is no slave; of a broker with a name, if it neither is one nor has one."""
+        if not any(self._concerns(replica, name) for replica in self._engine.replicas):
+            wrong = "there is no slave" if name is None else f"broker={name!r}: it has no slave"
+            raise FaultError(f"slave_lag: {wrong}, so that nothing would lag; start the emulator with slaves=1")
 
     def later(self, ms: int, action: Callable[[], None]) -> Timer:
         """Run an action after some ms of the emulator's time."""

@@ -1,5 +1,7 @@
 """Faults for rules: `from rocketmq_testkit import faults`, then `rocketmq.faults.add(faults.drop_response(), ...)`."""
 
+from typing import TYPE_CHECKING, Any
+
 from rocketmq_testkit.emulator.faults.errors import FaultError
 from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import CorruptByte as corrupt_byte
 from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import DripFrame as drip_frame
@@ -52,6 +54,8 @@ from rocketmq_testkit.emulator.faults.kinds.store import SlaveLag as slave_lag
 from rocketmq_testkit.emulator.faults.kinds.upstream import UpstreamDefectFault as upstream_defect
 from rocketmq_testkit.emulator.faults.presets import preset
 from rocketmq_testkit.emulator.faults.yaml_text import to_yaml
+from rocketmq_testkit.emulator.kernel.nearest_name import nearest_of
+from rocketmq_testkit.emulator.kernel.user_error import hides_frames
 
 __all__ = [
     "FaultError",
@@ -107,3 +111,14 @@ __all__ = [
     "withhold_window",
     "wrong_opaque",
 ]
+
+__tracebackhide__ = hides_frames
+
+
+if not TYPE_CHECKING:  # with __getattr__ in sight, a type checker would accept misspelled names
+
+    def __getattr__(name: str) -> Any:
+        """Raise AttributeError with the nearest name."""
+        nearest = nearest_of(name, __all__)
+        hint = "dir(faults) lists all" if nearest is None else f"did you mean {nearest}?"
+        raise AttributeError(f"faults.{name}: there is no such fault; {hint}")

@@ -11,6 +11,7 @@ from ..gate.raw_request import RawRequest
 from ..kernel.durations import Duration
 from ..kernel.nearest_name import nearest_of
 from ..kernel.value_class import frozen_value
+from .addresses import matches_address
 from .criterion_checks import BASE64, CHECKS, check_names, ms_of_criterion
 from .errors import FaultError, listed
 from .facts import Facts
@@ -29,7 +30,7 @@ class Criteria:
     """All given criteria must hold. A text matches exactly, or as a pattern with `*`; a list, if one entry matches.
 
     - `operation`: the class of an operation or effect of the engine, a request code or an RPC
-    - `protocol`: `remoting` or `grpc`; `address`: host of the client
+    - `protocol`: `remoting` or `grpc`; `address`: IP address of the client, or `localhost` for both loopback addresses
     - `broker`: the name of the server's node; of a request that the gRPC proxy answers on its own, `proxy` and the
       names of all brokers
     - `topic`, `group`, `client` (client id), `language` (such as `JAVA`) and `version` of the SDK (such as `5.3.3`)
@@ -93,7 +94,11 @@ class Criteria:
         """Return tests of everything but operation, phase and time, the cheapest first."""
         found: list[Predicate] = []
         for name, value in self.given():
-            if name in _SINGLE:
+            if name == "address":
+                found.append(_from_address(value))
+            elif name == "language":
+                found.append(_single(lambda facts: facts.language.upper(), _upper(value)))
+            elif name in _SINGLE:
                 found.append(_single(_SINGLE[name], value))
             elif name in _SEVERAL:
                 found.append(_several(_SEVERAL[name], value))
@@ -106,7 +111,7 @@ class Criteria:
 
     def concerns_messages(self) -> bool:
         """True if a criterion is about single messages."""
-        return any(getattr(self, name) is not None for name in ("tag", "key", "property", "body_matches"))
+        return any(getattr(self, name) is not None for name in OF_MESSAGES)
 
     def matches_message(self, message: MessageFacts) -> bool:
         """True if a message satisfies the criteria about messages."""
@@ -120,13 +125,13 @@ class Criteria:
 
 CRITERIA = tuple(each.name for each in fields(Criteria))
 """The names of all criteria."""
+OF_MESSAGES = ("tag", "key", "property", "body_matches")
+"""Criteria about single messages."""
 OF_TIME = frozenset({"phase", "start", "end"})
 """Criteria that are known in every phase, because no request is compared with them."""
 
 _SINGLE: Mapping[str, Callable[[Facts], str]] = {
     "protocol": lambda facts: facts.protocol,
-    "address": lambda facts: facts.address,
-    "language": lambda facts: facts.language,
     "version": lambda facts: facts.version,
 }
 _SEVERAL: Mapping[str, Callable[[Facts], Sequence[str]]] = {
@@ -144,6 +149,11 @@ def unknown_criterion(name: str) -> FaultError:
     return FaultError(f"{name}: there is no such criterion; {hint}", nearest=nearest)
 
 
+def names_of(wanted: Names) -> Sequence[str]:
+    """Return the names and patterns of a criterion."""
+    return () if wanted is None else (wanted,) if isinstance(wanted, str) else wanted
+
+
 def is_one(text: str, wanted: Names) -> bool:
     """True if a text equals a wanted name, matches its pattern, or does so for one of several."""
     return wanted is None or _is_one(text, wanted)
@@ -157,6 +167,14 @@ def _is_one(text: str, wanted: str | Sequence[str]) -> bool:
 
 def _single(read: Callable[[Facts], str], wanted: str | Sequence[str]) -> Predicate:
     return lambda facts: _is_one(read(facts), wanted)
+
+
+def _from_address(wanted: str | Sequence[str]) -> Predicate:
+    return lambda facts: matches_address(facts.address, wanted)
+
+
+def _upper(names: str | Sequence[str]) -> str | Sequence[str]:
+    return names.upper() if isinstance(names, str) else [each.upper() for each in names]
 
 
 def _several(read: Callable[[Facts], Sequence[str]], wanted: str | Sequence[str]) -> Predicate:

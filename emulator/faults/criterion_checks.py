@@ -7,6 +7,7 @@ from typing import Any
 
 from ..kernel.durations import DurationError, milliseconds
 from ..kernel.nearest_name import nearest_of
+from .addresses import check_address
 from .errors import FaultError
 from .facts import PROTOCOLS
 from .parameters import duration_error
@@ -31,7 +32,33 @@ def check_names(name: str, value: object) -> None:
     several = isinstance(value, Sequence) and not isinstance(value, str | bytes)
     texts = list(value) if several else [value]  # type: ignore[call-overload]  # mypy does not follow the condition
     if not texts or not all(isinstance(text, str) and text for text in texts):
-        raise FaultError(f"{name}={value!r}: neither a name nor a list of names; use a text such as 'orders'")
+        raise FaultError(f"{name}={value!r}: neither a name nor a list of names; use {_text_like(name, value)!r}")
+
+
+EXAMPLES: Mapping[str, str] = {
+    "operation": "SendMessage",
+    "broker": "broker-a",
+    "topic": "orders",
+    "group": "order-service",
+    "client": "client-1",
+    "language": "JAVA",
+    "version": "5.3.*",
+    "tag": "red",
+    "key": "order-42",
+}
+"""A value of each criterion that is a name."""
+
+
+def _text_like(name: str, value: object) -> str:
+    """Return the text that a wrong value may mean: a number as a text, or an example."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return EXAMPLES[name]
+    return f"{value}.*" if name == "version" else str(value)
+
+
+def _check_addresses(name: str, value: object) -> None:
+    for each in value if isinstance(value, list | tuple) and value else (value,):
+        check_address(name, each)
 
 
 def _check_protocol(name: str, value: object) -> None:
@@ -77,6 +104,7 @@ def _check_where(name: str, value: object) -> None:
 
 
 CHECKS: Mapping[str, Callable[[str, Any], None]] = {
+    "address": _check_addresses,
     "protocol": _check_protocol,
     "phase": _check_phase,
     "property": _check_properties,

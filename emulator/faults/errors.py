@@ -1,10 +1,12 @@
 """The errors for rules that cannot be used, and for rules that do not exist."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from ..kernel.nearest_name import nearest_of
 from ..kernel.user_error import UserError
 
+T = TypeVar("T")
 SHOWN_MAX = 12
 """The most names that an error lists; it counts the others."""
 VALUE_CHARACTERS_MAX = 80
@@ -32,6 +34,18 @@ class NoSuchRule(FaultError):
         self.name, self.known = name, tuple(known)
         text, nearest = _unknown("rule", name, self.known)
         super().__init__(text, nearest=nearest)
+
+
+def without_frames(make: Callable[[], T]) -> T:
+    """Return the result of a function. The traceback of its FaultError begins at the caller.
+
+    Users of the caller do not see where the emulator has found their mistake.
+    """
+    __tracebackhide__ = True
+    try:
+        return make()
+    except FaultError as wrong:
+        raise wrong.with_traceback(None) from None
 
 
 def unknown_name(noun: str, name: object, known: Iterable[str]) -> FaultError:

@@ -1,14 +1,16 @@
 """The base class of all kinds of faults, and the table in which each kind is declared."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 from ..gate.effects import Effect
 from ..gate.gate import Outcome
+from ..kernel.user_error import hides_frames
 from ..kernel.value_class import LazySignature, frozen_value
 from ..operations.base import Operation
-from .errors import FaultError, unknown_name
+from .errors import FaultError, listed, unknown_name, without_frames
 from .events import release
 from .facts import PROTOCOLS
 from .parameters import parameter
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from .events import ConnectEvent, PushEvent, RequestEvent, ResponseEvent
     from .vocabulary import Codes, RequestName
     from .world import StandingFault, World
+
+__tracebackhide__ = hides_frames
 
 C = TypeVar("C", bound="type[Fault]")
 LAYERS = ("responses", "effects", "bytes", "connections", "cluster", "upstream")
@@ -47,7 +51,26 @@ class Kind:
         return [name for name, each in self.parameters.items() if each.default is MISSING]
 
 
-class Fault:
+class Called(type):
+    """The class of kinds of faults: users call a kind, and a wrong call is one sentence without frames of the kind."""
+
+    if not TYPE_CHECKING:  # type checkers read the parameters of a kind from its fields
+
+        def __call__(cls, *given: Any, **parameters: Any) -> Any:
+            """Create a fault. Raises FaultError."""
+            kind = cls.KIND
+            names = list(kind.parameters)[: len(given)]
+            if len(given) > len(names):
+                at_most = listed(kind.parameters).removeprefix("there are ")
+                raise FaultError(f"{kind.name}: {len(given)} values for its parameters; it has {at_most}; remove some")
+            for name in names:
+                if name in parameters:
+                    raise FaultError(f"{kind.name}: the parameter {name} is given twice; remove one of its values")
+            check_names(kind, [*names, *parameters])
+            return without_frames(partial(super().__call__, *given, **parameters))
+
+
+class Fault(metaclass=Called):
     """A fault with its parameters. A subclass overrides the method of each phase in which it acts."""
 
     __slots__ = ()
@@ -64,6 +87,10 @@ class Fault:
 
     def check(self) -> None:
         """Raise FaultError if the parameters contradict each other."""
+
+    def possible_protocols(self) -> "Sequence[str]":
+        """Return the protocols in which the fault with its parameters can act on any request."""
+        return self.KIND.protocols
 
     def usable_protocols(self, requests: "Sequence[RequestName]") -> "Sequence[str]":
         """Return the protocols in which the fault can act on one of the requests (empty: on any).
@@ -184,19 +211,25 @@ def create(name: str, parameters: Mapping[str, Any]) -> Fault:
     cls = KINDS.get(name)
     if cls is None:
         raise unknown_name("fault", name, KINDS)
-    known = cls.KIND.parameters
-    for given in parameters:
-        if given not in known:
-            raise unknown_name(f"parameter of {name}", given, known)
-    missing = [name for name in cls.KIND.required if name not in parameters]
-    if missing:
-        raise FaultError(
-            f"{name}: the parameter {missing[0]} is missing; add it, such as {missing[0]}={_example(known[missing[0]])}"
-        )
+    check_names(cls.KIND, parameters)
     return cls(**parameters)
 
 
-def _example(declared: Any) -> str:
-    schema = declared.metadata["check"].schema()
-    examples = schema.get("examples") or schema.get("enum") or [schema.get("minimum", 1)]
-    return repr(examples[0])
+def check_names(kind: Kind, parameters: Collection[str]) -> None:
+    """Raise FaultError for a parameter that a kind does not have, and for one that it needs and that is not given."""
+    name, known = kind.name, kind.parameters
+    for given in parameters:
+        if given not in known:
+            raise unknown_name(f"parameter of {name}", given, known)
+    missing = [each for each in kind.required if each not in parameters]
+    if missing:
+        example = f"{missing[0]}={example_of(known[missing[0]])!r}"
+        raise FaultError(f"{name}: the parameter {missing[0]} is missing; add it, such as {example}")
+
+
+def example_of(declared: Any) -> Any:
+    """Return a value that a declared parameter accepts."""
+    check = declared.metadata["check"]
+    schema = check.schema()
+    examples = schema.get("examples") or schema.get("enum") or [getattr(check, "example", schema.get("minimum", 1))]
+    return examples[0]

@@ -12,8 +12,19 @@ from ..kernel.errors import EngineError
 from ..kernel.value_class import parts
 from ..message import batch, properties, stored_record
 from ..message.receipt import real_topic
-from ..operations.consume import AckMessage, BatchAck, BatchAckMessage, ChangeInvisibleTime, PopResult, PullResult
+from ..operations.consume import (
+    AckMessage,
+    BatchAck,
+    BatchAckMessage,
+    ChangeInvisibleTime,
+    PeekMessage,
+    PopMessage,
+    PopResult,
+    PullMessage,
+    PullResult,
+)
 from ..operations.send import EndTransaction, SendMessage, SendMessageBack, SendReplyMessage
+from .phase import Phase
 
 ACKNOWLEDGED_MAX = 32
 """The most messages of a batch acknowledgement that are looked up."""
@@ -130,6 +141,18 @@ _STORED: Mapping[type, Callable[[Any, Store], Iterable[bytes | None]]] = {
     EndTransaction: lambda each, store: (store.log.record_at(each.commit_log_offset),),
 }
 """The records that an operation acknowledges, sends back, commits or rolls back."""
+
+
+_DELIVERING = (PullMessage, PopMessage, PeekMessage)
+"""Operations whose response delivers messages."""
+
+
+def holders(phase: Phase) -> list[type]:
+    """Return the classes of operations or effects that can hold a message in a phase."""
+    if phase is Phase.PUSH:
+        return [*_PUSHED]
+    found = [kind for kind in (*_SENT, *_STORED) if kind is not ProxyOnlyRequest]
+    return [*found, *_DELIVERING] if phase is Phase.RESPONSE else found
 
 
 def messages_of(subject: Request | Effect, outcome: object, store: Store | None) -> list[MessageFacts]:

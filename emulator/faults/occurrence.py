@@ -40,6 +40,14 @@ class Occurrence:
             raise FaultError(f"nth={self.nth!r}: no match fires the rule; name the matches, such as nth=[1, 3]")
         if self.nth is not None and self.every is not None:
             raise FaultError(f"nth={self.nth!r} and every={self.every!r}: a rule has one of them; remove the other")
+        if self.nth is not None and self.times is not None:
+            count = len(set(self.nth)) if isinstance(self.nth, list | tuple) else 1
+            if self.times > count:
+                matches = "one match" if count == 1 else f"{count} matches"
+                raise FaultError(
+                    f"nth={self.nth!r} and times={self.times!r}: nth names {matches}, and the rule never fires "
+                    f"{self.times} times; remove times, or use after in place of nth"
+                )
         if self.nth is not None and self.after:
             raise FaultError(f"nth={self.nth!r} and after={self.after!r}: nth names matches already; remove after")
 

@@ -1,11 +1,12 @@
 """Parameters of faults: what each accepts, its default, its JSON Schema, and the errors for other values."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, field
 from datetime import timedelta
 from typing import Any, Protocol
 
-from ..kernel.durations import DurationError, milliseconds
+from ..kernel.durations import NO_UNIT, DurationError, milliseconds
 from .errors import FaultError, shown, unknown_name
 
 
@@ -21,7 +22,24 @@ class Check(Protocol):
 
 def duration_error(name: str, value: object, wrong: DurationError) -> FaultError:
     """Return the error for a wrong duration, with a remedy that Python, JSON and YAML understand."""
-    return FaultError(f"{name}={shown(value)}: {wrong.why}; use '{wrong.example}'")
+    return FaultError(f"{name}={shown(value)}: {wrong.why}; use {_durations_like(value, wrong)}")
+
+
+def _durations_like(value: object, wrong: DurationError) -> str:
+    """Return texts that are durations and that a wrong one may mean: `50` means `'50ms' or '50s'`."""
+    if wrong.why == NO_UNIT:
+        number = wrong.example.removesuffix("s")
+        return f"'{number}ms' or '{number}s'"
+    if isinstance(value, str) and (found := _OTHER_UNIT.fullmatch(value)):
+        unit = next((unit for start, unit in _UNITS if found[2].lower().startswith(start)), None)
+        if unit is not None:
+            return f"'{found[1]}{unit}'"
+    return f"'{wrong.example}'"
+
+
+_OTHER_UNIT = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]+)\.?\s*")
+_UNITS = (("ms", "ms"), ("milli", "ms"), ("s", "s"), ("m", "m"), ("h", "h"), ("d", "d"))
+"""The beginning of each name that a unit has elsewhere, and its name here."""
 
 
 DURATION_PATTERN = r"(\s*\d+(\.\d+)?\s*(ms|s|m|h|d))+\s*"
@@ -30,6 +48,8 @@ DURATION_PATTERN = r"(\s*\d+(\.\d+)?\s*(ms|s|m|h|d))+\s*"
 
 class DurationCheck:
     """A duration: `"500ms"`, `"11s"` or a timedelta. Held as text."""
+
+    pattern = f"^{DURATION_PATTERN}$"
 
     def plain(self, name: str, value: Any) -> str:
         """Return the duration as text."""
@@ -41,7 +61,20 @@ class DurationCheck:
 
     def schema(self) -> Mapping[str, Any]:
         """Return the JSON Schema of a duration."""
-        return {"type": "string", "pattern": f"^{DURATION_PATTERN}$", "examples": ["500ms", "11s"]}
+        return {"type": "string", "pattern": self.pattern, "examples": ["500ms", "11s"]}
+
+
+class PositiveDurationCheck(DurationCheck):
+    """A duration of at least a millisecond."""
+
+    pattern = f"^(?=.*[1-9]){DURATION_PATTERN}$"
+
+    def plain(self, name: str, value: Any) -> str:
+        """Return the duration as text."""
+        text = super().plain(name, value)
+        if milliseconds(text, name) == 0:
+            raise FaultError(f"{name}={shown(value)}: shorter than a millisecond; use '5s'")
+        return text
 
 
 class OneOf:
@@ -81,16 +114,17 @@ class Whole:
 
 
 class Number:
-    """A number from `low` to `high` (None: no limit), such as a probability or a rate."""
+    """A number from `low` to `high` (None: no limit), such as a probability or a rate. `example` is shown in errors."""
 
-    def __init__(self, low: float, high: float | None = None) -> None:
+    def __init__(self, low: float, high: float | None = None, example: float | None = None) -> None:
         self.low, self.high = low, high
+        self.example = example or (0.1 if high == 1 else 1)
 
     def plain(self, name: str, value: Any) -> float:
         """Return the number."""
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not value >= self.low or not _below(value, self.high):
-            raise FaultError(f"{name}={value!r}: not a number {_range(self.low, self.high)}; use {self.high or 1}")
+            raise FaultError(f"{name}={value!r}: not a number {_range(self.low, self.high)}; use {self.example}")
         plain: float = value
         return plain
 

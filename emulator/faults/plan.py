@@ -6,6 +6,7 @@ from ..gate.gate import Gate
 from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import frozen_value
+from .criteria import names_of
 from .decisions import Decisions
 from .errors import FaultError, NoSuchRule
 from .event_facts import Find
@@ -100,6 +101,8 @@ class FaultPlan:
             at = f"rule {number}" if len(specs) > 1 else ""
             try:
                 spec.fault.check_world(self._world)
+                for name in names_of(spec.criteria.broker):
+                    self._world.check_node(name)
                 yield CheckedRule(spec, scopes.of(spec), at)
             except FaultError as wrong:
                 raise _located(wrong, at) from None

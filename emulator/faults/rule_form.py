@@ -8,6 +8,7 @@
 `then` may be the name of a fault without parameters.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import timedelta
@@ -17,19 +18,20 @@ from ..kernel.durations import milliseconds
 from ..kernel.nearest_name import nearest_of
 from .criteria import CRITERIA, Criteria, unknown_criterion
 from .errors import FaultError, listed, shown
-from .fault import KINDS, create
+from .fault import KINDS, create, example_of
 from .occurrence import OCCURRENCE, Occurrence
 from .rule import RuleSpec
 
 WHEN, THEN = "when", "then"
 FLAGS = ("optional", "strict")
 MEMBERS = ("name", WHEN, THEN, *OCCURRENCE, *FLAGS)
+EXAMPLE = '{"then": "drop_response"}'
 
 
 def read_rule(form: object, at: str = "rule") -> RuleSpec:
     """Return the rule that a mapping describes. `at` names it in errors. Raises FaultError."""
     if not isinstance(form, Mapping):
-        raise FaultError(f"{at}={shown(form)}: not a mapping with 'then'; use {{'then': 'drop_response'}}")
+        raise FaultError(f"{at}={shown(form)}: not a mapping with 'then'; use {EXAMPLE}")
     try:
         for name in form:
             if name not in MEMBERS:
@@ -69,16 +71,32 @@ def _fault(form: object) -> Any:
         if parameters is None or isinstance(parameters, Mapping):
             return create(str(name), dict(parameters or {}))
     if form is None:
-        raise FaultError(f"{THEN}: missing; a rule has one fault; use {{'then': 'drop_response'}}")
+        raise FaultError(f"{THEN}: missing; a rule has one fault; use {EXAMPLE}")
     raise FaultError(
         f"{THEN}={shown(form)}: neither the name of a fault nor a mapping of one name to its parameters; "
-        f"use {{'drop_response': {{'how': 'close'}}}}"
+        f"use {_fault_like(form)}"
     )
+
+
+def _fault_like(form: object) -> str:
+    """Return the fault that a wrong form may mean, as JSON: its name with the value for its first parameter."""
+    name, given = next(iter(form.items())) if isinstance(form, Mapping) and len(form) == 1 else (None, None)
+    kind = KINDS[name].KIND if isinstance(name, str) and name in KINDS else None
+    if kind is None:
+        return '{"drop_response": {"how": "close"}}'
+    if not kind.parameters:
+        return json.dumps(name)
+    first = next(iter([*kind.required, *kind.parameters]))
+    try:
+        parameters = create(kind.name, {first: given}).parameters()
+    except FaultError:
+        parameters = {each: example_of(kind.parameters[each]) for each in kind.required or [first]}
+    return json.dumps({name: parameters}, ensure_ascii=False)
 
 
 def _criteria(form: object) -> Criteria:
     if not isinstance(form, Mapping):
-        raise FaultError(f"{WHEN}={shown(form)}: not a mapping of criteria; use {{'topic': 'orders'}}")
+        raise FaultError(f'{WHEN}={shown(form)}: not a mapping of criteria; use {{"topic": "orders"}}')
     for name in form:
         if name == "where":
             raise FaultError("where: a function can only be given in Python; use the other criteria")

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from ..gate.effects import Effect
 from ..kernel.value_class import frozen_value
+from .criteria import OF_MESSAGES, names_of
 from .errors import FaultError
+from .message_facts import holders
 from .phase import Phase
 from .rule import RuleSpec
 from .rule_index import Key
-from .vocabulary import Vocabulary
+from .vocabulary import Vocabulary, no_status
 
 _OF_REQUESTS = (Phase.REQUEST, Phase.RESPONSE)
 
@@ -31,12 +33,16 @@ class Scopes:
 
     def of(self, spec: RuleSpec) -> Scope:
         """Return the scope of a rule. Raises FaultError if the rule can never match."""
-        names, phase = _as_tuple(spec.criteria.operation), spec.phase
+        names, phase = tuple(names_of(spec.criteria.operation)), spec.phase
         key = spec.fault, phase.value, names, spec.criteria.protocol, spec.strict
         found = self._found.get(key)
         if found is None:
             keys, protocols = self._keys(spec, phase, names), self._protocols(spec, names)
             found = self._found[key] = Scope(keys, protocols, frozenset(names))
+        for language in names_of(spec.criteria.language):
+            self._vocabulary.check_language(language)
+        if spec.criteria.concerns_messages():
+            _check_messages(spec, phase, found.keys)
         return found
 
     def _keys(self, spec: RuleSpec, phase: Phase, names: Sequence[str]) -> tuple[Key, ...]:
@@ -68,12 +74,34 @@ class Scopes:
             usable = frozenset(spec.fault.usable_protocols(self._vocabulary.requests_of(names, protocol)))
         else:  # the request may never get the code, but the code must exist
             spec.fault.check_codes(self._vocabulary.codes)
-            usable = frozenset(spec.fault.KIND.protocols)
+            usable = frozenset(spec.fault.possible_protocols())
+            if protocol is not None and protocol not in usable:
+                raise no_status(getattr(spec.fault, "status", None))
         if names and spec.phase in _OF_REQUESTS:
             possible = usable if protocol is None else usable & {protocol}
             self._vocabulary.check_sent(names, possible, responses=spec.phase is Phase.RESPONSE)
         return usable
 
 
-def _as_tuple(names: str | Sequence[str] | None) -> tuple[str, ...]:
-    return () if names is None else (names,) if isinstance(names, str) else tuple(names)
+def _check_messages(spec: RuleSpec, phase: Phase, keys: Sequence[Key]) -> None:
+    """Raise FaultError for criteria about messages if no operation of the rule holds a message in its phase."""
+    holding = holders(phase)
+    if None in keys or not holding or any(key in holding for key in keys):
+        return
+    name, value = next(each for each in spec.criteria.given() if each[0] in OF_MESSAGES)
+    named = ", ".join(sorted(key.__name__ for key in keys if isinstance(key, type)))
+    verb = "hold" if "," in named else "holds"
+    elsewhere = [
+        each.value for each in (Phase.REQUEST, Phase.RESPONSE) if each is not phase and set(keys) & set(holders(each))
+    ]
+    if elsewhere and elsewhere[0] in {each.value for each in spec.fault.KIND.phases}:
+        remedy = f"add phase={elsewhere[0]!r}"
+    elif elsewhere:
+        remedy = f"use a fault that acts in the phase {elsewhere[0]!r}"
+    else:
+        usable = spec.fault.usable_operations()
+        known = ", ".join(sorted(each.__name__ for each in holding if usable is None or each in usable))
+        remedy = f"in this phase {known} hold one; choose one of them" if known else "choose another fault"
+    raise FaultError(
+        f"{name}={value!r}: {named} {verb} no message in the phase {phase.value!r}; {remedy}, or remove {name}"
+    )

@@ -11,6 +11,7 @@ from ..kernel.value_class import parts
 from ..operations.base import Operation
 from ..operations.clients import ChannelClosed, DropInactiveRequests
 from ..operations.send import ClientResponded
+from .criteria import is_one
 from .errors import FaultError, listed, unknown_name
 from .facts import PROTOCOLS
 
@@ -44,13 +45,14 @@ class RequestName:
 
 
 class Vocabulary:
-    """The names of operations, effects, request codes and RPCs.
+    """The names of operations, effects, request codes, RPCs and languages of SDKs.
 
     `requests` are the names of both protocols. An operation and an RPC may have the same name, such as SendMessage:
     the name then means both.
     """
 
-    def __init__(self, requests: Iterable[RequestName] = ()) -> None:
+    def __init__(self, requests: Iterable[RequestName] = (), languages: Iterable[str] = ()) -> None:
+        self.languages = tuple(languages)
         self.operations: Mapping[str, type[Operation]] = {
             each.__name__: each for each in all_subclasses(Operation) if each not in _FOLLOW_UPS
         }
@@ -68,6 +70,11 @@ class Vocabulary:
         for each in self._carried_out:
             for name in {each.name, each.operations[0].__name__}:
                 self._meant.setdefault(name, []).append(each)
+
+    def check_language(self, name: str) -> None:
+        """Raise FaultError if no SDK has a language of this name, or one that the pattern matches."""
+        if not any(is_one(each, name.upper()) for each in self.languages):
+            raise unknown_name("language", name, self.languages)
 
     def names(self) -> list[str]:
         """Return all names that the criterion `operation` accepts, sorted."""
@@ -165,6 +172,8 @@ def _usable(
     if found or not requests:
         return sorted(found) or PROTOCOLS
     names = {name for request in requests for name in known(request)}
+    if not names:
+        raise no_status(given)
     labels = sorted({request.name for request in requests})
     if len(labels) > _LABELS_MAX:
         wrong = f"no request ends with this {noun}"
@@ -173,6 +182,14 @@ def _usable(
     nearest = nearest_of(given, [*words, *names]) if isinstance(given, str) else None
     hint = listed([*words, *names]) if nearest is None else f"did you mean {nearest}? {listed([*words, *names])}"
     raise FaultError(f"{noun}={given!r}: {wrong}; {hint}; choose one of them, or add the rule with strict=False")
+
+
+def no_status(status: object) -> FaultError:
+    """Return the error for a gRPC status of requests that only remoting has."""
+    return FaultError(
+        f"status={status!r}: requests of remoting end with a response code, and have no gRPC status; use code= in "
+        "place of status=, such as code='SYSTEM_BUSY'"
+    )
 
 
 class Codes:

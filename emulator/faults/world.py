@@ -40,6 +40,12 @@ class World(Protocol):
     def check_broker(self, name: str) -> None:
         """Raise FaultError if there is no broker with this name."""
 
+    def check_node(self, name: str) -> None:
+        """Raise FaultError if no server has the name or matches the pattern, as the criterion `broker` names them."""
+
+    def check_slave(self, name: str | None) -> None:
+        """Raise FaultError if there is no slave; of a broker with a name, if it neither is one nor has one."""
+
     def later(self, ms: int, action: Callable[[], None]) -> Timer:
         """Run an action after some ms of the emulator's time."""
 

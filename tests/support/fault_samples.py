@@ -28,8 +28,14 @@ CRITERIA: Mapping[str, Any] = {
     "end": "1h30m",
 }
 """A value of each criterion that data can express."""
-TOGETHER: Mapping[str, Mapping[str, Any]] = {"respond": {"code": "SYSTEM_BUSY", "remark": "no: not now"}}
-"""Parameters of kinds whose parameters exclude each other."""
+_DELAY = {"duration": "200ms", "jitter": "50ms", "distribution": "normal"}
+TOGETHER: Mapping[str, Mapping[str, Any]] = {
+    "respond": {"code": "SYSTEM_BUSY", "remark": "no: not now"},
+    "delay_request": _DELAY,
+    "delay_push": _DELAY,
+    "delay_response": {**_DELAY, "bytes_per_second": 1000},
+}
+"""Parameters of kinds whose parameters exclude or need each other."""
 OFTEN: tuple[Mapping[str, Any], ...] = (
     {"nth": 3},
     {"nth": [1, 4]},

@@ -6,7 +6,7 @@ from ...gate.gate import Outcome
 from ..client_call import Later, Response
 from ..events import ResponseEvent
 from ..fault import Fault, kind
-from ..parameters import DurationCheck, Number, OneOf, Whole, parameter
+from ..parameters import Number, OneOf, PositiveDurationCheck, Whole, parameter
 from ..phase import Phase
 from ..times import ms_of
 
@@ -93,7 +93,7 @@ class CorruptByte(_OfBytes):
 class StallFrame(_OfBytes):
     """Send the first bytes of the response, and the rest after a pause. Later responses wait behind it."""
 
-    duration: str = parameter(DurationCheck(), "length of the pause")
+    duration: str = parameter(PositiveDurationCheck(), "length of the pause")
     at: int = parameter(
         Whole(-GARBAGE_BYTES_MAX, None), "bytes before the pause; a negative number counts from the end", default=10
     )

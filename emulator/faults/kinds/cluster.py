@@ -4,6 +4,7 @@ from typing import Any
 
 from ...gate.gate import Outcome
 from ...kernel.scheduler import Timer
+from ..addresses import check_address, matches_address
 from ..client_call import Line
 from ..errors import FaultError
 from ..events import ConnectEvent, PushEvent, RequestEvent, ResponseEvent
@@ -126,19 +127,25 @@ class Partition(Fault):
 
     SCHEMA = {"anyOf": [given("client"), given("address")]}
     client: str | None = parameter(Optional(Text("client-1")), "client id of the client", default=None)
-    address: str | None = parameter(Optional(Text("10.0.0.7")), "host of the client", default=None)
+    address: str | None = parameter(
+        Optional(Text("10.0.0.7")),
+        "IP address of the client, a pattern such as `10.0.*`, or `localhost` for both loopback addresses",
+        default=None,
+    )
     how: str = parameter(
         OneOf("silent", "reset"), "what happens to the connection: nothing, or a reset", default="silent"
     )
 
     def check(self) -> None:
-        """Raise FaultError unless a client is given."""
+        """Raise FaultError unless a client is given by its id or IP address."""
+        if self.address is not None:
+            check_address("address", self.address)
         if self.client is None and self.address is None:
             raise FaultError("partition without a client; give its client id or its address, such as client='client-1'")
 
     def selects(self, facts: Any, state: dict[Any, Any]) -> bool:
         """True for an event of the client. Its connections are remembered: later requests may not name the client."""
-        if self.address is not None and facts.address == self.address:
+        if self.address is not None and matches_address(facts.address, self.address):
             return True
         if self.client is None:
             return False

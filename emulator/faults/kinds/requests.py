@@ -5,11 +5,13 @@ from copy import copy
 
 from ...gate.gate import Request
 from ...operations.send import SendMessage, SendReplyMessage
+from ..delay import ONE_JITTER, Delay, SpreadCheck
+from ..errors import FaultError
 from ..events import Firing, PushEvent, RequestEvent
 from ..fault import Fault, kind
 from ..parameters import Code, DurationCheck, Number, OneOf, Optional, Text, Whole, parameter
 from ..phase import Phase
-from ..times import drawn_ms
+from ..times import drawn_ms, ms_of
 from ..vocabulary import Codes, RequestName, check_code
 from .responses import REMARK
 
@@ -43,16 +45,24 @@ class DropRequest(Fault):
     phases=REQUEST,
     situation="A broker carries a request out late, after its client has given up: a full pool, a slow disk.",
 )
-class DelayRequest(Fault):
+class DelayRequest(Delay, Fault):
     """Carry the request out later, also if the client does not wait any more. It is lost if the broker stops before."""
 
-    duration: str = parameter(DurationCheck(), "delay, or its mean if there is jitter")
+    SCHEMA = ONE_JITTER
+
+    duration: str = parameter(SpreadCheck(), "delay, or its mean if there is jitter: `50ms±20ms`")
     jitter: str | None = parameter(
         Optional(DurationCheck()),
         "half of the range of a uniform delay, or standard deviation of a normal one",
         default=None,
     )
     distribution: str = parameter(OneOf("uniform", "normal"), "distribution of the jitter", default="uniform")
+
+    def check(self) -> None:
+        """Raise FaultError if there is no delay, or if jitter and duration contradict each other."""
+        self.divide_duration()
+        if ms_of(self.duration) == 0:
+            raise FaultError(f"duration={self.duration!r}: no delay; use '200ms'")
 
     def on_request(self, event: RequestEvent) -> bool:
         """Carry the request out later."""
@@ -101,7 +111,7 @@ def _copy(operation: Request) -> Request:
 class Throttle(Fault):
     """Let a limited rate of requests through. The others wait, or are refused with a code."""
 
-    per_second: float = parameter(Number(0.001, 1_000_000), "requests per second of the emulator's time")
+    per_second: float = parameter(Number(0.001, 1_000_000, example=10), "requests per second of the emulator's time")
     burst: int = parameter(Whole(1, 1_000_000), "requests that are let through at once after a pause", default=1)
     code: str | int | None = parameter(
         Optional(Code()), "response code of requests above the rate; without it they wait for their turn", default=None
@@ -163,16 +173,24 @@ class DropPush(Fault):
     phases=(Phase.PUSH,),
     situation="A notification or a transaction check of a broker is late.",
 )
-class DelayPush(Fault):
+class DelayPush(Delay, Fault):
     """Send what a broker sends to a client on its own later."""
 
-    duration: str = parameter(DurationCheck(), "delay, or its mean if there is jitter")
+    SCHEMA = ONE_JITTER
+
+    duration: str = parameter(SpreadCheck(), "delay, or its mean if there is jitter: `50ms±20ms`")
     jitter: str | None = parameter(
         Optional(DurationCheck()),
         "half of the range of a uniform delay, or standard deviation of a normal one",
         default=None,
     )
     distribution: str = parameter(OneOf("uniform", "normal"), "distribution of the jitter", default="uniform")
+
+    def check(self) -> None:
+        """Raise FaultError if there is no delay, or if jitter and duration contradict each other."""
+        self.divide_duration()
+        if ms_of(self.duration) == 0:
+            raise FaultError(f"duration={self.duration!r}: no delay; use '200ms'")
 
     def on_push(self, event: PushEvent) -> bool:
         """Send the push later."""

@@ -7,6 +7,7 @@ from typing import Any
 from ...gate.gate import Outcome
 from ...kernel.nearest_name import nearest_of
 from ..client_call import Response
+from ..delay import ONE_JITTER, Delay, SpreadCheck
 from ..errors import FaultError
 from ..events import Firing, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
@@ -48,6 +49,10 @@ class Respond(Fault):
                 "use respond('SYSTEM_BUSY') or respond(status='UNAVAILABLE')"
             )
 
+    def possible_protocols(self) -> Sequence[str]:
+        """Return gRPC for a status, which remoting does not have."""
+        return self.KIND.protocols if self.status is None else ("grpc",)
+
     def usable_protocols(self, requests: Sequence[RequestName]) -> Sequence[str]:
         """Return the protocols in which the code or status exists for one of the requests."""
         return check_status(requests, self.status) if self.code is None else check_code(requests, self.code)
@@ -75,12 +80,12 @@ class Respond(Fault):
     phases=RESPONSE,
     situation="A slow network, a pause of the broker's garbage collector, or a client far away.",
 )
-class DelayResponse(Fault):
+class DelayResponse(Delay, Fault):
     """Carry the request out, and send the response later."""
 
-    SCHEMA = {"anyOf": [given(name) for name in ("duration", "jitter", "bytes_per_second")]}
+    SCHEMA = {"anyOf": [given(name) for name in ("duration", "bytes_per_second")], **ONE_JITTER}
 
-    duration: str = parameter(DurationCheck(), "delay, or its mean if there is jitter", default="0ms")
+    duration: str = parameter(SpreadCheck(), "delay, or its mean if there is jitter: `50ms±20ms`", default="0ms")
     jitter: str | None = parameter(
         Optional(DurationCheck()),
         "half of the range of a uniform delay, or standard deviation of a normal one",
@@ -92,8 +97,9 @@ class DelayResponse(Fault):
     )
 
     def check(self) -> None:
-        """Raise FaultError if there is no delay at all."""
-        if self.bytes_per_second is None and self.jitter is None and ms_of(self.duration) == 0:
+        """Raise FaultError if there is no delay at all, or if jitter and duration contradict each other."""
+        self.divide_duration()
+        if self.bytes_per_second is None and ms_of(self.duration) == 0:
             raise FaultError("delay_response without a delay; give a duration, such as duration='200ms'")
 
     @property

@@ -2,7 +2,7 @@
 
 from ...kernel.durations import milliseconds
 from ..fault import Fault
-from ..parameters import DurationCheck, Optional, Text, parameter
+from ..parameters import Optional, PositiveDurationCheck, Text, parameter
 from ..phase import Phase
 from ..world import World
 
@@ -14,7 +14,9 @@ BROKER = Text("broker-a")
 def lasting() -> str | None:
     """Declare the parameter `duration` of a standing fault."""
     declared: str | None = parameter(
-        Optional(DurationCheck()), "time after which the fault ends; without it, it ends with its rule", default=None
+        Optional(PositiveDurationCheck()),
+        "time after which the fault ends; without it, it ends with its rule",
+        default=None,
     )
     return declared
 

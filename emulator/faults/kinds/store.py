@@ -16,7 +16,7 @@ from ..client_call import Response
 from ..errors import FaultError
 from ..events import Firing, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
-from ..parameters import DurationCheck, OneOf, parameter
+from ..parameters import OneOf, PositiveDurationCheck, parameter
 from ..phase import Phase
 from ..times import ms_of
 from ..world import StandingFault, World
@@ -148,9 +148,14 @@ class SlaveLag(StandingKind):
     The slave gets everything at the end of the rule. Tables of topics, groups and offsets are copied as usual.
     """
 
-    delay: str = parameter(DurationCheck(), "time by which the slave is behind")
+    delay: str = parameter(PositiveDurationCheck(), "time by which the slave is behind")
     broker: str | None = of_brokers("a slave, `broker-a:1`, or a master for all its slaves; by default all slaves")
     duration: str | None = lasting()
+
+    def check_world(self, world: World) -> None:
+        """Raise FaultError if there is no broker with the given name, or no slave that could lag."""
+        StandingKind.check_world(self, world)  # not super(): a class with slots is created twice
+        world.check_slave(self.broker)
 
     def start(self, world: World) -> StandingFault:
         """Delay the replication from now on."""

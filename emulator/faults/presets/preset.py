@@ -8,12 +8,16 @@ Each rule of a preset is optional: a test does not fail if one of them never fir
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import partial
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
+from ...kernel.user_error import hides_frames
 from ...kernel.value_class import frozen_value
-from ..errors import FaultError, shown, unknown_name
+from ..errors import FaultError, shown, unknown_name, without_frames
 from ..parameters import parameter
 from ..rule import RuleSpec
+
+__tracebackhide__ = hides_frames
 
 P = TypeVar("P", bound="type[Preset]")
 PRESET = "preset"
@@ -64,7 +68,7 @@ def preset(name: str, /, **parameters: Any) -> list[RuleSpec]:
     for given in parameters:
         if given not in known:
             raise unknown_name(f"parameter of {name}", given, known)
-    made: Preset = cls(**parameters)
+    made: Preset = without_frames(partial(cls, **parameters))
     return made.rules()
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..criteria import Criteria, Names
+from ..delay import Spread, SpreadCheck
 from ..fault import Fault
 from ..kinds.cluster import StopBroker
 from ..kinds.requests import DelayPush, DropRequest
@@ -14,7 +15,7 @@ from ..parameters import DurationCheck, Flag, Number, parameter
 from ..rule import RuleSpec
 from ..times import ms_of
 from .preset import Preset, named
-from .preset_parameters import BrokerNames, Spread, SpreadCheck
+from .preset_parameters import BrokerNames
 
 APPENDS = ("SendMessage", "SendMessageBack", "EndTransaction")
 """Operations for which a broker appends to its commit log."""

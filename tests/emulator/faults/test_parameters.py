@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from json_schema import is_valid
+from rocketmq_testkit.emulator.faults.delay import Spread, SpreadCheck
 from rocketmq_testkit.emulator.faults.errors import FaultError
 from rocketmq_testkit.emulator.faults.kinds.services import SignedDurationCheck
 from rocketmq_testkit.emulator.faults.parameters import (
@@ -15,17 +16,19 @@ from rocketmq_testkit.emulator.faults.parameters import (
     Number,
     OneOf,
     Optional,
+    PositiveDurationCheck,
     Text,
     Whole,
     given,
 )
-from rocketmq_testkit.emulator.faults.presets.preset_parameters import BrokerNames, Spread, SpreadCheck
+from rocketmq_testkit.emulator.faults.presets.preset_parameters import BrokerNames
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 
 ACCEPTED: list[tuple[Check, list[Any]]] = [
     (DurationCheck(), ["0ms", "500ms", "1.5s", "1h30m", " 2d "]),
     (SignedDurationCheck(), ["90s", "-90s"]),
     (SpreadCheck(), ["20ms", "20ms±10ms"]),
+    (PositiveDurationCheck(), ["1ms", "0.5s", "0s1ms", "1h"]),
     (OneOf("close", "reset"), ["close", "reset"]),
     (Whole(1, 3), [1, 3]),
     (Whole(-1), [-1, 10**12]),
@@ -41,6 +44,7 @@ REFUSED: list[tuple[Check, list[Any], str]] = [
     (DurationCheck(), ["", "5", "-1s", "1 hour", 5, None, True, []], "how="),
     (SignedDurationCheck(), ["", "-", "--1s", "+1s", 5], "how="),
     (SpreadCheck(), ["20ms±", "±10ms", "20ms-10ms", "1s±1s±1s", 20], ""),
+    (PositiveDurationCheck(), ["0ms", "0h0m", "", 5, None], "how="),
     (OneOf("close", "reset"), ["Close", "", None, 1, ["close"]], "how="),
     (Whole(1, 3), [0, 4, "1", True, None], "how="),
     (Number(0.5, 2), [0.4, 2.1, "1", True, None], "how="),
@@ -88,6 +92,27 @@ def test_a_refused_value_is_one_sentence_and_the_schema_refuses_it(check: Check,
 )
 def test_a_value_of_python_becomes_one_that_json_can_hold(check: Check, value: Any, plain: object) -> None:
     assert check.plain("how", value) == plain
+
+
+@pytest.mark.parametrize(
+    ("value", "remedy"),
+    [
+        (50, "'50ms' or '50s'"),
+        (0.2, "'0.2ms' or '0.2s'"),
+        ("50", "'50ms' or '50s'"),
+        ("50 msec", "'50ms'"),
+        ("50MS", "'50ms'"),
+        ("2 Hours", "'2h'"),
+        ("1.5 minutes", "'1.5m'"),
+        ("5 days.", "'5d'"),
+        ("5 years", "'30s'"),
+        ("soon", "'30s'"),
+    ],
+)
+def test_the_sentence_about_a_wrong_duration_has_one_like_it(value: object, remedy: str) -> None:
+    with pytest.raises(FaultError) as caught:
+        DurationCheck().plain("delay", value)
+    assert str(caught.value).endswith(f"; use {remedy}")
 
 
 def test_nan_is_no_number() -> None:

@@ -5,7 +5,15 @@ from rocketmq_testkit.emulator.faults.criteria import CRITERIA, OF_TIME, Criteri
 from rocketmq_testkit.emulator.faults.errors import FaultError
 from rocketmq_testkit.emulator.faults.phase import KNOWN_CRITERIA, Phase
 
-VALUES = {"property": {"a": "b"}, "where": bool, "phase": "request", "protocol": "grpc", "start": "1s", "end": "2s"}
+VALUES = {
+    "property": {"a": "b"},
+    "where": bool,
+    "phase": "request",
+    "protocol": "grpc",
+    "start": "1s",
+    "end": "2s",
+    "address": "::1",
+}
 
 
 @pytest.mark.parametrize("phase", Phase)

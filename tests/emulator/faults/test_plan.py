@@ -100,7 +100,7 @@ def test_ten_thousand_rules_about_other_operations_cost_a_send_at_most_two_perce
     e = protocol_client("remoting")
     e.topic()
     rules = Rules(e.engine)
-    other = rule_spec(WATCH, operation="PullMessage", topic="T", tag="x")
+    other = rule_spec(WATCH, operation="AckMessage", topic="T", tag="x")
     counts: dict[tuple[int, bool], int] = {}
     for others in (0, 1, 10_000):
         rules.plan.add([other] * (others - len(rules.plan)))

@@ -59,7 +59,7 @@ def test_a_function_is_left_out_of_the_mapping() -> None:
 @pytest.mark.parametrize(
     ("form", "text"),
     [
-        ([], "rule=[]: not a mapping with 'then'; use {'then': 'drop_response'}"),
+        ([], 'rule=[]: not a mapping with \'then\'; use {"then": "drop_response"}'),
         ({"than": "drop_response"}, "rule: 'than': there is no such member of a rule; did you mean then?"),
         (
             {"topic": "T", "then": "x"},
@@ -69,10 +69,13 @@ def test_a_function_is_left_out_of_the_mapping() -> None:
             {"drop_response": {}},
             "rule: 'drop_response': there is no such member of a rule; it is a fault; write it",
         ),
-        ({}, "rule: then: missing; a rule has one fault; use {'then': 'drop_response'}"),
+        ({}, 'rule: then: missing; a rule has one fault; use {"then": "drop_response"}'),
         ({"then": {"a": 1, "b": 2}}, "rule: then={'a': 1, 'b': 2}: neither the name of a fault nor a mapping of one"),
-        ({"then": "drop_response", "when": []}, "rule: when=[]: not a mapping of criteria; use {'topic': 'orders'}"),
-        ({"then": "drop_response", "when": "T"}, "rule: when='T': not a mapping of criteria; use {'topic': 'orders'}"),
+        ({"then": "drop_response", "when": []}, 'rule: when=[]: not a mapping of criteria; use {"topic": "orders"}'),
+        (
+            {"then": "drop_response", "when": "T"},
+            'rule: when=\'T\': not a mapping of criteria; use {"topic": "orders"}',
+        ),
         (
             {"then": "drop_response", "when": {"topik": "T"}},
             "rule: topik: there is no such criterion; did you mean top",

@@ -4,10 +4,13 @@ from typing import Any
 
 import pytest
 from fault_rules import WATCH, rule_spec
+from rocketmq_testkit.emulator.faults.errors import FaultError
 from rocketmq_testkit.emulator.faults.fault import Fault
-from rocketmq_testkit.emulator.faults.kinds.connections import IgnorePings
+from rocketmq_testkit.emulator.faults.kinds.connections import CloseConnection, IgnorePings
 from rocketmq_testkit.emulator.faults.kinds.deliveries import DuplicateDelivery
+from rocketmq_testkit.emulator.faults.kinds.requests import DropPush, DropRequest
 from rocketmq_testkit.emulator.faults.kinds.responses import DropResponse, Respond
+from rocketmq_testkit.emulator.faults.kinds.routes import HideRoute
 from rocketmq_testkit.emulator.faults.rule_scope import Scopes
 from rocketmq_testkit.fixtures.faults.vocabulary import vocabulary
 
@@ -52,3 +55,41 @@ def test_equal_faults_on_equal_operations_share_a_scope_and_others_do_not() -> N
         (WATCH, send),
     ):
         assert scopes.of(rule_spec(fault, **options)) is not first
+
+
+@pytest.mark.parametrize(
+    ("fault", "options", "refused"),
+    [
+        (DropRequest(), {"operation": "PopMessage"}, "use a fault that acts in the phase 'response'"),
+        (
+            DropRequest(),
+            {"operation": ["ReceiveMessage", "Heartbeat"]},
+            "use a fault that acts in the phase 'response'",
+        ),
+        (DropRequest(), {"operation": ["PopMessage", "AckMessage"]}, None),
+        (DropRequest(), {"operation": "EndTransaction"}, None),
+        (DropRequest(), {"operation": "CONSUMER_SEND_MSG_BACK"}, None),
+        (DropRequest(), {}, None),
+        (CloseConnection(), {"operation": "PullMessage"}, "add phase='response'"),
+        (CloseConnection(), {"operation": "PullMessage", "phase": "response"}, None),
+        (DropResponse(), {"operation": "ReceiveMessage"}, None),
+        (DropResponse(), {"operation": "SendMessage"}, None),
+        (DropResponse(), {"operation": "QueryMessage"}, "in this phase AckMessage, BatchAckMessage, ChangeInvisibleT"),
+        (HideRoute(), {}, "choose another fault, or remove "),
+        (DropPush(), {"operation": "NotifyConsumerIdsChanged"}, "in this phase CheckTransactionState, PushReplyMes"),
+        (DropPush(), {"operation": "CheckTransactionState"}, None),
+        (DropPush(), {}, None),
+    ],
+)
+@pytest.mark.parametrize("criterion", [{"key": "k"}, {"tag": "t"}, {"property": {"a": "b"}}, {"body_matches": "x"}])
+def test_a_criterion_about_messages_needs_an_operation_that_holds_one_in_the_phase(
+    fault: Fault, options: dict[str, Any], refused: str | None, criterion: dict[str, Any]
+) -> None:
+    spec = rule_spec(fault, **options, **criterion)
+    if refused is None:
+        assert Scopes(vocabulary()).of(spec).keys
+        return
+    with pytest.raises(FaultError) as caught:
+        Scopes(vocabulary()).of(spec)
+    assert str(caught.value).startswith(f"{next(iter(criterion))}=")
+    assert f" no message in the phase {spec.phase.value!r}; {refused}" in str(caught.value)

@@ -1,5 +1,7 @@
 """Names of requests, and the codes that each of them can get."""
 
+from typing import Any
+
 import pytest
 from fault_rules import WATCH, Rules, rule_spec
 from protocol_clients import protocol_client
@@ -71,8 +73,6 @@ def test_a_rule_acts_in_the_protocols_that_have_its_code(fault: object, options:
     [
         (Respond("PULL_NOT_FOUND"), {"operation": "SEND_MESSAGE_V2"}, "SEND_MESSAGE_V2 never ends with this code"),
         (Respond(9999), {"operation": "SEND_MESSAGE_V2"}, "code=9999: SEND_MESSAGE_V2 never ends with this code"),
-        (Respond(status="UNAVAILABLE"), {"operation": "PullMessage"}, "PULL_MESSAGE never end with this status"),
-        (Respond(status="UNAVAILABLE"), {"protocol": "remoting"}, "no request ends with this status; there are none"),
         (Respond("SYSTEM_BUSY"), {"protocol": "grpc"}, "no request ends with this code; there are"),
         (DropResponse("PULL_NOT_FOUND"), {"operation": "SEND_MESSAGE_V2"}, "how='PULL_NOT_FOUND': SEND_MESSAGE_V2"),
     ],
@@ -85,3 +85,29 @@ def test_a_code_that_the_request_never_gets_is_refused_with_the_possible_ones(
         Rules(protocol_client("remoting").engine).plan.add([rule_spec(fault, **options)])  # type: ignore[arg-type]
     assert text in str(caught.value)
     assert str(caught.value).endswith("; choose one of them, or add the rule with strict=False")
+
+
+@pytest.mark.parametrize(
+    "options", [{"operation": "PullMessage"}, {"protocol": "remoting"}, {"protocol": "remoting", "strict": False}]
+)
+def test_a_grpc_status_of_remoting_requests_is_refused_with_the_parameter_to_use(options: dict[str, Any]) -> None:
+    with pytest.raises(FaultError) as caught:
+        Rules(protocol_client("remoting").engine).add(Respond(status="UNAVAILABLE"), **options)
+    assert str(caught.value) == (
+        "status='UNAVAILABLE': requests of remoting end with a response code, and have no gRPC status; use code= in "
+        "place of status=, such as code='SYSTEM_BUSY'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("language", "hint"),
+    [("python", ""), ("Java", ""), ("NODE*", ""), ("pyton", "; did you mean PYTHON?"), ("COBOL*", "; there are CPP,")],
+)
+def test_a_language_is_that_of_an_sdk_in_any_case(language: str, hint: str) -> None:
+    rules = Rules(protocol_client("remoting").engine)
+    if not hint:
+        rules.add(Respond("SYSTEM_BUSY"), language=language)
+        return
+    with pytest.raises(FaultError) as caught:
+        rules.add(Respond("SYSTEM_BUSY"), language=language)
+    assert str(caught.value).startswith(f"language={language!r}: there is no such language{hint}")

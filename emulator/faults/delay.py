@@ -1,0 +1,85 @@
+"""The delay of a fault: a duration with an optional range around it, which is drawn for each firing."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..kernel.value_class import frozen_value
+from .errors import FaultError
+from .parameters import DURATION_PATTERN, DurationCheck, given
+from .times import ms_of
+
+_SIGN = re.compile(r"±|\+-|\+/-")
+_RANGE = rf"(±|\+-|\+/-){DURATION_PATTERN}"
+
+
+@frozen_value
+class Spread:
+    """A duration, and the half of the range around it (None: there is no range)."""
+
+    mean: str
+    jitter: str | None
+
+    @classmethod
+    def of(cls, text: str) -> "Spread":
+        """Parse `20ms±10ms`, or `20ms`."""
+        mean, *jitter = _SIGN.split(text, maxsplit=1)
+        return cls(mean.strip(), jitter[0].strip() if jitter else None)
+
+
+class SpreadCheck:
+    """A duration, or one with the half of its range: `20ms±10ms`, which may be written `20ms+-10ms` as well."""
+
+    def plain(self, name: str, value: Any) -> str:
+        """Return the text."""
+        check = DurationCheck()
+        if not isinstance(value, str):
+            return check.plain(name, value)
+        spread = Spread.of(value)
+        mean = check.plain(name, spread.mean)
+        return mean if spread.jitter is None else f"{mean}±{check.plain(name, spread.jitter)}"
+
+    def schema(self) -> Mapping[str, Any]:
+        """Return the JSON Schema of a spread."""
+        return {"type": "string", "pattern": f"^{DURATION_PATTERN}({_RANGE})?$", "examples": ["200ms", "20ms±10ms"]}
+
+
+ONE_JITTER: Mapping[str, Any] = {
+    "not": {"allOf": [given("jitter"), {"required": ["duration"], "properties": {"duration": {"pattern": _RANGE}}}]}
+}
+"""JSON Schema: a jitter is given once, as a parameter or within the duration."""
+
+
+class Delay:
+    """The parameters of a delay: `duration`, `jitter` and `distribution`. Base of faults that have them."""
+
+    __slots__ = ()
+    duration: str
+    jitter: str | None
+    distribution: str
+
+    def divide_duration(self) -> None:
+        """Move the range of a duration such as `50ms±20ms` to `jitter`.
+
+        Raises FaultError for a jitter that is given twice, for one that exceeds the duration, and for a normal
+        distribution without one.
+        """
+        spread = Spread.of(self.duration)
+        if spread.jitter is not None:
+            if self.jitter is not None:
+                raise FaultError(
+                    f"duration={self.duration!r} and jitter={self.jitter!r}: the duration has a jitter already; "
+                    "remove one of them"
+                )
+            self.duration, self.jitter = spread.mean, spread.jitter  # type: ignore[misc]  # before the first use
+        if self.jitter is None:
+            if self.distribution == "normal":
+                raise FaultError(
+                    "distribution='normal': without a jitter all delays are equal; add its standard deviation, such as "
+                    "jitter='10ms'"
+                )
+        elif ms_of(self.jitter) > ms_of(self.duration):
+            raise FaultError(
+                f"jitter={self.jitter!r}: greater than duration={self.duration!r}, so that delays would be negative; "
+                f"use duration={self.jitter!r}, or a smaller jitter"
+            )
