@@ -4,8 +4,8 @@
 SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-near test-fast test-oldest test-recovery simulate lint format types pages serve
-.PHONY: conformance conformance-real fault-matrix docs docs-serve mutants bench bench-growth bench-spark clean
+.PHONY: help demo demo-spark test test-near test-fast test-oldest test-spark-connect test-recovery simulate
+.PHONY: lint format types pages serve conformance conformance-real fault-matrix docs docs-serve mutants bench bench-growth bench-spark clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -33,6 +33,9 @@ test-near: $(VENV)/dev.stamp ## Test the rooms that a change touches; SINCE=main
 
 test-oldest: $(VENV)/dev.stamp ## Test with the oldest allowed dependencies, other protobufs and Pythons
 	$(STAGES) oldest-whole oldest protobuf-whole libraries spark-oldest
+
+test-spark-connect: $(VENV)/dev.stamp ## Test the Spark connector with a session of Spark Connect (a minute and a half)
+	$(STAGES) spark-connect
 
 test-recovery: $(VENV)/dev.stamp ## Kill and restart drivers, workers and brokers under Spark; RUNS=20 sets the number of runs (half an hour)
 	nice $(BIN)/pytest -q -m recovery --times $${RUNS:-20} spark_tests

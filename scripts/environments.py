@@ -60,7 +60,7 @@ SPARK_CONNECT = Environment("spark-connect", "spark", ("pyspark[connect]",), on_
 """Of its own because pandas, a requirement of Spark Connect, makes each Python worker of Spark start later."""
 PROTOBUF_5 = Environment("protobuf-5", "conformance,test,yaml", ("protobuf==5.*",), python="3.12")
 PROTOBUF_6 = Environment("protobuf-6", "conformance,test,yaml", ("protobuf==6.*",), python="3.13")
-OF_A_RUN = (SPARK_CONNECT, OLDEST, PROTOBUF_5, PROTOBUF_6)
+OF_A_RUN = (OLDEST, PROTOBUF_5, PROTOBUF_6)
 
 
 def made(wanted: Environment) -> Path:
