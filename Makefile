@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-near test-fast test-oldest test-spark-connect test-recovery simulate
+.PHONY: help demo demo-spark test test-near test-fast test-oldest test-spark-connect test-seldom test-recovery simulate
 .PHONY: lint format types pages serve conformance conformance-real fault-matrix docs docs-serve mutants bench bench-growth bench-spark clean
 
 VENV := .venv
@@ -33,6 +33,9 @@ test-near: $(VENV)/dev.stamp ## Test the rooms that a change touches; SINCE=main
 
 test-oldest: $(VENV)/dev.stamp ## Test with the oldest allowed dependencies, other protobufs and Pythons
 	$(STAGES) oldest-whole oldest protobuf-whole libraries spark-oldest
+
+test-seldom: $(VENV)/dev.stamp ## Test what a usual run has no time for: older SDKs, real brokers, codes that no case provokes (ten minutes)
+	$(STAGES) drivers older-sdks real-brokers codes-seen
 
 test-spark-connect: $(VENV)/dev.stamp ## Test the Spark connector with a session of Spark Connect (a minute and a half)
 	$(STAGES) spark-connect

@@ -21,12 +21,18 @@ import environments
 import namespace_links
 import system
 import verdict
+from rocketmq_testkit.conformance.drivers import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".reports"
 CASES = REPORTS / "cases.json"
 MATRIX = REPORTS / "scenarios.json"
-"""Outcomes of the emulator in all cases, and in all scenarios with every SDK."""
+OLDER = REPORTS / "scenarios-older.json"
+"""Outcomes of the emulator in all cases, in all scenarios with each SDK, and with the older version of an SDK."""
+OLDER_SDKS = ("java-remoting-4.9", "java-grpc-5.0")
+"""Older versions of an SDK whose newer version runs all scenarios. They run a sample, and all in `older-sdks`."""
+OLDER_SAMPLE = "scenarios and (sending or retry)"
+"""The scenarios of that sample, as `-k` selects them."""
 BUGS = REPORTS / "bugs.txt"
 """Bugs of its own that the emulator reported outside of tests, as in conformance runs; there should be none."""
 WORKERS = os.environ.get("TEST_WORKERS", "2")
@@ -78,13 +84,20 @@ USES_LIBRARIES = (*PROTOCOLS, *LIBRARIES_OF_FIXTURES)
 """Tests that use the libraries. The engine's tests are not among them because it imports only the standard library."""
 CLIENTS = ("tests/clients",)
 """Tests of the emulator with real SDKs and Apache's own tools."""
+REAL_BROKERS = ("tests/clients/test_real_broker.py", "tests/clients/test_real_authentication.py")
+"""Tests of the conformance suite with real brokers, which need a sixth of the time of all tests of clients."""
+CODES_SEEN = ("tests/conformance/test_codes_seen.py",)
+"""Runs all cases a second time, to find codes that no case provokes."""
+RECOVERY = "recovery"
+"""Marker of tests of Spark that kill and restart processes; `make test-recovery` repeats them."""
 SIDECAR = ("tests/sidecar",)
 """Tests of the image: build, start, use and measure it."""
 SPARK = ("spark_tests",)
 """Tests of the emulator with Spark sessions, one session per worker."""
 SPARK_CONNECT = ("spark_tests/connect",)
 """Tests with sessions of Spark Connect. Where pandas is not installed, pytest does not collect them."""
-WITHOUT_OTHER_STAGES = [f"--ignore={folder}" for folder in (*CLIENTS, *SIDECAR)]
+WITHOUT_OTHER_STAGES = [f"--ignore={folder}" for folder in (*CLIENTS, *SIDECAR, *CODES_SEEN)]
+WITHOUT_REAL_BROKERS = [f"--ignore={file}" for file in REAL_BROKERS]
 NEWEST_ALONE = ("test_both_sdks.py", "test_coverage.py", "test_wire.py")
 WITHOUT_NEWEST = [f"--ignore=tests/grpc_v2/{name}" for name in NEWEST_ALONE]
 """Tests that import the official SDK or protoc, which need the newest protobuf."""
@@ -262,18 +275,20 @@ def run_meanwhile() -> None:
 
 
 def run_conformance() -> None:
-    """Compare the emulator with recorded real brokers: every case, and every scenario with every SDK."""
+    """Compare the emulator with recorded real brokers: every case, and the scenarios with every SDK."""
     command = Path(sys.executable).with_name("rocketmq-conformance")
     # SDKs have races of their own, with real brokers as well. A few scenarios may need a second attempt.
     repeated = ("--attempts", "2", "--repeated-max", REPEATED_MAX)
-    matrix = ("-k", "scenarios", "--sdk", "all", "--jobs", JOBS, *repeated)
+    newer = ",".join(name for name in registry.names() if name not in OLDER_SDKS)
+    matrix = ("-k", "scenarios", "--sdk", newer, "--jobs", JOBS, *repeated)
+    sample = ("-k", OLDER_SAMPLE, "--sdk", ",".join(OLDER_SDKS), "--jobs", JOBS, *repeated)
     problems = []
-    for words, findings in ((("--jobs", WORKERS), CASES), (matrix, MATRIX)):
+    for words, findings in ((("--jobs", WORKERS), CASES), (matrix, MATRIX), (sample, OLDER)):
         try:
             call(command, "run", "--target", "emulator", *words, "--json", findings)
         except StageFailed as failed:
             problems.append(str(failed))
-    found = [each for each in (CASES, MATRIX) if each.is_file()]
+    found = [each for each in (CASES, MATRIX, OLDER) if each.is_file()]
     if found:
         call(command, "report", *found, "--report", REPORTS / "conformance")
     for findings, seconds_max in ((CASES, CASES_SECONDS_MAX), (MATRIX, MATRIX_SECONDS_MAX)):
@@ -294,8 +309,8 @@ def took_too_long(findings: Path, seconds_max: float) -> list[str]:
 
 def run_clients() -> None:
     """Test with every real SDK; tests that measure time run alone."""
-    pytest("clients", "-m", "not alone", *existing(CLIENTS), workers=WAITING)
-    pytest("clients-alone", "-m", "alone", *existing(CLIENTS), workers="0")
+    pytest("clients", "-m", "not alone", *WITHOUT_REAL_BROKERS, *existing(CLIENTS), workers=WAITING)
+    pytest("clients-alone", "-m", "alone", *WITHOUT_REAL_BROKERS, *existing(CLIENTS), workers="0")
 
 
 def run_demo() -> None:
@@ -335,6 +350,23 @@ def run_oldest_whole() -> None:
 def run_spark_oldest() -> None:
     """Test the Spark connector with the oldest allowed Spark and Arrow."""
     pytest("spark-oldest", *existing(SPARK), python=environment(environments.SPARK_OLDEST))
+
+
+def run_older_sdks() -> None:
+    """Compare the emulator with recorded real brokers in every scenario with the older versions of SDKs."""
+    command = Path(sys.executable).with_name("rocketmq-conformance")
+    selected = ("-k", "scenarios", "--sdk", ",".join(OLDER_SDKS))
+    call(command, "run", "--target", "emulator", *selected, "--jobs", JOBS, "--attempts", "2", "--json", OLDER)
+
+
+def run_real_brokers() -> None:
+    """Test the conformance suite with real brokers."""
+    pytest("real-brokers", *existing(REAL_BROKERS), workers=WAITING)
+
+
+def run_codes_seen() -> None:
+    """Find codes that the emulator can return and no case provokes."""
+    pytest("codes-seen", *existing(CODES_SEEN), workers="0")
 
 
 def run_spark_connect() -> None:
@@ -392,6 +424,9 @@ ON_REQUEST = (
     Stage("protobuf-whole", "all with protobuf 5 and 6, newer Pythons", run_protobuf_whole, 60),
     Stage("libraries", "behaviour with oldest dependencies and other protobufs", run_libraries, 300),
     Stage("spark-oldest", "the oldest Spark that is allowed", run_spark_oldest, 600),
+    Stage("older-sdks", "older versions of SDKs against recorded brokers", run_older_sdks, 80),
+    Stage("real-brokers", "the conformance suite with real brokers", run_real_brokers, 60),
+    Stage("codes-seen", "codes that no case provokes", run_codes_seen, 40),
     Stage("spark-connect", "a session of Spark Connect", run_spark_connect, 60),
 )
 """Stages that run only when they are named."""
@@ -449,7 +484,7 @@ def conclude(results: Sequence[Result], seconds: float, limit: float | None = No
         print(f"FAILED {name}")
     for name, why in found.unexpected.items():
         print(f"UNEXPECTED SKIP {name}: {why}")
-    for line in (*verdict.unexpected_outcomes(CASES), *verdict.unexpected_outcomes(MATRIX)):
+    for line in (line for file in (CASES, MATRIX, OLDER) for line in verdict.unexpected_outcomes(file)):
         print(line)
     bugs = BUGS.read_text(encoding="utf-8") if BUGS.is_file() else ""
     if bugs:

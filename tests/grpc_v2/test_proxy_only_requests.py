@@ -61,10 +61,9 @@ MATCHING: list[dict[str, Any]] = [
 OTHER: list[dict[str, Any]] = [
     {"operation": "Telemetry"},
     {"operation": "HEART_BEAT"},
-    {"operation": "Heartbeat", "broker": "broker-c"},
+    {"operation": "Heartbeat", "broker": "namesrv"},
     {"operation": "Heartbeat", "group": "H"},
     {"operation": "Heartbeat", "topic": "U"},
-    {"operation": "Heartbeat", "tag": "a"},
     {"operation": "Heartbeat", "where": lambda beat: beat.client_id == "consumer-2"},
 ]
 

@@ -20,6 +20,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(stages, "REPORTS", tmp_path)
     monkeypatch.setattr(stages, "CASES", tmp_path / "cases.json")
     monkeypatch.setattr(stages, "MATRIX", tmp_path / "scenarios.json")
+    monkeypatch.setattr(stages, "OLDER", tmp_path / "scenarios-older.json")
     return tmp_path
 
 
