@@ -16,7 +16,7 @@ class Occurrence:
     - `nth`: this match only, or each of a list
     - `every`: every Nth match
     - `after`: the matches after the first N
-    - `times`: at most so many firings (default: no limit)
+    - `times`: the maximum number of firings (default: no limit)
     - `probability`: each match that the others allow fires with this probability, by the emulator's seed
     """
 

@@ -85,7 +85,8 @@ def _note_proxy_down(t: GrpcContext, kill: bool) -> None:
         connection.until_ended(1, 10)
         with t.faulty(rule, lambda: _killed(t) if kill else t.deployment.stopped()):
             events = connection.until_closed(_STOP_SECONDS)
-            # Nobody has acknowledged the ping of a graceful shutdown, whose frames the case of `go_away` compares.
+            # This client does not acknowledge the PING of a graceful shutdown, so the frames before the end depend on
+            # time. The case of `go_away` compares them.
             t.note("connection", events if kill else events[-1])
             t.note("new connection", try_connection(t, endpoint))
     t.reconnect()

@@ -20,7 +20,7 @@ from .standing import BROKER, STANDING, StandingKind, lasting
     "stop_broker",
     layer="cluster",
     phases=STANDING,
-    situation="A broker is restarted, crashes, or its machine is gone; routes change as with a real name server.",
+    situation="A broker is restarted, crashes, or loses its machine; routes change as with a real name server.",
 )
 class StopBroker(StandingKind):
     """Stop a broker and close its port. It starts with its stored data at the end."""

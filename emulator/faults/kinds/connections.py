@@ -30,7 +30,7 @@ class RefuseConnection(Fault):
     "ignore_connection",
     layer="connections",
     phases=CONNECT,
-    situation="A broker whose process hangs: the kernel accepts connections, and nobody reads them.",
+    situation="A broker whose process hangs: the kernel accepts connections, but the process reads nothing.",
 )
 class IgnoreConnection(Fault):
     """Accept new connections, and never read or write."""

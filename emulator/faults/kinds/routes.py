@@ -40,7 +40,7 @@ class HideRoute(Fault):
     layer="cluster",
     phases=(Phase.RESPONSE,),
     operations=ROUTE,
-    situation="A name server or a proxy's cache has an old route: brokers that are gone, too few or too many queues.",
+    situation="A name server or a proxy's cache has an old route: removed brokers, or too few or too many queues.",
 )
 class StaleRoute(Fault):
     """Respond to queries for a route with the route as of the time at which the rule was added.
@@ -67,7 +67,7 @@ class StaleRoute(Fault):
     layer="cluster",
     phases=(Phase.RESPONSE,),
     operations=ROUTE,
-    situation="A broker is gone, or has another address, and the name server has not noticed it: for 2 min by default.",
+    situation="A broker died or moved less than 2 min ago, and the name server still has its old address.",
 )
 class RouteToDeadBroker(Fault):
     """Put an address at which nothing listens into routes. In routes for gRPC it is the address of the proxy."""
