@@ -33,9 +33,9 @@ def _listed(names: str) -> tuple[str, ...]:
 ROOMS: Mapping[str, Sequence[str]] = {
     "emulator": _listed(
         """
-        kernel deviation.py message config operations gate faults faults/kinds faults/presets assembly topic stats store
-        filter group auth overload schedule client transaction send pull pop static_topic admin snapshot cluster
-        consumer_lag.py engine.py world.py __init__.py
+        kernel deviation.py message config operations gate history faults faults/kinds faults/presets assembly topic
+        stats store filter group auth overload schedule client transaction send pull pop static_topic admin snapshot
+        cluster consumer_lag.py inspection explanation engine.py world.py __init__.py
         """
     ),
     "remoting": _listed("wire client bodies request processors server deviations.py request_code_page.py __init__.py"),
@@ -47,8 +47,8 @@ ROOMS: Mapping[str, Sequence[str]] = {
     ),
     "fixtures": _listed(
         """
-        values network warnings options inspect faults time host control/http control/schema control/verbs
-        control/shell control views
+        values network warnings options inspect faults time host journal control/http control/schema control/verbs
+        control/shell control views assertions reports
         emulator.py __init__.py factory.py plugin.py command.py
         """
     ),

@@ -31,6 +31,13 @@ class EmulationConfig(Config):
         unit="bytes",
         low=0,
     )
+    delivery_record_max_entries: int = key(
+        65_536,
+        "Maximum number of records of deliveries and acknowledgements, 32 bytes each, which `explain` and `history`"
+        " read; the oldest are discarded. 0 keeps none.",
+        low=0,
+        high=0x7FFFFFFF,
+    )
     topic_queue_nums_max: int = key(
         16_384,
         "Maximum number of read or write queues of a topic, and of a group's retry topic; a request for more is"

@@ -1,0 +1,134 @@
+"""Explanations and histories of messages, as data. All times are engine time in ms."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from ..inspection.places import Place
+from ..kernel.value_class import frozen_value
+from .reason import Reason
+
+
+@frozen_value
+class Fact:
+    """A fact on which an explanation rests: its name and its values."""
+
+    name: str
+    values: Mapping[str, object]
+
+
+class Action(StrEnum):
+    """The kind of a `Change`."""
+
+    ADVANCE = "advance"
+    ACKNOWLEDGE = "acknowledge"
+    SUBSCRIBE = "subscribe"
+    CONFIGURE = "configure"
+    START = "start"
+    SEND = "send"
+    RESET = "reset"
+    REMOVE_RULE = "remove_rule"
+    WAIT = "wait"
+
+
+@frozen_value
+class Change:
+    """Something that would change the verdict."""
+
+    action: Action
+    sentence: str
+    by_ms: int | None = None
+    """The time to advance the clock by, for `ADVANCE`."""
+    client: str | None = None
+
+
+@frozen_value
+class Explanation:
+    """What became of a message, for one group or in the store.
+
+    `str()` is the sentence, `repr()` adds facts and changes.
+    """
+
+    reason: Reason
+    sentence: str
+    message_id: str
+    topic: str
+    group: str | None
+    place: Place | None
+    until_ms: int | None
+    """The time at which the verdict changes by itself; None if it does not."""
+    facts: tuple[Fact, ...]
+    changes: tuple[Change, ...]
+    history_since_ms: int | None
+    """The time of the oldest record if older ones were dropped, else None."""
+    groups: tuple["Explanation", ...] = ()
+    """Explanations for each group, if none was asked for."""
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class StepKind(StrEnum):
+    """The event of a step of a history."""
+
+    SENT = "sent"
+    REFUSED = "refused"
+    HALF = "half"
+    CHECKED = "checked"
+    COMMITTED = "committed"
+    ROLLED_BACK = "rolled back"
+    PUT_ASIDE = "put aside"
+    DELAYED = "delayed"
+    RECALLED = "recalled"
+    AVAILABLE = "available"
+    DELIVERED = "delivered"
+    SKIPPED = "skipped"
+    NOT_WRITTEN = "not written"
+    RETURNED = "returned"
+    ACKNOWLEDGED = "acknowledged"
+    SENT_BACK = "sent back"
+    REDELIVERED = "redelivered"
+    DEAD = "dead"
+    FAULT = "fault"
+    LOST = "lost"
+    DELETED = "deleted"
+
+
+@frozen_value
+class HistoryStep:
+    """One event in the life of a message."""
+
+    at_ms: int
+    kind: StepKind
+    node: str
+    client: str | None
+    group: str | None
+    place: Place | None
+    attempt: int | None
+    """The number of the delivery, from 1; None for other steps."""
+    detail: str
+
+
+@frozen_value
+class MessageHistory:
+    """The steps of a message in the order of their times. `repr()` is a timeline."""
+
+    message_id: str
+    topic: str
+    since_ms: int | None
+    """The time of the oldest record if older ones were dropped, else None."""
+    trace: Mapping[str, str]
+    """The trace context that the producer's SDK put into properties."""
+    steps: tuple[HistoryStep, ...]
+
+
+@frozen_value
+class IdleExplanation:
+    """Why a consumer or a group is idle."""
+
+    subject: str
+    sentence: str
+    facts: tuple[Fact, ...]
+    changes: tuple[Change, ...]
+
+    def __str__(self) -> str:
+        return self.sentence

@@ -1,0 +1,1 @@
+"""Inspection: read models of everything that an engine holds. Looking changes nothing."""

@@ -1,0 +1,111 @@
+"""Inspection: the state of an engine as frozen values. No method changes anything that an engine holds."""
+
+from collections.abc import Callable, Iterator
+
+from .assignments import AssignmentView
+from .check_points import ReceiptView
+from .configuration import KeyView
+from .connections import ConnectionView
+from .engine_parts import EngineParts, Surroundings
+from .groups import GroupView
+from .half_messages import HalfView
+from .locks import LockView
+from .messages import CopyState, CopyView, MessageFamily
+from .places import Place
+from .polls import PollView
+from .queues import QueueView
+from .rules import RuleView
+from .timers import TimerView
+from .topics import TopicView
+
+
+class Inspection:
+    """The readers of an engine and its surroundings."""
+
+    def __init__(self, parts: EngineParts, around: Surroundings) -> None:
+        self._parts = parts
+        self._around = around
+
+    # messages
+
+    def find(self, message: str, topic: str | None = None) -> list[MessageFamily]:
+        """Return the messages with an id, an offset id or a key, the oldest first; empty if there is none."""
+        raise NotImplementedError
+
+    def at(self, place: Place) -> MessageFamily | None:
+        """Return the message of a stored record, None if it is not stored."""
+        raise NotImplementedError
+
+    def matching(self, topic: str, where: Callable[[CopyView], bool]) -> Iterator[MessageFamily]:
+        """Yield the messages of a topic of which a copy in that topic meets a condition, the oldest first."""
+        raise NotImplementedError
+
+    def nearest(self, message: str, topic: str | None = None) -> tuple[str, str] | None:
+        """Return the id or key most similar to one that does not exist, and its topic; None if none is similar."""
+        raise NotImplementedError
+
+    def copies(self, topic: str, state: CopyState | None = None) -> list[CopyView]:
+        """Return the copies of all messages of a topic in every state, or in one, the oldest first."""
+        raise NotImplementedError
+
+    # consumption
+
+    def receipts(self, group: str | None = None, place: Place | None = None) -> list[ReceiptView]:
+        """Return the messages in flight: all, of one group, or of one place."""
+        raise NotImplementedError
+
+    def topics(self) -> list[TopicView]:
+        """Return all topics by name."""
+        raise NotImplementedError
+
+    def queues(self, topic: str) -> list[QueueView]:
+        """Return the queues of a topic by broker and number; empty if there is no such topic."""
+        raise NotImplementedError
+
+    def queue(self, broker: str, topic: str, queue_id: int) -> QueueView | None:
+        """Return one queue, None if it does not exist."""
+        raise NotImplementedError
+
+    def group(self, name: str) -> GroupView:
+        """Return a group; `exists` is False if there is none."""
+        raise NotImplementedError
+
+    def groups(self) -> list[GroupView]:
+        """Return all consumer groups by name."""
+        raise NotImplementedError
+
+    def assignments(self, group: str, topic: str) -> list[AssignmentView]:
+        """Return the assignments of the queues of a topic to the members of a group."""
+        raise NotImplementedError
+
+    def locks(self) -> list[LockView]:
+        """Return the locked queues."""
+        raise NotImplementedError
+
+    # waiting messages and requests
+
+    def timers(self) -> list[TimerView]:
+        """Return the delayed and timed messages, the next first."""
+        raise NotImplementedError
+
+    def half_messages(self) -> list[HalfView]:
+        """Return the half messages whose transactions are not decided, the oldest first."""
+        raise NotImplementedError
+
+    def polls(self) -> list[PollView]:
+        """Return the long polls that wait, the oldest first."""
+        raise NotImplementedError
+
+    # everything else
+
+    def connections(self) -> list[ConnectionView]:
+        """Return the connected clients by client id."""
+        raise NotImplementedError
+
+    def rules(self) -> list[RuleView]:
+        """Return the rules of faults in their order."""
+        return list(self._around.rules())
+
+    def configuration(self, node: str | None = None) -> list[KeyView]:
+        """Return the effective configuration of all nodes, or of one, by node and key."""
+        raise NotImplementedError

@@ -1,0 +1,63 @@
+"""Messages and their copies.
+
+A message is the set of the stored records with one unique key. Each record is a copy: in the message's own topic, in a
+retry topic, a dead letter queue, or a topic in which the broker keeps half, delayed and timed messages.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from ..kernel.value_class import frozen_value
+from .places import Place
+
+
+class CopyState(StrEnum):
+    """The kind of topic in which a copy is stored, and thereby its state."""
+
+    STORED = "stored"
+    """In the message's own topic."""
+    DELAYED = "delayed"
+    """In a queue of a delay level."""
+    TIMED = "timed"
+    """In the topic of the timer wheel."""
+    HALF = "half"
+    """In the topic of half messages."""
+    PUT_ASIDE = "put aside"
+    """In the topic of half messages with too many checks (TRANS_CHECK_MAX_TIME_TOPIC)."""
+    RETRY = "retry"
+    """In the retry topic of a group."""
+    DEAD = "dead"
+    """In the dead letter queue of a group."""
+
+
+@frozen_value
+class CopyView:
+    """One stored record of a message."""
+
+    place: Place
+    state: CopyState
+    stored_at_ms: int
+    due_ms: int | None
+    """The time at which the broker delivers a delayed or timed copy; None for other copies."""
+    group: str | None
+    """The group of a retry or dead copy; None for other copies."""
+    retry: int
+    """The number of redeliveries before this copy (`reconsumeTimes`)."""
+    record: bytes
+    """The stored record."""
+
+
+@frozen_value
+class MessageFamily:
+    """A message with all its copies, the oldest first."""
+
+    message_id: str
+    topic: str
+    tag: str | None
+    keys: tuple[str, ...]
+    message_group: str | None
+    born_at_ms: int
+    sender: str
+    """The address of the producer (`host:port`)."""
+    properties: Mapping[str, str]
+    copies: tuple[CopyView, ...]

@@ -1,0 +1,15 @@
+"""Rules of faults."""
+
+from ..kernel.value_class import frozen_value
+
+
+@frozen_value
+class RuleView:
+    """A rule of faults, with the number of calls that matched and on which it acted."""
+
+    name: str
+    kind: str
+    matched: int
+    fired: int
+    open: bool
+    """True if it can act again."""
