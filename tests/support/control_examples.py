@@ -34,11 +34,13 @@ def start_all_brokers(emulator: Emulator) -> None:
 
 @contextmanager
 def state_of_examples(emulator: Emulator) -> Iterator[None]:
-    """Create the objects that the examples name: topics, groups, dead letters, a rule, and connected clients."""
+    """Create the objects that the examples name: topics, groups, snapshots, a rule, and connected clients."""
     if "%DLQ%booking" not in emulator.topics:
         emulator.topic("%DLQ%booking").send(b"dead")
     beat = Heartbeat("a-client", ["orders"], [ConsumerData("booking")])
     emulator.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], beat))
+    emulator.run_on_loop(lambda host: vars(host).pop("kept_snapshots", None))
+    emulator.run_on_loop(lambda host: [host.kept_snapshots.keep() for _ in range(2)])
     emulator.topic("orders", type="FIFO")
     emulator.topic("payments", type="TRANSACTION")
     emulator.group("warehouse")
