@@ -1,4 +1,4 @@
-"""The state of one member of a group: its heartbeats, queues, locks, refused requests, messages in flight, long polls."""
+"""The state of one member of a group: heartbeats, queues, locks, refused requests, messages in flight, long polls."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -125,16 +125,17 @@ class MemberStates:
 
     def _locks(self, group: GroupView, member: MemberView, own: list[AssignmentView]) -> Iterator[IdleClause]:
         places = {(each.broker, each.topic, each.queue_id) for each in own}
-        for lock in self._look.locks():
-            if lock.group == group.name and lock.client != member.client:
-                if (lock.broker, lock.topic, lock.queue_id) in places:
-                    until = clock_text(lock.until_ms, self._now_ms)
-                    by_ms = max(lock.until_ms - self._now_ms, 0)
-                    yield IdleClause(
-                        f"waits for the lock of queue {lock.queue_id}, which {lock.client} holds until {until}",
-                        (Fact("lock", {"queue_id": lock.queue_id, "client": lock.client, "until_ms": lock.until_ms}),),
-                        (Change(Action.ADVANCE, f"advance the clock by {span_text(by_ms)}", by_ms),),
-                    )
+        held = [each for each in self._look.locks() if each.group == group.name and each.client != member.client]
+        for lock in held:
+            if (lock.broker, lock.topic, lock.queue_id) not in places:
+                continue
+            until = clock_text(lock.until_ms, self._now_ms)
+            by_ms = max(lock.until_ms - self._now_ms, 0)
+            yield IdleClause(
+                f"waits for the lock of queue {lock.queue_id}, which {lock.client} holds until {until}",
+                (Fact("lock", {"queue_id": lock.queue_id, "client": lock.client, "until_ms": lock.until_ms}),),
+                (Change(Action.ADVANCE, f"advance the clock by {span_text(by_ms)}", by_ms),),
+            )
 
     # requests and messages
 

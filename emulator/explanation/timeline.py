@@ -58,10 +58,11 @@ def _step_lines(steps: tuple[HistoryStep, ...], *, with_date: bool) -> list[str]
     parties = [_party(step) for step in steps]
     width = max(map(len, parties), default=0)
     kinds = max((len(step.kind) for step in steps), default=0)
-    return [
-        f"{exact_clock_text(step.at_ms, with_date=with_date)}  {step.kind:<{kinds}}  {party:<{width}}  {_detail(step)}".rstrip()
-        for step, party in zip(steps, parties, strict=True)
-    ]
+    lines = []
+    for step, party in zip(steps, parties, strict=True):
+        at = exact_clock_text(step.at_ms, with_date=with_date)
+        lines.append(f"{at}  {step.kind:<{kinds}}  {party:<{width}}  {_detail(step)}".rstrip())
+    return lines
 
 
 def _party(step: HistoryStep) -> str:
