@@ -1,15 +1,14 @@
 """Explanations and histories of messages, as data. All times are engine time in ms."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from ..inspection.places import Place
 from ..kernel.value_class import frozen_value
 from .reason import Reason
 
-if TYPE_CHECKING:  # a start does without it
-    from datetime import datetime
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @frozen_value
@@ -77,13 +76,9 @@ class Explanation:
         return "\n".join([text, *map(repr, self.groups)])
 
     @property
-    def until(self) -> "datetime | None":
+    def until(self) -> datetime | None:
         """The time at which the verdict changes by itself, in UTC; None if it does not."""
-        from datetime import UTC, datetime, timedelta
-
-        return (
-            None if self.until_ms is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=self.until_ms)
-        )
+        return None if self.until_ms is None else EPOCH + timedelta(milliseconds=self.until_ms)
 
     def as_json(self) -> dict[str, object]:
         """Return the explanation in JSON types, as `GET /v1/explain/{message}` does."""
