@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL, is_through_proxy
 from rocketmq_testkit.emulator.history.events import BrokerEvent, Firing, LostMessage, RecordedEvent, RefusedRequest
 from rocketmq_testkit.emulator.inspection.connections import ConnectionView
 from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, SubscriptionView
@@ -41,7 +42,7 @@ class PreparedHistory:
         return self.since_ms
 
     def client_of(self, channel: str) -> str | None:
-        return self.names.get(channel)
+        return channel.removeprefix(GRPC_CHANNEL) if is_through_proxy(channel) else self.names.get(channel)
 
     def refused(self, topic: str | None = None, group: str | None = None) -> Sequence[RefusedRequest]:
         return [each for each in self.refusals if topic in (None, each.topic) and group in (None, each.group)]

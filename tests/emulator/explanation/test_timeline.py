@@ -111,23 +111,25 @@ def test_each_recorded_event_is_one_step(events: list[RecordedEvent], expected: 
     assert lines(told(SENT, deliveries={ORDERS: events}))[1:] == expected
 
 
-@pytest.mark.parametrize("kind", [RecordKind.SKIPPED, RecordKind.NOT_WRITTEN])
-def test_a_pop_that_did_not_reach_the_client_is_no_delivery(kind: RecordKind) -> None:
-    """Only the newest pop of the same client is taken back; the next delivery has the next number."""
-    events = [
-        event(RecordKind.POPPED, 1),
-        event(RecordKind.POPPED, 2, "c2"),
-        event(RecordKind.POPPED, 3),
-        event(kind, 4),
-        event(RecordKind.POPPED, 5),
-    ]
-    steps = told(SENT, deliveries={ORDERS: events}).steps[1:]
-    assert [(step.at_ms - NOON_MS, step.kind.name, step.attempt) for step in steps] == [
-        (1, "DELIVERED", 1),
-        (2, "DELIVERED", 2),
-        (4, kind.name, None),
-        (5, "DELIVERED", 3),
-    ]
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (
+            RecordKind.SKIPPED,
+            "12:00:00.004 skipped c1 (JAVA V5_3_3) to billing popped by the proxy, which did not pass it on",
+        ),
+        (
+            RecordKind.NOT_WRITTEN,
+            "12:00:00.004 not written c1 (JAVA V5_3_3) to billing popped, and the client's call or connection had ended",
+        ),
+    ],
+)
+def test_a_pop_that_did_not_reach_the_client_is_no_delivery(kind: RecordKind, text: str) -> None:
+    """It has no number; the next delivery has the number after the last delivery."""
+    events = [event(RecordKind.POPPED, 1), event(kind, 4), event(RecordKind.POPPED, 5)]
+    found = told(SENT, deliveries={ORDERS: events})
+    assert [step.attempt for step in found.steps[1:]] == [1, None, 2]
+    assert lines(found)[2] == f"12:00:00.004 {text}"
 
 
 def test_groups_have_attempts_of_their_own() -> None:
