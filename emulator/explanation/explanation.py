@@ -1,11 +1,14 @@
 """Explanations and histories of messages, as data. All times are engine time in ms."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from ..inspection.places import Place
 from ..kernel.value_class import frozen_value
 from .reason import Reason
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @frozen_value
@@ -67,6 +70,23 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.sentence
+
+    def __repr__(self) -> str:
+        from .blocks import block
+
+        text = block(f"Explanation {self.reason.name}", self.sentence, self.facts, self.changes)
+        return "\n".join([text, *map(repr, self.groups)])
+
+    @property
+    def until(self) -> datetime | None:
+        """The time at which the verdict changes by itself, in UTC; None if it does not."""
+        return None if self.until_ms is None else EPOCH + timedelta(milliseconds=self.until_ms)
+
+    def as_json(self) -> dict[str, object]:
+        """Return the explanation in JSON types, as `GET /v1/explain/{message}` does."""
+        from .json_forms import explanation_form
+
+        return explanation_form(self)
 
 
 class StepKind(StrEnum):
