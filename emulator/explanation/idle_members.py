@@ -152,7 +152,7 @@ class MemberStates:
             yield IdleClause(f"is refused {last.label}: {code} ({times}){remark}", (fact,))
 
     def _is_of(self, refused: RefusedRequest, member: MemberView) -> bool:
-        return self._scene.client_id(refused.channel) == member.client
+        return refused.channel == member.channel or self._scene.client_id(refused.channel) == member.client
 
     def _in_flight(self, group: GroupView, member: MemberView) -> Iterator[IdleClause]:
         held = [each for each in self._look.receipts(group.name) if each.channel == member.channel]
