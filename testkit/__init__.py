@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rocketmq_testkit.fixtures import (
+        AmbiguousMessage,
         Client,
         ClockTimeout,
         Emulator,
@@ -15,15 +16,18 @@ if TYPE_CHECKING:
         EmulatorReset,
         EmulatorWarning,
         EngineError,
+        Explanation,
         FaultError,
         Group,
         Message,
+        MessageHistory,
         NoSuchRule,
         NotFound,
         NotRegistered,
         NotRunning,
         OptionError,
         PortTaken,
+        Reason,
         Scheduled,
         Snapshot,
         Topic,
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AmbiguousMessage",
     "Client",
     "ClockTimeout",
     "Emulator",
@@ -40,15 +45,18 @@ __all__ = [
     "EmulatorReset",
     "EmulatorWarning",
     "EngineError",
+    "Explanation",
     "FaultError",
     "Group",
     "Message",
+    "MessageHistory",
     "NoSuchRule",
     "NotFound",
     "NotRegistered",
     "NotRunning",
     "OptionError",
     "PortTaken",
+    "Reason",
     "Scheduled",
     "Snapshot",
     "Topic",

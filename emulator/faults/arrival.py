@@ -7,7 +7,10 @@ from .client_call import Later, Line, Piece, Response, ResponseHandler
 
 
 def observed(writer: ResponseHandler | None, arrived: Callable[[], None]) -> ResponseHandler:
-    """Return a handler that sends a response, or lets a fault write its bytes, and calls `arrived` once it is sent."""
+    """Return a handler that sends a response, or lets a fault write its bytes, and calls `arrived` once it is sent.
+
+    A response whose client has left meanwhile is discarded.
+    """
     pending = [arrived]
 
     def arrive() -> None:
@@ -15,6 +18,8 @@ def observed(writer: ResponseHandler | None, arrived: Callable[[], None]) -> Res
             pending.pop()()
 
     def send(response: Response) -> None:
+        if not response.is_open:
+            return
         if writer is None:
             arrive()
             response.send()
@@ -50,6 +55,10 @@ class _WrittenLine:
         self._line.pace(pieces, later)
         pause_ms = sum(ms for ms, _data in pieces)
         if pause_ms:
-            later(pause_ms, self._arrive)
+            later(pause_ms, self._arrive_if_open)
         else:
+            self._arrive()
+
+    def _arrive_if_open(self) -> None:
+        if self._line.is_open:
             self._arrive()

@@ -14,6 +14,10 @@ Later = Callable[[int, Callable[[], None]], object]
 class Line(Protocol):
     """A client's connection, as faults act on it."""
 
+    @property
+    def is_open(self) -> bool:
+        """False once the connection is closed."""
+
     def pace(self, pieces: Sequence[Piece], later: Later) -> None:
         """Send pieces with pauses. Later output of the connection waits behind them."""
 
@@ -47,6 +51,10 @@ class Response(Protocol):
     @property
     def line(self) -> Line:
         """The connection that the response takes."""
+
+    @property
+    def is_open(self) -> bool:
+        """False if the client no longer waits for the response, or has disconnected."""
 
     def send(self, copies: int = 1) -> None:
         """Send the response, and further copies of it: of a gRPC response, its messages before its end."""
