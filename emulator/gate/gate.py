@@ -146,12 +146,13 @@ class GateListeners:
 class _WrittenCall:
     """A call whose response is being written. The proxy considers its part of a receive complete before that."""
 
-    __slots__ = ("channel", "label")
+    __slots__ = ("channel", "label", "number")
     active = True
 
-    def __init__(self, channel: Channel, label: str) -> None:
-        self.channel = channel
-        self.label = label
+    def __init__(self, call: Call) -> None:
+        self.channel = call.channel
+        self.label = call.label
+        self.number = call.number
 
     def reply(self, outcome: Outcome) -> None:
         """Do nothing: the response is complete."""
@@ -381,7 +382,7 @@ class Gate:
     def observe(self, node: Node, call: Call, operation: Request, outcome: Outcome) -> None:
         """Report an outcome that a rule has held back to its listener, because the client gets it now."""
         if isinstance(operation, Operation) and operation.__class__ in self._outcomes:
-            self._outcomes[operation.__class__](node, _WrittenCall(call.channel, call.label), operation, outcome)
+            self._outcomes[operation.__class__](node, _WrittenCall(call), operation, outcome)
 
     def _refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
         client, label = call.channel.channel_id, call.label
