@@ -25,10 +25,11 @@ from ..kernel.errors import EngineError
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import frozen_value
 from ..message import stored_record as records
-from ..operations.clients import ChannelClosed
+from ..operations.clients import ChannelClosed, Heartbeat
 from ..operations.consume import AckMessage, BatchAckMessage, ChangeInvisibleTime, Notification, PopMessage, PullMessage
 from ..operations.send import ClientResponded, EndTransaction, SendMessageBack
 from .client_registry import Member
+from .client_watch import SILENT, ClientWatch
 from .consumer_kind import ConsumerKind, JumpWait
 from .delivery_context import DeliveryContext, NodeTables, Topic
 from .pending_responses import PendingResponse, PendingResponses
@@ -96,8 +97,11 @@ class Deliveries:
     master, which has the same name.
     """
 
-    def __init__(self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None]) -> None:
-        self._context = DeliveryContext(scheduler, tables)
+    def __init__(
+        self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None], watch: ClientWatch = SILENT
+    ) -> None:
+        self._watch = watch
+        self._context = DeliveryContext(scheduler, tables, watch)
         self._popped = PoppedMessages(self._context)
         self._queues = QueueUses(self._context)
         self._responses = PendingResponses(self._context)
@@ -107,6 +111,7 @@ class Deliveries:
         popped, queues, responses = self._popped, self._queues, self._responses
         return GateListeners(
             outcomes={
+                Heartbeat: self._on_heartbeat,
                 PullMessage: queues.pulled,
                 PopMessage: self._on_pop,
                 Notification: self._on_notification,
@@ -234,6 +239,9 @@ class Deliveries:
             record = records.decode(stored)
             key = (node.name, operation.group, record.topic)
             self._queues.sent_back(call.channel.channel_id, key, record.queue_id, record.queue_offset)
+
+    def _on_heartbeat(self, node: Node, call: Call, operation: Heartbeat, _outcome: Outcome | None) -> None:
+        self._watch.heartbeat(node, call, operation)
 
     def _on_close(self, _node: Node, call: Call, _operation: ChannelClosed, _outcome: Outcome | None) -> None:
         self._queues.closed(call.channel.channel_id)

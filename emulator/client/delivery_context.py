@@ -8,6 +8,7 @@ from ..kernel.scheduler import Scheduler
 from ..store.message_store import MessageStore
 from ..topic.topic_table import TopicTable
 from .client_registry import ClientRegistry
+from .client_watch import SILENT, ClientWatch
 
 Topic = tuple[str, str, str]
 """(node, group, topic)"""
@@ -36,11 +37,14 @@ class NodeTables(Protocol):
 class DeliveryContext:
     """Time, event numbers and tables. `tables` returns those of the master with a name, None if there is none."""
 
-    __slots__ = ("last_number", "scheduler", "tables")
+    __slots__ = ("last_number", "scheduler", "tables", "watch")
 
-    def __init__(self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None]) -> None:
+    def __init__(
+        self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None], watch: ClientWatch = SILENT
+    ) -> None:
         self.scheduler = scheduler
         self.tables = tables
+        self.watch = watch
         self.last_number = 0
         """Number of the newest event, 0 before the first. Events of all brokers are numbered in order."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..gate.gate import Call, Node, Outcome
+from ..operations.base import Done
 from ..operations.consume import (
     RENEWAL,
     AckMessage,
@@ -18,6 +19,7 @@ from ..operations.consume import (
     PopMessage,
     PopResult,
 )
+from .client_watch import late_acknowledgement
 from .consumption import acknowledged_offsets, holding_topic, is_acknowledged
 from .delivery_context import DeliveryContext
 
@@ -78,11 +80,22 @@ class PoppedMessages:
             self._received(call.channel.channel_id, operation.consumer_group, self._context.next_number())
 
     def acknowledged(
-        self, node: Node, _call: Call, operation: AckMessage | ChangeInvisibleTime, _outcome: Outcome | None
+        self, node: Node, call: Call, operation: AckMessage | ChangeInvisibleTime, outcome: Outcome | None
     ) -> None:
         """Remove the message of an acknowledgement."""
         place = node.name, operation.consumer_group, operation.topic, operation.queue_id, operation.offset
-        self._held.pop(place, None)
+        popped = self._held.pop(place, None)
+        if popped is None or popped.until_ms < self._context.scheduler.now_ms:
+            self._acknowledged_late(node, call, operation, outcome)
+
+    def _acknowledged_late(
+        self, node: Node, call: Call, operation: AckMessage | ChangeInvisibleTime, outcome: Outcome | None
+    ) -> None:
+        """Report an accepted acknowledgement if the duration in its receipt handle has ended."""
+        if isinstance(operation, AckMessage) and isinstance(outcome, Done):
+            late = late_acknowledgement(node, call, operation, self._context.scheduler.now_ms)
+            if late is not None:
+                self._context.watch.late_acknowledgement(late)
 
     def changed(self, node: Node, call: Call, operation: ChangeInvisibleTime, outcome: Outcome | None) -> None:
         """Remove a message whose invisible duration its client has changed. A renewal by the proxy only extends it."""

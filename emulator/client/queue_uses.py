@@ -62,7 +62,9 @@ class QueueUses:
             self._failed(channel_id, topic, operation.queue_id, outcome)
             return
         use = self._use(channel_id, topic, operation.queue_id)
-        use.requested = True
+        if not use.requested:
+            use.requested = True
+            self._context.watch.first_request(node, call, operation)
         pulled = use.pulled
         if pulled:
             committed = committed_by_pull(operation.sys_flag, operation.commit_offset)
@@ -86,7 +88,9 @@ class QueueUses:
             self._failed(channel_id, topic, operation.queue_id, outcome, polled=operation.poll_ms > 0)
             return
         use = self._use(channel_id, topic, operation.queue_id)
-        use.requested = True
+        if not use.requested:
+            use.requested = True
+            self._context.watch.first_request(node, call, operation)
         if outcome is None or operation.poll_ms <= 0:
             use.ended = 0
         else:
