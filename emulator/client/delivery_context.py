@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..group.offset_table import OffsetTable
+from ..history.history import History
 from ..kernel.scheduler import Scheduler
 from ..store.message_store import MessageStore
 from ..topic.topic_table import TopicTable
@@ -35,15 +36,23 @@ class NodeTables(Protocol):
 
 
 class DeliveryContext:
-    """Time, event numbers and tables. `tables` returns those of the master with a name, None if there is none."""
+    """Time, event numbers, tables and the history.
 
-    __slots__ = ("last_number", "scheduler", "tables", "watch")
+    `tables` returns the tables of the master with a name, None if there is none.
+    """
+
+    __slots__ = ("history", "last_number", "scheduler", "tables", "watch")
 
     def __init__(
-        self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None], watch: ClientWatch = SILENT
+        self,
+        scheduler: Scheduler,
+        tables: Callable[[str], NodeTables | None],
+        history: History,
+        watch: ClientWatch = SILENT,
     ) -> None:
         self.scheduler = scheduler
         self.tables = tables
+        self.history = history
         self.watch = watch
         self.last_number = 0
         """Number of the newest event, 0 before the first. Events of all brokers are numbered in order."""
