@@ -116,6 +116,8 @@ class PoppedMessages:
                 self._acknowledged_late(node, call, operation, outcome)
             kind = RecordKind.ACKNOWLEDGED
             if isinstance(outcome, EngineError):
+                if not context.has_message(name, topic, queue_id, offset):
+                    return
                 kind = RecordKind.REFUSED_ACKNOWLEDGEMENT
             elif is_by_proxy(call):
                 kind = RecordKind.SKIPPED
