@@ -7,6 +7,7 @@ engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 
 from collections.abc import Callable, Mapping, Sequence
 
+from .client.client_watch import SILENT, ClientWatch
 from .client.deliveries import Deliveries
 from .cluster.broker import Broker
 from .cluster.name_server import NameServer
@@ -42,6 +43,8 @@ class Callbacks:
     """Called after configuration keys of a broker have changed."""
     on_missing_topic: Callable[[Call, str], None] = lambda call, topic: None
     """Called with each request for the route of a topic that does not exist."""
+    watch: ClientWatch = SILENT
+    """Called with acts of clients that may be mistakes of their users."""
 
 
 class DirectChannel:
@@ -115,7 +118,7 @@ class Engine:
         self.history = History(
             self.scheduler, self.emulation.delivery_record_max_entries, is_continued=bool(state.brokers)
         )
-        self.deliveries = Deliveries(self.scheduler, self.broker, self.history)
+        self.deliveries = Deliveries(self.scheduler, self.broker, self.history, callbacks.watch)
         listeners = self.deliveries.listeners()
         self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms, listeners=listeners)
         self.defects = Defects()
