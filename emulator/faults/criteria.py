@@ -13,7 +13,7 @@ from ..kernel.nearest_name import nearest_of
 from ..kernel.value_class import frozen_value
 from .addresses import matches_address
 from .criterion_checks import BASE64, CHECKS, check_names, ms_of_criterion
-from .errors import FaultError, listed
+from .errors import FaultError, listed, shortened, shown
 from .facts import Facts
 from .message_facts import MessageFacts
 from .phase import KNOWN_CRITERIA, Phase
@@ -69,7 +69,7 @@ class Criteria:
             and self.end is not None
             and (ms_of_criterion("end", self.end) <= ms_of_criterion("start", self.start))
         ):
-            raise FaultError(f"end={self.end!r}: not after start={self.start!r}; use a later end, or omit it")
+            raise FaultError(f"end={shown(self.end)}: not after start={shown(self.start)}; use a later end, or omit it")
 
     def given(self) -> list[tuple[str, Any]]:
         """Return the criteria that are set, as (name, value)."""
@@ -81,7 +81,7 @@ class Criteria:
         for name, value in self.given():
             if name not in known:
                 raise FaultError(
-                    f"{name}={value!r}: not known in the phase {phase.value!r}; {listed(known - {'phase'})}; "
+                    f"{name}={shown(value)}: not known in the phase {phase.value!r}; {listed(known - {'phase'})}; "
                     f"remove it, or choose a fault of another phase"
                 )
 
@@ -146,7 +146,7 @@ def unknown_criterion(name: str) -> FaultError:
     """Return the error for a keyword that is no criterion."""
     nearest = nearest_of(name, CRITERIA)
     hint = f"did you mean {nearest}?" if nearest else listed(CRITERIA)
-    return FaultError(f"{name}: there is no such criterion; {hint}", nearest=nearest)
+    return FaultError(f"{shortened(name)}: there is no such criterion; {hint}", nearest=nearest)
 
 
 def names_of(wanted: Names) -> Sequence[str]:

@@ -10,7 +10,7 @@ from ..gate.gate import Outcome
 from ..kernel.user_error import hides_frames
 from ..kernel.value_class import LazySignature, frozen_value
 from ..operations.base import Operation
-from .errors import FaultError, listed, unknown_name, without_frames
+from .errors import FaultError, joined, shown, unknown_name, without_frames
 from .events import release
 from .facts import PROTOCOLS
 from .parameters import parameter
@@ -61,7 +61,7 @@ class Called(type):
             kind = cls.KIND
             names = list(kind.parameters)[: len(given)]
             if len(given) > len(names):
-                at_most = listed(kind.parameters).removeprefix("there are ")
+                at_most = joined(kind.parameters) or "none"
                 raise FaultError(f"{kind.name}: {len(given)} values for its parameters; it has {at_most}; remove some")
             for name in names:
                 if name in parameters:
@@ -152,7 +152,7 @@ class Fault(metaclass=Called):
                 return phase
         allowed = ", ".join(phase.value for phase in kind.phases)
         raise FaultError(
-            f"phase={chosen!r}: {kind.name} does not act in this phase; it acts in {allowed}; use one of them"
+            f"phase={shown(chosen)}: {kind.name} does not act in this phase; it acts in {allowed}; use one of them"
         )
 
     def on_request(self, event: "RequestEvent") -> bool:
