@@ -12,6 +12,7 @@ from .errors import FaultError, shortened, shown
 from .facts import PROTOCOLS
 from .parameters import duration_error
 from .phase import Phase
+from .versions import check_version
 
 PATTERN_CHARACTERS_MAX = 1_000
 BASE64 = "base64:"
@@ -44,7 +45,7 @@ EXAMPLES: Mapping[str, str] = {
     "group": "order-service",
     "client": "client-1",
     "language": "JAVA",
-    "version": "5.3.*",
+    "version": "5.3",
     "tag": "red",
     "key": "order-42",
 }
@@ -55,7 +56,13 @@ def _text_like(name: str, value: object) -> str:
     """Return the text that a wrong value may mean: a number as a text, or an example."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _LONG_NUMBER:
         return EXAMPLES[name]
-    return f"{value}.*" if name == "version" else str(value)
+    return str(value)
+
+
+def _check_versions(name: str, value: Any) -> None:
+    check_names(name, value)
+    for each in (value,) if isinstance(value, str) else value:
+        check_version(name, each)
 
 
 def _check_addresses(name: str, value: object) -> None:
@@ -108,6 +115,7 @@ def _check_where(name: str, value: object) -> None:
 
 
 CHECKS: Mapping[str, Callable[[str, Any], None]] = {
+    "version": _check_versions,
     "address": _check_addresses,
     "protocol": _check_protocol,
     "phase": _check_phase,
