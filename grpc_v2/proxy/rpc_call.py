@@ -237,6 +237,7 @@ class RuledCall:
         """The id of the call's stream."""
         return self._rpc_call.server_call.number
 
+    @property
     def channel(self) -> Channel:
         """The client's channel."""
         return self._rpc_call.channel
