@@ -1,0 +1,104 @@
+"""Causes for which a whole group is idle: its configuration, its subscriptions, its topics and their brokers."""
+
+from collections.abc import Iterator
+
+from ..history.events import BrokerEventKind
+from ..history.history import History
+from ..inspection.groups import GroupView, MemberView
+from ..inspection.inspection import Inspection
+from ..inspection.topics import TopicView
+from ..kernel.nearest_name import nearest_of
+from ..message.names import is_retry
+from ..topic.topic_table import PERM_READ
+from .clock_text import clock_text
+from .explanation import Action, Change, Fact
+from .idle_clause import IdleClause, listed
+
+_STOPPED = (BrokerEventKind.STOPPED, BrokerEventKind.KILLED)
+
+
+def group_clauses(group: GroupView, look: Inspection, history: History, now_ms: int) -> list[IdleClause]:
+    """Return the causes that hold a group up, the most general first; empty if there is none."""
+    if not group.exists:
+        return [_no_group(group.name, look)]
+    topics = {each.name: each for each in look.topics()}
+    return [
+        *_configuration(group),
+        *_subscriptions(group),
+        *_topics(group, topics),
+        *_brokers(group, topics, history, now_ms),
+    ]
+
+
+def own_topics(group: GroupView) -> list[str]:
+    """Return the topics that a group subscribes to, without its retry topic, which the SDKs add."""
+    return sorted({each.topic for each in group.subscriptions if not is_retry(each.topic)})
+
+
+def _no_group(name: str, look: Inspection) -> IdleClause:
+    nearest = nearest_of(name, [each.name for each in look.groups()])
+    hint = f"; the nearest is {nearest}" if nearest is not None else ""
+    change = Change(Action.START, f"start a consumer of {name}")
+    return IdleClause(
+        f"there is no group {name}{hint}", (Fact("group", {"exists": False, "nearest": nearest}),), (change,)
+    )
+
+
+def _configuration(group: GroupView) -> Iterator[IdleClause]:
+    if not group.consume_enable:
+        fact = Fact("group", {"consume_enable": False})
+        change = Change(Action.CONFIGURE, f'rocketmq.group("{group.name}", consume_enable=True)')
+        yield IdleClause(f"group {group.name} exists with consume_enable=False", (fact,), (change,))
+    if group.forbidden:
+        fact = Fact("group", {"forbidden": group.forbidden})
+        change = Change(Action.CONFIGURE, f"allow {group.name} to consume {listed(group.forbidden)}")
+        yield IdleClause(f"group {group.name} is forbidden to consume {listed(group.forbidden)}", (fact,), (change,))
+    if not group.members:
+        change = Change(Action.START, f"start a consumer of {group.name}")
+        yield IdleClause(f"group {group.name} has no connected member", (Fact("group", {"members": 0}),), (change,))
+
+
+def _subscriptions(group: GroupView) -> Iterator[IdleClause]:
+    if group.members and not own_topics(group):
+        change = Change(Action.SUBSCRIBE, "subscribe to a topic")
+        yield IdleClause(f"the members of {group.name} subscribe to no topic", changes=(change,))
+    for topic in group.disagreements:
+        texts = [_subscription_text(member, topic) for member in group.members]
+        fact = Fact("subscriptions", {"topic": topic, "members": tuple(texts)})
+        change = Change(Action.SUBSCRIBE, f"give all members of {group.name} the same subscription to {topic}")
+        sentence = f"the members of {group.name} subscribe differently to {topic}: {listed(texts)}"
+        yield IdleClause(sentence, (fact,), (change,))
+
+
+def _subscription_text(member: MemberView, topic: str) -> str:
+    found = [each for each in member.subscriptions if each.topic == topic]
+    if not found:
+        return f"{member.client} does not subscribe to it"
+    return f"{member.client} subscribes `{found[0].expression}`"
+
+
+def _topics(group: GroupView, topics: dict[str, TopicView]) -> Iterator[IdleClause]:
+    for name in own_topics(group):
+        topic = topics.get(name)
+        if topic is None:
+            nearest = nearest_of(name, topics)
+            hint = f"; the nearest is {nearest}" if nearest is not None else ""
+            change = Change(Action.CONFIGURE, f"create {name}, or correct the name in the subscription")
+            fact = Fact("topic", {"name": name, "exists": False, "nearest": nearest})
+            yield IdleClause(f"group {group.name} subscribes to {name}, which does not exist{hint}", (fact,), (change,))
+        elif not topic.perm & PERM_READ:
+            fact = Fact("topic", {"name": name, "perm": topic.perm})
+            change = Change(Action.CONFIGURE, f"give {name} the read permission")
+            yield IdleClause(f"topic {name} has no read permission", (fact,), (change,))
+
+
+def _brokers(group: GroupView, topics: dict[str, TopicView], history: History, now_ms: int) -> Iterator[IdleClause]:
+    """Yield the stopped brokers of the topics of a group."""
+    names = {broker for name in own_topics(group) if name in topics for broker in topics[name].brokers}
+    for name in sorted(names):
+        events = history.broker_events(name)
+        if events and events[-1].kind in _STOPPED:
+            since = clock_text(events[-1].at_ms, now_ms)
+            fact = Fact("broker", {"name": name, "event": events[-1].kind, "at_ms": events[-1].at_ms})
+            change = Change(Action.START, f'rocketmq.start_broker("{name}")')
+            yield IdleClause(f"{name} is stopped since {since}", (fact,), (change,))
