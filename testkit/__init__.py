@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         UnreadableFile,
         WarningKind,
         WarningList,
+        json,
     )
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "UnreadableFile",
     "WarningKind",
     "WarningList",
+    "json",
 ]
 
 

@@ -65,6 +65,8 @@ class Explanation:
     """The time of the oldest record if older ones were dropped, else None."""
     groups: tuple["Explanation", ...] = ()
     """Explanations for each group, if none was asked for."""
+    at_ms: int = 0
+    """The time of the verdict."""
 
     def __str__(self) -> str:
         return self.sentence

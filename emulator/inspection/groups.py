@@ -31,6 +31,8 @@ class MemberView:
     consume_from: str
     subscriptions: tuple[SubscriptionView, ...]
     """The subscriptions of its own heartbeats."""
+    brokers: tuple[str, ...] = ()
+    """The masters at which it is registered."""
 
 
 @frozen_value
@@ -49,3 +51,5 @@ class GroupView:
     """Topics that members subscribe to with different expressions, or that only some of them subscribe to."""
     forbidden: tuple[str, ...]
     """Topics that the group must not consume."""
+    too_slow_on: tuple[str, ...] = ()
+    """Brokers whose guard against slow consumers found the group too far behind."""

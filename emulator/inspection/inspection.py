@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from .assignments import AssignmentView
+from .brokers import BrokerView, broker_views
 from .check_points import ReceiptView
 from .configuration import KeyView
 from .connections import ConnectionView
@@ -78,6 +79,10 @@ class Inspection:
         """Return the assignments of the queues of a topic to the members of a group."""
         raise NotImplementedError
 
+    def is_compacted_away(self, place: Place) -> bool:
+        """True if the rounds of compaction have removed a stored message of a compacted topic."""
+        raise NotImplementedError
+
     def locks(self) -> list[LockView]:
         """Return the locked queues."""
         raise NotImplementedError
@@ -97,6 +102,10 @@ class Inspection:
         raise NotImplementedError
 
     # everything else
+
+    def brokers(self) -> list[BrokerView]:
+        """Return all brokers in the order of their configuration."""
+        return broker_views(self._parts.brokers, self._around)
 
     def connections(self) -> list[ConnectionView]:
         """Return the connected clients by client id."""
