@@ -16,6 +16,7 @@ from .faults.defects import Defects
 from .gate.effects import Effect
 from .gate.gate import Call, Channel, Gate, Node, Outcome
 from .gate.journal import Journal
+from .history.history import History
 from .kernel.errors import EngineError
 from .kernel.random_streams import RandomStreams
 from .kernel.scheduler import Scheduler
@@ -109,7 +110,10 @@ class Engine:
         self.random_streams = RandomStreams(state.seed, state.streams) if seed is None else RandomStreams(seed)
         self.journal = Journal(self.emulation.journal_max_entries, self.emulation.journal_max_bytes)
         callbacks = callbacks or Callbacks()
-        self.deliveries = Deliveries(self.scheduler, self.broker)
+        self.history = History(
+            self.scheduler, self.emulation.delivery_record_max_entries, is_continued=bool(state.brokers)
+        )
+        self.deliveries = Deliveries(self.scheduler, self.broker, self.history)
         listeners = self.deliveries.listeners()
         self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms, listeners=listeners)
         self.defects = Defects()

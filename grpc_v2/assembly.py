@@ -124,6 +124,7 @@ class _Parts:
             endpoint=endpoint,
         )
         self.fire_and_forget = fire_and_forget = FireAndForget(engine.gate, routes)
+        self.deliveries = engine.deliveries
         self.transactions = TransactionCache(config)
         self.polls = ReceivePolls(scheduler=scheduler, config=config, fire_and_forget=fire_and_forget, tick=tick)
         self.pools = ProxyRequestPools(scheduler, config, brokers)
@@ -189,6 +190,7 @@ def _services(parts: _Parts, delayed_calls: DelayedCalls) -> Iterator[tuple[obje
             config=parts.config,
             scheduler=parts.scheduler,
             defects=parts.defects,
+            deliveries=parts.deliveries,
         ),
         (RECEIVE_MESSAGE,),
     )

@@ -20,19 +20,30 @@ from ..gate.effects import (
     RequestDirectConsumption,
     RequestRunningInfo,
 )
-from ..gate.gate import Call, GateListeners, Node, Outcome
+from ..gate.gate import Call, Channel, GateListeners, Node, Outcome
+from ..history.history import History
+from ..history.record_kind import RecordKind
 from ..kernel.errors import EngineError
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import frozen_value
 from ..message import stored_record as records
-from ..operations.clients import ChannelClosed
-from ..operations.consume import AckMessage, BatchAckMessage, ChangeInvisibleTime, Notification, PopMessage, PullMessage
+from ..operations.clients import ChannelClosed, Heartbeat
+from ..operations.consume import (
+    AckMessage,
+    BatchAckMessage,
+    ChangeInvisibleTime,
+    Notification,
+    PopMessage,
+    PopResult,
+    PullMessage,
+)
+from ..operations.offsets import UpdateConsumerOffset
 from ..operations.send import ClientResponded, EndTransaction, SendMessageBack
 from .client_registry import Member
 from .consumer_kind import ConsumerKind, JumpWait
 from .delivery_context import DeliveryContext, NodeTables, Topic
 from .pending_responses import PendingResponse, PendingResponses
-from .popped_messages import PoppedMessages
+from .popped_messages import PoppedMessages, is_by_proxy
 from .queue_uses import QueueUses
 
 
@@ -92,12 +103,13 @@ class PollEnd:
 class Deliveries:
     """The deliveries of all brokers of an engine. `tables` returns the tables of a master by name.
 
+    Deliveries and acknowledgements are also appended to the delivery record of `history`.
     Messages pulled from a slave are not in flight, because the client's connection to it is not registered at the
     master, which has the same name.
     """
 
-    def __init__(self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None]) -> None:
-        self._context = DeliveryContext(scheduler, tables)
+    def __init__(self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None], history: History) -> None:
+        self._context = DeliveryContext(scheduler, tables, history)
         self._popped = PoppedMessages(self._context)
         self._queues = QueueUses(self._context)
         self._responses = PendingResponses(self._context)
@@ -114,8 +126,10 @@ class Deliveries:
                 BatchAckMessage: popped.acknowledged_many,
                 ChangeInvisibleTime: popped.changed,
                 SendMessageBack: self._on_send_back,
+                UpdateConsumerOffset: queues.committed,
                 EndTransaction: responses.ended,
                 ClientResponded: responses.responded,
+                Heartbeat: self._on_heartbeat,
                 ChannelClosed: self._on_close,
             },
             refusals={
@@ -145,6 +159,10 @@ class Deliveries:
     def half_stored(self, node: str, call: Call, topic: str, physical_offset: int) -> None:
         """Record a half message of a client. The send service calls it for these sends only."""
         self._responses.half_stored(node, call.channel.channel_id, topic, physical_offset)
+
+    def not_written(self, node: str, channel: Channel, operation: PopMessage, result: PopResult) -> None:
+        """Record the messages of a pop that the proxy cannot write to its client. They stay invisible."""
+        self._popped.not_written(node, channel, operation, result)
 
     # readers
 
@@ -230,10 +248,22 @@ class Deliveries:
         if tables is None or isinstance(outcome, EngineError):
             return
         stored = tables.store.log.record_at(operation.offset)
-        if stored is not None:
-            record = records.decode(stored)
-            key = (node.name, operation.group, record.topic)
-            self._queues.sent_back(call.channel.channel_id, key, record.queue_id, record.queue_offset)
+        if stored is None:
+            return
+        record, channel_id = records.decode(stored), call.channel.channel_id
+        key = (node.name, operation.group, record.topic)
+        self._queues.sent_back(channel_id, key, record.queue_id, record.queue_offset)
+        if outcome is not None and not is_by_proxy(call):
+            self._context.history.record.append(
+                RecordKind.SENT_BACK,
+                self._context.scheduler.now_ms,
+                (node.name, record.topic, record.queue_id),
+                (operation.group, channel_id),
+                record.queue_offset,
+            )
+
+    def _on_heartbeat(self, _node: Node, call: Call, operation: Heartbeat, _outcome: Outcome | None) -> None:
+        self._context.history.clients.note(call.channel.channel_id, operation.client_id)
 
     def _on_close(self, _node: Node, call: Call, _operation: ChannelClosed, _outcome: Outcome | None) -> None:
         self._queues.closed(call.channel.channel_id)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..group.offset_table import OffsetTable
+from ..history.history import History
 from ..kernel.scheduler import Scheduler
 from ..store.message_store import MessageStore
 from ..topic.topic_table import TopicTable
@@ -34,13 +35,17 @@ class NodeTables(Protocol):
 
 
 class DeliveryContext:
-    """Time, event numbers and tables. `tables` returns those of the master with a name, None if there is none."""
+    """Time, event numbers, tables and the history.
 
-    __slots__ = ("last_number", "scheduler", "tables")
+    `tables` returns the tables of the master with a name, None if there is none.
+    """
 
-    def __init__(self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None]) -> None:
+    __slots__ = ("history", "last_number", "scheduler", "tables")
+
+    def __init__(self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None], history: History) -> None:
         self.scheduler = scheduler
         self.tables = tables
+        self.history = history
         self.last_number = 0
         """Number of the newest event, 0 before the first. Events of all brokers are numbered in order."""
 

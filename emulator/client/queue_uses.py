@@ -9,10 +9,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..gate.gate import Call, Node, Outcome
+from ..group.offset_requests import PENDING_RESET_REMARK
+from ..history.delivery_record import BY_SLAVE, NO_HOLD
+from ..history.record_keys import Link, Queue
+from ..history.record_kind import RecordKind
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
+from ..operations.base import Done
 from ..operations.consume import Notification, PopMessage, PopResult, PullMessage, PullResult, PullStatus
-from .consumption import committed_by_pull
+from ..operations.offsets import UpdateConsumerOffset
+from .consumption import committed_by_pull, runs_of
 from .delivery_context import DeliveryContext, Topic
 
 Pulled = tuple[int, int, Sequence[int]]
@@ -39,6 +45,8 @@ class QueueUse:
     ended_ms: int = 0
     pulled: deque[Pulled] | None = None
     """The newest pulls with messages, without those that the client itself has committed since then."""
+    committed: int = -1
+    """The offset that the client committed last, -1 if it has committed none. Most pulls repeat it."""
 
 
 Queues = dict[Topic, dict[int, QueueUse]]
@@ -64,9 +72,12 @@ class QueueUses:
         use = self._use(channel_id, topic, operation.queue_id)
         use.requested = True
         pulled = use.pulled
-        if pulled:
-            committed = committed_by_pull(operation.sys_flag, operation.commit_offset)
-            while committed is not None and pulled and pulled[0][2][-1] < committed:
+        committed = committed_by_pull(operation.sys_flag, operation.commit_offset)
+        if committed is not None:
+            if committed != use.committed and not _is_slave(node):
+                queue = node.name, operation.topic, operation.queue_id
+                self._committed(use, queue, (operation.consumer_group, channel_id), committed)
+            while pulled and pulled[0][2][-1] < committed:
                 pulled.popleft()
         if outcome is None:
             use.ended = 0
@@ -78,6 +89,20 @@ class QueueUses:
             if pulled is None:
                 pulled = use.pulled = deque(maxlen=PULLS_MOST)
             pulled.append((number, now_ms, outcome.offsets))
+            if call.active:
+                self._record_pulled(node, call, operation, outcome)
+
+    def committed(self, node: Node, call: Call, operation: UpdateConsumerOffset, outcome: Outcome | None) -> None:
+        """Record that a client committed an offset. A pending reset of the offset makes its commit a no-op."""
+        queue_id, offset = operation.queue_id, operation.commit_offset
+        accepted = isinstance(outcome, Done) and outcome.remark != PENDING_RESET_REMARK
+        if not accepted or queue_id is None or offset is None:
+            return
+        topic, channel_id = (node.name, operation.consumer_group, operation.topic), call.channel.channel_id
+        use = self._clients.get(channel_id, {}).get(topic, {}).get(queue_id) or QueueUse()
+        if offset != use.committed:
+            queue, link = (node.name, operation.topic, queue_id), (operation.consumer_group, channel_id)
+            self._committed(use, queue, link, offset)
 
     def popped(self, node: Node, call: Call, operation: PopMessage, outcome: Outcome | None) -> None:
         """Record a pop: its request, and the end of its long poll."""
@@ -156,6 +181,31 @@ class QueueUses:
             use = self._clients.setdefault(channel_id, {}).setdefault(topic, {})[queue_id] = QueueUse()
             return use
 
+    def _committed(self, use: QueueUse, queue: Queue, link: Link, offset: int) -> None:
+        """Record a commit of a client. `use` still has the messages that the client had pulled before."""
+        use.committed = offset
+        history, group = self._context.history, link[0]
+        read_from = use.pulled[0][2][0] if use.pulled else None
+        first = history.commits.advance(group, queue, offset, read_from=read_from)
+        if first is not None:
+            now_ms = self._context.scheduler.now_ms
+            history.record.append_commit(now_ms, queue, link, first=first, end=offset)
+
+    def _record_pulled(self, node: Node, call: Call, operation: PullMessage, outcome: PullResult) -> None:
+        """Append messages that were pulled to the delivery record, by the broker and queue that stores them."""
+        offsets, topic = outcome.offsets, operation.topic
+        queue: Queue = (node.name, topic, operation.queue_id)
+        if outcome.read_part is not None:
+            queue = (outcome.read_part[0], topic, outcome.read_part[1])
+        link, first = (operation.consumer_group, call.channel.channel_id), offsets[0]
+        record, now_ms = self._context.history.record, self._context.scheduler.now_ms
+        flags = BY_SLAVE if _is_slave(node) else 0
+        if offsets[-1] - first == len(offsets) - 1:
+            record.append(RecordKind.PULLED, now_ms, queue, link, first, len(offsets), NO_HOLD, flags)
+            return
+        for first, count in runs_of(offsets):
+            record.append(RecordKind.PULLED, now_ms, queue, link, first, count, NO_HOLD, flags)
+
     def _failed(self, channel_id: str, topic: Topic, queue_id: int, outcome: Outcome, *, polled: bool = True) -> None:
         """Record a request without success, if its group subscribes to the topic; a client may send any names."""
         if not self._context.may_request(channel_id, topic, queue_id):
@@ -180,3 +230,8 @@ class QueueUses:
         }
         self._uses = sum(len(queues) for topics in self._clients.values() for queues in topics.values())
         self._sweep_at = max(FIRST_SWEEP, 2 * self._uses)
+
+
+def _is_slave(node: Node) -> bool:
+    """True for a slave. Every node that carries out pulls is a broker, but the gate knows less about it."""
+    return not getattr(node, "is_master", True)

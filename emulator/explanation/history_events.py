@@ -4,7 +4,7 @@ Copies are durable and always known. Deliveries, acknowledgements and ends of tr
 record, which may have dropped the oldest.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ..history.events import RecordedEvent
 from ..history.history import History
@@ -31,7 +31,7 @@ _KINDS = {
     RecordKind.REFUSED_ACKNOWLEDGEMENT: StepKind.REFUSED,
     RecordKind.RENEWED: StepKind.RENEWED,
 }
-_UNDELIVERED = (RecordKind.SKIPPED, RecordKind.NOT_WRITTEN)
+_DELIVERIES = (RecordKind.PULLED, RecordKind.POPPED)
 
 
 def steps_of(family: MessageFamily, history: History, clients: KnownClients) -> list[HistoryStep]:
@@ -98,14 +98,10 @@ def _recorded(copy: CopyView, history: History, clients: KnownClients) -> Iterat
     """Yield the steps from the delivery record of a copy."""
     place = copy.place
     events = history.of(place.broker, place.topic, place.queue_id, place.queue_offset)
-    written = written_deliveries(events)
     deliveries: dict[str, int] = {}
-    for index, event in enumerate(events):
-        is_delivery = event.kind in (RecordKind.PULLED, RecordKind.POPPED)
-        if is_delivery and index not in written:
-            continue
+    for event in events:
         attempt = None
-        if is_delivery:
+        if event.kind in _DELIVERIES:
             deliveries[event.group] = deliveries.get(event.group, 0) + 1
             attempt = copy.retry + deliveries[event.group]
         client = clients.of_channel(event.channel)
@@ -121,27 +117,6 @@ def _recorded(copy: CopyView, history: History, clients: KnownClients) -> Iterat
             _event_text(event, was_delivered=was_delivered),
             clients.sdk(client),
         )
-
-
-def written_deliveries(events: Sequence[RecordedEvent]) -> set[int]:
-    """Return the indexes of the deliveries of a copy that reached a client's connection.
-
-    The broker records a pop before the proxy filters the messages and writes them. A later record says if the proxy did
-    not pass a message of the pop on.
-    """
-    written: set[int] = set()
-    for index, event in enumerate(events):
-        if event.kind in (RecordKind.PULLED, RecordKind.POPPED):
-            written.add(index)
-        elif event.kind in _UNDELIVERED:
-            pops = [
-                each
-                for each in written
-                if events[each].kind is RecordKind.POPPED
-                and (events[each].channel, events[each].group) == (event.channel, event.group)
-            ]
-            written -= {max(pops, default=-1)}
-    return written
 
 
 def _event_text(event: RecordedEvent, *, was_delivered: bool) -> str:

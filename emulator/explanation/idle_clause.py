@@ -36,3 +36,8 @@ def counted(number: int, noun: str) -> str:
 def listed(texts: Sequence[str]) -> str:
     """Join texts with commas, the last with `and`."""
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def phrases(texts: Sequence[str]) -> str:
+    """Join the phrases of a sentence with one subject, the last with `and`. Phrases may have commas of their own."""
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])}, and {texts[-1]}"

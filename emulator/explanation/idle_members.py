@@ -10,7 +10,7 @@ from ..inspection.groups import GroupView, MemberView
 from ..inspection.inspection import Inspection
 from .clock_text import clock_text, span_text
 from .explanation import Action, Change, Fact
-from .idle_clause import IdleClause, counted, listed, queues_text
+from .idle_clause import IdleClause, counted, listed, phrases, queues_text
 from .idle_groups import own_topics
 
 HEARTBEAT_MS = {"grpc": 10_000, "remoting": 30_000}
@@ -38,7 +38,7 @@ class MemberStates:
             *self._polls(group, member),
         ]
         return IdleClause(
-            f"{member.client} {listed([each.sentence for each in found] or ['is connected'])}",
+            f"{member.client} {phrases([each.sentence for each in found] or ['is connected'])}",
             tuple(fact for each in found for fact in each.facts),
             tuple(change for each in found for change in each.changes),
         )
@@ -95,7 +95,8 @@ class MemberStates:
         places = {(each.broker, each.queue_id) for each in self._look.queues(topic) if each.readable}
         waiting = self._waiting(group, topic, places)
         fact = Fact("queues", {"topic": topic, "queues": len(places), "waiting": sum(waiting.values())})
-        sentence = f"may read all {counted(len(places), 'queue')} of {topic}, {_contents(waiting, len(places))}"
+        queues = "the only queue" if len(places) == 1 else f"all {len(places)} queues"
+        sentence = f"may read {queues} of {topic}, {_contents(waiting, len(places))}"
         return IdleClause(sentence, (fact,), _send(topic, waiting))
 
     def _without_queue(

@@ -3,9 +3,6 @@
 from ..history.history import History
 from ..inspection.inspection import Inspection
 
-GRPC_CHANNEL = "grpc:"
-"""The beginning of the channel id of a gRPC client; the client id follows."""
-
 
 class KnownClients:
     """The clients that are or were connected, read once."""
@@ -19,8 +16,7 @@ class KnownClients:
 
     def of_channel(self, channel: str) -> str | None:
         """Return the client id of a connection, the connection itself if it never registered, None if it is empty."""
-        found = self._channels.get(channel) or self._history.client_of(channel)
-        return found or channel.removeprefix(GRPC_CHANNEL) or None
+        return self._channels.get(channel) or self._history.client_of(channel) or channel or None
 
     def sender(self, address: str) -> str:
         """Return the client id of a producer by the address in its messages (`host:port`).

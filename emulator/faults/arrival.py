@@ -7,7 +7,10 @@ from .client_call import Later, Line, Piece, Response, ResponseHandler
 
 
 def observed(writer: ResponseHandler | None, arrived: Callable[[], None]) -> ResponseHandler:
-    """Return a handler that sends a response, or lets a fault write its bytes, and calls `arrived` once it is sent."""
+    """Return a handler that sends a response, or lets a fault write its bytes, and calls `arrived` once it is sent.
+
+    A response whose client has left meanwhile is discarded.
+    """
     pending = [arrived]
 
     def arrive() -> None:
@@ -15,6 +18,8 @@ def observed(writer: ResponseHandler | None, arrived: Callable[[], None]) -> Res
             pending.pop()()
 
     def send(response: Response) -> None:
+        if not response.is_open:
+            return
         if writer is None:
             arrive()
             response.send()

@@ -135,6 +135,20 @@ class GateListeners:
     """By class of effect."""
 
 
+class _WrittenCall:
+    """A call whose response is being written. The proxy considers its part of a receive complete before that."""
+
+    __slots__ = ("channel", "label")
+    active = True
+
+    def __init__(self, channel: Channel, label: str) -> None:
+        self.channel = channel
+        self.label = label
+
+    def reply(self, outcome: Outcome) -> None:
+        """Do nothing: the response is complete."""
+
+
 class Gate:
     """Carries out operations, replies with their outcomes, and writes both to the journal."""
 
@@ -341,7 +355,7 @@ class Gate:
     def observe(self, node: Node, call: Call, operation: Request, outcome: Outcome) -> None:
         """Report an outcome that a rule has held back to its listener, because the client gets it now."""
         if isinstance(operation, Operation) and operation.__class__ in self._outcomes:
-            self._outcomes[operation.__class__](node, call, operation, outcome)
+            self._outcomes[operation.__class__](node, _WrittenCall(call.channel, call.label), operation, outcome)
 
     def _refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
         client, label = call.channel.channel_id, call.label

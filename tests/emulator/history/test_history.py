@@ -1,0 +1,297 @@
+"""Delivered and acknowledged, as the history of an engine defines them, through the protocols and at the engine."""
+
+from typing import Any
+
+import pytest
+from engine_world import World, make_world
+from fault_rules import Rules
+from grpc_protocol_client import GrpcProtocolClient, GrpcWaiting
+from protocol_client import ProtocolClient
+from protocol_clients import protocol_client
+from remoting_protocol_client import RemotingWaiting
+from rocketmq_testkit.emulator.client.popped_messages import RECEIVE
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
+from rocketmq_testkit.emulator.faults.kinds.responses import DelayResponse, DropResponse
+from rocketmq_testkit.emulator.history.record_kind import RecordKind
+from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
+from rocketmq_testkit.emulator.operations.consume import (
+    FLAG_COMMIT_OFFSET,
+    FLAG_SUBSCRIPTION,
+    RENEWAL,
+    AckMessage,
+    BatchAck,
+    BatchAckMessage,
+    ChangeInvisibleTime,
+    PopMessage,
+    PopResult,
+    PullMessage,
+    bit_set,
+)
+from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import SendMessageBack
+
+INVISIBLE_MS = 10_000
+POPPED, PULLED, ACKNOWLEDGED = RecordKind.POPPED, RecordKind.PULLED, RecordKind.ACKNOWLEDGED
+COMMITTED, RETURNED = RecordKind.COMMITTED, RecordKind.RETURNED
+SKIPPED, NOT_WRITTEN = RecordKind.SKIPPED, RecordKind.NOT_WRITTEN
+
+
+def kinds(engine: Engine, offset: int = 0, topic: str = "T") -> list[RecordKind]:
+    """Return the kinds of the events of a message in queue 0."""
+    return [event.kind for event in engine.history.of("broker-a", topic, 0, offset)]
+
+
+class Consumer:
+    """A consumer of group G at an engine with topic T."""
+
+    def __init__(self, count: int = 3, name: str = "c", world: World | None = None) -> None:
+        self.world = world or make_world()
+        if world is None:
+            self.world.topic("T")
+        for _ in range(count):
+            self.world.send("T")
+        self.history = self.world.engine.history
+        self.channel = DirectChannel(f"channel of {name}")
+        self.ask(Heartbeat(name, [], [ConsumerData("G", subscriptions=[SubscriptionData("T")])]))
+
+    def ask(self, operation: Operation, label: str = "direct") -> DirectCall:
+        call = DirectCall(self.channel)
+        call.label = label
+        self.world.engine.gate.submit(self.world.broker, call, operation)
+        return call
+
+    def pop(self, count: int = 32) -> PopResult:
+        outcome = self.ask(PopMessage("G", "T", -1, count, INVISIBLE_MS, 0, 0, 0)).outcome
+        assert isinstance(outcome, PopResult), outcome
+        return outcome
+
+    def pull(self, offset: int, *, commit: int | None = None) -> None:
+        flags = FLAG_SUBSCRIPTION | (0 if commit is None else FLAG_COMMIT_OFFSET)
+        self.ask(PullMessage("G", "T", 0, offset, 2, flags, commit or 0, 0, subscription="*"))
+
+    def commit(self, offset: int) -> None:
+        self.ask(UpdateConsumerOffset("G", "T", 0, offset))
+
+    def acknowledge(self, popped: PopResult, offset: int, label: str = "direct") -> None:
+        self.ask(AckMessage("G", "T", 0, handle(popped, offset), offset), label)
+
+    def events(self, offset: int = 0) -> list[tuple[RecordKind, int, int]]:
+        """Return (kind, first offset, number of messages) of the events of a message."""
+        return [(each.kind, each.first, each.count) for each in self.history.of("broker-a", "T", 0, offset)]
+
+
+def handle(popped: PopResult, offset: int = 0) -> str:
+    start = popped.messages[0].start_offset
+    return f"{start} {popped.pop_time} {popped.invisible_ms} {popped.revive_qid} 0 broker-a 0 {offset}"
+
+
+def filled(name: str, count: int = 3, **keys: Any) -> ProtocolClient:
+    """Return a protocol client of a topic with messages."""
+    e = protocol_client(name, **keys)
+    e.topic()
+    e.group()
+    e.filled(count)
+    return e
+
+
+@pytest.mark.parametrize("name", ["engine", "remoting", "grpc"])
+def test_a_received_message_is_delivered_and_acknowledged_once(name: str) -> None:
+    """A pop is one record with its invisible duration; the acknowledgement names its client."""
+    e = filled(name)
+    taken = e.take(count=3, invisible_ms=20_000)
+    e.advance(5)
+    assert e.ack(taken[1].handle).ok
+    popped, acknowledged = e.engine.history.of("broker-a", "T", 0, 1)
+    assert (popped.kind, popped.group, popped.first, popped.count, popped.hold_ms) == (POPPED, "G", 0, 3, 20_000)
+    assert (acknowledged.kind, acknowledged.first, acknowledged.count) == (ACKNOWLEDGED, 1, 1)
+    assert acknowledged.at_ms - popped.at_ms == 5
+    assert kinds(e.engine, 2) == [POPPED]
+
+
+@pytest.mark.parametrize("name", ["remoting", "grpc"])
+def test_message_of_a_lost_response_is_not_delivered(name: str) -> None:
+    """A rule of faults discards the response, so no record says that the client got the message."""
+    e = filled(name)
+    Rules(e.engine).add(DropResponse(), operation="PopMessage", times=1)
+    e.pop()
+    assert kinds(e.engine) == []
+
+
+@pytest.mark.parametrize("name", ["remoting", "grpc"])
+def test_held_response_is_delivered_when_written(name: str) -> None:
+    """The time of the delivery is that at which a delayed response is written."""
+    e = filled(name)
+    Rules(e.engine).add(DelayResponse("250ms"), operation="PopMessage", times=1)
+    began = e.now_ms
+    e.pop()
+    assert kinds(e.engine) == []
+    e.advance(249)
+    assert kinds(e.engine) == []
+    e.advance(1)
+    (popped,) = e.engine.history.of("broker-a", "T", 0, 0)
+    assert (popped.kind, popped.at_ms - began) == (POPPED, 250)
+
+
+@pytest.mark.parametrize("name", ["remoting", "grpc"])
+def test_held_response_of_a_client_that_left_is_not_delivered(name: str) -> None:
+    """The client is gone when the delay ends, so the response is discarded."""
+    e = filled(name)
+    Rules(e.engine).add(DelayResponse("250ms"), operation="PopMessage", times=1)
+    waiting = e.pop()
+    if isinstance(waiting, RemotingWaiting):
+        waiting.disconnect()
+    else:
+        assert isinstance(waiting, GrpcWaiting)
+        waiting.cancel()
+    e.advance(300)
+    assert kinds(e.engine) == []
+
+
+def test_message_of_a_closed_connection_is_not_delivered() -> None:
+    """A pop that the broker completes although its connection is closed hides the message, and no client has it."""
+    consumer = Consumer()
+    consumer.channel.active = False
+    call = DirectCall(consumer.channel)
+    call.active = False
+    consumer.world.engine.gate.submit(consumer.world.broker, call, PopMessage("G", "T", -1, 2, INVISIBLE_MS, 0, 0, 0))
+    assert consumer.events() == [(NOT_WRITTEN, 0, 2)]
+    assert consumer.history.of("broker-a", "T", 0, 0)[0].hold_ms == INVISIBLE_MS
+    assert consumer.events(2) == []
+
+
+def test_message_of_a_cancelled_receive_is_not_delivered() -> None:
+    """As at upstream's proxy, the pop of a cancelled receive gets a message, which stays invisible."""
+    e = filled("grpc", 0)
+    assert isinstance(e, GrpcProtocolClient)
+    e.world.config.end_polls_on_cancel = False
+    e.world.config.pop_with_notify_threshold = -1
+    waiting = e.pop(poll_ms=20_000)
+    waiting.cancel()
+    e.put()
+    assert kinds(e.engine) == [NOT_WRITTEN]
+
+
+def test_message_filtered_by_the_proxy_is_not_delivered() -> None:
+    """A tag with the same hash passes the broker. The proxy acknowledges the message, and the client never gets it."""
+    e = filled("grpc", 0)
+    for tag in ("BB", "Aa", "BB", "Aa"):
+        e.put(tag=tag)
+    assert len(e.take(expression="BB")) == 2
+    assert [kinds(e.engine, offset) for offset in range(4)] == [[POPPED], [SKIPPED], [POPPED], [SKIPPED]]
+
+
+def test_held_response_has_no_messages_that_the_proxy_filtered() -> None:
+    """The proxy filters before the delay, and the messages count as delivered after it."""
+    e = filled("grpc", 0)
+    Rules(e.engine).add(DelayResponse("250ms"), operation="PopMessage", times=1)
+    e.put(tag="BB")
+    e.put(tag="Aa")
+    e.pop(expression="BB")
+    e.advance(250)
+    assert [kinds(e.engine, offset) for offset in (0, 1)] == [[POPPED], [SKIPPED]]
+
+
+def test_pulled_messages_are_delivered_and_acknowledged_by_a_commit_beyond_them() -> None:
+    """A commit counts from the last one; repeating it adds nothing."""
+    consumer = Consumer(count=5)
+    consumer.pull(0)
+    consumer.pull(2, commit=2)
+    consumer.pull(4, commit=2)
+    assert [consumer.events(offset) for offset in range(3)] == [
+        [(PULLED, 0, 2), (COMMITTED, 0, 2)],
+        [(PULLED, 0, 2), (COMMITTED, 0, 2)],
+        [(PULLED, 2, 2)],
+    ]
+    consumer.commit(5)
+    consumer.commit(5)
+    assert [consumer.events(offset)[1:] for offset in (0, 2, 4)] == [[(COMMITTED, 0, 2)], *[[(COMMITTED, 2, 3)]] * 2]
+
+
+def test_commit_by_another_member_acknowledges_what_its_predecessor_pulled() -> None:
+    """The queue moves to another client, which commits first where it begins, and then beyond that."""
+    consumer = Consumer(count=4)
+    consumer.pull(0)
+    consumer.commit(1)
+    other = Consumer(count=0, name="other", world=consumer.world)
+    other.pull(1, commit=1)
+    other.commit(3)
+    assert consumer.events(2) == [(PULLED, 1, 2), (COMMITTED, 1, 2)]
+    assert consumer.history.of("broker-a", "T", 0, 2)[1].channel == "channel of other"
+
+
+def test_first_commit_of_a_group_that_read_nothing_acknowledges_nothing() -> None:
+    """A client that resumes repeats the offset at which it begins. Messages before it were not acknowledged by that."""
+    consumer = Consumer()
+    consumer.commit(2)
+    assert [consumer.events(offset) for offset in range(3)] == [[], [], []]
+
+
+def test_offset_of_a_pop_is_no_acknowledgement() -> None:
+    """A broker commits the offset of a queue when it delivers popped messages, for itself."""
+    consumer = Consumer()
+    consumer.world.broker.config.enable_pop_buffer_merge = False
+    consumer.pop(2)
+    assert consumer.world.broker.offsets.query("G", "T", 0) == 2
+    assert consumer.events() == [(POPPED, 0, 2)]
+
+
+def test_refused_acknowledgement_is_recorded_as_refused() -> None:
+    """The broker refuses an offset that its queue does not have."""
+    consumer = Consumer()
+    popped = consumer.pop()
+    consumer.acknowledge(popped, 5)
+    assert consumer.events(5) == [(RecordKind.REFUSED_ACKNOWLEDGEMENT, 5, 1)]
+    assert consumer.events(0) == [(POPPED, 0, 3)]
+
+
+def test_batch_acknowledgement_is_recorded_by_runs_within_the_queue() -> None:
+    """Bits beyond the queue acknowledge nothing."""
+    consumer = Consumer()
+    popped = consumer.pop()
+    bits = bit_set(0b101 | 1 << 100_000)
+    entry = BatchAck("G", "T", "0", 0, 0, popped.revive_qid, popped.pop_time, INVISIBLE_MS, bits)
+    consumer.ask(BatchAckMessage([entry]))
+    assert [consumer.events(offset)[1:] for offset in range(3)] == [[(ACKNOWLEDGED, 0, 1)], [], [(ACKNOWLEDGED, 2, 1)]]
+    assert len(consumer.history.record) == 3
+
+
+@pytest.mark.parametrize(("label", "kind"), [("direct", RETURNED), (RENEWAL, RecordKind.RENEWED)])
+def test_changed_invisible_duration_is_recorded_with_the_new_duration(label: str, kind: RecordKind) -> None:
+    """By its client the message is returned; by the proxy its invisible duration is renewed."""
+    consumer = Consumer()
+    popped = consumer.pop()
+    consumer.ask(ChangeInvisibleTime("G", "T", 0, handle(popped), 0, 30_000), label)
+    assert consumer.events()[1:] == [(kind, 0, 1)]
+    assert consumer.history.of("broker-a", "T", 0, 0)[1].hold_ms == 30_000
+
+
+def test_message_sent_back_is_recorded_at_its_place() -> None:
+    """The request names the message by its physical offset."""
+    consumer = Consumer()
+    consumer.pull(0)
+    record = consumer.world.broker.store.record("T", 0, 1)
+    assert record is not None
+    consumer.ask(SendMessageBack("G", decode(record).physical_offset, 3))
+    assert consumer.events(1) == [(PULLED, 0, 2), (RecordKind.SENT_BACK, 1, 1)]
+    assert consumer.events(0) == [(PULLED, 0, 2)]
+
+
+def test_in_queue_has_the_events_of_all_messages_of_a_queue() -> None:
+    """Messages of a pop that were not written are left out of it."""
+    consumer = Consumer()
+    popped = consumer.pop()
+    consumer.acknowledge(popped, 1, RECEIVE)
+    found = [(each.kind, each.first, each.count) for each in consumer.history.in_queue("broker-a", "T", 0)]
+    assert found == [(POPPED, 0, 1), (POPPED, 2, 1), (SKIPPED, 1, 1)]
+
+
+def test_history_of_a_crashed_broker_remains() -> None:
+    """It belongs to the engine. The connection of the client is closed, and its name is still known."""
+    consumer = Consumer()
+    consumer.pop()
+    consumer.world.engine.crash()
+    assert consumer.events() == [(POPPED, 0, 3)]
+    assert consumer.history.client_of("channel of c") == "c"
+    assert consumer.history.client_of("channel of nobody") is None
