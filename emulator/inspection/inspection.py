@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from .assignments import AssignmentView
-from .brokers import BrokerView, broker_views
+from .broker_view import BrokerView, broker_views
 from .check_points import ReceiptView
 from .configuration import KeyView
 from .connections import ConnectionView
