@@ -4,17 +4,20 @@ from collections.abc import Callable, Iterator
 
 from .assignments import AssignmentView
 from .broker_view import BrokerView, broker_views
-from .check_points import ReceiptView
+from .check_points import Receipts, ReceiptView
 from .configuration import KeyView
 from .connections import ConnectionView
 from .engine_parts import EngineParts, Surroundings
-from .groups import GroupView
+from .groups import Groups, GroupView
 from .half_messages import HalfView
+from .holds import Holds
+from .locator import Locator
 from .locks import LockView
 from .messages import CopyState, CopyView, MessageFamily
+from .past import Past
 from .places import Place
 from .polls import PollView
-from .queues import QueueView
+from .queues import Queues, QueueView
 from .rules import RuleView
 from .timers import TimerView
 from .topics import TopicView
@@ -26,34 +29,43 @@ class Inspection:
     def __init__(self, parts: EngineParts, around: Surroundings) -> None:
         self._parts = parts
         self._around = around
+        past, holds = Past(parts), Holds(parts)
+        self._locator = Locator(parts)
+        self._receipts = Receipts(parts, holds, past)
+        self._queues = Queues(parts, holds, past)
+        self._groups = Groups(parts)
 
     # messages
 
     def find(self, message: str, topic: str | None = None) -> list[MessageFamily]:
         """Return the messages with an id, an offset id or a key, the oldest first; empty if there is none."""
-        raise NotImplementedError
+        return self._locator.find(message, topic)
 
     def at(self, place: Place) -> MessageFamily | None:
         """Return the message of a stored record, None if it is not stored."""
-        raise NotImplementedError
+        return self._locator.at(place)
 
     def matching(self, topic: str, where: Callable[[CopyView], bool]) -> Iterator[MessageFamily]:
-        """Yield the messages of a topic of which a copy in that topic meets a condition, the oldest first."""
-        raise NotImplementedError
+        """Yield the messages of a topic of which a copy meets a condition, in the order of `copies`."""
+        return self._locator.matching(topic, where)
 
     def nearest(self, message: str, topic: str | None = None) -> tuple[str, str] | None:
         """Return the id or key most similar to one that does not exist, and its topic; None if none is similar."""
-        raise NotImplementedError
+        return self._locator.nearest(message, topic)
 
     def copies(self, topic: str, state: CopyState | None = None) -> list[CopyView]:
-        """Return the copies of all messages of a topic in every state, or in one, the oldest first."""
-        raise NotImplementedError
+        """Return the copies of the messages of a topic in every state, or in one, the oldest first.
+
+        Copies that the broker has passed on to another topic, such as those of delivered delayed messages, are left
+        out. `find` and `at` return these, too.
+        """
+        return [copy.view for copy in self._locator.current(topic, state)]
 
     # consumption
 
     def receipts(self, group: str | None = None, place: Place | None = None) -> list[ReceiptView]:
         """Return the messages in flight: all, of one group, or of one place."""
-        raise NotImplementedError
+        return list(self._receipts.read(group, place))
 
     def topics(self) -> list[TopicView]:
         """Return all topics by name."""
@@ -61,19 +73,19 @@ class Inspection:
 
     def queues(self, topic: str) -> list[QueueView]:
         """Return the queues of a topic by broker and number; empty if there is no such topic."""
-        raise NotImplementedError
+        return self._queues.of_topic(topic)
 
     def queue(self, broker: str, topic: str, queue_id: int) -> QueueView | None:
         """Return one queue, None if it does not exist."""
-        raise NotImplementedError
+        return self._queues.one(broker, topic, queue_id)
 
     def group(self, name: str) -> GroupView:
         """Return a group; `exists` is False if there is none."""
-        raise NotImplementedError
+        return self._groups.one(name)
 
     def groups(self) -> list[GroupView]:
         """Return all consumer groups by name."""
-        raise NotImplementedError
+        return [self._groups.one(name) for name in self._groups.names()]
 
     def assignments(self, group: str, topic: str) -> list[AssignmentView]:
         """Return the assignments of the queues of a topic to the members of a group."""
