@@ -59,14 +59,16 @@ class Receipts:
             return None
         place = Place(name, topic, queue_id, offset, queue.unit(offset)[0])
         past = self._past.of(place, group)
-        before = past.deliveries_before(hold.popped_ms) or hold.deliveries_before
+        last = past.last_delivery
+        # A change of the duration writes a new record into the tables of the broker, with its own time.
+        popped_ms, channel = (hold.popped_ms, hold.channel) if last is None else (last.at_ms, last.channel)
         return ReceiptView(
             group=group,
             place=place,
-            channel=hold.channel or past.last_channel,
-            popped_ms=hold.popped_ms,
+            channel=channel,
+            popped_ms=popped_ms,
             until_ms=hold.until_ms,
-            attempt=records.decode(record).reconsume_times + 1 + before,
+            attempt=records.decode(record).reconsume_times + max(past.deliveries, hold.deliveries_before + 1),
             holder=hold.holder,
             returned=hold.changed if past.was_returned is None else past.was_returned,
         )

@@ -1,9 +1,9 @@
 """Recorded deliveries of one message to one group, as far as the history has them."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from ..history.events import RecordedEvent
-from ..history.history import History
 from ..history.record_kind import RecordKind
 from .engine_parts import EngineParts
 from .places import Place
@@ -18,14 +18,15 @@ class PastOfMessage:
     def __init__(self, events: Iterable[RecordedEvent]) -> None:
         self._events = list(events)
 
-    def deliveries_before(self, at_ms: int) -> int:
-        """Return the number of recorded deliveries before a time (ms)."""
-        return sum(event.kind in DELIVERIES and event.at_ms < at_ms for event in self._events)
+    @property
+    def deliveries(self) -> int:
+        """The number of recorded deliveries."""
+        return sum(event.kind in DELIVERIES for event in self._events)
 
     @property
-    def last_channel(self) -> str | None:
-        """The connection of the last recorded delivery; None if none is recorded."""
-        return next((event.channel for event in reversed(self._events) if event.kind in DELIVERIES), None)
+    def last_delivery(self) -> RecordedEvent | None:
+        """The last recorded delivery; None if none is recorded."""
+        return next((event for event in reversed(self._events) if event.kind in DELIVERIES), None)
 
     @property
     def was_returned(self) -> bool | None:
@@ -40,28 +41,18 @@ class Past:
     def __init__(self, parts: EngineParts) -> None:
         self._parts = parts
 
-    @property
-    def _history(self) -> History | None:
-        return getattr(self._parts, "history", None)
-
     def of(self, place: Place, group: str) -> PastOfMessage:
         """Return the recorded events of a message and a group."""
-        history = self._history
-        if history is None:
-            return PastOfMessage(())
-        found = history.of(place.broker, place.topic, place.queue_id, place.queue_offset)
+        found = self._parts.history.of(place.broker, place.topic, place.queue_id, place.queue_offset)
         return PastOfMessage(event for event in found if event.group == group)
 
-    def delivered(self, queue: tuple[str, str, int], group: str, offsets: range) -> int | None:
-        """Return the number of recorded deliveries of a queue (node, topic, id) to a group.
-
-        None if records were dropped.
-        """
-        history = self._history
-        if history is None or history.complete_since_ms() is not None:
+    def delivered(self, node: str, topic: str, queue_id: int) -> Counter[str] | None:
+        """Return the number of recorded deliveries of a queue by group; None if older records were dropped."""
+        history = self._parts.history
+        if history.complete_since_ms() is not None:
             return None
-        return sum(
-            event.group == group and event.kind in DELIVERIES
-            for offset in offsets
-            for event in history.of(*queue, offset)
-        )
+        found: Counter[str] = Counter()
+        for event in history.in_queue(node, topic, queue_id):
+            if event.kind in DELIVERIES:
+                found[event.group] += event.count
+        return found

@@ -76,13 +76,22 @@ class Queues:
         stored = broker.store.queue(topic, queue_id)
         first, end = (0, 0) if stored is None else (stored.first, stored.max_offset)
         readable = config is not None and bool(config.perm & PERM_READ) and queue_id < config.read_queue_nums
+        delivered = self._past.delivered(broker.name, topic, queue_id)
         groups = {
-            group: self._progress(broker, (topic, group, queue_id), (first, end), held[broker.name, group, queue_id])
+            group: self._progress(
+                broker,
+                (topic, group, queue_id),
+                ends=(first, end),
+                held=held[broker.name, group, queue_id],
+                delivered=None if delivered is None else delivered[group],
+            )
             for group in _groups_of(broker, topic)
         }
         return QueueView(broker.name, topic, queue_id, first, end, readable, groups)
 
-    def _progress(self, broker: Broker, queue: GroupQueue, ends: tuple[int, int], held: int) -> ProgressView:
+    def _progress(
+        self, broker: Broker, queue: GroupQueue, *, ends: tuple[int, int], held: int, delivered: int | None
+    ) -> ProgressView:
         topic, group, queue_id = queue
         (first, end), offsets = ends, broker.offsets
         committed = offsets.committed.get((group, topic), {}).get(queue_id)
@@ -98,7 +107,7 @@ class Queues:
             committed=committed,
             pending_reset=reset,
             position=self._position(broker, queue, first if read is None else max(read, first), reset),
-            delivered=self._past.delivered((broker.name, topic, queue_id), group, range(first, end)),
+            delivered=delivered,
             in_flight=held,
             lag=max(end - (first if read is None else max(read, first)), 0) + ahead,
         )

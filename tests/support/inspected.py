@@ -1,9 +1,7 @@
 """Inspection of a world in virtual time, and messages in every state."""
 
-from typing import cast
-
 from engine_world import World
-from rocketmq_testkit.emulator.inspection.engine_parts import EngineParts, NoSurroundings
+from rocketmq_testkit.emulator.inspection.engine_parts import NoSurroundings
 from rocketmq_testkit.emulator.inspection.inspection import Inspection
 from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.emulator.operations.send import SendMessageBack
@@ -15,7 +13,7 @@ _HOUR_MS = 3_600_000
 
 def look(world: World) -> Inspection:
     """Return the inspection of a world without servers."""
-    return Inspection(cast(EngineParts, world.engine), NoSurroundings())
+    return Inspection(world.engine, NoSurroundings())
 
 
 def in_every_state(world: World) -> dict[str, str]:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from engine_world import World, make_world
 from inspected import look
-from rocketmq_testkit.emulator.engine import DirectChannel
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.inspection.check_points import ReceiptView
-from rocketmq_testkit.emulator.operations.consume import PopMessage, PullMessage
+from rocketmq_testkit.emulator.operations.consume import RENEWAL, ChangeInvisibleTime, PopMessage, PullMessage
 
 BUFFERED: dict[str, Any] = {"enable_pop_buffer_merge": True}
 KV: dict[str, Any] = {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_enable": True}
@@ -67,14 +67,14 @@ def test_messages_are_in_flight_until_they_are_redelivered(table: tuple[World, s
 
 
 def test_changed_duration_counts_and_is_returned(table: tuple[World, str]) -> None:
-    world, holder = table
+    world, _ = table
     world.send("A")
     (popped,) = world.popped("A", invisible_ms=10_000)
     world.advance(3_000)
     world.change("A", world.receipt(popped), 20_000)
     (view,) = look(world).receipts()
     assert view.until_ms == world.now_ms + 20_000
-    assert view.returned or holder == "kv"  # a KV record shows no change
+    assert view.returned
 
 
 def test_client_of_a_receipt_is_named(table: tuple[World, str]) -> None:
@@ -138,3 +138,29 @@ def test_garbage_in_the_revive_topic_is_ignored(world: World) -> None:
     for tag in ("ck", "ack"):
         world.send(topic, b"{}", TAGS=tag, TIMER_DELIVER_MS=str(world.now_ms + 10_000))
     assert look(world).receipts() == []
+
+
+def test_renewal_by_the_proxy_is_no_return(table: tuple[World, str]) -> None:
+    world, _ = table
+    world.send("A")
+    (popped,) = world.popped("A", invisible_ms=10_000)
+    receipt = world.receipt(popped)
+    world.advance(1_000)
+    call = DirectCall(DirectChannel("c"))
+    call.label = RENEWAL
+    operation = ChangeInvisibleTime("G", "A", 0, receipt.text(), 0, 60_000)
+    world.engine.gate.submit(world.broker, call, operation)
+    (view,) = look(world).receipts()
+    assert (view.until_ms, view.returned) == (world.now_ms + 60_000, False)
+    assert view.popped_ms == world.now_ms - 1_000
+
+
+def test_second_delivery_of_a_pulled_message_is_counted(world: World) -> None:
+    world.topic("A")
+    world.send("A")
+    world.heartbeat("c1", topics={"A": "*"})
+    for _ in range(2):
+        pull = PullMessage("G", "A", 0, 0, 32, 4, 0, 0, 0, "*", "TAG")
+        world.engine.execute(world.broker, pull, world.channels["c1"])
+        world.advance(100)
+    assert [view.attempt for view in look(world).receipts()] == [2]

@@ -94,3 +94,25 @@ def test_lag_equals_that_of_the_broker(world: World) -> None:
     assert sorted(queue.groups) == ["G1", "G3", "G5"]
     for group, found in queue.groups.items():
         assert found.lag == queue_lag(world.broker, group, "A", 0).lag
+
+
+def test_delivered_counts_what_was_written(world: World) -> None:
+    world.topic("A")
+    for _ in range(5):
+        world.send("A")
+    world.heartbeat("c1", topics={"A": "*"})
+    world.pull("A", count=2)
+    world.popped("A", group="P", count=4)
+    world.advance(20_000)
+    assert progress(world).delivered == 2
+    assert progress(world, group="P").delivered == 4
+    world.pull("A", count=2)
+    assert progress(world).delivered == 4  # written once more
+
+
+def test_delivered_is_unknown_after_records_were_dropped() -> None:
+    world = make_world(delivery_record_max_entries=0)
+    world.topic("A")
+    world.send("A")
+    world.popped("A")
+    assert progress(world).delivered is None
