@@ -16,19 +16,14 @@ from ..inspection.places import Place
 from .broker_rules import broker_down, broker_unreachable, not_readable, read_only
 from .explanation import Explanation
 from .filter_rules import skipped_by_filter, would_be_filtered
+from .flight_rules import in_flight, returned
 from .group_rules import broadcast, disabled, forbidden, no_group, no_members, nobody_subscribes, other_cluster
 from .missing_rules import Missing, missing
-from .progress_rules import acknowledged, dead, delayed_retry, in_flight, moved_past, returned, waiting_for_retry
-from .queue_rules import (
-    available,
-    behind_in_order,
-    flow_controlled,
-    locked,
-    no_queue_owner,
-    overloaded,
-    unread_fault,
-)
+from .owner_rules import available, no_queue_owner, unread_fault
+from .passed_rules import acknowledged, moved_past
+from .queue_rules import behind_in_order, flow_controlled, locked, overloaded
 from .reason import Reason
+from .retry_rules import dead, delayed_retry, waiting_for_retry
 from .scene import Scene
 from .storage_rules import compacted, expired, recalled, stored, waiting
 from .subject import Finding, Rule, Subject

@@ -74,7 +74,7 @@ class Explanation:
     def __repr__(self) -> str:
         from .blocks import block
 
-        text = block(f"Explanation {self.reason.name}", self.sentence, self.facts, self.changes)
+        text = block(f"Explanation {self.reason.name}", self.sentence, self.facts, self.changes, now_ms=self.at_ms)
         return "\n".join([text, *map(repr, self.groups)])
 
     @property

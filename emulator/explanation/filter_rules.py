@@ -50,9 +50,8 @@ def _filtered(subject: Subject, verb: str) -> Finding | None:
         if mismatch is not None:
             text = f"subscription {_shown(subscription)} of {_owner(group.name, member)} {mismatch.text}"
             client = None if member is None else member.client
-            matching = changes.subscribe(
-                f"subscribe with an expression that matches {_tag_text(subject.family)}", client
-            )
+            seen = "its properties" if subscription.kind == SQL92 else _tag_text(subject.family)
+            matching = changes.subscribe(f"subscribe with an expression that matches {seen}", client)
             again = changes.send(f"send a message that matches {_shown(subscription)}")
             return Finding(mismatch.reason, subject.but(text), (mismatch.fact, subject.place_fact), (matching, again))
         if used is not None:

@@ -10,7 +10,6 @@ from ..history.events import RecordedEvent
 from ..history.history import History
 from ..history.record_kind import RecordKind
 from ..inspection.messages import CopyState, CopyView, MessageFamily
-from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
 from .clock_text import clock_text
@@ -88,10 +87,8 @@ def _delayed(family: MessageFamily, index: int, properties: dict[str, str]) -> I
         return  # the timer wheel stores a message again when it is due beyond the wheel's range
     until = "" if copy.due_ms is None else f"until {clock_text(copy.due_ms, copy.stored_at_ms)}"
     level = f"level {copy.place.queue_id + 1}, " if copy.state is CopyState.DELAYED else ""
-    topic = properties.get(props.REAL_TOPIC, "")
-    group = topic.removeprefix(names.RETRY_PREFIX) if names.is_retry(topic) else None
-    retry = f"before retry {copy.retry}, " if group is not None else ""
-    yield _step(copy, StepKind.DELAYED, f"{retry}{level}{until}".rstrip(", "), group=group)
+    retry = f"before retry {copy.retry}, " if copy.group is not None else ""
+    yield _step(copy, StepKind.DELAYED, f"{retry}{level}{until}".rstrip(", "), group=copy.group)
 
 
 def _recorded(copy: CopyView, history: History, clients: KnownClients) -> Iterator[HistoryStep]:

@@ -6,32 +6,29 @@ member follows: its queues, its requests, its messages in flight.
 
 from collections.abc import Sequence
 
-from ..history.history import History
 from ..inspection.groups import GroupView
-from ..inspection.inspection import Inspection
 from ..kernel.nearest_name import nearest_of
 from .explanation import Action, Change, Fact, IdleExplanation
 from .idle_clause import IdleClause
 from .idle_groups import group_clauses
 from .idle_members import MemberStates
+from .scene import Scene
 
 MEMBERS_MAX = 5
 """The most members of a group that an explanation describes; it counts the others."""
 
 
 class IdleConsumers:
-    """Explains idle groups and clients as of one instant (`now_ms`). Unknown names are explained, too."""
+    """Explains idle groups and clients of a scene. Unknown names are explained, too."""
 
-    def __init__(self, look: Inspection, history: History, now_ms: int) -> None:
-        self._look = look
-        self._history = history
-        self._now_ms = now_ms
-        self._members = MemberStates(look, history, now_ms)
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._members = MemberStates(scene)
 
     def group(self, name: str) -> IdleExplanation:
         """Explain why a group is idle."""
-        group = self._look.group(name)
-        clauses = group_clauses(group, self._look, self._history, self._now_ms)
+        group = self._scene.group(name)
+        clauses = group_clauses(group, self._scene)
         clauses += [self._members.clause(group, member) for member in group.members[:MEMBERS_MAX]]
         if len(group.members) > MEMBERS_MAX:
             clauses.append(IdleClause(f"it has {len(group.members) - MEMBERS_MAX} more members"))
@@ -39,8 +36,8 @@ class IdleConsumers:
 
     def client(self, client_id: str) -> IdleExplanation:
         """Explain why a client is idle."""
-        groups = [each for each in self._look.groups() if client_id in {member.client for member in each.members}]
-        connections = {each.client for each in self._look.connections()}
+        groups = [each for each in self._scene.groups if client_id in {member.client for member in each.members}]
+        connections = {each.client for each in self._scene.look.connections()}
         if not groups:
             clause = _producer(client_id) if client_id in connections else _unknown(client_id, sorted(connections))
             return _joined(f"client {client_id}", [clause])
@@ -48,7 +45,7 @@ class IdleConsumers:
         return _joined(f"client {client_id}", clauses)
 
     def _in_group(self, group: GroupView, client_id: str) -> list[IdleClause]:
-        clauses = group_clauses(group, self._look, self._history, self._now_ms)
+        clauses = group_clauses(group, self._scene)
         members = [member for member in group.members if member.client == client_id]
         return clauses + [self._members.clause(group, member) for member in members]
 

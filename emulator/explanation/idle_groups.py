@@ -1,32 +1,26 @@
 """Causes for which a whole group is idle: its configuration, its subscriptions, its topics and their brokers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from ..history.events import BrokerEventKind
-from ..history.history import History
 from ..inspection.groups import GroupView, MemberView
-from ..inspection.inspection import Inspection
 from ..inspection.topics import TopicView
 from ..kernel.nearest_name import nearest_of
 from ..message.names import is_retry
 from ..topic.topic_table import PERM_READ
-from .clock_text import clock_text
 from .explanation import Action, Change, Fact
 from .idle_clause import IdleClause, listed
+from .scene import Scene
 
-_STOPPED = (BrokerEventKind.STOPPED, BrokerEventKind.KILLED)
 
-
-def group_clauses(group: GroupView, look: Inspection, history: History, now_ms: int) -> list[IdleClause]:
+def group_clauses(group: GroupView, scene: Scene) -> list[IdleClause]:
     """Return the causes that hold a group up, the most general first; empty if there is none."""
     if not group.exists:
-        return [_no_group(group.name, look)]
-    topics = {each.name: each for each in look.topics()}
+        return [_no_group(group.name, scene)]
     return [
         *_configuration(group),
         *_subscriptions(group),
-        *_topics(group, topics),
-        *_brokers(group, topics, history, now_ms),
+        *_topics(group, scene.topics),
+        *_brokers(group, scene),
     ]
 
 
@@ -35,8 +29,8 @@ def own_topics(group: GroupView) -> list[str]:
     return sorted({each.topic for each in group.subscriptions if not is_retry(each.topic)})
 
 
-def _no_group(name: str, look: Inspection) -> IdleClause:
-    nearest = nearest_of(name, [each.name for each in look.groups()])
+def _no_group(name: str, scene: Scene) -> IdleClause:
+    nearest = nearest_of(name, [each.name for each in scene.groups])
     hint = f"; the nearest is {nearest}" if nearest is not None else ""
     change = Change(Action.START, f"start a consumer of {name}")
     return IdleClause(
@@ -48,7 +42,13 @@ def _configuration(group: GroupView) -> Iterator[IdleClause]:
     if not group.consume_enable:
         fact = Fact("group", {"consume_enable": False})
         change = Change(Action.CONFIGURE, f'rocketmq.group("{group.name}", consume_enable=True)')
-        yield IdleClause(f"group {group.name} exists with consume_enable=False", (fact,), (change,))
+        cause = f"group {group.name} exists with consume_enable=False"
+        if group.too_slow_on:
+            cause = (
+                f"{listed(group.too_slow_on)} disabled group {group.name}, because it reads too far behind the end of"
+                " the log (disableConsumeIfConsumerReadSlowly)"
+            )
+        yield IdleClause(cause, (fact,), (change,))
     if group.forbidden:
         fact = Fact("group", {"forbidden": group.forbidden})
         change = Change(Action.CONFIGURE, f"allow {group.name} to consume {listed(group.forbidden)}")
@@ -77,7 +77,7 @@ def _subscription_text(member: MemberView, topic: str) -> str:
     return f"{member.client} subscribes `{found[0].expression}`"
 
 
-def _topics(group: GroupView, topics: dict[str, TopicView]) -> Iterator[IdleClause]:
+def _topics(group: GroupView, topics: Mapping[str, TopicView]) -> Iterator[IdleClause]:
     for name in own_topics(group):
         topic = topics.get(name)
         if topic is None:
@@ -92,13 +92,23 @@ def _topics(group: GroupView, topics: dict[str, TopicView]) -> Iterator[IdleClau
             yield IdleClause(f"topic {name} has no read permission", (fact,), (change,))
 
 
-def _brokers(group: GroupView, topics: dict[str, TopicView], history: History, now_ms: int) -> Iterator[IdleClause]:
-    """Yield the stopped brokers of the topics of a group."""
-    names = {broker for name in own_topics(group) if name in topics for broker in topics[name].brokers}
-    for name in sorted(names):
-        events = history.broker_events(name)
-        if events and events[-1].kind in _STOPPED:
-            since = clock_text(events[-1].at_ms, now_ms)
-            fact = Fact("broker", {"name": name, "event": events[-1].kind, "at_ms": events[-1].at_ms})
-            change = Change(Action.START, f'rocketmq.start_broker("{name}")')
-            yield IdleClause(f"{name} is stopped since {since}", (fact,), (change,))
+def _brokers(group: GroupView, scene: Scene) -> Iterator[IdleClause]:
+    """Yield the masters with topics of a group that do not serve it."""
+    topics = [scene.topics[name] for name in own_topics(group) if name in scene.topics]
+    names = {broker for topic in topics for broker in topic.brokers}
+    for name in sorted(names & scene.masters.keys()):
+        broker = scene.masters[name]
+        if not broker.running:
+            events = scene.history.broker_events(name)
+            since = f" since {scene.at(events[-1].at_ms)}" if events else ""
+            fact = Fact("broker", {"name": name, "running": False})
+            change = Change(Action.CONFIGURE, f'rocketmq.start_broker("{name}")')
+            yield IdleClause(f"{name} is stopped{since}", (fact,), (change,))
+        elif broker.unreachable is not None:
+            fact = Fact("broker", {"name": name, "unreachable": broker.unreachable})
+            change = Change(Action.CONFIGURE, f"make {name} reachable again")
+            yield IdleClause(f"{name} runs and clients cannot reach it: {broker.unreachable}", (fact,), (change,))
+        elif not broker.permission & PERM_READ:
+            fact = Fact("broker", {"name": name, "permission": broker.permission})
+            change = Change(Action.CONFIGURE, f'rocketmq.configure({{"brokerPermission": 6}}, broker="{name}")')
+            yield IdleClause(f"{name} refuses pulls and pops: brokerPermission={broker.permission}", (fact,), (change,))

@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from ..client.poll_habits import habit_of
 from ..history.events import RefusedRequest
-from ..history.history import History
 from ..inspection.assignments import AssignmentView
 from ..inspection.groups import GroupView, MemberView
-from ..inspection.inspection import Inspection
-from .clock_text import clock_text, span_text
+from .clock_text import span_text
 from .explanation import Action, Change, Fact
 from .idle_clause import IdleClause, counted, listed, phrases, queues_text
 from .idle_groups import own_topics
+from .scene import Scene
 
 HEARTBEAT_MS = {"grpc": 10_000, "remoting": 30_000}
 """The longest interval between two heartbeats of the SDKs, by protocol.
@@ -21,12 +21,12 @@ Source: ClientManager.HEART_BEAT_PERIOD of the gRPC SDK for Java, ClientConfig.h
 
 
 class MemberStates:
-    """Describes members of groups as of one instant."""
+    """Describes members of the groups of a scene."""
 
-    def __init__(self, look: Inspection, history: History, now_ms: int) -> None:
-        self._look = look
-        self._history = history
-        self._now_ms = now_ms
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._look = scene.look
+        self._now_ms = scene.now_ms
 
     def clause(self, group: GroupView, member: MemberView) -> IdleClause:
         """Return the state of a member as one clause."""
@@ -65,8 +65,9 @@ class MemberStates:
             unrequested = [each for each in own if each.requested_ms is None]
             if unrequested:
                 numbers = queues_text(each.queue_id for each in unrequested)
+                habit = habit_of(member.language, through_proxy=member.protocol == "grpc")
                 yield IdleClause(
-                    f"has not requested {numbers} of {topic} yet",
+                    f"has not requested {numbers} of {topic} yet ({habit})",
                     (Fact("assignment", {"topic": topic, "unrequested": len(unrequested)}),),
                     (Change(Action.WAIT, f"{member.client} requests {numbers}", client=member.client),),
                 )
@@ -130,7 +131,7 @@ class MemberStates:
         for lock in held:
             if (lock.broker, lock.topic, lock.queue_id) not in places:
                 continue
-            until = clock_text(lock.until_ms, self._now_ms)
+            until = self._scene.at(lock.until_ms)
             by_ms = max(lock.until_ms - self._now_ms, 0)
             yield IdleClause(
                 f"waits for the lock of queue {lock.queue_id}, which {lock.client} holds until {until}",
@@ -141,17 +142,17 @@ class MemberStates:
     # requests and messages
 
     def _refusals(self, group: GroupView, member: MemberView) -> Iterator[IdleClause]:
-        refused = [each for each in self._history.refused(group=group.name) if self._is_of(each, member)]
+        refused = [each for each in self._scene.history.refused(group=group.name) if self._is_of(each, member)]
         for code, number in Counter(each.code for each in refused).items():
             last = max((each for each in refused if each.code == code), key=lambda each: each.at_ms)
-            at = clock_text(last.at_ms, self._now_ms)
+            at = self._scene.at(last.at_ms)
             times = f"{counted(number, 'time')}, last {at}"
             remark = f": {last.remark}" if last.remark else ""
             fact = Fact("refused", {"client": member.client, "label": last.label, "code": code, "times": number})
             yield IdleClause(f"is refused {last.label}: {code} ({times}){remark}", (fact,))
 
     def _is_of(self, refused: RefusedRequest, member: MemberView) -> bool:
-        return refused.channel == member.channel or self._history.client_of(refused.channel) == member.client
+        return refused.channel == member.channel or self._scene.client_id(refused.channel) == member.client
 
     def _in_flight(self, group: GroupView, member: MemberView) -> Iterator[IdleClause]:
         held = [each for each in self._look.receipts(group.name) if each.channel == member.channel]
@@ -168,7 +169,7 @@ class MemberStates:
             where = f" of {queues_text(numbers)}" if numbers else ""
             fact = Fact("polls", {"client": member.client, "number": len(polls), "since_ms": since_ms})
             number = "a long poll" if len(polls) == 1 else f"{len(polls)} long polls"
-            yield IdleClause(f"waits in {number}{where} since {clock_text(since_ms, self._now_ms)}", (fact,))
+            yield IdleClause(f"waits in {number}{where} since {self._scene.at(since_ms)}", (fact,))
 
 
 def _contents(waiting: dict[str, int], queues: int) -> str:

@@ -78,7 +78,7 @@ def prepared_look(**found: Any) -> Any:
     groups: list[GroupView] = found.pop("groups", [])
     readers: dict[str, Any] = {
         name: (lambda value: lambda *_arguments: value)(found.pop(name, []))
-        for name in ("topics", "connections", "locks", "receipts", "polls")
+        for name in ("topics", "brokers", "connections", "locks", "receipts", "polls")
     }
     assert not found, f"there are no such readers: {sorted(found)}"
     return SimpleNamespace(

@@ -8,8 +8,10 @@ from prepared_past import NOON_MS, connected, member_of, prepared_history, prepa
 from rocketmq_testkit.emulator.explanation.explanation import IdleExplanation
 from rocketmq_testkit.emulator.explanation.idle_clause import queues_text
 from rocketmq_testkit.emulator.explanation.idle_consumer import IdleConsumers
+from rocketmq_testkit.emulator.explanation.scene import Scene
 from rocketmq_testkit.emulator.history.events import BrokerEvent, BrokerEventKind, RefusedRequest
 from rocketmq_testkit.emulator.inspection.assignments import AssignmentView
+from rocketmq_testkit.emulator.inspection.broker_view import BrokerView
 from rocketmq_testkit.emulator.inspection.check_points import ReceiptView
 from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, SubscriptionView
 from rocketmq_testkit.emulator.inspection.locks import LockView
@@ -50,6 +52,17 @@ def assigned(queue_id: int, client: str | None = C1, requested_ms: int | None = 
     return AssignmentView("billing", "broker-a", "orders", queue_id, client, "AVG", requested_ms)
 
 
+def broker_of(
+    *,
+    name: str = "broker-a",
+    broker_id: int = 0,
+    running: bool = True,
+    unreachable: str | None = None,
+    permission: int = 6,
+) -> BrokerView:
+    return BrokerView(name, broker_id, "DefaultCluster", running, unreachable, permission)
+
+
 def explained(group: GroupView, *, past: Any = None, number: int = 4, **look: Any) -> IdleExplanation:
     """Explain billing. By default its topic orders has four empty queues, all assigned to c1."""
     found = {
@@ -58,7 +71,7 @@ def explained(group: GroupView, *, past: Any = None, number: int = 4, **look: An
         "queues": {"orders": [queue_of(each) for each in range(number)]},
         "assignments": {"orders": [assigned(each) for each in range(number)]},
     }
-    return IdleConsumers(prepared_look(**(found | look)), past or prepared_history(), NOON_MS).group("billing")
+    return IdleConsumers(Scene(prepared_look(**(found | look)), past or prepared_history(), NOON_MS)).group("billing")
 
 
 def test_empty_queues_are_named() -> None:
@@ -117,7 +130,9 @@ def test_member_without_a_queue_is_told_who_has_the_queues() -> None:
         (
             group_of(member_of(C1, "orders")),
             {"assignments": {"orders": [assigned(0), assigned(2, requested_ms=None), assigned(3)]}},
-            "c1@10.0.0.5 has queues 0, 2-3 of orders, all empty, and has not requested queue 2 of orders yet",
+            "c1@10.0.0.5 has queues 0, 2-3 of orders, all empty, and has not requested queue 2 of orders yet "
+            "(the Java remoting SDK divides queues every 20 s (system property rocketmq.client.rebalance.waitInterval) "
+            "and looks for new topics every 30 s (setPollNameServerInterval))",
         ),
         (
             group_of(member_of(C1, "orders"), orderly=True),
@@ -164,6 +179,12 @@ def test_member_without_a_queue_is_told_who_has_the_queues() -> None:
             "c1@10.0.0.5 has queues 0-3 of orders, all empty",
         ),
         (
+            group_of(consume_enable=False, too_slow_on=("broker-a",)),
+            {},
+            "broker-a disabled group billing, because it reads too far behind the end of the log "
+            "(disableConsumeIfConsumerReadSlowly); group billing has no connected member",
+        ),
+        (
             group_of(member_of(C1), topics=()),
             {},
             "the members of billing subscribe to no topic; c1@10.0.0.5 is connected",
@@ -190,6 +211,7 @@ def test_member_without_a_queue_is_told_who_has_the_queues() -> None:
         "polls",
         "no member",
         "disabled and forbidden",
+        "too slow",
         "no topic",
         "missing topic",
         "not readable",
@@ -217,22 +239,30 @@ def test_members_that_subscribe_differently_are_named_with_their_expressions() -
 
 
 @pytest.mark.parametrize(
-    ("kinds", "stopped"),
+    ("broker", "expected", "change"),
     [
-        (["STARTED"], False),
-        (["STARTED", "STOPPED"], True),
-        (["KILLED"], True),
-        (["STOPPED", "STARTED"], False),
-        (["CRASHED"], False),
-        ([], False),
+        (broker_of(), "", "send a message to orders"),
+        (broker_of(running=False), "broker-a is stopped since 12:00:00; ", 'rocketmq.start_broker("broker-a")'),
+        (broker_of(broker_id=1, running=False), "", "send a message to orders"),
+        (broker_of(name="broker-b", running=False), "", "send a message to orders"),
+        (
+            broker_of(unreachable="the name server has no route to it"),
+            "broker-a runs and clients cannot reach it: the name server has no route to it; ",
+            "make broker-a reachable again",
+        ),
+        (
+            broker_of(permission=2),
+            "broker-a refuses pulls and pops: brokerPermission=2; ",
+            'rocketmq.configure({"brokerPermission": 6}, broker="broker-a")',
+        ),
     ],
+    ids=["running", "stopped", "stopped slave", "stopped broker of other topics", "unreachable", "write only"],
 )
-def test_stopped_broker_is_named_until_it_starts(kinds: list[str], stopped: bool) -> None:
-    """A crash ends with a start at once, so it is no stop."""
-    past = prepared_history(states={"broker-a": [BrokerEvent(NOON_MS, BrokerEventKind[kind]) for kind in kinds]})
-    found = explained(group_of(member_of(C1, "orders")), past=past)
-    assert ("broker-a is stopped since 12:00:00; " in str(found)) == stopped
-    assert ('rocketmq.start_broker("broker-a")' in repr(found)) == stopped
+def test_master_that_does_not_serve_the_group_is_named(broker: BrokerView, expected: str, change: str) -> None:
+    past = prepared_history(states={"broker-a": [BrokerEvent(NOON_MS, BrokerEventKind.STOPPED)]})
+    found = explained(group_of(member_of(C1, "orders")), past=past, brokers=[broker])
+    assert str(found) == f"{expected}c1@10.0.0.5 has queues 0-3 of orders, all empty"
+    assert found.changes[0].sentence == change
 
 
 def test_refused_requests_of_a_member_are_counted_by_code() -> None:
@@ -256,7 +286,7 @@ def test_refused_requests_of_a_member_are_counted_by_code() -> None:
 
 def test_unknown_names_are_explained_with_the_nearest_name() -> None:
     look = prepared_look(groups=[group_of()], connections=[connected(C1)])
-    idle = IdleConsumers(look, prepared_history(), NOON_MS)
+    idle = IdleConsumers(Scene(look, prepared_history(), NOON_MS))
     assert str(idle.group("biling")) == "there is no group biling; the nearest is billing"
     assert str(idle.group("x")) == "there is no group x"
     assert str(idle.client("c1@10.0.0.6")) == (
@@ -270,7 +300,7 @@ def test_client_is_explained_for_each_of_its_groups() -> None:
     audit = group_of(member_of(C1, "orders"), name="audit", consume_enable=False)
     billing = group_of(member_of(C1, "orders"), member_of(C2, "orders"))
     look = prepared_look(groups=[audit, billing], topics=[ORDERS], queues={"orders": [queue_of(0)]})
-    found = IdleConsumers(look, prepared_history(), NOON_MS).client(C1)
+    found = IdleConsumers(Scene(look, prepared_history(), NOON_MS)).client(C1)
     assert (found.subject, str(found)) == (
         f"client {C1}",
         "group audit exists with consume_enable=False; c1@10.0.0.5 may read the only queue of orders, with 5 "

@@ -168,6 +168,7 @@ def test_message_of_a_cancelled_receive_is_not_delivered() -> None:
     e.world.config.end_polls_on_cancel = False
     e.world.config.pop_with_notify_threshold = -1
     waiting = e.pop(poll_ms=20_000)
+    assert isinstance(waiting, GrpcWaiting)
     waiting.cancel()
     e.put()
     assert kinds(e.engine) == [NOT_WRITTEN]
