@@ -69,6 +69,9 @@ class QueueUses:
         if outcome is not None and not isinstance(outcome, PullResult):
             self._failed(channel_id, topic, operation.queue_id, outcome)
             return
+        history = self._context.history
+        if history.offset_moves.unnamed:
+            history.name_moves(node.name, channel_id)
         use = self._use(channel_id, topic, operation.queue_id)
         use.requested = True
         pulled = use.pulled
@@ -99,6 +102,7 @@ class QueueUses:
         if not accepted or queue_id is None or offset is None:
             return
         topic, channel_id = (node.name, operation.consumer_group, operation.topic), call.channel.channel_id
+        self._context.history.name_moves(node.name, channel_id)
         use = self._clients.get(channel_id, {}).get(topic, {}).get(queue_id) or QueueUse()
         if offset != use.committed:
             queue, link = (node.name, operation.topic, queue_id), (operation.consumer_group, channel_id)
@@ -188,6 +192,7 @@ class QueueUses:
         read_from = use.pulled[0][2][0] if use.pulled else None
         first = history.commits.advance(group, queue, offset, read_from=read_from)
         if first is not None:
+            history.offset_moves.began(group, queue, committed=offset, at=first)
             now_ms = self._context.scheduler.now_ms
             history.record.append_commit(now_ms, queue, link, first=first, end=offset)
 
