@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, body, start
-from rocketmq_testkit.fixtures import Emulator, Explanation, Message
+from rocketmq_testkit.fixtures import Emulator, Explanation, Message, Reason
 
-CONFIG = {"journalMaxEntries": 0}
-"""A verdict must not need the journal."""
+CONFIG = {"journalMaxEntries": 0, "enablePropertyFilter": True, "initPopOffsetByCheckMsgInMem": False}
+"""A verdict must not need the journal. The other keys allow SQL92 filters of remoting consumers, and first pops at the
+end of a queue that has messages since the start."""
 
 
 @dataclass
@@ -94,9 +95,22 @@ class Scene:
         """Store a message as a producer would. The reason is about its consumer."""
         return self.emulator.topic(self.name).send(content, **fields)
 
-    def explain(self, message: Message, group: str | None = None) -> Explanation:
-        """Explain a message for the group of the test."""
-        return self.emulator.explain(message, group or self.name)
+    def leave_unread(self, driver: Driver, name: str = "c1") -> Message:
+        """Pause a push consumer of a queue, and return a message that it leaves unread.
+
+        The long poll that it holds receives one message after the pause.
+        """
+        self.call(driver, "pause", name)
+        self.send(b"of the long poll")
+        self.wait_for(driver, b"of the long poll", name)
+        return self.send(b"unread")
+
+    def explain(self, message: Message | str, reason: Reason, group: str | None = None) -> Explanation:
+        """Explain a message for the group of the test, and check the reason."""
+        found = self.emulator.explain(message, group or self.name)
+        assert found.reason is reason, found
+        assert found.facts, found
+        return found
 
     def client_id(self, driver: Driver) -> str:
         """Return the id of the only connected client of the group."""
