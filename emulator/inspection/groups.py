@@ -120,13 +120,11 @@ def _member(group: ConsumerGroup, channel: str, member: Member) -> MemberView:
         language=member.language,
         version=version_text(member.version),
         protocol="grpc" if member.through_proxy else "remoting",
-        since_ms=getattr(member, "since_ms", member.last_update_ms),
+        since_ms=member.since_ms,
         last_heartbeat_ms=member.last_update_ms,
         kind=group.kind.name,
-        consume_from=getattr(member, "consume_from_where", group.consume_from_where),
-        subscriptions=tuple(
-            _subscription(each) for each in getattr(member, "subscriptions", group.subscriptions.values())
-        ),
+        consume_from=member.consume_from_where,
+        subscriptions=tuple(_subscription(each) for each in member.subscriptions.values()),
     )
 
 
