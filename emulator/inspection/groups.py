@@ -88,11 +88,12 @@ class Groups:
         configs = [config for broker in brokers if (config := broker.groups.find(name)) is not None]
         registered = [group for broker in brokers if (group := broker.clients.consumers.get(name)) is not None]
         members = _members(registered)
-        config = configs[0] if configs else GroupConfig(name, consume_enable=False, retry_max_times=0)
+        exists = bool(configs or registered)  # a gRPC client registers before the broker creates its group
+        config = configs[0] if configs else GroupConfig(name, consume_enable=exists, retry_max_times=16 * exists)
         return GroupView(
             name=name,
-            exists=bool(configs or registered),
-            consume_enable=bool(configs) and all(each.consume_enable for each in configs),
+            exists=exists,
+            consume_enable=exists and all(each.consume_enable for each in configs),
             orderly=config.consume_message_orderly,
             retry_max_times=config.retry_max_times,
             members=members,

@@ -6,7 +6,7 @@ These tests change brokers, so their emulators are their own.
 from collections.abc import Iterator
 
 import pytest
-from conftest import CONFIG, Scene, Sdks, scene_of
+from explained_sdks import CONFIG, Scene, Sdks, scene_of
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_topics import topic_request
 from rocketmq_testkit.fixtures import Emulator, Reason

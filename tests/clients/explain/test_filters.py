@@ -1,7 +1,7 @@
 """Reasons that lie in the subscription: tags, SQL, members that disagree, tags with one hash."""
 
 import pytest
-from conftest import Scene
+from explained_sdks import Scene
 from rocketmq_testkit.conformance.drivers.process import Driver
 from rocketmq_testkit.fixtures import Message, Reason
 from sdks import ALL, PUSH

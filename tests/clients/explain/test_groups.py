@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 import pytest
-from conftest import Scene
+from explained_sdks import Scene
 from rocketmq_testkit.conformance.clients.remoting_request import request
 from rocketmq_testkit.conformance.drivers.process import DriverError
 from rocketmq_testkit.fixtures import Reason

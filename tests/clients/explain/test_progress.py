@@ -1,7 +1,7 @@
 """Reasons that lie in the progress of a group: its first offset, resets, commits, lost responses, and none at all."""
 
 import pytest
-from conftest import Scene
+from explained_sdks import Scene
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.drivers.process import DriverError
 from rocketmq_testkit.fixtures import Reason

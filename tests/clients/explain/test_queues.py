@@ -3,7 +3,7 @@
 import os
 import signal
 
-from conftest import Scene, Sdks
+from explained_sdks import Scene, Sdks
 from rocketmq_testkit.conformance.drivers.process import Addresses, start
 from rocketmq_testkit.fixtures import Reason
 
