@@ -131,6 +131,7 @@ class NoonShop(Closeable):
         now = self.rocketmq.clock.now
         noon = now.replace(hour=12, minute=0, second=0, microsecond=0) + timedelta(days=1)
         self.rocketmq.clock.advance(noon - now)
+        self.rocketmq.restart()  # the periodic work of the broker, such as transaction checks, begins at noon
         self._clients: list[ShopClient] = []
 
     def close(self) -> None:

