@@ -122,7 +122,7 @@ class Decisions:
         if not rules or effect.__class__ is CloseConnection:
             return False
         facts = EventFacts(node, channel, effect, None, None, self._find_clients)
-        return PushChain(self, rules, node, channel, effect, push, facts).is_kept()
+        return PushChain(self, rules, facts, channel, effect, push).is_taken()
 
     def connected(self, protocol: str, node: str, address: str, connection: NewConnection) -> None:
         """Apply the rules for new connections."""
