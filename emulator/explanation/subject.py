@@ -79,9 +79,16 @@ class Subject:
 
     @cached_property
     def is_passed(self) -> bool:
-        """True if the group reads on beyond the copy, so that it gets the copy only by a redelivery or a reset."""
-        progress = self.progress
-        return progress is not None and progress.position > self.stored.place.queue_offset
+        """True if the group reads on beyond the copy, so that it gets the copy only by a redelivery or a reset.
+
+        A pull alone passes nothing: without a commit, the next consumer starts before the copy.
+        """
+        progress, offset = self.progress, self.stored.place.queue_offset
+        if progress is None or progress.passed <= offset:
+            return False
+        delivered = self.last(*DELIVERED)
+        pulled = delivered is not None and delivered.kind is RecordKind.PULLED
+        return not pulled or (progress.committed is not None and progress.committed > offset)
 
     @cached_property
     def receipt(self) -> ReceiptView | None:
