@@ -65,7 +65,7 @@ def _connection(group: str, member: Member) -> ConnectionView:
         language=member.language,
         version=version_text(member.version),
         address=host_port(*member.channel.remote_address),
-        since_ms=getattr(member, "since_ms", member.last_update_ms),
+        since_ms=member.since_ms,
         last_heartbeat_ms=member.last_update_ms,
         groups=(group,),
     )
