@@ -22,6 +22,7 @@ from ..gate.effects import (
 )
 from ..gate.gate import Call, Channel, GateListeners, Node, Outcome
 from ..history.history import History
+from ..history.record_keys import Queue
 from ..history.record_kind import RecordKind
 from ..kernel.errors import EngineError
 from ..kernel.scheduler import Scheduler
@@ -37,7 +38,8 @@ from ..operations.consume import (
     PopResult,
     PullMessage,
 )
-from ..operations.offsets import UpdateConsumerOffset
+from ..operations.groups import CloneGroupOffset
+from ..operations.offsets import ResetOffset, UpdateConsumerOffset
 from ..operations.send import ClientResponded, EndTransaction, SendMessageBack
 from .client_registry import Member
 from .consumer_kind import ConsumerKind, JumpWait
@@ -45,6 +47,7 @@ from .delivery_context import DeliveryContext, NodeTables, Topic
 from .pending_responses import PendingResponse, PendingResponses
 from .popped_messages import Place, Popped, PoppedMessages, is_by_proxy
 from .queue_uses import QueueUse, QueueUses
+from .refused_requests import RefusedRequests
 
 
 class Way(Enum):
@@ -113,6 +116,7 @@ class Deliveries:
         self._popped = PoppedMessages(self._context)
         self._queues = QueueUses(self._context)
         self._responses = PendingResponses(self._context)
+        self._refused = RefusedRequests(self._context)
 
     def listeners(self) -> GateListeners:
         """Return the listeners that feed the model."""
@@ -127,6 +131,8 @@ class Deliveries:
                 ChangeInvisibleTime: popped.changed,
                 SendMessageBack: self._on_send_back,
                 UpdateConsumerOffset: queues.committed,
+                ResetOffset: self._on_move,
+                CloneGroupOffset: self._on_move,
                 EndTransaction: responses.ended,
                 ClientResponded: responses.responded,
                 Heartbeat: self._on_heartbeat,
@@ -154,6 +160,7 @@ class Deliveries:
                 RequestConsumerStatus: responses.requested,
                 PushReplyMessage: responses.requested,
             },
+            errors=self._refused.refused,
         )
 
     def half_stored(self, node: str, call: Call, topic: str, physical_offset: int) -> None:
@@ -163,6 +170,12 @@ class Deliveries:
     def not_written(self, node: str, channel: Channel, operation: PopMessage, result: PopResult) -> None:
         """Record the messages of a pop that the proxy cannot write to its client. They stay invisible."""
         self._popped.not_written(node, channel, operation, result)
+
+    def acknowledgement_refused(self, channel: Channel, group: str, queue: Queue, offset: int) -> None:
+        """Record that the proxy refused an acknowledgement, because the message's invisible duration had ended."""
+        if self._context.has_message(*queue, offset):
+            kind, now_ms = RecordKind.REFUSED_ACKNOWLEDGEMENT, self._context.scheduler.now_ms
+            self._context.history.record.append(kind, now_ms, queue, (group, channel.channel_id), offset)
 
     # readers
 
@@ -242,7 +255,13 @@ class Deliveries:
 
     # listeners of the gate that concern several parts
 
+    def _on_move(self, node: Node, call: Call, _operation: object, _outcome: Outcome | None) -> None:
+        self._context.history.name_moves(node.name, call.channel.channel_id)
+
     def _on_pop(self, node: Node, call: Call, operation: PopMessage, outcome: Outcome | None) -> None:
+        history = self._context.history
+        if history.offset_moves.unnamed:
+            history.name_moves(node.name, call.channel.channel_id)
         self._queues.popped(node, call, operation, outcome)
         self._popped.popped(node, call, operation, outcome)
 

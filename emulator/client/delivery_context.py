@@ -60,6 +60,12 @@ class DeliveryContext:
         state = None if tables is None else tables.clients.consumers.get(group)
         return state is not None and channel_id in state.members
 
+    def has_message(self, node: str, topic: str, queue_id: int, offset: int) -> bool:
+        """True if a master stores a message at a place; a client may name any."""
+        tables = self.tables(node)
+        queue = None if tables is None else tables.store.queue(topic, queue_id)
+        return queue is not None and queue.first <= offset < queue.max_offset
+
     def may_request(self, channel_id: str, topic: Topic, queue_id: int) -> bool:
         """True if a queue exists, the client is a member of the group, and the group subscribes to the topic."""
         node, group, name = topic

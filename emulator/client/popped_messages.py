@@ -113,6 +113,8 @@ class PoppedMessages:
             context, link = self._context, (group, call.channel.channel_id)
             kind = RecordKind.ACKNOWLEDGED
             if isinstance(outcome, EngineError):
+                if not context.has_message(name, topic, queue_id, offset):
+                    return
                 kind = RecordKind.REFUSED_ACKNOWLEDGEMENT
             elif is_by_proxy(call):
                 kind = RecordKind.SKIPPED

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from ..message import properties as props
 from ..message import stored_record as records
+from .address_text import host_port
 from .messages import CopyState, MessageFamily
 from .stored_copies import StoredCopy
 
@@ -40,12 +41,7 @@ def _family(copies: list[StoredCopy]) -> MessageFamily:
         keys=chosen.keys,
         message_group=properties.get(props.SHARDING_KEY),
         born_at_ms=chosen.parts.born_timestamp,
-        sender=_host_port(chosen.parts.born_host),
+        sender=host_port(*records.unpack_host(chosen.parts.born_host)),
         properties=properties,
         copies=tuple(copy.view for copy in copies),
     )
-
-
-def _host_port(packed: bytes) -> str:
-    address, port = records.unpack_host(packed)
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

@@ -88,11 +88,12 @@ class Groups:
         configs = [config for broker in brokers if (config := broker.groups.find(name)) is not None]
         registered = [group for broker in brokers if (group := broker.clients.consumers.get(name)) is not None]
         members = _members(registered)
-        config = configs[0] if configs else GroupConfig(name, consume_enable=False, retry_max_times=0)
+        exists = bool(configs or registered)  # a gRPC client registers before the broker creates its group
+        config = configs[0] if configs else GroupConfig(name, consume_enable=exists, retry_max_times=16 * exists)
         return GroupView(
             name=name,
-            exists=bool(configs or registered),
-            consume_enable=bool(configs) and all(each.consume_enable for each in configs),
+            exists=exists,
+            consume_enable=exists and all(each.consume_enable for each in configs),
             orderly=config.consume_message_orderly,
             retry_max_times=config.retry_max_times,
             members=members,
@@ -120,13 +121,11 @@ def _member(group: ConsumerGroup, channel: str, member: Member) -> MemberView:
         language=member.language,
         version=version_text(member.version),
         protocol="grpc" if member.through_proxy else "remoting",
-        since_ms=getattr(member, "since_ms", member.last_update_ms),
+        since_ms=member.since_ms,
         last_heartbeat_ms=member.last_update_ms,
         kind=group.kind.name,
-        consume_from=getattr(member, "consume_from_where", group.consume_from_where),
-        subscriptions=tuple(
-            _subscription(each) for each in getattr(member, "subscriptions", group.subscriptions.values())
-        ),
+        consume_from=member.consume_from_where,
+        subscriptions=tuple(_subscription(each) for each in member.subscriptions.values()),
     )
 
 

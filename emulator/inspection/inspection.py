@@ -2,25 +2,26 @@
 
 from collections.abc import Callable, Iterator
 
-from .assignments import AssignmentView
+from .assignments import Assignments, AssignmentView
 from .broker_view import BrokerView, broker_views
 from .check_points import Receipts, ReceiptView
-from .configuration import KeyView
-from .connections import ConnectionView
+from .compacted import replaced_by
+from .configuration import KeyView, read_configuration
+from .connections import ConnectionView, read_connections
 from .engine_parts import EngineParts, Surroundings
 from .groups import Groups, GroupView
-from .half_messages import HalfView
+from .half_messages import HalfView, read_half_messages
 from .holds import Holds
 from .locator import Locator
-from .locks import LockView
+from .locks import LockView, read_locks
 from .messages import CopyState, CopyView, MessageFamily
 from .past import Past
 from .places import Place
-from .polls import PollView
+from .polls import PollView, read_polls
 from .queues import Queues, QueueView
 from .rules import RuleView
-from .timers import TimerView
-from .topics import TopicView
+from .timers import TimerView, read_timers
+from .topics import TopicView, read_topics
 
 
 class Inspection:
@@ -34,6 +35,7 @@ class Inspection:
         self._receipts = Receipts(parts, holds, past)
         self._queues = Queues(parts, holds, past)
         self._groups = Groups(parts)
+        self._assignments = Assignments(parts)
 
     # messages
 
@@ -61,6 +63,13 @@ class Inspection:
         """
         return [copy.view for copy in self._locator.current(topic, state)]
 
+    def replaced_by(self, place: Place) -> int | None:
+        """Return the queue offset of the message that replaced a compacted one; None if the message remains.
+
+        It is the next message with the same keys, or the message's own offset if it was removed without a body.
+        """
+        return replaced_by(self._parts, place)
+
     # consumption
 
     def receipts(self, group: str | None = None, place: Place | None = None) -> list[ReceiptView]:
@@ -69,7 +78,7 @@ class Inspection:
 
     def topics(self) -> list[TopicView]:
         """Return all topics by name."""
-        raise NotImplementedError
+        return read_topics(self._parts)
 
     def queues(self, topic: str) -> list[QueueView]:
         """Return the queues of a topic by broker and number; empty if there is no such topic."""
@@ -89,29 +98,29 @@ class Inspection:
 
     def assignments(self, group: str, topic: str) -> list[AssignmentView]:
         """Return the assignments of the queues of a topic to the members of a group."""
-        raise NotImplementedError
+        return self._assignments.read(group, topic)
 
     def is_compacted_away(self, place: Place) -> bool:
         """True if the rounds of compaction have removed a stored message of a compacted topic."""
-        raise NotImplementedError
+        return self.replaced_by(place) is not None
 
     def locks(self) -> list[LockView]:
         """Return the locked queues."""
-        raise NotImplementedError
+        return read_locks(self._parts)
 
     # waiting messages and requests
 
     def timers(self) -> list[TimerView]:
         """Return the delayed and timed messages, the next first."""
-        raise NotImplementedError
+        return read_timers(self._parts)
 
     def half_messages(self) -> list[HalfView]:
         """Return the half messages whose transactions are not decided, the oldest first."""
-        raise NotImplementedError
+        return read_half_messages(self._parts)
 
     def polls(self) -> list[PollView]:
         """Return the long polls that wait, the oldest first."""
-        raise NotImplementedError
+        return read_polls(self._parts)
 
     # everything else
 
@@ -121,7 +130,7 @@ class Inspection:
 
     def connections(self) -> list[ConnectionView]:
         """Return the connected clients by client id."""
-        raise NotImplementedError
+        return read_connections(self._parts.brokers, self._around.sessions())
 
     def rules(self) -> list[RuleView]:
         """Return the rules of faults in their order."""
@@ -129,4 +138,4 @@ class Inspection:
 
     def configuration(self, node: str | None = None) -> list[KeyView]:
         """Return the effective configuration of all nodes, or of one, by node and key."""
-        raise NotImplementedError
+        return read_configuration(self._parts, self._around, node)
