@@ -83,15 +83,17 @@ def test_broker_read_only(scene: Scene) -> None:
 
 
 def test_suspended(scene: Scene) -> None:
-    """The guard against slow consumers disables a group that reads 100 bytes behind the end."""
+    """The guard against slow consumers disables a group that reads 100 bytes behind the end of the log."""
     scene.topic()
+    other = scene.emulator.topic("of-another-group", queues=1)
     driver = scene.push("java-remoting")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
     scene.emulator.configure({"disableConsumeIfConsumerReadSlowly": True})
     try:
-        message = scene.leave_unread(driver)
-        scene.send(bytes(1000))
+        scene.leave_unread(driver)
+        other.send(bytes(1000))
         scene.call(driver, "resume")
+        scene.wait_for(driver, b"unread")
         scene.emulator.clock.advance_until(lambda: not scene.emulator.groups[scene.name].consume_enable, limit="10m")
         message = scene.send()
         found = scene.explain(message, Reason.SUSPENDED)
