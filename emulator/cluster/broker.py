@@ -363,6 +363,10 @@ class Broker:
         self.request_pools.begin_shutdown()
         self._on_pools_changed()
 
+    def is_static(self, topic: str) -> bool:
+        """True if a topic is static: its queues are mapped to physical ones."""
+        return topic in self.mappings.table
+
     @property
     def registered(self) -> bool:
         """True if the name server lists it: it runs and is not about to stop."""
