@@ -9,7 +9,7 @@ from .explanation import Fact
 from .flight_rules import fault_acted, lost_response
 from .idle_clause import counted
 from .reason import Reason
-from .subject import Finding, Subject, fact
+from .subject import DELIVERED, Finding, Subject, fact
 
 
 def no_queue_owner(subject: Subject) -> Finding | None:
@@ -97,7 +97,12 @@ def available(subject: Subject) -> Finding:
     if subject.is_retry:
         text = f"is available for {subject.retry_text} ({place.topic}, {subject.where}) and was not requested yet"
     else:
-        text = f"is available ({subject.where}) and was not requested yet"
+        delivered = subject.last(*DELIVERED)
+        past = "was not requested yet"
+        if delivered is not None:
+            client = subject.scene.client(delivered.channel)
+            past = f"the offset of the group is before it, although {client} got it at {subject.at(delivered.at_ms)}"
+        text = f"is available ({subject.where}) and {past}"
     poll = _poll(subject)
     assignment = None if subject.is_retry else assignment_of(subject)
     facts: tuple[Fact, ...] = (subject.progress_fact, subject.place_fact)

@@ -99,6 +99,7 @@ class Groups:
             members=members,
             subscriptions=_subscriptions(registered, brokers, name),
             disagreements=_disagreements(members),
+            too_slow_on=tuple(broker.name for broker in brokers if name in broker.slow_group_guard.slow_groups()),
             forbidden=tuple(sorted({topic for broker in brokers for topic in broker.groups.forbidden.get(name, ())})),
         )
 
