@@ -7,6 +7,7 @@ engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 
 from collections.abc import Callable, Mapping, Sequence
 
+from .client.client_watch import SILENT, ClientWatch
 from .client.deliveries import Deliveries
 from .cluster.broker import Broker
 from .cluster.name_server import NameServer
@@ -16,6 +17,7 @@ from .faults.defects import Defects
 from .gate.effects import Effect
 from .gate.gate import Call, Channel, Gate, Node, Outcome
 from .gate.journal import Journal
+from .history.events import BrokerEventKind
 from .history.history import History
 from .kernel.errors import EngineError
 from .kernel.random_streams import RandomStreams
@@ -41,6 +43,8 @@ class Callbacks:
     """Called after configuration keys of a broker have changed."""
     on_missing_topic: Callable[[Call, str], None] = lambda call, topic: None
     """Called with each request for the route of a topic that does not exist."""
+    watch: ClientWatch = SILENT
+    """Called with acts of clients that may be mistakes of their users."""
 
 
 class DirectChannel:
@@ -114,7 +118,7 @@ class Engine:
         self.history = History(
             self.scheduler, self.emulation.delivery_record_max_entries, is_continued=bool(state.brokers)
         )
-        self.deliveries = Deliveries(self.scheduler, self.broker, self.history)
+        self.deliveries = Deliveries(self.scheduler, self.broker, self.history, callbacks.watch)
         listeners = self.deliveries.listeners()
         self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms, listeners=listeners)
         self.defects = Defects()
@@ -141,11 +145,13 @@ class Engine:
                 gate=self.gate,
                 name_server=self.name_server,
                 deliveries=self.deliveries,
+                history=self.history,
                 on_configured=callbacks.on_configured,
                 on_pools_changed=self._pools_changed,
                 state=left,
             )
             self.brokers.append(broker)
+            self._note(broker, BrokerEventKind.STARTED)
         self.replicas = [
             Replica(master, slave)
             for slave in self.brokers
@@ -188,6 +194,7 @@ class Engine:
         """
         broker = broker or self.brokers[0]
         if broker.running:
+            self._note(broker, BrokerEventKind.CRASHED, power_loss=power_loss)
             broker.crash(power_loss=power_loss)
             self._started(broker)
 
@@ -195,6 +202,7 @@ class Engine:
         """Stop a broker (default: the first) gracefully and start it again at once. A no-op if it is stopped."""
         broker = broker or self.brokers[0]
         if broker.running:
+            self._note(broker, BrokerEventKind.RESTARTED)
             broker.restart()
             self._started(broker)
 
@@ -217,6 +225,7 @@ class Engine:
 
     def _down(self, broker: Broker, kill: bool, on_stopped: Callable[[], None]) -> None:
         if broker.running:
+            self._note(broker, BrokerEventKind.KILLED if kill else BrokerEventKind.STOPPED)
             broker.stop(kill=kill)
             self.name_server.unregister(broker)
             for replica in self.replicas:
@@ -229,8 +238,13 @@ class Engine:
     def start(self, broker: Broker) -> None:
         """Start a stopped broker with its stored data. A no-op if it runs."""
         if not broker.running:
+            self._note(broker, BrokerEventKind.STARTED)
             broker.start()
             self._started(broker)
+
+    def _note(self, broker: Broker, kind: BrokerEventKind, *, power_loss: bool = False) -> None:
+        name = broker.name if broker.is_master else f"{broker.name}:{broker.broker_id}"
+        self.history.note_broker_event(name, kind, power_loss=power_loss)
 
     def _started(self, broker: Broker) -> None:
         self.name_server.register(broker)

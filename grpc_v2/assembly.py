@@ -195,7 +195,9 @@ def _services(parts: _Parts, delayed_calls: DelayedCalls) -> Iterator[tuple[obje
         (RECEIVE_MESSAGE,),
     )
     yield (
-        AckMessageService(routes=parts.routes, renewals=parts.renewals, scheduler=parts.scheduler),
+        AckMessageService(
+            routes=parts.routes, renewals=parts.renewals, scheduler=parts.scheduler, deliveries=parts.deliveries
+        ),
         (ACK_MESSAGE,),
     )
     yield (

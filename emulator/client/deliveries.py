@@ -22,6 +22,7 @@ from ..gate.effects import (
 )
 from ..gate.gate import Call, Channel, GateListeners, Node, Outcome
 from ..history.history import History
+from ..history.record_keys import Queue
 from ..history.record_kind import RecordKind
 from ..kernel.errors import EngineError
 from ..kernel.scheduler import Scheduler
@@ -37,14 +38,17 @@ from ..operations.consume import (
     PopResult,
     PullMessage,
 )
-from ..operations.offsets import UpdateConsumerOffset
+from ..operations.groups import CloneGroupOffset
+from ..operations.offsets import ResetOffset, UpdateConsumerOffset
 from ..operations.send import ClientResponded, EndTransaction, SendMessageBack
 from .client_registry import Member
+from .client_watch import SILENT, ClientWatch
 from .consumer_kind import ConsumerKind, JumpWait
 from .delivery_context import DeliveryContext, NodeTables, Topic
 from .pending_responses import PendingResponse, PendingResponses
-from .popped_messages import PoppedMessages, is_by_proxy
-from .queue_uses import QueueUses
+from .popped_messages import Place, Popped, PoppedMessages, is_by_proxy
+from .queue_uses import QueueUse, QueueUses
+from .refused_requests import RefusedRequests
 
 
 class Way(Enum):
@@ -108,11 +112,18 @@ class Deliveries:
     master, which has the same name.
     """
 
-    def __init__(self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None], history: History) -> None:
-        self._context = DeliveryContext(scheduler, tables, history)
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        tables: Callable[[str], NodeTables | None],
+        history: History,
+        watch: ClientWatch = SILENT,
+    ) -> None:
+        self._context = DeliveryContext(scheduler, tables, history, watch)
         self._popped = PoppedMessages(self._context)
         self._queues = QueueUses(self._context)
         self._responses = PendingResponses(self._context)
+        self._refused = RefusedRequests(self._context)
 
     def listeners(self) -> GateListeners:
         """Return the listeners that feed the model."""
@@ -127,6 +138,8 @@ class Deliveries:
                 ChangeInvisibleTime: popped.changed,
                 SendMessageBack: self._on_send_back,
                 UpdateConsumerOffset: queues.committed,
+                ResetOffset: self._on_move,
+                CloneGroupOffset: self._on_move,
                 EndTransaction: responses.ended,
                 ClientResponded: responses.responded,
                 Heartbeat: self._on_heartbeat,
@@ -154,6 +167,7 @@ class Deliveries:
                 RequestConsumerStatus: responses.requested,
                 PushReplyMessage: responses.requested,
             },
+            errors=self._refused.refused,
         )
 
     def half_stored(self, node: str, call: Call, topic: str, physical_offset: int) -> None:
@@ -163,6 +177,12 @@ class Deliveries:
     def not_written(self, node: str, channel: Channel, operation: PopMessage, result: PopResult) -> None:
         """Record the messages of a pop that the proxy cannot write to its client. They stay invisible."""
         self._popped.not_written(node, channel, operation, result)
+
+    def acknowledgement_refused(self, channel: Channel, group: str, queue: Queue, offset: int) -> None:
+        """Record that the proxy refused an acknowledgement, because the message's invisible duration had ended."""
+        if self._context.has_message(*queue, offset):
+            kind, now_ms = RecordKind.REFUSED_ACKNOWLEDGEMENT, self._context.scheduler.now_ms
+            self._context.history.record.append(kind, now_ms, queue, (group, channel.channel_id), offset)
 
     # readers
 
@@ -199,6 +219,14 @@ class Deliveries:
             if use.ended and (found := self._consumer(node, group, channel_id)) is not None:
                 yield PollEnd(use.ended, node, group, topic, *found, use.ended_ms)
 
+    def popped(self) -> Iterator[tuple[Place, Popped]]:
+        """Yield the popped messages whose clients have not completed them, and change nothing."""
+        return self._popped.unexpired()
+
+    def uses(self) -> Iterator[tuple[str, Topic, int, QueueUse]]:
+        """Yield (channel id, topic, queue id, use) of the queues that clients use; the caller must not change them."""
+        return iter(self._queues)
+
     def has_requested(self, channel_id: str, topic: Topic, queue_id: int) -> bool:
         """True if a client has requested a queue of (node, group, topic), or with ANY_QUEUE any of its queues."""
         return self._queues.has_requested(channel_id, topic, queue_id)
@@ -234,7 +262,13 @@ class Deliveries:
 
     # listeners of the gate that concern several parts
 
+    def _on_move(self, node: Node, call: Call, _operation: object, _outcome: Outcome | None) -> None:
+        self._context.history.name_moves(node.name, call.channel.channel_id)
+
     def _on_pop(self, node: Node, call: Call, operation: PopMessage, outcome: Outcome | None) -> None:
+        history = self._context.history
+        if history.offset_moves.unnamed:
+            history.name_moves(node.name, call.channel.channel_id)
         self._queues.popped(node, call, operation, outcome)
         self._popped.popped(node, call, operation, outcome)
 
@@ -262,8 +296,9 @@ class Deliveries:
                 record.queue_offset,
             )
 
-    def _on_heartbeat(self, _node: Node, call: Call, operation: Heartbeat, _outcome: Outcome | None) -> None:
+    def _on_heartbeat(self, node: Node, call: Call, operation: Heartbeat, _outcome: Outcome | None) -> None:
         self._context.history.clients.note(call.channel.channel_id, operation.client_id)
+        self._context.watch.heartbeat(node, call, operation)
 
     def _on_close(self, _node: Node, call: Call, _operation: ChannelClosed, _outcome: Outcome | None) -> None:
         self._queues.closed(call.channel.channel_id)

@@ -40,6 +40,8 @@ class QueueUse:
 
     requested: bool = False
     """True after a request, except one that failed with an error of `_SENT_AGAIN`."""
+    requested_ms: int = 0
+    """The time of the last request, or of the end of its long poll (ms); 0 before the first."""
     ended: int = 0
     """Number of the event that ended the client's last long poll; 0 while one waits, or if there was none."""
     ended_ms: int = 0
@@ -69,8 +71,14 @@ class QueueUses:
         if outcome is not None and not isinstance(outcome, PullResult):
             self._failed(channel_id, topic, operation.queue_id, outcome)
             return
+        history = self._context.history
+        if history.offset_moves.unnamed:
+            history.name_moves(node.name, channel_id)
         use = self._use(channel_id, topic, operation.queue_id)
-        use.requested = True
+        use.requested_ms = self._context.scheduler.now_ms
+        if not use.requested:
+            use.requested = True
+            self._context.watch.first_request(node, call, operation)
         pulled = use.pulled
         committed = committed_by_pull(operation.sys_flag, operation.commit_offset)
         if committed is not None:
@@ -99,6 +107,7 @@ class QueueUses:
         if not accepted or queue_id is None or offset is None:
             return
         topic, channel_id = (node.name, operation.consumer_group, operation.topic), call.channel.channel_id
+        self._context.history.name_moves(node.name, channel_id)
         use = self._clients.get(channel_id, {}).get(topic, {}).get(queue_id) or QueueUse()
         if offset != use.committed:
             queue, link = (node.name, operation.topic, queue_id), (operation.consumer_group, channel_id)
@@ -111,7 +120,10 @@ class QueueUses:
             self._failed(channel_id, topic, operation.queue_id, outcome, polled=operation.poll_ms > 0)
             return
         use = self._use(channel_id, topic, operation.queue_id)
-        use.requested = True
+        use.requested_ms = self._context.scheduler.now_ms
+        if not use.requested:
+            use.requested = True
+            self._context.watch.first_request(node, call, operation)
         if outcome is None or operation.poll_ms <= 0:
             use.ended = 0
         else:
@@ -134,6 +146,7 @@ class QueueUses:
         if self._context.may_request(channel_id, topic, operation.queue_id):
             use = self._use(channel_id, topic, operation.queue_id)
             use.requested, use.ended = True, 0
+            use.requested_ms = self._context.scheduler.now_ms
 
     def closed(self, channel_id: str) -> None:
         """Forget a closed channel."""
@@ -188,6 +201,7 @@ class QueueUses:
         read_from = use.pulled[0][2][0] if use.pulled else None
         first = history.commits.advance(group, queue, offset, read_from=read_from)
         if first is not None:
+            history.offset_moves.began(group, queue, committed=offset, at=first)
             now_ms = self._context.scheduler.now_ms
             history.record.append_commit(now_ms, queue, link, first=first, end=offset)
 
@@ -212,7 +226,7 @@ class QueueUses:
             return
         use = self._use(channel_id, topic, queue_id)
         if not isinstance(outcome, EngineError) or outcome.code not in _SENT_AGAIN:
-            use.requested = True
+            use.requested, use.requested_ms = True, self._context.scheduler.now_ms
         if polled:
             self._poll_ended(use)
         else:

@@ -7,6 +7,7 @@ from typing import Any
 from ..gate.effects import CloseConnection, Effect
 from ..gate.gate import Call, CarryOut, Channel, Gate, Node, Outcome, Request, RuledOutcome
 from ..gate.proxy_only_request import ProxyOnlyRequest
+from ..history.history import History
 from ..kernel.scheduler import Scheduler
 from .arrival import observed
 from .chains import PushChain, RequestChain
@@ -40,8 +41,10 @@ class Decisions:
         codes: Codes,
         find_clients: Find,
         world: World,
+        history: History,
     ) -> None:
         self._gate = gate
+        self._history = history
         self._scheduler = scheduler
         self._index = index
         self._standing = standing
@@ -119,7 +122,7 @@ class Decisions:
         if not rules or effect.__class__ is CloseConnection:
             return False
         facts = EventFacts(node, channel, effect, None, None, self._find_clients)
-        return PushChain(self, rules, node, channel, effect, push, facts).is_kept()
+        return PushChain(self, rules, facts, channel, effect, push).is_taken()
 
     def connected(self, protocol: str, node: str, address: str, connection: NewConnection) -> None:
         """Apply the rules for new connections."""
@@ -158,6 +161,9 @@ class Decisions:
 
     def _note(self, rule: Rule, operation: str, channel: str, ids: tuple[str, ...]) -> None:
         rule.events.append(RuleEvent(self._scheduler.now_ms, operation, channel, ids))
+        self._history.note_firing(
+            rule=rule.name, operation=operation, channel=channel, effect=rule.spec.fault.KIND.name, message_ids=ids
+        )
 
     def firing(self, rule: Rule) -> Firing:
         """Return what the fault of a rule that has fired needs."""

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from ..gate.gate import Gate
+from ..history.history import History
 from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import frozen_value
 from .criteria import names_of
 from .decisions import Decisions
-from .errors import FaultError, NoSuchRule
+from .errors import FaultError, NoSuchRule, shown
 from .event_facts import Find
 from .phase import Phase
 from .rule import RULES_MAX, Rule, RuleSpec
@@ -46,6 +47,7 @@ class FaultPlan:
         vocabulary: Vocabulary,
         find_clients: Find,
         world: World,
+        history: History,
     ) -> None:
         self.vocabulary = vocabulary
         self._gate = gate
@@ -63,6 +65,7 @@ class FaultPlan:
             codes=vocabulary.codes,
             find_clients=find_clients,
             world=world,
+            history=history,
         )
         self._numbers: dict[str, int] = {}
         """How many rules of a kind got a name from their kind."""
@@ -161,7 +164,7 @@ class FaultPlan:
         for each in checked:
             name = each.spec.name
             if name in taken:
-                text = f"name={name!r}: a rule has this name already; choose another, or omit it"
+                text = f"name={shown(name)}: a rule has this name already; choose another, or omit it"
                 raise _located(FaultError(text), each.at)
             if name is not None:
                 taken.add(name)

@@ -100,6 +100,8 @@ class Node(Protocol):
 
 OutcomeListener = Callable[[Node, Call, Any, Outcome | None], None]
 """Called with node, call, operation and outcome, before the client gets the outcome; None for a parked request."""
+ErrorListener = Callable[[str, str, str, Operation | RawRequest, EngineError | Rejection], None]
+"""Called with the name of the node, channel id, label, request and error, before the client gets the error."""
 EffectListener = Callable[[Node, Channel, Any], None]
 """Called with node, channel and effect, before the client gets the effect."""
 
@@ -141,6 +143,8 @@ class GateListeners:
     """By class of operation: for requests that a rule of faults drops, refuses or delays. They have no outcome."""
     effects: Mapping[type[Effect], EffectListener] = field(default_factory=dict)
     """By class of effect."""
+    errors: ErrorListener | None = None
+    """For all requests that end with an error. Other requests do not cost a test of it."""
 
 
 class _WrittenCall:
@@ -173,6 +177,7 @@ class Gate:
         listeners = listeners or GateListeners()
         self._outcomes, self._refusals, self._effects = listeners.outcomes, listeners.refusals, listeners.effects
         self._losses = listeners.losses
+        self._errors = listeners.errors
         self._scheduler = scheduler
         self._journal = journal
         self._report_bug = report_bug
@@ -241,6 +246,8 @@ class Gate:
 
     def complete(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
         """Reply to an operation that was parked."""
+        if isinstance(outcome, EngineError):
+            self._note_error(node, call, operation, outcome)
         self.run(partial(self._respond, node, call, operation, outcome))
 
     def refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
@@ -262,6 +269,8 @@ class Gate:
         `client` is the id of the channel, `label` the name of the request in its protocol. `number`: as in Call; None
         if the request has none.
         """
+        if self._errors is not None:
+            self._errors(node, client, label, request, outcome)
         now_ms = self._scheduler.now_ms
         self._journal.refused(now_ms, node, client, label, request=request, outcome=outcome, number=number)
 
@@ -344,15 +353,18 @@ class Gate:
         if handler is None:
             name = kind.__name__
             outcome = EngineError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, f"{name} is not supported by {node.name}")
+            self._note_error(node, call, operation, outcome)
         else:
             try:
                 outcome = handler(call, operation)
             except EngineError as refusal:
                 # Its traceback would hold this frame, which holds it: memory that only the garbage collector frees.
                 outcome = refusal.with_traceback(None)
+                self._note_error(node, call, operation, outcome)
             except Exception as bug:
                 self._report_bug(bug)
                 outcome = EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}")
+                self._note_error(node, call, operation, outcome)
         if isinstance(outcome, Parked):
             self._journal.parked(self._scheduler.now_ms, node.name, call, operation)
             if kind in self._outcomes:
@@ -386,6 +398,7 @@ class Gate:
 
     def _refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
         client, label = call.channel.channel_id, call.label
+        self._note_error(node, call, operation, refusal)
         self._journal.refused(
             self._scheduler.now_ms,
             node.name,
@@ -398,6 +411,10 @@ class Gate:
         if operation.__class__ in self._refusals:
             self._refusals[operation.__class__](node, call, operation, refusal)
         call.reply(refusal)
+
+    def _note_error(self, node: Node, call: Call, operation: Operation, error: EngineError) -> None:
+        if self._errors is not None:
+            self._errors(node.name, call.channel.channel_id, call.label, operation, error)
 
     def _drain_deferred(self) -> None:
         if self._running:

@@ -26,9 +26,14 @@ class ClientCommits:
             before = read_from
         return before if before is not None and before < offset else None
 
-    def moved(self, group: str, queue: Queue, offset: int) -> None:
-        """Record that a reset or another request moved the group's offset, so that a commit passes messages from it."""
-        if (group, queue) in self._last:
+    def moved(self, group: str, queue: Queue, offset: int | None) -> None:
+        """Record that a request moved the group's offset: the next commit passes messages from there.
+
+        None: the queue had no offset until now, for example because its topic was deleted and created again.
+        """
+        if offset is None:
+            self._last.pop((group, queue), None)
+        elif (group, queue) in self._last:
             self._last[group, queue] = offset
 
     def _note(self, group: str, queue: Queue, offset: int) -> None:

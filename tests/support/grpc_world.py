@@ -33,6 +33,7 @@ class MemoryConnection:
 
     def __init__(self) -> None:
         self.ends: list[str] = []
+        self.is_open = True
 
     def pace(self, pieces: Sequence[tuple[int, bytes]], later: Callable[[int, Callable[[], None]], object]) -> None:
         """Record pieces, which have no frames in memory."""

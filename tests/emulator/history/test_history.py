@@ -168,6 +168,7 @@ def test_message_of_a_cancelled_receive_is_not_delivered() -> None:
     e.world.config.end_polls_on_cancel = False
     e.world.config.pop_with_notify_threshold = -1
     waiting = e.pop(poll_ms=20_000)
+    assert isinstance(waiting, GrpcWaiting)
     waiting.cancel()
     e.put()
     assert kinds(e.engine) == [NOT_WRITTEN]
@@ -238,12 +239,25 @@ def test_offset_of_a_pop_is_no_acknowledgement() -> None:
 
 
 def test_refused_acknowledgement_is_recorded_as_refused() -> None:
-    """The broker refuses an offset that its queue does not have."""
+    """A receipt handle is malformed. Requests about messages that do not exist leave no record."""
     consumer = Consumer()
-    popped = consumer.pop()
-    consumer.acknowledge(popped, 5)
-    assert consumer.events(5) == [(RecordKind.REFUSED_ACKNOWLEDGEMENT, 5, 1)]
-    assert consumer.events(0) == [(POPPED, 0, 3)]
+    consumer.pop()
+    consumer.ask(AckMessage("G", "T", 0, "malformed", 1))
+    consumer.ask(AckMessage("G", "T", 0, "malformed", 5))
+    consumer.ask(AckMessage("G", "missing", 0, "malformed", 0))
+    assert consumer.events(1) == [(POPPED, 0, 3), (RecordKind.REFUSED_ACKNOWLEDGEMENT, 1, 1)]
+    assert len(consumer.history.record) == 2
+
+
+def test_acknowledgement_of_an_expired_receipt_is_recorded_as_refused() -> None:
+    """The proxy refuses it before it becomes an operation."""
+    e = filled("grpc")
+    (taken, *_) = e.take(count=1, invisible_ms=INVISIBLE_MS)
+    e.advance(INVISIBLE_MS + 1)
+    assert not e.ack(taken.handle).ok
+    assert kinds(e.engine) == [POPPED, RecordKind.REFUSED_ACKNOWLEDGEMENT]
+    (refused,) = e.engine.history.refused(group="G")
+    assert (refused.topic, refused.label, refused.code) == ("T", "AckMessage", "INVALID_RECEIPT_HANDLE")
 
 
 def test_batch_acknowledgement_is_recorded_by_runs_within_the_queue() -> None:
