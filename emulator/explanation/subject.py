@@ -70,7 +70,7 @@ class Subject:
     def queue(self) -> QueueView | None:
         """The queue of the copy."""
         place = self.stored.place
-        return self.scene.look.queue(place.broker, place.topic, place.queue_id)
+        return self.scene.queue(place.broker, place.topic, place.queue_id)
 
     @cached_property
     def progress(self) -> ProgressView | None:
@@ -86,7 +86,7 @@ class Subject:
     @cached_property
     def receipt(self) -> ReceiptView | None:
         """The newest receipt of the copy that a client of the group holds; None if the copy is not in flight."""
-        found = self.scene.look.receipts(self.consumer.name, self.stored.place)
+        found = self.scene.receipts(self.consumer.name, self.stored.place)
         return max(found, key=lambda each: each.popped_ms, default=None)
 
     @cached_property
