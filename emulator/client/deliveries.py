@@ -42,6 +42,7 @@ from ..operations.groups import CloneGroupOffset
 from ..operations.offsets import ResetOffset, UpdateConsumerOffset
 from ..operations.send import ClientResponded, EndTransaction, SendMessageBack
 from .client_registry import Member
+from .client_watch import SILENT, ClientWatch
 from .consumer_kind import ConsumerKind, JumpWait
 from .delivery_context import DeliveryContext, NodeTables, Topic
 from .pending_responses import PendingResponse, PendingResponses
@@ -111,8 +112,14 @@ class Deliveries:
     master, which has the same name.
     """
 
-    def __init__(self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None], history: History) -> None:
-        self._context = DeliveryContext(scheduler, tables, history)
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        tables: Callable[[str], NodeTables | None],
+        history: History,
+        watch: ClientWatch = SILENT,
+    ) -> None:
+        self._context = DeliveryContext(scheduler, tables, history, watch)
         self._popped = PoppedMessages(self._context)
         self._queues = QueueUses(self._context)
         self._responses = PendingResponses(self._context)
@@ -289,8 +296,9 @@ class Deliveries:
                 record.queue_offset,
             )
 
-    def _on_heartbeat(self, _node: Node, call: Call, operation: Heartbeat, _outcome: Outcome | None) -> None:
+    def _on_heartbeat(self, node: Node, call: Call, operation: Heartbeat, _outcome: Outcome | None) -> None:
         self._context.history.clients.note(call.channel.channel_id, operation.client_id)
+        self._context.watch.heartbeat(node, call, operation)
 
     def _on_close(self, _node: Node, call: Call, _operation: ChannelClosed, _outcome: Outcome | None) -> None:
         self._queues.closed(call.channel.channel_id)

@@ -75,7 +75,10 @@ class QueueUses:
         if history.offset_moves.unnamed:
             history.name_moves(node.name, channel_id)
         use = self._use(channel_id, topic, operation.queue_id)
-        use.requested, use.requested_ms = True, self._context.scheduler.now_ms
+        use.requested_ms = self._context.scheduler.now_ms
+        if not use.requested:
+            use.requested = True
+            self._context.watch.first_request(node, call, operation)
         pulled = use.pulled
         committed = committed_by_pull(operation.sys_flag, operation.commit_offset)
         if committed is not None:
@@ -117,7 +120,10 @@ class QueueUses:
             self._failed(channel_id, topic, operation.queue_id, outcome, polled=operation.poll_ms > 0)
             return
         use = self._use(channel_id, topic, operation.queue_id)
-        use.requested, use.requested_ms = True, self._context.scheduler.now_ms
+        use.requested_ms = self._context.scheduler.now_ms
+        if not use.requested:
+            use.requested = True
+            self._context.watch.first_request(node, call, operation)
         if outcome is None or operation.poll_ms <= 0:
             use.ended = 0
         else:

@@ -103,11 +103,11 @@ def available(subject: Subject) -> Finding:
     if subject.is_retry:
         text = f"is available for {subject.retry_text} ({place.topic}, {subject.where}) and was not requested yet"
     else:
-        pulled = subject.last(*DELIVERED)
+        delivered = subject.last(*DELIVERED)
         past = "was not requested yet"
-        if pulled is not None:
-            client = subject.scene.client(pulled.channel)
-            past = f"no offset beyond it is committed, although {client} got it at {subject.at(pulled.at_ms)}"
+        if delivered is not None:
+            client = subject.scene.client(delivered.channel)
+            past = f"the offset of the group is before it, although {client} got it at {subject.at(delivered.at_ms)}"
         text = f"is available ({subject.where}) and {past}"
     poll = _poll(subject)
     assignment = None if subject.is_retry else assignment_of(subject)

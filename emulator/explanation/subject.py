@@ -18,6 +18,8 @@ from .reason import Reason
 from .scene import Scene
 
 DELIVERED = (RecordKind.POPPED, RecordKind.PULLED)
+_HELD_BELOW_THE_OFFSET = ("buffer", "log", "kv")
+"""Holders of messages that the group has passed, see `ReceiptView.holder`."""
 ACKNOWLEDGED = (RecordKind.ACKNOWLEDGED, RecordKind.COMMITTED)
 
 
@@ -92,9 +94,16 @@ class Subject:
 
     @cached_property
     def receipt(self) -> ReceiptView | None:
-        """The newest receipt of the copy that a client of the group holds; None if the copy is not in flight."""
-        found = self.scene.look.receipts(self.consumer.name, self.stored.place)
-        return max(found, key=lambda each: each.popped_ms, default=None)
+        """The newest receipt of the copy that a client of the group holds; None if the copy is not in flight.
+
+        A popped message that the group has not passed is available, in flight or not: a crash lost the offset, or a
+        reset moved it back, and the next pop returns the message.
+        """
+        held = self.scene.look.receipts(self.consumer.name, self.stored.place)
+        newest = max(held, key=lambda each: each.popped_ms, default=None)
+        if newest is None or (newest.holder in _HELD_BELOW_THE_OFFSET and not self.is_passed):
+            return None
+        return newest
 
     @cached_property
     def events(self) -> list[RecordedEvent]:
