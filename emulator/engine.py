@@ -62,12 +62,13 @@ class DirectChannel:
 
 
 class DirectCall:
-    """A call that stores its outcome. `outcome` is None while the operation is parked."""
+    """A call that stores its outcome. `outcome` is None while the operation is parked. `number`: as in `Call`."""
 
     label = "direct"
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, number: int | None = None) -> None:
         self.channel = channel
+        self.number = number
         self.active = True
         self.outcome: Outcome | None = None
 
@@ -157,6 +158,7 @@ class Engine:
             if not slave.is_master and (master := self.broker(slave.name)) is not None
         ]
         self._direct = DirectChannel()
+        self._direct_calls = 0
         self.lease_listeners: list[Callable[[int], None]] = []
         """Callbacks of other components that expire clients; called with the `ms` of `extend_client_leases`."""
         self.stopped_listeners: list[Callable[[Broker], None]] = []
@@ -273,7 +275,8 @@ class Engine:
 
     def submit(self, node: Node, operation: Operation, channel: Channel | None = None) -> DirectCall:
         """Submit an operation that may be parked; read `outcome` of the returned call later."""
-        call = DirectCall(channel or self._direct)
+        self._direct_calls += 1
+        call = DirectCall(channel or self._direct, self._direct_calls)
         self.gate.submit(node, call, operation)
         return call
 

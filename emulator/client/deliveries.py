@@ -47,8 +47,8 @@ from .client_watch import SILENT, ClientWatch, LateAcknowledgement, PopStart
 from .consumer_kind import ConsumerKind, JumpWait
 from .delivery_context import DeliveryContext, NodeTables, Topic
 from .pending_responses import PendingResponse, PendingResponses
-from .popped_messages import PoppedMessages, is_by_proxy
-from .queue_uses import QueueUses
+from .popped_messages import Place, Popped, PoppedMessages, is_by_proxy
+from .queue_uses import QueueUse, QueueUses
 from .refused_requests import RefusedRequests
 
 
@@ -230,6 +230,14 @@ class Deliveries:
         for channel_id, (node, group, topic), _, use in self._queues:
             if use.ended and (found := self._consumer(node, group, channel_id)) is not None:
                 yield PollEnd(use.ended, node, group, topic, *found, use.ended_ms)
+
+    def popped(self) -> Iterator[tuple[Place, Popped]]:
+        """Yield the popped messages whose clients have not completed them, and change nothing."""
+        return self._popped.unexpired()
+
+    def uses(self) -> Iterator[tuple[str, Topic, int, QueueUse]]:
+        """Yield (channel id, topic, queue id, use) of the queues that clients use; the caller must not change them."""
+        return iter(self._queues)
 
     def has_requested(self, channel_id: str, topic: Topic, queue_id: int) -> bool:
         """True if a client has requested a queue of (node, group, topic), or with ANY_QUEUE any of its queues."""

@@ -181,6 +181,11 @@ class PoppedMessages:
 
     # readers
 
+    def unexpired(self) -> Iterator[tuple[Place, Popped]]:
+        """Yield the messages whose invisible duration has not ended, and change nothing. Channels may be closed."""
+        now_ms = self._context.scheduler.now_ms
+        return ((place, popped) for place, popped in self._held.items() if popped.until_ms > now_ms)
+
     def __iter__(self) -> Iterator[tuple[Place, Popped]]:
         """Yield the messages whose invisible duration has not ended."""
         self._sweep()

@@ -104,6 +104,11 @@ class ServerCall:
         self.on_half_close: Callable[[], None] | None = None
 
     @property
+    def number(self) -> int:
+        """The id of the call's stream."""
+        return self._stream.stream_id
+
+    @property
     def path(self) -> str:
         """The method's path, `/package.Service/Method`."""
         return self._head.path

@@ -1,0 +1,77 @@
+"""Reasons that lie in the progress of a group: its first offset, resets, commits, lost responses, and none at all."""
+
+import pytest
+from explained_sdks import Scene
+from rocketmq_testkit import faults
+from rocketmq_testkit.conformance.drivers.process import DriverError
+from rocketmq_testkit.fixtures import Reason
+
+
+def test_started_at_end(scene: Scene) -> None:
+    """A new group that starts at the end of a queue never receives the messages before it."""
+    scene.topic()
+    missed = scene.send(b"missed")
+    driver = scene.push("java-grpc", **{"from": "last"})
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    scene.send(b"received")
+    scene.wait_for(driver, b"received")
+    found = scene.explain(missed, Reason.STARTED_AT_END)
+    assert f"{scene.name} started at the end of queue 0" in str(found)
+    assert scene.bodies(driver) == [b"received"]
+
+
+def test_reset_past(scene: Scene) -> None:
+    """A reset to the end while no consumer runs moves the group past the message."""
+    topic = scene.topic()
+    driver = scene.push("java-remoting")
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    scene.send(b"consumed")
+    scene.wait_for(driver, b"consumed")
+    scene.close(driver)
+    skipped = scene.send(b"skipped")
+    scene.emulator.reset_offset(scene.name, topic, to="latest")
+    found = scene.explain(skipped, Reason.RESET_PAST)
+    assert f"the offset of {scene.name} was reset" in str(found)
+    assert found.changes[0].sentence == f'rocketmq.reset_offset("{scene.name}", "{topic}", to=1)'
+
+    scene.emulator.reset_offset(scene.name, topic, to=1)
+    again = scene.push("java-remoting", "c2")
+    scene.wait_for(again, b"skipped", "c2")
+
+
+def test_committed_past(scene: Scene) -> None:
+    """A consumer that seeks to the end and commits passes messages that it never received."""
+    topic = scene.topic()
+    passed = scene.send(b"passed")
+    driver = scene.client("lite", "java-remoting", sub=scene.subscription(), **{"from": "first"})
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    scene.call(driver, "seek", topic=topic, queue=0, to="last")
+    after = scene.send(b"after")
+    while not scene.call(driver, "poll", ms=5000)["messages"]:
+        pass
+    scene.call(driver, "commit")
+    scene.emulator.clock.advance_until(lambda: scene.emulator.explain(after, scene.name).reason is Reason.ACKNOWLEDGED)
+    found = scene.explain(passed, Reason.COMMITTED_PAST)
+    assert f"{scene.name}-c1" in str(found)
+    assert "without a delivery" in str(found)
+
+
+def test_fault_acted(scene: Scene) -> None:
+    """A rule drops the response with the message; the client has not received it."""
+    topic = scene.topic()
+    driver = scene.simple("rust")
+    message = scene.send()
+    with scene.emulator.faults.add(faults.drop_response(), operation="ReceiveMessage", topic=topic, name="lost-pops"):
+        with pytest.raises(DriverError):
+            scene.call(driver, "receive", max=1, invisible_ms=20_000)
+        found = scene.explain(message, Reason.FAULT_ACTED)
+    assert "lost-pops" in str(found)
+
+
+def test_available(scene: Scene) -> None:
+    """A simple consumer receives when its application decides; a push consumer waits in a long poll."""
+    scene.topic()
+    scene.simple("python")
+    found = scene.explain(scene.send(), Reason.AVAILABLE)
+    assert "is available (queue 0, offset 0) and was not requested yet" in str(found)
+    assert "decides when it receives" in str(found)
