@@ -101,7 +101,7 @@ class Subject:
         """
         held = self.scene.receipts(self.consumer.name, self.stored.place)
         newest = max(held, key=lambda each: each.popped_ms, default=None)
-        if newest is None or newest.holder in _HELD_BELOW_THE_OFFSET and not self.is_passed:
+        if newest is None or (newest.holder in _HELD_BELOW_THE_OFFSET and not self.is_passed):
             return None
         return newest
 
