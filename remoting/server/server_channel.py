@@ -112,7 +112,7 @@ class RemotingChannel:
         """Write the collected frames at once."""
         frames, self._collected = self._collected, None
         if frames and self.active:
-            self._write(frames[0] if len(frames) == 1 else b"".join(frames))
+            self._write(b"".join(frames))
 
     def pace(self, pieces: "Sequence[Piece]", later: "Later") -> None:
         """Send pieces with pauses. Later output of the connection waits behind them."""
