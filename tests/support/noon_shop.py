@@ -134,6 +134,8 @@ class NoonShop(Closeable):
         self.rocketmq.clock.advance(noon - now)
         self.rocketmq.restart()  # the periodic work of the broker, such as transaction checks, begins at noon
         self._clients: list[ShopClient] = []
+        self.popped: list[ReceivedMessage] = []
+        """Messages that a test has popped, for what follows."""
 
     def close(self) -> None:
         """Close all connections and stop the emulator."""
