@@ -3,16 +3,20 @@
 from typing import Any
 
 import pytest
-from engine_world import World, make_world
+from engine_world import START_MS, World, make_world
 from fault_rules import Rules
 from grpc_protocol_client import GrpcProtocolClient, GrpcWaiting
 from protocol_client import ProtocolClient
 from protocol_clients import protocol_client
 from remoting_protocol_client import RemotingWaiting
+from rocketmq_testkit.emulator.client.consumption import holding_topic
 from rocketmq_testkit.emulator.client.popped_messages import RECEIVE
+from rocketmq_testkit.emulator.cluster.broker import Broker
+from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.faults.kinds.responses import DelayResponse, DropResponse
 from rocketmq_testkit.emulator.history.record_kind import RecordKind
+from rocketmq_testkit.emulator.message.names import HALF_TOPIC
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
@@ -27,10 +31,13 @@ from rocketmq_testkit.emulator.operations.consume import (
     PopMessage,
     PopResult,
     PullMessage,
+    PullResult,
     bit_set,
 )
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
-from rocketmq_testkit.emulator.operations.send import SendMessageBack
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack
+from rocketmq_testkit.emulator.operations.topics import CreateStaticTopic, QueueMapping, QueuePart, TopicConfig
 
 INVISIBLE_MS = 10_000
 POPPED, PULLED, ACKNOWLEDGED = RecordKind.POPPED, RecordKind.PULLED, RecordKind.ACKNOWLEDGED
@@ -80,6 +87,13 @@ class Consumer:
     def events(self, offset: int = 0) -> list[tuple[RecordKind, int, int]]:
         """Return (kind, first offset, number of messages) of the events of a message."""
         return [(each.kind, each.first, each.count) for each in self.history.of("broker-a", "T", 0, offset)]
+
+
+def small_world(entries: int) -> tuple[Engine, Broker]:
+    """Return an engine whose record has few entries, and its broker with topic T."""
+    world = make_world(delivery_record_max_entries=entries)
+    world.topic("T")
+    return world.engine, world.broker
 
 
 def handle(popped: PopResult, offset: int = 0) -> str:
@@ -309,3 +323,120 @@ def test_history_of_a_crashed_broker_remains() -> None:
     assert consumer.events() == [(POPPED, 0, 3)]
     assert consumer.history.client_of("channel of c") == "c"
     assert consumer.history.client_of("channel of nobody") is None
+
+
+def test_pulled_message_of_a_closed_connection_is_not_delivered() -> None:
+    """The broker reads for a connection that closes meanwhile."""
+    consumer = Consumer()
+    call = DirectCall(consumer.channel)
+    call.active = False
+    pull = PullMessage("G", "T", 0, 0, 2, FLAG_SUBSCRIPTION, 0, 0, subscription="*")
+    consumer.world.engine.gate.submit(consumer.world.broker, call, pull)
+    assert isinstance(call.outcome, PullResult)
+    assert (len(call.outcome.records), consumer.events()) == (2, [])
+
+
+def test_messages_filtered_by_the_broker_are_no_part_of_a_run() -> None:
+    """A pull by tag has runs of one message each."""
+    consumer = Consumer(count=0)
+    for tag in "abab":
+        consumer.world.send("T", TAGS=tag)
+    consumer.ask(PullMessage("G", "T", 0, 0, 32, FLAG_SUBSCRIPTION, 0, 0, subscription="a"))
+    assert [consumer.events(offset) for offset in range(4)] == [[(PULLED, 0, 1)], [], [(PULLED, 2, 1)], []]
+
+
+def test_message_of_a_retry_topic_is_recorded_where_it_is_stored() -> None:
+    """A pop reads it from the group's pop retry topic."""
+    consumer = Consumer(count=1)
+    consumer.pop()
+    consumer.world.advance(INVISIBLE_MS + 5_000)
+    popped = consumer.pop()
+    (message,) = popped.messages
+    topic = holding_topic("T", "G", message.topic_digit)
+    assert topic != "T"
+    (event,) = consumer.history.of("broker-a", topic, message.queue_id, message.queue_offset)
+    assert (event.kind, event.group) == (POPPED, "G")
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [(8, [RecordKind.COMMITTED_TRANSACTION]), (12, [RecordKind.ROLLED_BACK]), (0, [])],
+    ids=["commit", "rollback", "unknown"],
+)
+@pytest.mark.parametrize("name", ["remoting", "grpc"])
+def test_end_of_a_transaction_is_recorded_at_its_half_message(name: str, how: int, expected: list[RecordKind]) -> None:
+    """An end with "unknown" decides nothing."""
+    e = protocol_client(name)
+    e.topic(kind="TRANSACTION")
+    sent = e.put(half=True)
+    e.end(sent, how)
+    assert kinds(e.engine, topic=HALF_TOPIC) == expected
+
+
+def test_delivery_of_a_slave_is_recorded_under_the_name_of_its_master() -> None:
+    """With a mark of its own."""
+    configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE", slave_read_enable=True)]
+    engine = Engine(brokers=configs, now_ms=START_MS)
+    world = World(engine, engine.brokers[0])
+    world.topic("T")
+    engine.execute(world.broker, CreateGroup(GroupConfig("G")))
+    world.advance(80_000)
+    world.send("T")
+    pull = PullMessage("G", "T", 0, 0, 2, FLAG_SUBSCRIPTION, 0, 0, subscription="*")
+    for broker in engine.brokers:
+        engine.execute(broker, pull)
+    assert [each.by_slave for each in engine.history.of("broker-a", "T", 0, 0)] == [False, True]
+
+
+def test_ordered_pop_is_marked() -> None:
+    """Its group pops in order."""
+    consumer = Consumer()
+    consumer.ask(PopMessage("G", "T", 0, 1, INVISIBLE_MS, 0, 0, 0, order=True))
+    consumer.ask(PopMessage("H", "T", 0, 1, INVISIBLE_MS, 0, 0, 0))
+    assert [(each.group, each.in_order) for each in consumer.history.of("broker-a", "T", 0, 0)] == [
+        ("G", True),
+        ("H", False),
+    ]
+
+
+def test_pull_of_a_static_topic_is_recorded_at_the_broker_that_stores_the_message() -> None:
+    """The queue has moved: its first part is on broker-a, where it has another number. Clients pull at broker-b."""
+    e = protocol_client("engine", brokers=2)
+    first, second = e.masters
+    e.topic("T", queues=4, on=["broker-a"])
+    e.engine.execute(first, SendMessage("P", "T", 3, b"m", {}, ("10.0.0.1", 1), e.now_ms))
+    parts = [QueuePart(0, 3, "broker-a", 0, 0, 1), QueuePart(1, 0, "broker-b", 100)]
+    mapping = QueueMapping("T", 1, "broker-b", 1, {0: parts})
+    e.engine.execute(second, CreateStaticTopic(TopicConfig("T", 4, 4), mapping, force=False))
+    e.group()
+    result = e.engine.execute(second, PullMessage("G", "T", 0, 0, 2, FLAG_SUBSCRIPTION, 0, 0, subscription="*"))
+    assert isinstance(result, PullResult)
+    assert (len(result.records), result.forwarded) == (1, True)
+    assert [each.kind for each in e.engine.history.of("broker-a", "T", 3, 0)] == [PULLED]
+    assert e.engine.history.of("broker-b", "T", 0, 0) == []
+
+
+def test_history_says_since_when_it_is_complete() -> None:
+    """None means since the start. A record that has dropped entries names its oldest one, and an empty one now."""
+    consumer = Consumer(count=12, world=World(*small_world(8)))
+    assert consumer.history.complete_since_ms() is None
+    times = []
+    for offset in range(12):
+        consumer.world.advance(1)
+        times.append(consumer.world.now_ms)
+        consumer.pull(offset)
+    assert consumer.history.complete_since_ms() == times[4]
+    assert consumer.events(3) == []
+    without = Consumer(count=1, world=World(*small_world(0)))
+    without.pull(0)
+    assert (without.history.complete_since_ms(), without.events()) == (without.world.now_ms, [])
+
+
+def test_history_of_an_engine_from_a_snapshot_is_complete_since_its_start() -> None:
+    """A snapshot has no history of its messages."""
+    consumer = Consumer()
+    consumer.pop()
+    consumer.world.advance(500)
+    engine = Engine(state=consumer.world.engine.state())
+    assert engine.history.of("broker-a", "T", 0, 0) == []
+    assert engine.history.complete_since_ms() == consumer.world.now_ms
