@@ -8,12 +8,14 @@ from fault_rules import Rules
 from grpc_protocol_client import GrpcProtocolClient, GrpcWaiting
 from protocol_client import ProtocolClient
 from protocol_clients import protocol_client
-from remoting_protocol_client import RemotingWaiting
+from remoting_protocol_client import RemotingProtocolClient, RemotingWaiting
 from rocketmq_testkit.emulator.client.consumption import holding_topic
 from rocketmq_testkit.emulator.client.popped_messages import RECEIVE
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
+from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import StallFrame
+from rocketmq_testkit.emulator.faults.kinds.deliveries import DeliverToSecondConsumer
 from rocketmq_testkit.emulator.faults.kinds.responses import DelayResponse, DropResponse
 from rocketmq_testkit.emulator.history.record_kind import RecordKind
 from rocketmq_testkit.emulator.message.names import HALF_TOPIC
@@ -27,6 +29,7 @@ from rocketmq_testkit.emulator.operations.consume import (
     AckMessage,
     BatchAck,
     BatchAckMessage,
+    ChangeInvisibleResult,
     ChangeInvisibleTime,
     PopMessage,
     PopResult,
@@ -35,7 +38,7 @@ from rocketmq_testkit.emulator.operations.consume import (
     bit_set,
 )
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
-from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset, UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack
 from rocketmq_testkit.emulator.operations.topics import CreateStaticTopic, QueueMapping, QueuePart, TopicConfig
 
@@ -440,3 +443,98 @@ def test_history_of_an_engine_from_a_snapshot_is_complete_since_its_start() -> N
     engine = Engine(state=consumer.world.engine.state())
     assert engine.history.of("broker-a", "T", 0, 0) == []
     assert engine.history.complete_since_ms() == consumer.world.now_ms
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_stalled_response_is_delivered_with_its_last_bytes(*, leaves: bool) -> None:
+    """If the client disconnects during the pause, the rest is never written."""
+    e = filled("remoting")
+    Rules(e.engine).add(StallFrame(duration="250ms", at=20), operation="PopMessage", times=1)
+    waiting = e.pop()
+    assert isinstance(waiting, RemotingWaiting)
+    e.advance(249)
+    assert kinds(e.engine) == []
+    if leaves:
+        waiting.disconnect()
+    e.advance(1)
+    assert kinds(e.engine) == ([] if leaves else [POPPED])
+
+
+def test_renewal_is_listed_at_the_time_of_the_last_one() -> None:
+    """Its record is older than the events that follow the first renewal."""
+    consumer = Consumer(count=1)
+    popped = consumer.pop()
+    renewal = ChangeInvisibleTime("G", "T", 0, handle(popped), 0, 30_000)
+    consumer.ask(renewal, RENEWAL)
+    consumer.world.advance(1)
+    consumer.pull(0)
+    consumer.world.advance(1)
+    consumer.ask(renewal, RENEWAL)
+    assert [kind for kind, _, _ in consumer.events()] == [POPPED, PULLED, RecordKind.RENEWED]
+
+
+def test_message_that_a_rule_makes_visible_is_not_returned_by_its_client() -> None:
+    """The rule acts for nobody: the client still works on the message."""
+    e = filled("remoting", 1)
+    Rules(e.engine).add(DeliverToSecondConsumer(), operation="PopMessage", times=1)
+    e.pop()
+    e.advance(100)
+    assert kinds(e.engine) == [POPPED]
+
+
+def test_message_that_a_rule_sends_back_is_not_sent_back_by_its_client() -> None:
+    """Of a pull, the rule sends the message back."""
+    e = filled("remoting", 1)
+    assert isinstance(e, RemotingProtocolClient)
+    Rules(e.engine).add(DeliverToSecondConsumer(), operation="PullMessage", times=1)
+    e.pull(0)
+    e.advance(100)
+    assert kinds(e.engine) == [PULLED]
+    assert e.broker.store.max_offset("SCHEDULE_TOPIC_XXXX", 0) == 1
+
+
+def test_message_that_the_proxy_moves_to_the_dead_letter_queue_is_skipped() -> None:
+    """It was delivered too often. Neither is it sent back by the client, nor acknowledged."""
+    e = protocol_client("grpc")
+    e.topic()
+    e.group(retry_max_times=0)
+    e.put()
+    e.take(invisible_ms=INVISIBLE_MS)
+    e.advance(INVISIBLE_MS + 5_000)
+    assert e.take() == []
+    topic = holding_topic("T", "G", 1)
+    assert kinds(e.engine) == [POPPED]
+    assert kinds(e.engine, topic=topic) == [SKIPPED]
+
+
+def test_change_that_comes_after_the_group_has_moved_on_returns_nothing() -> None:
+    """Of an ordered batch: the broker accepts the request and changes nothing."""
+    consumer = Consumer()
+    outcome = consumer.ask(PopMessage("G", "T", 0, 1, INVISIBLE_MS, 0, 0, 0, order=True)).outcome
+    assert isinstance(outcome, PopResult)
+    consumer.acknowledge(outcome, 0)
+    changed = consumer.ask(ChangeInvisibleTime("G", "T", 0, handle(outcome), 0, 30_000)).outcome
+    assert isinstance(changed, ChangeInvisibleResult)
+    assert consumer.events() == [(POPPED, 0, 1), (ACKNOWLEDGED, 0, 1)]
+
+
+def test_commit_while_a_reset_is_pending_acknowledges_nothing() -> None:
+    """The broker accepts the request and ignores it."""
+    consumer = Consumer()
+    consumer.pull(0)
+    consumer.world.engine.execute(consumer.world.broker, ResetOffset("G", "T", 0, 0, offset=1))
+    consumer.commit(2)
+    assert consumer.events() == [(PULLED, 0, 2)]
+
+
+def test_commit_in_a_static_topic_leaves_no_record_at_the_logical_queue() -> None:
+    """Its offsets are those of the logical queue, and messages are recorded where they are stored."""
+    world = make_world()
+    part = QueuePart(0, 1, "broker-a", 0)
+    mapping = QueueMapping("T", 1, "broker-a", 1, {0: [part]})
+    world.engine.execute(world.broker, CreateStaticTopic(TopicConfig("T", 2, 2), mapping, force=False))
+    consumer = Consumer(count=3, world=world)
+    consumer.pull(0)
+    consumer.commit(2)
+    assert consumer.events() == []
+    assert [each.kind for each in consumer.history.of("broker-a", "T", 1, 0)] == [PULLED]
