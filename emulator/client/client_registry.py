@@ -413,6 +413,11 @@ class ClientRegistry:
         subscription, asked_ms = found
         return replace(subscription, sub_version=asked_ms)
 
+    def compensated(self, group: str) -> list[SubscriptionData]:
+        """Return the subscriptions of a group's requests that have not expired."""
+        held = self._compensated.items()
+        return [each for (name, _), (each, asked_ms) in held if name == group and not self._is_expired(asked_ms)]
+
     def _is_expired(self, asked_ms: int) -> bool:
         """True if a scan has run since the request became too old."""
         elapsed = self._scheduler.now_ms - self._start.ms

@@ -25,6 +25,7 @@ from ..operations.consume import (
     PopMessage,
     PopResult,
 )
+from .client_watch import late_acknowledgement
 from .consumption import (
     acknowledged_between,
     acknowledged_offsets,
@@ -110,9 +111,11 @@ class PoppedMessages:
             *(node.name, operation.consumer_group, operation.topic),
             *(operation.queue_id, operation.offset),
         )
-        self._held.pop(place, None)
+        popped = self._held.pop(place, None)
         if outcome is not None:
             context, link = self._context, (group, call.channel.channel_id)
+            if popped is None or popped.until_ms < context.scheduler.now_ms:
+                self._acknowledged_late(node, call, operation, outcome)
             kind = _ACKNOWLEDGED
             if isinstance(outcome, EngineError):
                 if not context.has_message(name, topic, queue_id, offset):
@@ -121,6 +124,12 @@ class PoppedMessages:
             elif is_by_proxy(call):
                 kind = RecordKind.SKIPPED
             self._record.append(kind, context.scheduler.now_ms, (name, topic, queue_id), link, offset)
+
+    def _acknowledged_late(self, node: Node, call: Call, operation: AckMessage, outcome: Outcome) -> None:
+        """Report an accepted acknowledgement if the duration in its receipt handle has ended."""
+        late = late_acknowledgement(node, call, operation, self._context.scheduler.now_ms)
+        if late is not None and isinstance(outcome, Done):
+            self._context.watch.late_acknowledgement(late)
 
     def changed(self, node: Node, call: Call, operation: ChangeInvisibleTime, outcome: Outcome | None) -> None:
         """Remove a message whose invisible duration its client has changed. A renewal by the proxy only extends it."""
@@ -173,6 +182,11 @@ class PoppedMessages:
         self._receives.pop(channel_id, None)
 
     # readers
+
+    def unexpired(self) -> Iterator[tuple[Place, Popped]]:
+        """Yield the messages whose invisible duration has not ended, and change nothing. Channels may be closed."""
+        now_ms = self._context.scheduler.now_ms
+        return ((place, popped) for place, popped in self._held.items() if popped.until_ms > now_ms)
 
     def __iter__(self) -> Iterator[tuple[Place, Popped]]:
         """Yield the messages whose invisible duration has not ended."""

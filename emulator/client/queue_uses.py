@@ -52,6 +52,8 @@ class QueueUse:
     """Its keys in the delivery record."""
     requested: bool = False
     """True after a request, except one that failed with an error of `_SENT_AGAIN`."""
+    requested_ms: int = 0
+    """The time of the last request, or of the end of its long poll (ms); 0 before the first."""
     ended: int = 0
     """Number of the event that ended the client's last long poll; 0 while one waits, or if there was none."""
     ended_ms: int = 0
@@ -86,7 +88,10 @@ class QueueUses:
         if self._moves.unnamed:
             self._context.history.name_moves(node.name, channel_id)
         use = self._use(channel_id, topic, operation.queue_id)
-        use.requested = True
+        use.requested_ms = self._context.scheduler.now_ms
+        if not use.requested:
+            use.requested = True
+            self._context.watch.first_request(node, call, operation)
         pulled = use.pulled
         if operation.sys_flag & FLAG_COMMIT_OFFSET:
             committed = operation.commit_offset
@@ -128,7 +133,10 @@ class QueueUses:
             self._failed(channel_id, topic, operation.queue_id, outcome, polled=operation.poll_ms > 0)
             return
         use = self._use(channel_id, topic, operation.queue_id)
-        use.requested = True
+        use.requested_ms = self._context.scheduler.now_ms
+        if not use.requested:
+            use.requested = True
+            self._context.watch.first_request(node, call, operation)
         if outcome is None or operation.poll_ms <= 0:
             use.ended = 0
         else:
@@ -151,6 +159,7 @@ class QueueUses:
         if self._context.may_request(channel_id, topic, operation.queue_id):
             use = self._use(channel_id, topic, operation.queue_id)
             use.requested, use.ended = True, 0
+            use.requested_ms = self._context.scheduler.now_ms
 
     def closed(self, channel_id: str) -> None:
         """Forget a closed channel."""
@@ -234,7 +243,7 @@ class QueueUses:
             return
         use = self._use(channel_id, topic, queue_id)
         if not isinstance(outcome, EngineError) or outcome.code not in _SENT_AGAIN:
-            use.requested = True
+            use.requested, use.requested_ms = True, self._context.scheduler.now_ms
         if polled:
             self._poll_ended(use)
         else:

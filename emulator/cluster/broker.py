@@ -231,7 +231,8 @@ class Broker:
         self.delays, self.timers = schedule.delays, schedule.timers
         self.clients, self.locks = client.clients, client.locks
         self.checks = transaction.checks
-        self.pulls = pull.pulls
+        self.pulls, self.compaction = pull.pulls, pull.compaction
+        self.slow_group_guard = pull.slow_group_guard
         self.pops, self.notifications, self.revive = pop.pops, pop.notifications, pop.revive
         self.orders, self.pop_in_flight = pop.orders, pop.in_flight
         self.pop_buffer, self.pop_kv_service = pop.buffer, pop.kv_service

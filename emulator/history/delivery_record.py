@@ -47,6 +47,8 @@ class Record(NamedTuple):
     length: int
     kind: RecordKind
     flags: int
+    number: int = 0
+    """Its position in the sequence of all records that were ever appended."""
 
 
 class _Chunk:
@@ -166,9 +168,10 @@ class DeliveryRecord:
         for index, chunk in enumerate(self._chunks if wanted is not None else ()):
             if wanted is None or not chunk.may_have(wanted, offset):
                 continue
-            for packed in _LAYOUT.iter_unpack(self._filled(index)):
+            begin = self.dropped + index * self._chunk_records
+            for number, packed in enumerate(_LAYOUT.iter_unpack(self._filled(index)), begin):
                 if packed[2] == wanted and (offset is None or packed[1] <= offset):
-                    record = _unpacked(packed)
+                    record = _unpacked(packed, number)
                     if offset is None or offset < record.first + record.length:
                         found.append(record)
         return found
@@ -210,11 +213,12 @@ class DeliveryRecord:
             keys.links.keep({number for column in columns for number in column[5::8]})
 
 
-def _unpacked(packed: tuple[int, ...]) -> Record:
+def _unpacked(packed: tuple[int, ...], number: int) -> Record:
     at_ms, first, queue, link, hold_ms, count, kind, flags = packed
     if kind == _COMMITTED:
-        return Record(at_ms, first, queue, link, None, hold_ms, _COMMITTED, flags)
-    return Record(at_ms, first, queue, link, None if hold_ms == NO_HOLD else hold_ms, count, RecordKind(kind), flags)
+        return Record(at_ms, first, queue, link, None, hold_ms, _COMMITTED, flags, number)
+    hold = None if hold_ms == NO_HOLD else hold_ms
+    return Record(at_ms, first, queue, link, hold, count, RecordKind(kind), flags, number)
 
 
 def _append_nothing(*_record: object, **_more: object) -> None:

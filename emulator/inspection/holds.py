@@ -1,0 +1,181 @@
+"""Messages that clients hold, as the tables of the brokers record them.
+
+Check points are in three places, one after the other: in the merge buffer, in the topic of the timer until one second
+before the invisible duration ends, and then in the revive topic. Acknowledgements of stored check points are in the
+topic of the timer as well. Other tables hold KV records, ordered batches, and the pulls of connected clients.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from ..client.popped_messages import Popped
+from ..cluster.broker import Broker
+from ..kernel.value_class import frozen_value
+from ..message import properties as props
+from ..message import stored_record as records
+from ..message.names import TIMER_TOPIC, revive_topic
+from ..pop.check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey
+from ..pop.pop_kv_records import PopRecord
+from ..store.message_store import tags_code_of
+from .brokers import stores_of
+from .engine_parts import EngineParts
+
+Holder = Literal["buffer", "log", "kv", "order", "pull"]
+HoldKey = tuple[str, str, str, int, int]
+"""(broker, group, topic, queue id, queue offset)"""
+_POINT, _ACKS = tags_code_of(CK_TAG), (tags_code_of(ACK_TAG), tags_code_of(BATCH_ACK_TAG))
+
+
+@frozen_value
+class Hold:
+    """One message in flight."""
+
+    key: HoldKey
+    popped_ms: int
+    until_ms: int | None
+    """The end of the invisible duration; None for a pulled message."""
+    holder: Holder
+    channel: str | None
+    deliveries_before: int = 0
+    """The number of earlier deliveries of an ordered message."""
+    changed: bool = False
+    """True if the client has changed the invisible duration, as far as the tables show it."""
+
+
+class Holds:
+    """Reads the messages in flight of all brokers."""
+
+    def __init__(self, parts: EngineParts) -> None:
+        self._parts = parts
+        self._timer_logs: dict[str, _TimerLog] = {}
+
+    def read(self) -> list[Hold]:
+        """Return all messages in flight, each once: the newest delivery to each group."""
+        popped = dict(self._parts.deliveries.popped())
+        found: dict[HoldKey, Hold] = {}
+        for broker in stores_of(self._parts.brokers).values():
+            for hold in (
+                *self._check_points(broker, popped),
+                *_kv_records(broker, popped),
+                *_ordered(broker, popped),
+                *self._pulled(broker),
+            ):
+                before = found.get(hold.key)
+                if before is None or before.popped_ms <= hold.popped_ms:
+                    found[hold.key] = hold
+        return list(found.values())
+
+    def _check_points(self, broker: Broker, popped: dict[HoldKey, Popped]) -> Iterator[Hold]:
+        timer_log = self._timer_logs.get(broker.name)
+        if timer_log is None:
+            timer_log = self._timer_logs[broker.name] = _TimerLog(broker.name)
+        timer_log.read(broker)
+        points: list[tuple[Holder, CheckPoint]] = [
+            *(("log", point) for point in timer_log.points),
+            *(("log", point) for point in broker.revive.points()),
+            *(("buffer", point) for point in broker.pop_buffer.points()),
+        ]
+        first_ms: dict[HoldKey, int] = {}
+        """The first pop of messages with an acknowledged check point. A change of the duration acknowledges it."""
+        for _, point in points:
+            for offset in {*point.acknowledged(), *timer_log.acks.get(point.merge_key(), ())}:
+                key = (broker.name, point.group, point.topic, point.queue_id, offset)
+                first_ms[key] = min(first_ms.get(key, point.pop_time), point.pop_time)
+        for holder, point in points:
+            acknowledged = timer_log.acks.get(point.merge_key(), ())
+            for offset in point.unacknowledged():
+                if offset not in acknowledged and point.broker_name == broker.name:
+                    key = (broker.name, point.group, point.topic, point.queue_id, offset)
+                    since_ms = first_ms.get(key, point.pop_time) if point.diffs == [0] else point.pop_time
+                    changed = since_ms < point.pop_time
+                    yield _popped(key, since_ms, point.revive_ms, popped, holder=holder, changed=changed)
+
+    def _pulled(self, broker: Broker) -> Iterator[Hold]:
+        """Yield the pulled messages above the committed offsets, of connected members that report their progress."""
+        for channel, (node, group, topic), queue_id, use in self._parts.deliveries.uses():
+            if node != broker.name or not use.pulled or broker.clients.connected_consumer(group, channel) is None:
+                continue
+            if broker.clients.consumers[group].kind.reports_progress:
+                committed = broker.offsets.query(group, topic, queue_id)
+                for _, since_ms, offsets in use.pulled:
+                    for offset in offsets:
+                        if offset >= committed:
+                            yield Hold((node, group, topic, queue_id, offset), since_ms, None, "pull", channel)
+
+
+class _TimerLog:
+    """Check points and acknowledgements of one broker that wait in the timer. They are read again after a change."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._state: object = None
+        self.points: list[CheckPoint] = []
+        self.acks: dict[MergeKey, set[int]] = {}
+
+    def read(self, broker: Broker) -> None:
+        """Read the timer, unless nothing was stored or delivered since the last time."""
+        store, slots = broker.store, broker.timers.slots
+        state = (id(broker.timers), store.log.max_offset, len(store.log.truncations), store.now_ms, len(slots))
+        if state == self._state:
+            return
+        self._state, self.points, self.acks = state, [], {}
+        queue = store.queue(TIMER_TOPIC, 0)
+        topic = revive_topic(broker.config.broker_cluster_name)
+        for slot in slots.values() if queue is not None else ():
+            for entry in slot.waiting:
+                if queue is not None and queue.first <= entry.offset < queue.max_offset:
+                    tags_code = queue.unit(entry.offset)[2]
+                    if tags_code == _POINT or tags_code in _ACKS:
+                        self._add(store.record(TIMER_TOPIC, 0, entry.offset), topic, tags_code == _POINT)
+
+    def _add(self, record: bytes | None, topic: str, is_point: bool) -> None:
+        if record is None:
+            return
+        parts = records.decode(record)
+        if props.decode(parts.properties).get(props.REAL_TOPIC) != topic:
+            return
+        try:
+            if is_point:
+                self.points.append(CheckPoint.from_json(parts.body, 0))
+            else:
+                ack = Ack.from_json(parts.body)
+                self.acks.setdefault(ack.merge_key(self._name), set()).update(ack.offsets)
+        except ValueError:
+            return  # a client may send anything to the revive topic
+
+
+def _popped(
+    key: HoldKey,
+    since_ms: int,
+    until_ms: int,
+    popped: dict[HoldKey, Popped],
+    *,
+    holder: Holder,
+    deliveries_before: int = 0,
+    changed: bool = False,
+) -> Hold:
+    held = popped.get(key)
+    # A change by the client removes the entry of the delivery, renewals by the proxy keep it.
+    channel = None if held is None else held.channel_id
+    return Hold(key, since_ms, until_ms, holder, channel, deliveries_before, changed and held is None)
+
+
+def _kv_records(broker: Broker, popped: dict[HoldKey, Popped]) -> Iterator[Hold]:
+    service = broker.pop_kv_service
+    cached: Iterator[PopRecord] = iter(()) if service is None else service.cached()
+    for record in (*broker.pop_records.table.values(), *cached):
+        key = (broker.name, record.group, record.topic, record.queue_id, record.offset)
+        yield _popped(key, record.pop_time, record.visible_ms, popped, holder="kv")
+
+
+def _ordered(broker: Broker, popped: dict[HoldKey, Popped]) -> Iterator[Hold]:
+    now_ms = broker.lifetime.now_ms
+    for (topic, group, queue_id), info in broker.orders.batches():
+        for index, offset in enumerate(info.offsets):
+            until_ms = info.next_visible.get(offset, info.pop_time + info.invisible_ms)
+            if not info.acked >> index & 1 and until_ms > now_ms:
+                key = (broker.name, group, topic, queue_id, offset)
+                before, changed = info.counts.get(offset, 0), offset in info.next_visible
+                yield _popped(
+                    key, info.pop_time, until_ms, popped, holder="order", deliveries_before=before, changed=changed
+                )

@@ -1,0 +1,30 @@
+"""Topics are listed with type, permission and queues."""
+
+from engine_world import World
+from inspected import look
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.inspection.engine_parts import NoSurroundings
+from rocketmq_testkit.emulator.inspection.inspection import Inspection
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
+
+
+def test_topic_of_two_clusters() -> None:
+    brokers = [BrokerConfig(broker_name=f"broker-{name}", broker_cluster_name=f"cluster-{name}") for name in "ab"]
+    engine = Engine(brokers=brokers)
+    for broker, queues in zip(engine.brokers, (2, 3), strict=True):
+        engine.execute(broker, CreateTopic(TopicConfig("A", queues, queues, 4), {"+message.type": "FIFO"}))
+    found = {topic.name: topic for topic in Inspection(engine, NoSurroundings()).topics()}
+    topic = found["A"]
+    assert (topic.type, topic.perm, topic.queues, topic.compacted, topic.system) == ("FIFO", 4, 5, False, False)
+    assert (topic.brokers, topic.clusters) == (("broker-a", "broker-b"), ("cluster-a", "cluster-b"))
+    assert found["SCHEDULE_TOPIC_XXXX"].system
+
+
+def test_compacted_topic_and_replaced_message(world: World) -> None:
+    world.engine.execute(world.broker, CreateTopic(TopicConfig("C", 1, 1), {"+cleanup.policy": "COMPACTION"}))
+    assert {topic.name for topic in look(world).topics() if topic.compacted} == {"C"}
+    world.send("C", KEYS="k")
+    world.send("C", KEYS="k")
+    (first,) = [copy.place for copy in look(world).copies("C") if copy.place.queue_offset == 0]
+    assert look(world).replaced_by(first) is None
