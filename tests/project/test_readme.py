@@ -24,6 +24,7 @@ PAGES = (
     "docs/waiting.md",
     "docs/real-time-consumption.md",
     "docs/snapshots.md",
+    "docs/inspection.md",
     "docs/access.md",
     "docs/command.md",
     "docs/java-and-go.md",
