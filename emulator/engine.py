@@ -7,6 +7,7 @@ engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 
 from collections.abc import Callable, Mapping, Sequence
 
+from .client.client_watch import SILENT, ClientWatch
 from .client.deliveries import Deliveries
 from .cluster.broker import Broker
 from .cluster.name_server import NameServer
@@ -42,6 +43,8 @@ class Callbacks:
     """Called after configuration keys of a broker have changed."""
     on_missing_topic: Callable[[Call, str], None] = lambda call, topic: None
     """Called with each request for the route of a topic that does not exist."""
+    watch: ClientWatch = SILENT
+    """Called with acts of clients that may be mistakes of their users."""
 
 
 class DirectChannel:
@@ -59,12 +62,13 @@ class DirectChannel:
 
 
 class DirectCall:
-    """A call that stores its outcome. `outcome` is None while the operation is parked."""
+    """A call that stores its outcome. `outcome` is None while the operation is parked. `number`: as in `Call`."""
 
     label = "direct"
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, number: int | None = None) -> None:
         self.channel = channel
+        self.number = number
         self.active = True
         self.outcome: Outcome | None = None
 
@@ -114,7 +118,7 @@ class Engine:
         self.history = History(
             self.scheduler, self.emulation.delivery_record_max_entries, is_continued=bool(state.brokers)
         )
-        self.deliveries = Deliveries(self.scheduler, self.broker, self.history)
+        self.deliveries = Deliveries(self.scheduler, self.broker, self.history, callbacks.watch)
         listeners = self.deliveries.listeners()
         self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms, listeners=listeners)
         self.defects = Defects()
@@ -154,6 +158,7 @@ class Engine:
             if not slave.is_master and (master := self.broker(slave.name)) is not None
         ]
         self._direct = DirectChannel()
+        self._direct_calls = 0
         self.lease_listeners: list[Callable[[int], None]] = []
         """Callbacks of other components that expire clients; called with the `ms` of `extend_client_leases`."""
         self.stopped_listeners: list[Callable[[Broker], None]] = []
@@ -270,7 +275,8 @@ class Engine:
 
     def submit(self, node: Node, operation: Operation, channel: Channel | None = None) -> DirectCall:
         """Submit an operation that may be parked; read `outcome` of the returned call later."""
-        call = DirectCall(channel or self._direct)
+        self._direct_calls += 1
+        call = DirectCall(channel or self._direct, self._direct_calls)
         self.gate.submit(node, call, operation)
         return call
 

@@ -9,7 +9,7 @@ from .cluster.broker import Broker
 from .cluster.replica import Replica
 from .engine import Engine
 from .faults.criteria import is_one
-from .faults.errors import FaultError, unknown_name
+from .faults.errors import FaultError, shown, unknown_name
 from .faults.world import StandingFault, Undo
 from .gate.gate import Node
 from .kernel.errors import EngineError
@@ -71,7 +71,7 @@ class EngineWorld:
     def check_slave(self, name: str | None) -> None:
         """Raise FaultError if there is no slave; of a broker with a name, if it neither is one nor has one."""
         if not any(self._concerns(replica, name) for replica in self._engine.replicas):
-            wrong = "there is no slave" if name is None else f"broker={name!r}: it has no slave"
+            wrong = "there is no slave" if name is None else f"broker={shown(name)}: it has no slave"
             raise FaultError(f"slave_lag: {wrong}, so that nothing would lag; start the emulator with slaves=1")
 
     def later(self, ms: int, action: Callable[[], None]) -> Timer:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rocketmq_testkit.fixtures import (
+        AmbiguousMessage,
         Client,
         ClockTimeout,
         Emulator,
@@ -15,24 +16,29 @@ if TYPE_CHECKING:
         EmulatorReset,
         EmulatorWarning,
         EngineError,
+        Explanation,
         FaultError,
         Group,
         Message,
+        MessageHistory,
         NoSuchRule,
         NotFound,
         NotRegistered,
         NotRunning,
         OptionError,
         PortTaken,
+        Reason,
         Scheduled,
         Snapshot,
         Topic,
         UnreadableFile,
         WarningKind,
         WarningList,
+        json,
     )
 
 __all__ = [
+    "AmbiguousMessage",
     "Client",
     "ClockTimeout",
     "Emulator",
@@ -40,21 +46,25 @@ __all__ = [
     "EmulatorReset",
     "EmulatorWarning",
     "EngineError",
+    "Explanation",
     "FaultError",
     "Group",
     "Message",
+    "MessageHistory",
     "NoSuchRule",
     "NotFound",
     "NotRegistered",
     "NotRunning",
     "OptionError",
     "PortTaken",
+    "Reason",
     "Scheduled",
     "Snapshot",
     "Topic",
     "UnreadableFile",
     "WarningKind",
     "WarningList",
+    "json",
 ]
 
 

@@ -75,6 +75,9 @@ class SdkRun:
         except DriverFailure:
             self.__exit__()
             return Reaction(DIED, time_class(0), None, None, 0, [])
+        finally:
+            if situation.crashes:  # the consumer has offsets beyond the end of the queues, and misses later messages
+                self.__exit__()
 
     def confirmed(self, situation: Situation, recorded: Cell | None) -> Cell:
         """Observe until a reaction agrees with the recorded one, or two observations agree. Raises NotFired."""

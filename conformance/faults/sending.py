@@ -1,6 +1,7 @@
 """Workloads that send: with a producer that has sent before, or with a new one."""
 
 import contextlib
+import functools
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -52,19 +53,22 @@ def _watch(world: World) -> Iterator[Watch]:
 def _sent(world: World, situation: Situation, producer: Producer, watch: Watch, begin: float) -> Reaction:
     stem = world.new_name(situation.kind)
     bodies = [f"{stem}-{number}".encode() for number in range(situation.count)]
+    stored_now = functools.partial(stored, world, world.ORDERS, bodies)
     replies, taken = _replies(world, situation, producer, bodies, begin)
     if situation.crashes:
+        # Otherwise it depends on the machine whether the consumer gets the messages before the crash.
+        settle(world, world.consumer, bodies, 0, stored_now)
         for broker in world.emulator.brokers:
             world.emulator.crash(broker)
-    settle(world, world.consumer, bodies, situation.watch_s, lambda: stored(world, world.ORDERS, bodies))
+    settle(world, world.consumer, bodies, situation.watch_s, stored_now, crashed=situation.crashes)
     single = situation.count == 1
     return Reaction(
         error=first_error(replies),
         after=time_class(taken),
         requests=len(watch.arrivals),
         place=place(watch.arrivals, 0) if single else None,
-        stored=stored(world, world.ORDERS, bodies),
-        deliveries=deliveries(world.consumer, bodies),
+        stored=stored_now(),
+        deliveries=deliveries(world.consumer, bodies, crashed=situation.crashes),
     )
 
 

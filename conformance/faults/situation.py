@@ -23,8 +23,8 @@ class Situation:
     The workload: `count` messages with bodies of `size` bytes, which the application sends `together` or one after the
     other. `listener_ms`: time that the consumer's listener takes. `fails`: each first delivery fails. `orderly`: the
     consumer gets messages in order. `stops`: a broker that stops after the rule is added. `crashes`: the brokers crash
-    after the last send. `tls`: the SDK uses TLS. `fresh`: it is a new process without connections. `options`: those of
-    the emulator.
+    after the consumer has got all messages. `tls`: the SDK uses TLS. `fresh`: it is a new process without connections.
+    `options`: those of the emulator.
 
     `hold_s`: the rule is removed after this time. `pause_s`: pause before the last message. `watch_s`: the observation
     lasts at least this long after the result.

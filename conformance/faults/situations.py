@@ -165,7 +165,9 @@ SITUATIONS: Sequence[Situation] = (
     ),
     _send("refuse_append", "the disk of the broker is full at the first send"),
     _standing(
-        "lose_flush", "both brokers lose power after a send, and what they have flushed is lost", {"crashes": True}
+        "lose_flush",
+        "a message is sent and received; then both brokers lose power, and what they have flushed is lost",
+        {"crashes": True},
     ),
     _standing(
         "slave_lag",

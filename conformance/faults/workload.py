@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from rocketmq_testkit.fixtures.views.faults import Rule
 
-from ..drivers.process import Fields, body
+from ..drivers.process import DriverError, Fields, body
 from ..sdk.sdk_clients import Consumer
 from .reaction import NO_ERROR, SILENCE
 from .situation import Situation
@@ -49,9 +49,13 @@ def first_error(replies: list[Fields | None]) -> str:
     return next((error for reply in replies if (error := error_of(reply)) != NO_ERROR), NO_ERROR)
 
 
-def deliveries(consumer: Consumer, bodies: list[bytes]) -> list[int]:
-    """Return how often a consumer has got each body so far."""
-    consumer.collect()
+def deliveries(consumer: Consumer, bodies: list[bytes], *, crashed: bool = False) -> list[int]:
+    """Return how often a consumer has got each body so far. Raises DriverError if a receive failed.
+
+    `crashed`: the brokers have crashed, which may fail the receive in flight; the next call receives again.
+    """
+    with contextlib.suppress(*[DriverError] if crashed else []):
+        consumer.collect()
     return [sum(is_copy(message, each) for message in consumer.messages) for each in bodies]
 
 
@@ -60,14 +64,22 @@ def is_copy(message: Fields, content: bytes) -> bool:
     return body(message)[: len(content) + 1].rstrip(b" ") == content
 
 
-def settle(world: World, consumer: Consumer, bodies: list[bytes], least_s: float, wanted: Callable[[], int]) -> None:
-    """Wait until the consumer has all that is stored, and nothing changes any more."""
+def settle(
+    world: World,
+    consumer: Consumer,
+    bodies: list[bytes],
+    least_s: float,
+    wanted: Callable[[], int],
+    *,
+    crashed: bool = False,
+) -> None:
+    """Wait until the consumer has all that is stored, and nothing changes any more. `crashed`: see `deliveries`."""
     begin = changed = time.monotonic()
     seen: object = None
 
     def is_settled() -> bool:
         nonlocal seen, changed
-        counts = deliveries(consumer, bodies)
+        counts = deliveries(consumer, bodies, crashed=crashed)
         now, state = time.monotonic(), (counts, wanted())
         if state != seen:
             seen, changed = state, now

@@ -9,6 +9,7 @@ from ..kernel.scheduler import Scheduler
 from ..store.message_store import MessageStore
 from ..topic.topic_table import TopicTable
 from .client_registry import ClientRegistry
+from .client_watch import SILENT, ClientWatch
 
 Topic = tuple[str, str, str]
 """(node, group, topic)"""
@@ -33,6 +34,9 @@ class NodeTables(Protocol):
     def store(self) -> MessageStore:
         """The stored messages."""
 
+    def is_static(self, topic: str) -> bool:
+        """True if a topic is static: its queues are mapped to physical ones."""
+
 
 class DeliveryContext:
     """Time, event numbers, tables and the history.
@@ -40,12 +44,19 @@ class DeliveryContext:
     `tables` returns the tables of the master with a name, None if there is none.
     """
 
-    __slots__ = ("history", "last_number", "scheduler", "tables")
+    __slots__ = ("history", "last_number", "scheduler", "tables", "watch")
 
-    def __init__(self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None], history: History) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        tables: Callable[[str], NodeTables | None],
+        history: History,
+        watch: ClientWatch = SILENT,
+    ) -> None:
         self.scheduler = scheduler
         self.tables = tables
         self.history = history
+        self.watch = watch
         self.last_number = 0
         """Number of the newest event, 0 before the first. Events of all brokers are numbered in order."""
 

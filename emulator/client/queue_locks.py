@@ -70,6 +70,11 @@ class QueueLocks:
                 if now - since <= LOCK_MAX_LIVE_MS:
                     yield group, queue, owner, since + LOCK_MAX_LIVE_MS
 
+    def owner(self, group: str, queue: MessageQueue) -> str | None:
+        """Return the client id that locked a queue last, also if the lock has expired; None if nobody did."""
+        held = self._held.get(group, {}).get(queue)
+        return None if held is None else held[0]
+
     def any_held(self, group: str) -> bool:
         """True if a client of the group holds an unexpired lock."""
         now = self._scheduler.now_ms

@@ -40,6 +40,6 @@ def _plain(text: str) -> str | None:
 
 def _like(value: object) -> str:
     """Return the address that a wrong value has beside a port, or an example."""
-    host, _, port = str(value).rpartition(":")
+    host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
     host = host.removeprefix("[").removesuffix("]")
     return host if port.isdecimal() and (host == LOCALHOST or _plain(host)) else "10.0.0.7"

@@ -1,11 +1,12 @@
 """The rules for one request or push, in order: one that delays it continues with the later rules."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
 from ..gate.effects import Effect
-from ..gate.gate import CarryOut, Channel, Node, Request
+from ..gate.gate import CarryOut, Channel, Request
 from .client_call import ClientCall
 from .event_facts import EventFacts
 from .events import Firing, PushEvent, RequestEvent
@@ -23,7 +24,36 @@ class Judge(Protocol):
         """Return what the fault of a rule that has fired needs."""
 
 
-class RequestChain:
+class Chain(ABC):
+    """The rules for one event, and the end of the chain, which no rule has to do with."""
+
+    def __init__(self, judge: Judge, rules: Sequence[Rule], facts: EventFacts) -> None:
+        self._judge = judge
+        self._rules = rules
+        self._facts = facts
+
+    def is_taken(self, first: int = 0) -> bool:
+        """Apply the rules from a position on. Returns True if one of them has taken the event over."""
+        for at in range(first, len(self._rules)):
+            rule = self._rules[at]
+            if self._judge.fires(rule, self._facts) and self._takes(rule, partial(self._proceed, at + 1)):
+                return True
+        return False
+
+    def _proceed(self, first: int) -> None:
+        if not self.is_taken(first):
+            self._finish()
+
+    @abstractmethod
+    def _takes(self, rule: Rule, proceed: Callable[[], None]) -> bool:
+        """Let a rule act that has fired. Returns True if it takes the event over, and may call `proceed` later."""
+
+    @abstractmethod
+    def _finish(self) -> None:
+        """Do what happens to an event that no rule has taken over."""
+
+
+class RequestChain(Chain):
     """A request that has arrived, and the rules for it. `carry_out` carries it out, free of them."""
 
     def __init__(  # noqa: PLR0917  # made for each request of an operation with rules
@@ -36,77 +66,55 @@ class RequestChain:
         request: Request,
         carry_out: CarryOut,
     ) -> None:
-        self._judge = judge
+        super().__init__(judge, rules, facts)
         self._standing = standing
-        self._rules = rules
-        self._facts = facts
         self._call = call
         self._request = request
         self._carry_out = carry_out
 
-    def is_taken(self, first: int = 0) -> bool:
-        """Apply the rules from a position on. Returns True if one of them has taken the request over."""
-        for at in range(first, len(self._rules)):
-            rule = self._rules[at]
-            if not self._judge.fires(rule, self._facts):
-                continue
-            proceed = partial(self._proceed, at + 1)
-            if rule.spec.is_standing:
-                self._standing.begin_before(rule, proceed)
-                return True
-            event = RequestEvent(
-                firing=self._judge.firing(rule),
-                node=self._facts.node,
-                call=self._call,
-                operation=self._request,
-                carry_out=proceed,
-                carry_out_for=self._carry_out,
-            )
-            if rule.spec.fault.on_request(event):
-                return True
-        return False
+    def _takes(self, rule: Rule, proceed: Callable[[], None]) -> bool:
+        if rule.spec.is_standing:
+            self._standing.begin_before(rule, proceed)
+            return True
+        event = RequestEvent(
+            firing=self._judge.firing(rule),
+            node=self._facts.node,
+            call=self._call,
+            operation=self._request,
+            carry_out=proceed,
+            carry_out_for=self._carry_out,
+        )
+        return rule.spec.fault.on_request(event)
 
-    def _proceed(self, first: int) -> None:
-        if not self.is_taken(first):
-            self._carry_out(self._call, self._request)
+    def _finish(self) -> None:
+        self._carry_out(self._call, self._request)
 
 
-class PushChain:
+class PushChain(Chain):
     """An effect for a client, and the rules for it. `push` sends it, free of them."""
 
     def __init__(  # noqa: PLR0917  # made for each effect of a class with rules
         self,
         judge: Judge,
         rules: Sequence[Rule],
-        node: Node,
+        facts: EventFacts,
         channel: Channel,
         effect: Effect,
         push: Callable[[], None],
-        facts: EventFacts,
     ) -> None:
-        self._judge = judge
-        self._rules = rules
-        self._node, self._channel, self._effect = node, channel, effect
+        super().__init__(judge, rules, facts)
+        self._channel, self._effect = channel, effect
         self._push = push
-        self._facts = facts
 
-    def is_kept(self, first: int = 0) -> bool:
-        """Apply the rules from a position on. Returns True if one of them keeps the effect from its client."""
-        for at in range(first, len(self._rules)):
-            rule = self._rules[at]
-            if not self._judge.fires(rule, self._facts):
-                continue
-            event = PushEvent(
-                firing=self._judge.firing(rule),
-                node=self._node,
-                channel=self._channel,
-                effect=self._effect,
-                push=partial(self._proceed, at + 1),
-            )
-            if rule.spec.fault.on_push(event):
-                return True
-        return False
+    def _takes(self, rule: Rule, proceed: Callable[[], None]) -> bool:
+        event = PushEvent(
+            firing=self._judge.firing(rule),
+            node=self._facts.node,
+            channel=self._channel,
+            effect=self._effect,
+            push=proceed,
+        )
+        return rule.spec.fault.on_push(event)
 
-    def _proceed(self, first: int) -> None:
-        if not self.is_kept(first):
-            self._push()
+    def _finish(self) -> None:
+        self._push()

@@ -136,6 +136,7 @@ class GhostCall:
     __slots__ = ("channel", "label")
 
     active = False
+    number = None
 
     def __init__(self, channel: Channel, label: str) -> None:
         self.channel = channel

@@ -13,10 +13,11 @@ from ..kernel.nearest_name import nearest_of
 from ..kernel.value_class import frozen_value
 from .addresses import matches_address
 from .criterion_checks import BASE64, CHECKS, check_names, ms_of_criterion
-from .errors import FaultError, listed
+from .errors import FaultError, listed, shortened, shown
 from .facts import Facts
 from .message_facts import MessageFacts
 from .phase import KNOWN_CRITERIA, Phase
+from .versions import matches_version
 
 BODY_BYTES_MAX = 65_536
 """The part of a body in which `body_matches` searches, in bytes."""
@@ -33,7 +34,8 @@ class Criteria:
     - `protocol`: `remoting` or `grpc`; `address`: IP address of the client, or `localhost` for both loopback addresses
     - `broker`: the name of the server's node; of a request that the gRPC proxy answers on its own, `proxy` and the
       names of all brokers
-    - `topic`, `group`, `client` (client id), `language` (such as `JAVA`) and `version` of the SDK (such as `5.3.3`)
+    - `topic`, `group`, `client` (client id), `language` of the SDK (such as `JAVA`)
+    - `version` of the SDK: `5.3.3`, or `5.3` for all versions 5.3.x
     - `tag`, `key`, `property` (values by name), `body_matches`: of one of the messages that the request sends or
       acknowledges, or that the response delivers. `body_matches` is a regular expression that is searched in the first
       64 KiB of the body, or `base64:` and bytes that the body contains.
@@ -69,7 +71,7 @@ class Criteria:
             and self.end is not None
             and (ms_of_criterion("end", self.end) <= ms_of_criterion("start", self.start))
         ):
-            raise FaultError(f"end={self.end!r}: not after start={self.start!r}; use a later end, or omit it")
+            raise FaultError(f"end={shown(self.end)}: not after start={shown(self.start)}; use a later end, or omit it")
 
     def given(self) -> list[tuple[str, Any]]:
         """Return the criteria that are set, as (name, value)."""
@@ -81,7 +83,7 @@ class Criteria:
         for name, value in self.given():
             if name not in known:
                 raise FaultError(
-                    f"{name}={value!r}: not known in the phase {phase.value!r}; {listed(known - {'phase'})}; "
+                    f"{name}={shown(value)}: not known in the phase {phase.value!r}; {listed(known - {'phase'})}; "
                     f"remove it, or choose a fault of another phase"
                 )
 
@@ -94,14 +96,8 @@ class Criteria:
         """Return tests of everything but operation, phase and time, the cheapest first."""
         found: list[Predicate] = []
         for name, value in self.given():
-            if name == "address":
-                found.append(_from_address(value))
-            elif name == "language":
-                found.append(_single(lambda facts: facts.language.upper(), _upper(value)))
-            elif name in _SINGLE:
-                found.append(_single(_SINGLE[name], value))
-            elif name in _SEVERAL:
-                found.append(_several(_SEVERAL[name], value))
+            if name in _PREDICATES:
+                found.append(_PREDICATES[name](value))
         if self.concerns_messages():
             found.append(lambda facts: any(self.matches_message(message) for message in facts.messages))
         if self.where is not None:
@@ -130,23 +126,12 @@ OF_MESSAGES = ("tag", "key", "property", "body_matches")
 OF_TIME = frozenset({"phase", "start", "end"})
 """Criteria that are known in every phase, because no request is compared with them."""
 
-_SINGLE: Mapping[str, Callable[[Facts], str]] = {
-    "protocol": lambda facts: facts.protocol,
-    "version": lambda facts: facts.version,
-}
-_SEVERAL: Mapping[str, Callable[[Facts], Sequence[str]]] = {
-    "broker": lambda facts: facts.brokers,
-    "topic": lambda facts: facts.topics,
-    "group": lambda facts: facts.groups,
-    "client": lambda facts: facts.clients,
-}
-
 
 def unknown_criterion(name: str) -> FaultError:
     """Return the error for a keyword that is no criterion."""
     nearest = nearest_of(name, CRITERIA)
     hint = f"did you mean {nearest}?" if nearest else listed(CRITERIA)
-    return FaultError(f"{name}: there is no such criterion; {hint}", nearest=nearest)
+    return FaultError(f"{shortened(name)}: there is no such criterion; {hint}", nearest=nearest)
 
 
 def names_of(wanted: Names) -> Sequence[str]:
@@ -165,23 +150,29 @@ def _is_one(text: str, wanted: str | Sequence[str]) -> bool:
     return any(_is_one(text, each) for each in wanted)
 
 
-def _single(read: Callable[[Facts], str], wanted: str | Sequence[str]) -> Predicate:
-    return lambda facts: _is_one(read(facts), wanted)
+def _language(wanted: str | Sequence[str]) -> Predicate:
+    upper = wanted.upper() if isinstance(wanted, str) else [each.upper() for each in wanted]
+    return lambda facts: _is_one(facts.language.upper(), upper)
 
 
-def _from_address(wanted: str | Sequence[str]) -> Predicate:
-    return lambda facts: matches_address(facts.address, wanted)
-
-
-def _upper(names: str | Sequence[str]) -> str | Sequence[str]:
-    return names.upper() if isinstance(names, str) else [each.upper() for each in names]
-
-
-def _several(read: Callable[[Facts], Sequence[str]], wanted: str | Sequence[str]) -> Predicate:
-    return lambda facts: any(_is_one(each, wanted) for each in read(facts))
+def _several(read: Callable[[Facts], Sequence[str]]) -> Callable[[str | Sequence[str]], Predicate]:
+    return lambda wanted: lambda facts: any(_is_one(each, wanted) for each in read(facts))
 
 
 def _body_matches(wanted: str, body: bytes) -> bool:
     if wanted.startswith(BASE64):
         return b64decode(wanted.removeprefix(BASE64)) in body
     return re.search(wanted, body[:BODY_BYTES_MAX].decode(errors="replace")) is not None
+
+
+_PREDICATES: Mapping[str, Callable[[Any], Predicate]] = {
+    "protocol": lambda wanted: lambda facts: facts.protocol == wanted,
+    "address": lambda wanted: lambda facts: matches_address(facts.address, wanted),
+    "language": _language,
+    "version": lambda wanted: lambda facts: matches_version(facts.version, wanted),
+    "broker": _several(lambda facts: facts.brokers),
+    "topic": _several(lambda facts: facts.topics),
+    "group": _several(lambda facts: facts.groups),
+    "client": _several(lambda facts: facts.clients),
+}
+"""Make the test of a criterion that is about no single message."""

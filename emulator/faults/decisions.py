@@ -122,7 +122,7 @@ class Decisions:
         if not rules or effect.__class__ is CloseConnection:
             return False
         facts = EventFacts(node, channel, effect, None, None, self._find_clients)
-        return PushChain(self, rules, node, channel, effect, push, facts).is_kept()
+        return PushChain(self, rules, facts, channel, effect, push).is_taken()
 
     def connected(self, protocol: str, node: str, address: str, connection: NewConnection) -> None:
         """Apply the rules for new connections."""
@@ -144,7 +144,10 @@ class Decisions:
             return False
         ids = [message.message_id for message in facts.messages[:_IDS_MAX]]
         self._note(rule, facts.operation, facts.channel.channel_id, tuple(each for each in ids if each))
-        self._gate.record_fault(facts.node, facts.channel, facts.label, subject=facts.subject, rule=rule.name)
+        number = None if facts.call is None else facts.call.number
+        self._gate.record_fault(
+            facts.node, facts.channel, facts.label, subject=facts.subject, rule=rule.name, number=number
+        )
         return True
 
     def _meets(self, rule: Rule, facts: Any) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..kernel.value_class import frozen_value
-from .errors import FaultError
+from .errors import FaultError, shown
 from .parameters import DURATION_PATTERN, DurationCheck, given
 from .times import ms_of
 
@@ -68,8 +68,8 @@ class Delay:
         if spread.jitter is not None:
             if self.jitter is not None:
                 raise FaultError(
-                    f"duration={self.duration!r} and jitter={self.jitter!r}: the duration has a jitter already; "
-                    "remove one of them"
+                    f"duration={shown(self.duration)} and jitter={shown(self.jitter)}: the duration has a jitter "
+                    "already; remove one of them"
                 )
             self.duration, self.jitter = spread.mean, spread.jitter  # type: ignore[misc]  # before the first use
         if self.jitter is None:
@@ -80,6 +80,6 @@ class Delay:
                 )
         elif ms_of(self.jitter) > ms_of(self.duration):
             raise FaultError(
-                f"jitter={self.jitter!r}: greater than duration={self.duration!r}, so that delays would be negative; "
-                f"use duration={self.jitter!r}, or a smaller jitter"
+                f"jitter={shown(self.jitter)}: greater than duration={shown(self.duration)}, so that delays would be "
+                f"negative; use duration={shown(self.jitter)}, or a smaller jitter"
             )

@@ -4,12 +4,16 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from ..kernel.nearest_name import nearest_of
+from ..kernel.shown import shown as text_of
 from ..kernel.user_error import UserError
 
 T = TypeVar("T")
 SHOWN_MAX = 12
 """The most names that an error lists; it counts the others."""
 VALUE_CHARACTERS_MAX = 80
+"""The most characters of a value in an error; the rest is left out."""
+RULE_CHARACTERS_MAX = 1_000
+"""The most characters of a whole rule in an error."""
 
 
 class FaultError(UserError, ValueError):
@@ -54,17 +58,26 @@ def unknown_name(noun: str, name: object, known: Iterable[str]) -> FaultError:
     return FaultError(text, nearest=nearest)
 
 
-def shown(value: object) -> str:
+def shown(value: object, characters_max: int = VALUE_CHARACTERS_MAX) -> str:
     """Return a value as Python writes it, shortened."""
-    text = repr(value)
-    return text if len(text) <= VALUE_CHARACTERS_MAX else f"{text[: VALUE_CHARACTERS_MAX - 3]}..."
+    return shortened(text_of(value), characters_max)
+
+
+def shortened(text: str, characters_max: int = VALUE_CHARACTERS_MAX) -> str:
+    """Return a text, with dots in the place of the end of a long one."""
+    return text if len(text) <= characters_max else f"{text[: characters_max - 3]}..."
+
+
+def joined(names: Iterable[str]) -> str:
+    """Return `a, b, c`, shortened to the first `SHOWN_MAX` names."""
+    known = sorted(names)
+    more = f" and {len(known) - SHOWN_MAX} more" if len(known) > SHOWN_MAX else ""
+    return f"{', '.join(map(shortened, known[:SHOWN_MAX]))}{more}"
 
 
 def listed(names: Iterable[str]) -> str:
     """Return `there are a, b, c`, shortened to the first `SHOWN_MAX` names."""
-    known = sorted(names)
-    more = f" and {len(known) - SHOWN_MAX} more" if len(known) > SHOWN_MAX else ""
-    return f"there are {', '.join(known[:SHOWN_MAX])}{more}" if known else "there are none"
+    return f"there are {joined(names) or 'none'}"
 
 
 def _unknown(noun: str, name: object, known: Iterable[str]) -> tuple[str, str | None]:

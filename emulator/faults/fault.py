@@ -10,9 +10,11 @@ from ..gate.gate import Outcome
 from ..kernel.user_error import hides_frames
 from ..kernel.value_class import LazySignature, frozen_value
 from ..operations.base import Operation
-from .errors import FaultError, listed, unknown_name, without_frames
+from .criteria import CRITERIA
+from .errors import FaultError, joined, shown, unknown_name, without_frames
 from .events import release
 from .facts import PROTOCOLS
+from .occurrence import OCCURRENCE
 from .parameters import parameter
 from .phase import Phase
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 __tracebackhide__ = hides_frames
 
 C = TypeVar("C", bound="type[Fault]")
+FLAGS = ("optional", "strict")
+RULE_OPTIONS = ("name", *OCCURRENCE, *FLAGS)
+"""The parts of a rule besides its fault and its criteria."""
 LAYERS = ("responses", "effects", "bytes", "connections", "cluster", "upstream")
 
 
@@ -61,7 +66,7 @@ class Called(type):
             kind = cls.KIND
             names = list(kind.parameters)[: len(given)]
             if len(given) > len(names):
-                at_most = listed(kind.parameters).removeprefix("there are ")
+                at_most = joined(kind.parameters) or "none"
                 raise FaultError(f"{kind.name}: {len(given)} values for its parameters; it has {at_most}; remove some")
             for name in names:
                 if name in parameters:
@@ -152,7 +157,7 @@ class Fault(metaclass=Called):
                 return phase
         allowed = ", ".join(phase.value for phase in kind.phases)
         raise FaultError(
-            f"phase={chosen!r}: {kind.name} does not act in this phase; it acts in {allowed}; use one of them"
+            f"phase={shown(chosen)}: {kind.name} does not act in this phase; it acts in {allowed}; use one of them"
         )
 
     def on_request(self, event: "RequestEvent") -> bool:
@@ -220,11 +225,24 @@ def check_names(kind: Kind, parameters: Collection[str]) -> None:
     name, known = kind.name, kind.parameters
     for given in parameters:
         if given not in known:
-            raise unknown_name(f"parameter of {name}", given, known)
+            raise _unknown_parameter(name, given, known)
     missing = [each for each in kind.required if each not in parameters]
     if missing:
         example = f"{missing[0]}={example_of(known[missing[0]])!r}"
         raise FaultError(f"{name}: the parameter {missing[0]} is missing; add it, such as {example}")
+
+
+def _unknown_parameter(kind: str, given: str, known: Collection[str]) -> FaultError:
+    """Return the error for a parameter that a kind does not have. It may be a part of the rule."""
+    if given in CRITERIA:
+        return FaultError(
+            f"{given}: no parameter of {kind}, but a criterion of the rule; give it to add(), or write it below 'when'"
+        )
+    if given in RULE_OPTIONS:
+        return FaultError(
+            f"{given}: no parameter of {kind}, but an option of the rule; give it to add(), or write it beside 'then'"
+        )
+    return unknown_name(f"parameter of {kind}", given, known)
 
 
 def example_of(declared: Any) -> Any:

@@ -4,7 +4,7 @@ from dataclasses import fields
 
 from ..kernel.random_streams import RandomStream
 from ..kernel.value_class import frozen_value, value
-from .errors import FaultError
+from .errors import FaultError, shown
 
 _CHANCES = 1 << 32
 
@@ -37,19 +37,24 @@ class Occurrence:
         if self.probability is not None:
             _check_probability(self.probability)
         if isinstance(self.nth, list | tuple) and not self.nth:
-            raise FaultError(f"nth={self.nth!r}: no match fires the rule; name the matches, such as nth=[1, 3]")
+            raise FaultError(f"nth={shown(self.nth)}: no match fires the rule; name the matches, such as nth=[1, 3]")
         if self.nth is not None and self.every is not None:
-            raise FaultError(f"nth={self.nth!r} and every={self.every!r}: a rule has one of them; remove the other")
+            raise FaultError(
+                f"nth={shown(self.nth)} and every={shown(self.every)}: a rule has one of them; remove the other"
+            )
         if self.nth is not None and self.times is not None:
             count = len(set(self.nth)) if isinstance(self.nth, list | tuple) else 1
             if self.times > count:
                 matches = "one match" if count == 1 else f"{count} matches"
+                times = shown(self.times)
                 raise FaultError(
-                    f"nth={self.nth!r} and times={self.times!r}: nth names {matches}, and the rule never fires "
-                    f"{self.times} times; remove times, or use after in place of nth"
+                    f"nth={shown(self.nth)} and times={times}: nth names {matches}, and the rule never fires {times} "
+                    "times; remove times, or use after in place of nth"
                 )
         if self.nth is not None and self.after:
-            raise FaultError(f"nth={self.nth!r} and after={self.after!r}: nth names matches already; remove after")
+            raise FaultError(
+                f"nth={shown(self.nth)} and after={shown(self.after)}: nth names matches already; remove after"
+            )
 
     def allows(self, matched: int) -> bool:
         """True if the match with this number (1 and up) may fire the rule."""
@@ -66,12 +71,12 @@ OCCURRENCE = tuple(each.name for each in fields(Occurrence))
 
 def _check_count(name: str, given: object, low: int) -> None:
     if isinstance(given, bool) or not isinstance(given, int) or given < low:
-        raise FaultError(f"{name}={given!r}: not a whole number of at least {low}; use {max(low, 1)}")
+        raise FaultError(f"{name}={shown(given)}: not a whole number of at least {low}; use {max(low, 1)}")
 
 
 def _check_probability(given: object) -> None:
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
-        raise FaultError(f"probability={given!r}: not a number above 0 and at most 1; use 0.02")
+        raise FaultError(f"probability={shown(given)}: not a number above 0 and at most 1; use 0.02")
 
 
 @value

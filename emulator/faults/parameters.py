@@ -104,7 +104,7 @@ class Whole:
         """Return the number."""
         if isinstance(value, bool) or not isinstance(value, int) or value < self.low or not _below(value, self.high):
             raise FaultError(
-                f"{name}={value!r}: not a whole number {_range(self.low, self.high)}; use {max(self.low, 1)}"
+                f"{name}={shown(value)}: not a whole number {_range(self.low, self.high)}; use {max(self.low, 1)}"
             )
         return value
 
@@ -124,7 +124,7 @@ class Number:
         """Return the number."""
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not value >= self.low or not _below(value, self.high):
-            raise FaultError(f"{name}={value!r}: not a number {_range(self.low, self.high)}; use {self.example}")
+            raise FaultError(f"{name}={shown(value)}: not a number {_range(self.low, self.high)}; use {self.example}")
         plain: float = value
         return plain
 
@@ -142,7 +142,7 @@ class Text:
     def plain(self, name: str, value: Any) -> str:
         """Return the text."""
         if not isinstance(value, str) or not value:
-            raise FaultError(f"{name}={value!r}: not a text; use {self.example!r}")
+            raise FaultError(f"{name}={shown(value)}: not a text; use {self.example!r}")
         return value
 
     def schema(self) -> Mapping[str, Any]:
@@ -156,7 +156,7 @@ class Flag:
     def plain(self, name: str, value: Any) -> bool:
         """Return the flag."""
         if not isinstance(value, bool):
-            raise FaultError(f"{name}={value!r}: neither true nor false; use true")
+            raise FaultError(f"{name}={shown(value)}: neither true nor false; use true")
         return value
 
     def schema(self) -> Mapping[str, Any]:
@@ -170,7 +170,9 @@ class Code:
     def plain(self, name: str, value: Any) -> str | int:
         """Return the name or number."""
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-            raise FaultError(f"{name}={value!r}: not a response code; use a name such as 'SYSTEM_BUSY', or its number")
+            raise FaultError(
+                f"{name}={shown(value)}: not a response code; use a name such as 'SYSTEM_BUSY', or its number"
+            )
         # An IntEnum of response codes is a number as well; its name says more.
         known = getattr(value, "name", value)
         plain: str | int = known

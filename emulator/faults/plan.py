@@ -9,7 +9,7 @@ from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import frozen_value
 from .criteria import names_of
 from .decisions import Decisions
-from .errors import FaultError, NoSuchRule
+from .errors import FaultError, NoSuchRule, shown
 from .event_facts import Find
 from .phase import Phase
 from .rule import RULES_MAX, Rule, RuleSpec
@@ -164,7 +164,7 @@ class FaultPlan:
         for each in checked:
             name = each.spec.name
             if name in taken:
-                text = f"name={name!r}: a rule has this name already; choose another, or omit it"
+                text = f"name={shown(name)}: a rule has this name already; choose another, or omit it"
                 raise _located(FaultError(text), each.at)
             if name is not None:
                 taken.add(name)

@@ -40,7 +40,7 @@ class RuleSpec:
     def __post_init__(self) -> None:
         if self.name is not None and not (isinstance(self.name, str) and 0 < len(self.name) <= NAME_CHARACTERS_MAX):
             raise FaultError(
-                f"name={str(self.name)[:NAME_CHARACTERS_MAX]!r}: not a text of 1 to {NAME_CHARACTERS_MAX} characters; "
+                f"name={shown(self.name)}: not a text of 1 to {NAME_CHARACTERS_MAX} characters; "
                 "use a name such as 'lost-answers'"
             )
         for flag in ("optional", "strict"):

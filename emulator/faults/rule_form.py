@@ -18,13 +18,12 @@ from ..kernel.durations import milliseconds
 from ..kernel.nearest_name import nearest_of
 from .criteria import CRITERIA, Criteria, unknown_criterion
 from .errors import FaultError, listed, shown
-from .fault import KINDS, create, example_of
+from .fault import FLAGS, KINDS, RULE_OPTIONS, create, example_of
 from .occurrence import OCCURRENCE, Occurrence
 from .rule import RuleSpec
 
 WHEN, THEN = "when", "then"
-FLAGS = ("optional", "strict")
-MEMBERS = ("name", WHEN, THEN, *OCCURRENCE, *FLAGS)
+MEMBERS = (WHEN, THEN, *RULE_OPTIONS)
 EXAMPLE = '{"then": "drop_response"}'
 
 

@@ -13,6 +13,7 @@ from .parameters import Check, DurationCheck, Optional, given
 from .phase import Phase
 from .rule import NAME_CHARACTERS_MAX
 from .rule_form import THEN, WHEN
+from .versions import PATTERN
 
 Schema = Mapping[str, Any]
 NULL: Schema = {"type": "null"}
@@ -54,8 +55,10 @@ def or_null(schema: Schema) -> Schema:
 def _criteria(operations: Sequence[str]) -> Schema:
     operation = {"enum": list(operations)}
     duration = DurationCheck().schema()
+    version = {"type": "string", "pattern": PATTERN}
     known: Mapping[str, Schema] = {
         "operation": {"anyOf": [operation, {"type": "array", "items": operation, "minItems": 1}]},
+        "version": {"anyOf": [version, {"type": "array", "items": version, "minItems": 1}]},
         "protocol": {"enum": list(PROTOCOLS)},
         "property": {"type": "object", "additionalProperties": {"type": "string"}},
         "body_matches": {"type": "string", "minLength": 1, "maxLength": PATTERN_CHARACTERS_MAX},

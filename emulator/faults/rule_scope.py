@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..gate.effects import Effect
 from ..kernel.value_class import frozen_value
 from .criteria import OF_MESSAGES, names_of
-from .errors import FaultError
+from .errors import FaultError, shown
 from .message_facts import holders
 from .phase import Phase
 from .rule import RuleSpec
@@ -61,7 +61,7 @@ class Scopes:
         if not found:
             allowed = ", ".join(each.__name__ for each in operations or ())
             raise FaultError(
-                f"operation={spec.criteria.operation!r}: {kind.name} acts on {allowed} only; use one of them"
+                f"operation={shown(spec.criteria.operation)}: {kind.name} acts on {allowed} only; use one of them"
             )
         if operations is None and phase in _OF_REQUESTS and spec.criteria.protocol != "remoting":
             found |= dict.fromkeys(self._vocabulary.rpcs_of(names))
@@ -103,5 +103,5 @@ def _check_messages(spec: RuleSpec, phase: Phase, keys: Sequence[Key]) -> None:
         known = ", ".join(sorted(each.__name__ for each in holding if usable is None or each in usable))
         remedy = f"in this phase {known} hold one; choose one of them" if known else "choose another fault"
     raise FaultError(
-        f"{name}={value!r}: {named} {verb} no message in the phase {phase.value!r}; {remedy}, or remove {name}"
+        f"{name}={shown(value)}: {named} {verb} no message in the phase {phase.value!r}; {remedy}, or remove {name}"
     )

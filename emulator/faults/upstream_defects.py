@@ -2,27 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..kernel.value_class import frozen_value
 from .errors import unknown_name
+from .upstream_defect import UpstreamDefect
 
 V5_3_3, V5_5_0 = "5.3.3", "5.5.0"
-
-
-@frozen_value
-class UpstreamDefect:
-    """One defect.
-
-    `versions`: the recorded versions that have it. `upstream`: one sentence about its effect on clients. `source`: the
-    class of upstream. `shown_by`: conformance cases, and scenarios as `scenario@sdk`, whose recorded outcome it causes;
-    a case that several defects name needs all of them. It is empty if the outcome of no case depends on the defect.
-    """
-
-    name: str
-    versions: tuple[str, ...]
-    upstream: str
-    source: str
-    shown_by: tuple[str, ...]
-
 
 _ALL = (V5_3_3, V5_5_0)
 _RESTART = "broker_restart.a_grpc_producer_and_simple_consumer_lose_no_message_over_a_restart"

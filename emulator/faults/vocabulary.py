@@ -12,7 +12,7 @@ from ..operations.base import Operation
 from ..operations.clients import ChannelClosed, DropInactiveRequests
 from ..operations.send import ClientResponded
 from .criteria import is_one
-from .errors import FaultError, listed, unknown_name
+from .errors import FaultError, listed, shown, unknown_name
 from .facts import PROTOCOLS
 
 _NOT_SENT = (effects.ServerRequest, effects.CloseConnection)
@@ -142,7 +142,7 @@ class Vocabulary:
 
 
 def _shown(names: Sequence[str]) -> str:
-    return repr(names[0] if len(names) == 1 else list(names))
+    return shown(names[0] if len(names) == 1 else list(names))
 
 
 def check_code(
@@ -181,13 +181,13 @@ def _usable(
         wrong = f"{', '.join(labels)} never {'ends' if len(labels) == 1 else 'end'} with this {noun}"
     nearest = nearest_of(given, [*words, *names]) if isinstance(given, str) else None
     hint = listed([*words, *names]) if nearest is None else f"did you mean {nearest}? {listed([*words, *names])}"
-    raise FaultError(f"{noun}={given!r}: {wrong}; {hint}; choose one of them, or add the rule with strict=False")
+    raise FaultError(f"{noun}={shown(given)}: {wrong}; {hint}; choose one of them, or add the rule with strict=False")
 
 
 def no_status(status: object) -> FaultError:
     """Return the error for a gRPC status of requests that only remoting has."""
     return FaultError(
-        f"status={status!r}: requests of remoting end with a response code, and have no gRPC status; use code= in "
+        f"status={shown(status)}: requests of remoting end with a response code, and have no gRPC status; use code= in "
         "place of status=, such as code='SYSTEM_BUSY'"
     )
 

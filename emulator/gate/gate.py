@@ -65,6 +65,14 @@ class Call(Protocol):
         """The request's name in its protocol (`SEND_MESSAGE_V2`, `ReceiveMessage`, `direct`), for the journal."""
 
     @property
+    def number(self) -> int | None:
+        """The request's number on its connection, for the journal: the opaque of remoting, the stream id of gRPC.
+
+        Of two requests of one connection that are in flight, each has its own. None if a server, not a client, made
+        the request.
+        """
+
+    @property
     def active(self) -> bool:
         """False once the client no longer waits for the response."""
 
@@ -142,12 +150,13 @@ class GateListeners:
 class _WrittenCall:
     """A call whose response is being written. The proxy considers its part of a receive complete before that."""
 
-    __slots__ = ("channel", "label")
+    __slots__ = ("channel", "label", "number")
     active = True
 
-    def __init__(self, channel: Channel, label: str) -> None:
-        self.channel = channel
-        self.label = label
+    def __init__(self, call: Call) -> None:
+        self.channel = call.channel
+        self.label = call.label
+        self.number = call.number
 
     def reply(self, outcome: Outcome) -> None:
         """Do nothing: the response is complete."""
@@ -246,25 +255,43 @@ class Gate:
         self.run(partial(self._refuse, node, call, operation, refusal))
 
     def record_refusal(
-        self, node: str, client: str, label: str, request: RawRequest, *, outcome: EngineError | Rejection
+        self,
+        node: str,
+        client: str,
+        label: str,
+        request: RawRequest,
+        *,
+        outcome: EngineError | Rejection,
+        number: int | None = None,
     ) -> None:
         """Write to the journal a request that a protocol layer refused on its own.
 
-        `client` is the id of the channel, `label` the name of the request in its protocol.
+        `client` is the id of the channel, `label` the name of the request in its protocol. `number`: as in Call; None
+        if the request has none.
         """
         if self._errors is not None:
             self._errors(node, client, label, request, outcome)
-        self._journal.refused(self._scheduler.now_ms, node, client, label, request=request, outcome=outcome)
+        now_ms = self._scheduler.now_ms
+        self._journal.refused(now_ms, node, client, label, request=request, outcome=outcome, number=number)
 
-    def record_success(self, node: str, client: str, label: str, request: RawRequest) -> None:
+    def record_success(self, node: str, client: str, label: str, request: RawRequest, *, number: int | None) -> None:
         """Write to the journal a request that a protocol layer completed successfully on its own."""
-        self._journal.served(self._scheduler.now_ms, node, client, label, request=request)
+        self._journal.served(self._scheduler.now_ms, node, client, label, request=request, number=number)
 
     def record_fault(
-        self, node: Node, channel: Channel, label: str, *, subject: Operation | Effect | RawRequest, rule: str
+        self,
+        node: Node,
+        channel: Channel,
+        label: str,
+        *,
+        subject: Operation | Effect | RawRequest,
+        rule: str,
+        number: int | None = None,
     ) -> None:
-        """Write to the journal that a rule acted on a request, a response or an effect."""
-        self._journal.faulted(self._scheduler.now_ms, node.name, channel.channel_id, label, subject=subject, rule=rule)
+        """Write to the journal that a rule acted on a request, a response or an effect. `number`: as in Call."""
+        self._journal.faulted(
+            self._scheduler.now_ms, node.name, channel.channel_id, label, subject=subject, rule=rule, number=number
+        )
 
     def record_standing_fault(self, label: str, parameters: Mapping[str, object], rule: str) -> None:
         """Write to the journal that a fault that holds for a time begins or ends. `label` says which of the two."""
@@ -367,12 +394,20 @@ class Gate:
     def observe(self, node: Node, call: Call, operation: Request, outcome: Outcome) -> None:
         """Report an outcome that a rule has held back to its listener, because the client gets it now."""
         if isinstance(operation, Operation) and operation.__class__ in self._outcomes:
-            self._outcomes[operation.__class__](node, _WrittenCall(call.channel, call.label), operation, outcome)
+            self._outcomes[operation.__class__](node, _WrittenCall(call), operation, outcome)
 
     def _refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
         client, label = call.channel.channel_id, call.label
         self._note_error(node, call, operation, refusal)
-        self._journal.refused(self._scheduler.now_ms, node.name, client, label, request=operation, outcome=refusal)
+        self._journal.refused(
+            self._scheduler.now_ms,
+            node.name,
+            client,
+            label,
+            request=operation,
+            outcome=refusal,
+            number=call.number,
+        )
         if operation.__class__ in self._refusals:
             self._refusals[operation.__class__](node, call, operation, refusal)
         call.reply(refusal)

@@ -44,6 +44,8 @@ class MemberView:
     consume_from: str
     subscriptions: tuple[SubscriptionView, ...]
     """The subscriptions of its own heartbeats."""
+    brokers: tuple[str, ...] = ()
+    """The masters at which it is registered."""
 
 
 @frozen_value
@@ -62,6 +64,8 @@ class GroupView:
     """Topics that members subscribe to with different expressions, or that only some of them subscribe to."""
     forbidden: tuple[str, ...]
     """Topics that the group must not consume."""
+    too_slow_on: tuple[str, ...] = ()
+    """Brokers whose guard against slow consumers found the group too far behind."""
 
 
 class Groups:
@@ -84,16 +88,18 @@ class Groups:
         configs = [config for broker in brokers if (config := broker.groups.find(name)) is not None]
         registered = [group for broker in brokers if (group := broker.clients.consumers.get(name)) is not None]
         members = _members(registered)
-        config = configs[0] if configs else GroupConfig(name, consume_enable=False, retry_max_times=0)
+        exists = bool(configs or registered)  # a gRPC client registers before the broker creates its group
+        config = configs[0] if configs else GroupConfig(name, consume_enable=exists, retry_max_times=16 * exists)
         return GroupView(
             name=name,
-            exists=bool(configs or registered),
-            consume_enable=bool(configs) and all(each.consume_enable for each in configs),
+            exists=exists,
+            consume_enable=exists and all(each.consume_enable for each in configs),
             orderly=config.consume_message_orderly,
             retry_max_times=config.retry_max_times,
             members=members,
             subscriptions=_subscriptions(registered, brokers, name),
             disagreements=_disagreements(members),
+            too_slow_on=tuple(broker.name for broker in brokers if name in broker.slow_group_guard.slow_groups()),
             forbidden=tuple(sorted({topic for broker in brokers for topic in broker.groups.forbidden.get(name, ())})),
         )
 

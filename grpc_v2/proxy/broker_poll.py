@@ -52,9 +52,7 @@ class BrokerPoll(RuledCall):
         "_waiting",
         "active",
         "broker",
-        "channel",
         "end_reason",
-        "label",
         "notified_for_others",
         "step",
         "submitting",
@@ -73,8 +71,6 @@ class BrokerPoll(RuledCall):
         self._rpc_call = call
         self._receive: Receive | None = receive
         self.broker = broker
-        self.channel = call.channel
-        self.label = call.rpc.name
         self.active = True
         """True if the outcome is still needed."""
         self.end_reason: Refusal | None = None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from google.protobuf.message import Message
 from rocketmq_testkit.emulator.faults.client_call import Response
 from rocketmq_testkit.emulator.faults.subject_names import groups_of
-from rocketmq_testkit.emulator.gate.gate import Call, Channel, Outcome
+from rocketmq_testkit.emulator.gate.gate import Call, Outcome
 from rocketmq_testkit.emulator.gate.proxy_only_request import ProxyOnlyRequest
 from rocketmq_testkit.emulator.message import properties
 from rocketmq_testkit.emulator.operations.base import Done, Operation
@@ -21,24 +21,13 @@ from .rpc_call import RpcCall, RuledCall
 
 
 class ProxyOnlyCall(RuledCall):
-    """Such a request, as a Call of the gate and a ClientCall of the faults."""
+    """Such a request under rules. `responds`: False if the client gets no response."""
 
     __slots__ = ("_responds",)
-    active = True
 
     def __init__(self, rpc_call: RpcCall, *, responds: bool) -> None:
         self._rpc_call = rpc_call
         self._responds = responds
-
-    @property
-    def channel(self) -> Channel:
-        """The client's channel."""
-        return self._rpc_call.channel
-
-    @property
-    def label(self) -> str:
-        """The RPC's name."""
-        return self._rpc_call.rpc.name
 
     def reply(self, outcome: Outcome) -> None:
         """Do nothing: the service sends the response itself."""

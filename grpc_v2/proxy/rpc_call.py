@@ -37,6 +37,10 @@ class TransportCall(Protocol):
     on_half_close: Callable[[], None] | None
 
     @property
+    def number(self) -> int:
+        """The id of the call's stream."""
+
+    @property
     def path(self) -> str:
         """`/package.Service/Method`."""
 
@@ -187,12 +191,16 @@ class RpcCall:
     def journal_refusal(self, outcome: Rejection, message: Message | None) -> None:
         """Journal a request that was refused before it became an operation."""
         request = raw_request(self.server_call.metadata, message)
-        self.rpc.gate.record_refusal(NODE, self.channel.channel_id, self.rpc.name, request, outcome=outcome)
+        number = self.server_call.number
+        self.rpc.gate.record_refusal(
+            NODE, self.channel.channel_id, self.rpc.name, request, outcome=outcome, number=number
+        )
 
     def journal_success(self) -> None:
         """Journal a request that succeeded without an operation."""
         request = raw_request(self.server_call.metadata, self.message)
-        self.rpc.gate.record_success(NODE, self.channel.channel_id, self.rpc.name, request)
+        number = self.server_call.number
+        self.rpc.gate.record_success(NODE, self.channel.channel_id, self.rpc.name, request, number=number)
 
     def run_guarded(self, function: Callable[..., None], *arguments: object) -> None:
         """Call a service function. A Refusal becomes the response.
@@ -217,11 +225,27 @@ class RpcCall:
 
 
 class RuledCall:
-    """The part of `ClientCall` (`emulator/faults`) that all operations of RPCs share."""
+    """The part of `Call` (of the gate) and `ClientCall` (`emulator/faults`) that all operations of RPCs share."""
 
     __slots__ = ("_rpc_call",)
     protocol = "grpc"
+    active = True
     _rpc_call: RpcCall
+
+    @property
+    def number(self) -> int:
+        """The id of the call's stream."""
+        return self._rpc_call.server_call.number
+
+    @property
+    def channel(self) -> Channel:
+        """The client's channel."""
+        return self._rpc_call.channel
+
+    @property
+    def label(self) -> str:
+        """The RPC's name."""
+        return self._rpc_call.rpc.name
 
     @property
     def client_id(self) -> str | None:
@@ -276,24 +300,13 @@ class RuledCall:
 
 
 class EngineCall(RuledCall):
-    """One operation of an RPC, as a `Call` of the gate and a `ClientCall` of `emulator/faults`."""
+    """One operation of an RPC."""
 
     __slots__ = ("_on_outcome",)
-    active = True
 
     def __init__(self, rpc_call: RpcCall, on_outcome: OnOutcome) -> None:
         self._rpc_call = rpc_call
         self._on_outcome = on_outcome
-
-    @property
-    def channel(self) -> Channel:
-        """The client's channel."""
-        return self._rpc_call.channel
-
-    @property
-    def label(self) -> str:
-        """The RPC's name."""
-        return self._rpc_call.rpc.name
 
     def reply(self, outcome: Outcome) -> None:
         """Continue the service function with the outcome."""

@@ -91,6 +91,7 @@ class MemoryCall:
     on_message: Callable[[Any], None] | None = None
     on_half_close: Callable[[], None] | None = None
     control: MemoryConnection = field(default_factory=MemoryConnection)
+    number: int = 1
     _callbacks: list[Callable[[], None]] = field(default_factory=list)
 
     def send(self, message: bytes) -> None:

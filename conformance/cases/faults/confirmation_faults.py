@@ -6,6 +6,7 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
+from ...clients.pending import Pending
 from ...clients.remoting_sends import short_names
 from ...context.grpc import GrpcContext
 from ...context.remoting import RemotingContext, connection_state
@@ -17,8 +18,15 @@ _WITHOUT_SLAVE: Mapping[str, str] = {"brokerRole": "SYNC_MASTER", "inSyncReplica
 _AT_ONCE = {"WAIT": "false"}
 
 
-def _message(t: GrpcContext, topic: str) -> sv.SendMessageRequest:
-    return sv.SendMessageRequest(messages=[t.message(topic)])
+def _start_send(t: RemotingContext, topic: str) -> Pending:
+    return t.start(RequestCode.SEND_MESSAGE_V2, short_names(t.send_fields(topic)), b"waits")
+
+
+def _note_late_refusal(t: GrpcContext, topic: str, seconds: float, code: int) -> None:
+    """Note the response to a send, which comes after some time."""
+    waiting = t.start_call("SendMessage", sv.SendMessageRequest(messages=[t.message(topic)]))
+    t.wait(seconds)
+    t.note("sent", waiting(), code)
 
 
 @remoting_case("FlushDiskWatcher.run", real=LATE_FLUSH, fault=REFUSE_APPEND)
@@ -26,7 +34,7 @@ def a_late_flush_is_not_confirmed(t: RemotingContext) -> None:
     """A send whose flush is late returns FLUSH_DISK_TIMEOUT and is stored. One with WAIT=false succeeds."""
     topic = t.topic(queues=1)
     with refusing_appends(t, "flush_timeout"):
-        waiting = t.start(RequestCode.SEND_MESSAGE_V2, short_names(t.send_fields(topic)), b"waits")
+        waiting = _start_send(t, topic)
         t.note("sent", t.arrival(waiting), 10)
         t.note("waits for nobody", t.send(topic, "does not", properties=_AT_ONCE), 0)
         t.note("stored", t.stored(topic, 2).bodies)
@@ -38,9 +46,7 @@ def a_late_flush_is_not_confirmed_through_the_proxy(t: GrpcContext) -> None:
     """A send through the proxy whose flush is late returns MASTER_PERSISTENCE_TIMEOUT and is stored."""
     topic = t.topic(queues=1)
     with refusing_appends(t, "flush_timeout"):
-        waiting = t.start_call("SendMessage", _message(t, topic))
-        t.wait(6)
-        t.note("sent", waiting(), 50401)
+        _note_late_refusal(t, topic, 6, 50401)
         t.until(lambda: t.max_offset(topic))
         t.note("stored", t.max_offset(topic))
 
@@ -51,7 +57,7 @@ def a_missing_slave_is_not_confirmed(t: RemotingContext) -> None:
     topic = t.topic(queues=1)
     with refusing_appends(t, "slave_timeout"):
         watch = t.stopwatch()
-        waiting = t.start(RequestCode.SEND_MESSAGE_V2, short_names(t.send_fields(topic)), b"waits")
+        waiting = _start_send(t, topic)
         t.note("stored at once", t.stored(topic).bodies)
         t.note_arrival(waiting, watch, 0.9, 5, 12)
         t.note("waits for nobody", t.send(topic, properties=_AT_ONCE), 0)
@@ -68,7 +74,5 @@ def a_missing_slave_is_not_confirmed_through_the_proxy(t: GrpcContext) -> None:
     """A send through the proxy without a slave returns SLAVE_PERSISTENCE_TIMEOUT and is stored."""
     topic = t.topic(queues=1)
     with refusing_appends(t, "slave_timeout"):
-        waiting = t.start_call("SendMessage", _message(t, topic))
-        t.wait(2)
-        t.note("sent", waiting(), 50402)
+        _note_late_refusal(t, topic, 2, 50402)
         t.note("stored", t.max_offset(topic))

@@ -6,7 +6,7 @@ from ...gate.gate import Outcome
 from ...kernel.scheduler import Timer
 from ..addresses import check_address, matches_address
 from ..client_call import Line
-from ..errors import FaultError
+from ..errors import FaultError, shown
 from ..events import ConnectEvent, PushEvent, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
 from ..parameters import DurationCheck, Flag, OneOf, Optional, Text, given, parameter
@@ -53,7 +53,7 @@ class FlapBroker(StandingKind):
         """Raise FaultError for a phase without a duration."""
         for name, duration in (("down", self.down), ("up", self.up)):
             if ms_of(duration) == 0:
-                raise FaultError(f"{name}={duration!r}: the broker would change without end; use '5s'")
+                raise FaultError(f"{name}={shown(duration)}: the broker would change without end; use '5s'")
 
     def start(self, world: World) -> StandingFault:
         """Stop the broker for the first time."""

@@ -6,7 +6,7 @@ from copy import copy
 from ...gate.gate import Request
 from ...operations.send import SendMessage, SendReplyMessage
 from ..delay import ONE_JITTER, Delay, SpreadCheck
-from ..errors import FaultError
+from ..errors import FaultError, shown
 from ..events import Firing, PushEvent, RequestEvent
 from ..fault import Fault, kind
 from ..parameters import Code, DurationCheck, Number, OneOf, Optional, Text, Whole, parameter
@@ -62,7 +62,7 @@ class DelayRequest(Delay, Fault):
         """Raise FaultError if there is no delay, or if jitter and duration contradict each other."""
         self.divide_duration()
         if ms_of(self.duration) == 0:
-            raise FaultError(f"duration={self.duration!r}: no delay; use '200ms'")
+            raise FaultError(f"duration={shown(self.duration)}: no delay; use '200ms'")
 
     def on_request(self, event: RequestEvent) -> bool:
         """Carry the request out later."""
@@ -190,7 +190,7 @@ class DelayPush(Delay, Fault):
         """Raise FaultError if there is no delay, or if jitter and duration contradict each other."""
         self.divide_duration()
         if ms_of(self.duration) == 0:
-            raise FaultError(f"duration={self.duration!r}: no delay; use '200ms'")
+            raise FaultError(f"duration={shown(self.duration)}: no delay; use '200ms'")
 
     def on_push(self, event: PushEvent) -> bool:
         """Send the push later."""

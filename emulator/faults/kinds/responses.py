@@ -8,7 +8,7 @@ from ...gate.gate import Outcome
 from ...kernel.nearest_name import nearest_of
 from ..client_call import Response
 from ..delay import ONE_JITTER, Delay, SpreadCheck
-from ..errors import FaultError
+from ..errors import FaultError, shown
 from ..events import Firing, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
 from ..parameters import Code, DurationCheck, Number, OneOf, Optional, Text, Whole, given, parameter
@@ -45,7 +45,7 @@ class Respond(Fault):
         """Raise FaultError unless there is exactly one of code and status."""
         if (self.code is None) == (self.status is None):
             raise FaultError(
-                f"code={self.code!r} and status={self.status!r}: a response has exactly one of them; "
+                f"code={shown(self.code)} and status={shown(self.status)}: a response has exactly one of them; "
                 "use respond('SYSTEM_BUSY') or respond(status='UNAVAILABLE')"
             )
 
@@ -146,7 +146,7 @@ class DropResponse(Fault):
             nearest = nearest_of(self.how, HOW)
             if nearest is None:
                 raise
-            text = f"how={self.how!r}: neither {', '.join(HOW)} nor a response code; did you mean {nearest}?"
+            text = f"how={shown(self.how)}: neither {', '.join(HOW)} nor a response code; did you mean {nearest}?"
             raise FaultError(text, nearest=nearest) from None
 
     def check_codes(self, codes: Codes) -> None:

@@ -13,7 +13,7 @@ from ...operations.base import Operation
 from ...operations.consume import ChangeInvisibleTime
 from ...operations.send import EndTransaction, RecallMessage, SendMessage, SendMessageBack, SendResult
 from ..client_call import Response
-from ..errors import FaultError
+from ..errors import FaultError, shown
 from ..events import Firing, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
 from ..parameters import OneOf, PositiveDurationCheck, parameter
@@ -66,7 +66,7 @@ class RefuseAppend(Fault):
         own = Phase.RESPONSE if self.reason in NOT_CONFIRMED else Phase.REQUEST
         if chosen not in (None, own.value):
             raise FaultError(
-                f"phase={chosen!r}: with reason={self.reason!r}, refuse_append acts in the phase {own.value!r}"
+                f"phase={shown(chosen)}: with reason={self.reason!r}, refuse_append acts in the phase {own.value!r}"
             )
         return own
 

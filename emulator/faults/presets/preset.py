@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from ...kernel.user_error import hides_frames
 from ...kernel.value_class import frozen_value
-from ..errors import FaultError, shown, unknown_name, without_frames
+from ..errors import FaultError, joined, shown, unknown_name, without_frames
 from ..parameters import parameter
 from ..rule import RuleSpec
 
@@ -82,7 +82,7 @@ def read_preset(form: Mapping[str, Any], at: str) -> list[RuleSpec]:
     wanted = form[PRESET]
     try:
         if len(form) > 1:
-            others = ", ".join(str(each) for each in form if each != PRESET)
+            others = joined(str(each) for each in form if each != PRESET)
             raise FaultError(f"{PRESET}: has no other members beside it; its rules are complete; remove {others}")
         if isinstance(wanted, str):
             return preset(wanted)

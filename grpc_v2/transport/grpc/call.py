@@ -104,6 +104,11 @@ class ServerCall:
         self.on_half_close: Callable[[], None] | None = None
 
     @property
+    def number(self) -> int:
+        """The id of the call's stream."""
+        return self._stream.stream_id
+
+    @property
     def path(self) -> str:
         """The method's path, `/package.Service/Method`."""
         return self._head.path
@@ -174,7 +179,7 @@ class ServerCall:
 
     def reply(self, message: bytes) -> None:
         """Send the only message of a response and end the call with status OK."""
-        if self._is_over():
+        if self.finished and self._is_over():
             return
         if self.opened:
             self.send(message)

@@ -141,6 +141,9 @@ def test_a_grpc_client_id_is_that_of_the_header(operation: str) -> None:
         ({"language": "JAVA"}, True),
         ({"language": "GO"}, False),
         ({"version": "5.3.*"}, True),
+        ({"version": "5.3"}, True),
+        ({"version": ["4.9", "5"]}, True),
+        ({"version": "5.3.30"}, False),
         ({"version": "4.*"}, False),
     ],
 )

@@ -19,7 +19,17 @@ from rocketmq_testkit.emulator.faults.errors import FaultError
         ({"property": {"a": 1}}, "property={'a': 1}: not a mapping of names to texts; use {'color': 'red'}"),
         ({"where": 1}, "where=1: not a function of the operation; use lambda operation: True"),
         ({"start": 5}, "start=5: a duration needs a unit; use '5ms' or '5s'"),
-        ({"version": 5.3}, "version=5.3: neither a name nor a list of names; use '5.3.*'"),
+        ({"version": 5.3}, "version=5.3: neither a name nor a list of names; use '5.3'"),
+        (
+            {"version": "five"},
+            "version='five': no version, which begins with a digit; use '5.3.3', '5.3' for all versions 5.3.x, or a "
+            "pattern such as '5.*'",
+        ),
+        (
+            {"version": ["5.3", ">=5.1"]},
+            "version='>=5.1': no version, which begins with a digit; use '5.3.3', '5.3' for all versions 5.3.x, or a "
+            "pattern such as '5.*'",
+        ),
         ({"key": 42}, "key=42: neither a name nor a list of names; use '42'"),
         ({"tag": True}, "tag=True: neither a name nor a list of names; use 'red'"),
         ({"start": "2s", "end": "2s"}, "end='2s': not after start='2s'; use a later end, or omit it"),

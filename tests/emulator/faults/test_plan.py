@@ -88,7 +88,7 @@ def test_names_are_made_from_the_kind_and_never_given_twice() -> None:
 @pytest.mark.parametrize("name", ["", "x" * 101, 5])
 def test_a_name_is_a_text_of_limited_length(name: Any) -> None:
     """A longer one is shortened in the error."""
-    with pytest.raises(FaultError, match=r"^name='.{0,100}': not a text of 1 to 100 characters; use a name such as"):
+    with pytest.raises(FaultError, match=r"^name=.{1,80}: not a text of 1 to 100 characters; use a name such as"):
         rule_spec(WATCH, name=name)
 
 
