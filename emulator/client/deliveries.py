@@ -13,6 +13,7 @@ A jump of the clock waits for the clients that it lists. It must not know protoc
 from collections.abc import Callable, Iterator
 from enum import Enum
 
+from ..faults.client_call import GhostCall
 from ..gate.effects import (
     CheckTransactionState,
     PushReplyMessage,
@@ -305,7 +306,7 @@ class Deliveries:
         record, channel_id = records.decode(stored), call.channel.channel_id
         key = (node.name, operation.group, record.topic)
         self._queues.sent_back(channel_id, key, record.queue_id, record.queue_offset)
-        if outcome is not None and not is_by_proxy(call):
+        if outcome is not None and not is_by_proxy(call) and call.__class__ is not GhostCall:
             self._context.history.record.append(
                 RecordKind.SENT_BACK,
                 self._context.scheduler.now_ms,
