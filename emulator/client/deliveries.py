@@ -232,9 +232,9 @@ class Deliveries:
             if use.ended and (found := self._consumer(node, group, channel_id)) is not None:
                 yield PollEnd(use.ended, node, group, topic, *found, use.ended_ms)
 
-    def popped(self) -> Iterator[tuple[Place, Popped]]:
-        """Yield the popped messages whose clients have not completed them, and change nothing."""
-        return self._popped.unexpired()
+    def popped_at(self, place: Place) -> Popped | None:
+        """Return the pop of a message that its client has not completed, None if there is none. It changes nothing."""
+        return self._popped.unexpired(place)
 
     def uses(self) -> Iterator[tuple[str, Topic, int, QueueUse]]:
         """Yield (channel id, topic, queue id, use) of the queues that clients use; the caller must not change them."""
