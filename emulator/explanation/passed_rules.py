@@ -13,11 +13,21 @@ def moved_past(subject: Subject) -> Finding | None:
     if not subject.is_passed:
         return None
     move = _move_past(subject)
-    if move is not None:
-        delivered = subject.last(*DELIVERED)
-        if delivered is None or delivered.at_ms < move.at_ms:
-            return _moved(subject, move)
+    if move is not None and not _is_delivered(subject, move):
+        return _moved(subject, move)
     return _committed_past(subject)
+
+
+def _is_delivered(subject: Subject, move: OffsetMove) -> bool:
+    """True if a delivery, and no move, is the reason why the group is past the message.
+
+    The first commit of a client after a crash, which lost the offset, looks like the start of a group. So does the first
+    commit of a consumer of which no delivery is held.
+    """
+    delivered = subject.last(*DELIVERED)
+    if move.kind is MoveKind.FIRST:
+        return delivered is not None or (bool(move.channel) and not subject.is_recorded)
+    return delivered is not None and delivered.at_ms >= move.at_ms
 
 
 def _move_past(subject: Subject) -> OffsetMove | None:

@@ -101,7 +101,7 @@ class Subject:
         """
         held = self.scene.look.receipts(self.consumer.name, self.stored.place)
         newest = max(held, key=lambda each: each.popped_ms, default=None)
-        if newest is None or newest.holder in _HELD_BELOW_THE_OFFSET and not self.is_passed:
+        if newest is None or (newest.holder in _HELD_BELOW_THE_OFFSET and not self.is_passed):
             return None
         return newest
 
@@ -125,7 +125,7 @@ class Subject:
     def is_recorded(self) -> bool:
         """True if no delivery record since the copy was stored was dropped."""
         since_ms = self.scene.complete_since_ms
-        return since_ms is None or since_ms <= self.stored.stored_at_ms
+        return since_ms is None or since_ms < self.stored.stored_at_ms
 
     # texts
 
