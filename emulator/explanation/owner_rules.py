@@ -26,7 +26,7 @@ def no_queue_owner(subject: Subject) -> Finding | None:
         return None
     if own.requested_ms is None:
         return _unrequested(subject, own, owner, assignments)
-    idle = sorted(set(members) - {each.client for each in assignments if each.client is not None})
+    idle = members_without_queue(subject, assignments)
     if not idle or len(assignments) >= len(members):
         return None
     topic, place = subject.family.topic, subject.stored.place
@@ -44,6 +44,12 @@ def no_queue_owner(subject: Subject) -> Finding | None:
         changes.wait(f"{own.client} requests queue {place.queue_id}", own.client),
     )
     return Finding(Reason.FEWER_QUEUES, subject.but(text), facts, options)
+
+
+def members_without_queue(subject: Subject, assignments: list[AssignmentView]) -> list[str]:
+    """Return the client ids of the members that have no queue of the topic."""
+    members = {member.client for member in subject.consumer.members}
+    return sorted(members - {each.client for each in assignments if each.client is not None})
 
 
 def _unrequested(

@@ -72,7 +72,7 @@ class Subject:
     def queue(self) -> QueueView | None:
         """The queue of the copy."""
         place = self.stored.place
-        return self.scene.look.queue(place.broker, place.topic, place.queue_id)
+        return self.scene.queue(place.broker, place.topic, place.queue_id)
 
     @cached_property
     def progress(self) -> ProgressView | None:
@@ -99,7 +99,7 @@ class Subject:
         A popped message that the group has not passed is available, in flight or not: a crash lost the offset, or a
         reset moved it back, and the next pop returns the message.
         """
-        held = self.scene.look.receipts(self.consumer.name, self.stored.place)
+        held = self.scene.receipts(self.consumer.name, self.stored.place)
         newest = max(held, key=lambda each: each.popped_ms, default=None)
         if newest is None or (newest.holder in _HELD_BELOW_THE_OFFSET and not self.is_passed):
             return None
