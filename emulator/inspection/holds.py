@@ -65,6 +65,15 @@ class Holds:
                     found[hold.key] = hold
         return list(found.values())
 
+    def ordered(self, broker: Broker, group: str, queue: tuple[str, str, int]) -> list[Hold]:
+        """Return the messages in flight of the ordered batch of one queue (broker, topic, queue id)."""
+        popped = dict(self._parts.deliveries.popped())
+        return [
+            hold
+            for hold in _ordered(broker, popped)
+            if (hold.key[1], (hold.key[0], hold.key[2], hold.key[3])) == (group, queue)
+        ]
+
     def _check_points(self, broker: Broker, popped: dict[HoldKey, Popped]) -> Iterator[Hold]:
         timer_log = self._timer_logs.get(broker.name)
         if timer_log is None:
