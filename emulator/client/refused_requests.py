@@ -41,7 +41,9 @@ class RefusedRequests:
         code, remark = _code(outcome)
         texts = (short_text(each) for each in (*named, code, remark))
         now_ms = self._context.scheduler.now_ms
-        history.note_refused(RefusedRequest(now_ms, node, channel, short_text(label), operation, *texts))
+        refused = RefusedRequest(now_ms, node, channel, short_text(label), operation, *texts)
+        history.note_refused(refused)
+        self._context.watch.refused(refused)
 
     def _named(self, node: str, request: Operation) -> tuple[str, str, str, str]:
         """Return the topic, group, message id and keys of an operation; of several messages the first."""
