@@ -88,9 +88,8 @@ def test_fault_that_acted(scene: Scene) -> None:
     topic = scene.topic()
     driver = scene.simple("python")
     message = scene.send()
-    scene.emulator.faults.add(
-        faults.drop_response(), operation="ReceiveMessage", topic=topic, name="lost-pops", times=1
-    )
+    lost = faults.drop_response()
+    scene.emulator.faults.add(lost, operation="ReceiveMessage", topic=topic, name="lost-pops", times=1)
     with suppress(DriverError):  # the deadline of the call
         assert scene.call(driver, "receive", max=1, invisible_ms=10_000)["messages"] == []
     found = scene.emulator.history(message)
