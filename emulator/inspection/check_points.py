@@ -52,6 +52,13 @@ class Receipts:
             if view is not None and (place is None or place.broker == view.place.broker):
                 yield view
 
+    def ordered(self, group: str, queue: tuple[str, str, int]) -> Iterator[ReceiptView]:
+        """Yield the messages in flight of an ordered batch, see `Inspection.ordered_batch`."""
+        broker = stores_of(self._parts.brokers).get(queue[0])
+        if broker is not None:
+            views = (self._view(broker, hold) for hold in self._holds.ordered(broker, group, queue))
+            yield from (view for view in views if view is not None)
+
     def _view(self, broker: Broker, hold: Hold) -> ReceiptView | None:
         name, group, topic, queue_id, offset = hold.key
         record = broker.store.record(topic, queue_id, offset)

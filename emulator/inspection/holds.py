@@ -93,6 +93,11 @@ class Holds:
                     found[hold.key] = hold
         return list(found.values())
 
+    def ordered(self, broker: Broker, group: str, queue: tuple[str, str, int]) -> list[Hold]:
+        """Return the messages in flight of the ordered batch of one queue (broker, topic, queue id)."""
+        _, topic, queue_id = queue
+        return list(_ordered(broker, Scope(group, topic, queue_id), self._parts.deliveries.popped_at))
+
     def _check_points(self, broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Hold]:
         timer_log = self._timer_logs.get(broker.name)
         if timer_log is None:

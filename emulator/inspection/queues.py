@@ -102,6 +102,8 @@ class Queues:
         ahead = broker.pop_in_flight.count(queue)
         if broker.orders.has_batch(queue):
             read, ahead = known, 0  # the committed offset passes no unacknowledged message of an ordered batch
+        elif reset is not None:
+            read = reset  # the next pop takes it, and forgets the offset of the merge buffer
         else:
             read = broker.pop_buffer.next_read_offset(queue, -1 if known is None else known)
             read = None if read < 0 else read
