@@ -17,11 +17,8 @@ def behind_in_order(subject: Subject) -> Finding | None:
     place, scene = subject.stored.place, subject.scene
     blocking = [
         receipt
-        for receipt in scene.look.receipts(subject.consumer.name)
-        if receipt.holder == "order"
-        and (receipt.place.broker, receipt.place.topic, receipt.place.queue_id)
-        == (place.broker, place.topic, place.queue_id)
-        and receipt.place.queue_offset < place.queue_offset
+        for receipt in scene.look.ordered_batch(subject.consumer.name, place.broker, place.topic, place.queue_id)
+        if receipt.place.queue_offset < place.queue_offset
         and receipt.until_ms is not None
         and receipt.until_ms > scene.now_ms
     ]
@@ -84,6 +81,7 @@ def locked(subject: Subject) -> Finding | None:
         waiting = [] if _polls(subject, lock.client) else members_without_queue(subject, assignments)
     if not waiting and (owner is not None or any(member.client == lock.client for member in group.members)):
         return None
+    free_ms = lock.until_ms + 1  # a lock still counts at its end (RebalanceLockManager.LockEntry.isExpired)
     waits = f"; {listed(waiting)} wait{'s' if len(waiting) == 1 else ''} for the lock" if waiting else ""
     text = f"queue {place.queue_id} is locked by {lock.client} until {subject.at(lock.until_ms)}{waits}"
     facts = (
@@ -94,9 +92,9 @@ def locked(subject: Subject) -> Finding | None:
     )
     options = (
         changes.wait(f"{lock.client} unlocks the queue", lock.client),
-        changes.advance(scene, lock.until_ms, "the lock ends, unless its owner renews it"),
+        changes.advance(scene, free_ms, "the lock ends, unless its owner renews it"),
     )
-    return Finding(Reason.QUEUE_LOCKED, subject.but(text), facts, options, lock.until_ms)
+    return Finding(Reason.QUEUE_LOCKED, subject.but(text), facts, options, free_ms)
 
 
 def _polls(subject: Subject, client: str) -> bool:

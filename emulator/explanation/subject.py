@@ -125,7 +125,7 @@ class Subject:
     def is_recorded(self) -> bool:
         """True if no delivery record since the copy was stored was dropped."""
         since_ms = self.scene.complete_since_ms
-        return since_ms is None or since_ms <= self.stored.stored_at_ms
+        return since_ms is None or since_ms < self.stored.stored_at_ms
 
     # texts
 

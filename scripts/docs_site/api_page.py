@@ -12,7 +12,7 @@ import rocketmq_testkit
 from pyspark_rocketmq import pytest_plugin as spark_plugin
 from rocketmq_testkit.fixtures import factory, plugin
 from rocketmq_testkit.fixtures.assertions import query
-from rocketmq_testkit.fixtures.views import clock, journal_view
+from rocketmq_testkit.fixtures.views import clock, inspection, journal_view
 
 from .markdown import annotation, prose, table
 
@@ -22,7 +22,13 @@ HEAD = """\
 Made from the docstrings. Import the classes from `rocketmq_testkit`: `from rocketmq_testkit import Emulator`. The
 fixtures need no import; [Using the fixtures](fixtures.md) shows them in tests.
 """
-REACHED: Sequence[type[Any]] = (clock.Clock, journal_view.JournalView, factory.Factory, query.MessageQuery)
+REACHED: Sequence[type[Any]] = (
+    clock.Clock,
+    inspection.InspectionView,
+    journal_view.JournalView,
+    factory.Factory,
+    query.MessageQuery,
+)
 """Classes that attributes and fixtures return, and arguments by name, so that users need not import them."""
 PACKAGE = "rocketmq_testkit"
 

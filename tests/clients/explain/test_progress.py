@@ -18,7 +18,7 @@ def test_started_at_end(scene: Scene) -> None:
     scene.send(b"received")
     scene.emulator.configure({"initPopOffsetByCheckMsgInMem": False})
     try:
-        driver = scene.push("java-grpc", **{"from": "last"})
+        driver = scene.push("java-grpc", from_="last")
         scene.wait_for(driver, b"received")
     finally:
         scene.emulator.configure({"initPopOffsetByCheckMsgInMem": True})
@@ -34,6 +34,7 @@ def test_reset_past(scene: Scene) -> None:
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
     scene.send(b"consumed")
     scene.wait_for(driver, b"consumed")
+    scene.emulator.clock.advance("1ms")  # waits until the offset is committed
     scene.close(driver)
     skipped = scene.send(b"skipped")
     scene.emulator.reset_offset(scene.name, topic, to="latest")
@@ -53,7 +54,7 @@ def test_committed_past(scene: Scene) -> None:
     holds receives the message before.
     """
     topic = scene.topic()
-    driver = scene.client("lite", "java-remoting", sub=scene.subscription(), **{"from": "first"})
+    driver = scene.client("lite", "java-remoting", sub=scene.subscription(), from_="first")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
     scene.call(driver, "pause", topic=topic)
     scene.send(b"of the long poll")
