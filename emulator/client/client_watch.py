@@ -7,6 +7,7 @@ start of a group, a late acknowledgement. A callback changes nothing and submits
 from collections.abc import Callable
 
 from ..gate.gate import Call, Node
+from ..history.events import RefusedRequest
 from ..kernel.errors import EngineError
 from ..kernel.value_class import frozen_value, parts
 from ..message.receipt import parse_for_record
@@ -30,6 +31,16 @@ class LateAcknowledgement:
     """The end of the invisible duration."""
 
 
+@frozen_value
+class PopStart:
+    """The first offset of a group in a queue, as its first pop has determined it."""
+
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+
+
 @parts
 class ClientWatch:
     """The callbacks. The default of each does nothing."""
@@ -38,7 +49,12 @@ class ClientWatch:
     """Called after a heartbeat was carried out, also with one that changes nothing."""
     first_request: Callable[[Node, Call, PullMessage | PopMessage], None] = lambda node, call, operation: None
     """Called with the first accepted pull of each queue, and the first accepted pop of each topic, of each client."""
+    pop_started: Callable[[Node, Call, PopStart], None] = lambda node, call, start: None
+    """Called with each queue in which a pop has begun to read for a new group."""
     late_acknowledgement: Callable[[LateAcknowledgement], None] = lambda late: None
+    """Called with an acknowledgement that the broker has accepted, or the proxy refused, after its time."""
+    refused: Callable[[RefusedRequest], None] = lambda request: None
+    """Called with each request that was refused, before the client gets the error."""
 
 
 SILENT = ClientWatch()

@@ -21,6 +21,7 @@ from ..gate.effects import (
     RequestRunningInfo,
 )
 from ..gate.gate import Call, Channel, GateListeners, Node, Outcome
+from ..history.events import MoveKind
 from ..history.history import History
 from ..history.record_keys import Queue
 from ..history.record_kind import RecordKind
@@ -42,7 +43,7 @@ from ..operations.groups import CloneGroupOffset
 from ..operations.offsets import ResetOffset, UpdateConsumerOffset
 from ..operations.send import ClientResponded, EndTransaction, SendMessageBack
 from .client_registry import Member
-from .client_watch import SILENT, ClientWatch
+from .client_watch import SILENT, ClientWatch, LateAcknowledgement, PopStart
 from .consumer_kind import ConsumerKind, JumpWait
 from .delivery_context import DeliveryContext, NodeTables, Topic
 from .pending_responses import PendingResponse, PendingResponses
@@ -178,11 +179,22 @@ class Deliveries:
         """Record the messages of a pop that the proxy cannot write to its client. They stay invisible."""
         self._popped.not_written(node, channel, operation, result)
 
-    def acknowledgement_refused(self, channel: Channel, group: str, queue: Queue, offset: int) -> None:
-        """Record that the proxy refused an acknowledgement, because the message's invisible duration had ended."""
-        if self._context.has_message(*queue, offset):
-            kind, now_ms = RecordKind.REFUSED_ACKNOWLEDGEMENT, self._context.scheduler.now_ms
-            self._context.history.record.append(kind, now_ms, queue, (group, channel.channel_id), offset)
+    def acknowledgement_refused(
+        self, channel: Channel, group: str, queue: Queue, offset: int, *, popped_ms: int, until_ms: int
+    ) -> None:
+        """Record that the proxy refused an acknowledgement, because the message's invisible duration had ended.
+
+        `popped_ms` and `until_ms` are the times of its receipt handle.
+        """
+        context, channel_id = self._context, channel.channel_id
+        if context.has_message(*queue, offset):
+            now_ms = context.scheduler.now_ms
+            kind = RecordKind.REFUSED_ACKNOWLEDGEMENT
+            context.history.record.append(kind, now_ms, queue, (group, channel_id), offset)
+            if until_ms <= now_ms:
+                node, topic, queue_id = queue
+                late = LateAcknowledgement(node, channel_id, group, topic, queue_id, offset, popped_ms, until_ms)
+                context.watch.late_acknowledgement(late)
 
     # readers
 
@@ -268,9 +280,15 @@ class Deliveries:
     def _on_pop(self, node: Node, call: Call, operation: PopMessage, outcome: Outcome | None) -> None:
         history = self._context.history
         if history.offset_moves.unnamed:
-            history.name_moves(node.name, call.channel.channel_id)
+            self._report_starts(node, call)
         self._queues.popped(node, call, operation, outcome)
         self._popped.popped(node, call, operation, outcome)
+
+    def _report_starts(self, node: Node, call: Call) -> None:
+        """Name the moves of offsets that a pop has caused, and report the queues in which its group began with it."""
+        for (group, (_, topic, queue_id)), move in self._context.history.name_moves(node.name, call.channel.channel_id):
+            if move.kind is MoveKind.FIRST:
+                self._context.watch.pop_started(node, call, PopStart(group, topic, queue_id, move.after))
 
     def _on_notification(self, node: Node, call: Call, operation: Notification, outcome: Outcome | None) -> None:
         self._queues.notified(node, call, operation, outcome)

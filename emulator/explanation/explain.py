@@ -17,7 +17,16 @@ from .broker_rules import broker_down, broker_unreachable, not_readable, read_on
 from .explanation import Explanation
 from .filter_rules import skipped_by_filter, would_be_filtered
 from .flight_rules import in_flight, returned
-from .group_rules import broadcast, disabled, forbidden, no_group, no_members, nobody_subscribes, other_cluster
+from .group_rules import (
+    broadcast,
+    broadcast_read,
+    disabled,
+    forbidden,
+    no_group,
+    no_members,
+    nobody_subscribes,
+    other_cluster,
+)
 from .missing_rules import Missing, missing
 from .owner_rules import available, no_queue_owner, unread_fault
 from .passed_rules import acknowledged, moved_past
@@ -35,7 +44,7 @@ UNSTORED_RULES: tuple[Rule, ...] = (undecided_half, put_aside, recalled, waiting
 BROKER_RULES: tuple[Rule, ...] = (broker_down, broker_unreachable, not_readable, read_only)
 STORE_RULES: tuple[Rule, ...] = (*UNSTORED_RULES, expired, compacted, *BROKER_RULES, stored)
 """The verdict of the store."""
-PAST_RULES: tuple[Rule, ...] = (in_flight, returned, skipped_by_filter, moved_past, acknowledged)
+PAST_RULES: tuple[Rule, ...] = (in_flight, returned, skipped_by_filter, broadcast_read, moved_past, acknowledged)
 PRESENT_RULES: tuple[Rule, ...] = (
     *BROKER_RULES,
     no_group,

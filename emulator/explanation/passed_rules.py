@@ -64,7 +64,7 @@ def _committed_past(subject: Subject) -> Finding | None:
     group, place = subject.consumer.name, subject.stored.place
     commit = subject.last(RecordKind.COMMITTED)
     progress = subject.progress
-    position = progress.position if progress is not None else place.queue_offset + 1
+    position = progress.passed if progress is not None else place.queue_offset + 1
     facts: tuple[Fact, ...] = (subject.progress_fact, subject.place_fact)
     back = changes.reset(group, place.topic, place.queue_offset)
     if commit is not None:
@@ -101,7 +101,7 @@ def acknowledged(subject: Subject) -> Finding | None:
         text = f"is finished for group {group}{retry}"
     if done is None:
         progress = subject.progress
-        text += f", which is past it in queue {place.queue_id} (offset {progress.position if progress else '-'})"
+        text += f", which is past it in queue {place.queue_id} (offset {progress.passed if progress else '-'})"
         text += " and has it neither in flight nor in a retry"
     elif done.kind is RecordKind.COMMITTED:
         text += f", and offset {done.first + done.count} was committed at {subject.at(done.at_ms)}"

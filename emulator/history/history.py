@@ -26,7 +26,7 @@ from .events import (
     TrimReason,
 )
 from .lost_messages import lost_messages
-from .offset_moves import OffsetMoves
+from .offset_moves import GroupQueue, OffsetMoves
 from .record_keys import RecordKeys
 from .short_text import TEXT_MAX
 from .written_runs import written_runs
@@ -141,9 +141,9 @@ class History:
         if self.offset_moves.note(group, queue, move):
             self.commits.moved(group, queue, None if kind is MoveKind.FIRST else after)
 
-    def name_moves(self, node: str, channel: str) -> None:
-        """Set the connection of the client whose request caused the moves noted at this instant."""
-        self.offset_moves.name(node, channel, self._scheduler.now_ms)
+    def name_moves(self, node: str, channel: str) -> list[tuple[GroupQueue, OffsetMove]]:
+        """Set the connection of the client whose request caused the moves noted at this instant. Returns them."""
+        return self.offset_moves.name(node, channel, self._scheduler.now_ms)
 
     def note_lost(self, broker: str, records: Iterable[bytes]) -> None:
         """Append the messages that a crash removes from a broker's log: of very many, the oldest."""

@@ -37,13 +37,19 @@ class OffsetMoves:
             self.unnamed.append(key)
         return True
 
-    def name(self, node: str, channel: str, now_ms: int) -> None:
-        """Set the connection of the moves that a request to a broker caused just now; older ones were its own."""
+    def name(self, node: str, channel: str, now_ms: int) -> list[tuple[GroupQueue, OffsetMove]]:
+        """Set the connection of the moves that a request to a broker caused just now; older ones were its own.
+
+        Returns the named moves.
+        """
         keys, self.unnamed = self.unnamed, []
+        named = []
         for key in keys:
             moves = self._moves.get(key)
             if moves and moves[-1].at_ms == now_ms and key[1][0] == node:
                 moves[-1] = replace(moves[-1], channel=channel)
+                named.append((key, moves[-1]))
+        return named
 
     def began(self, group: str, queue: Queue, *, committed: int, at: int) -> None:
         """Set the offset at which a group began, if its first commit passed messages that it had read."""

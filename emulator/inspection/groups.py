@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 from ..client.client_registry import ConsumerGroup, Member
-from ..client.client_versions import version_text
 from ..cluster.broker import Broker
 from ..kernel.value_class import frozen_value
 from ..message.names import PREDEFINED_GROUPS, is_retry
 from ..operations.clients import SubscriptionData
 from ..operations.groups import GroupConfig
 from .brokers import stores_of
+from .client_text import sdk_version
 from .engine_parts import EngineParts
 
 TAG = "TAG"
@@ -99,6 +99,7 @@ class Groups:
             members=members,
             subscriptions=_subscriptions(registered, brokers, name),
             disagreements=_disagreements(members),
+            too_slow_on=tuple(broker.name for broker in brokers if name in broker.slow_group_guard.slow_groups()),
             forbidden=tuple(sorted({topic for broker in brokers for topic in broker.groups.forbidden.get(name, ())})),
         )
 
@@ -119,7 +120,7 @@ def _member(group: ConsumerGroup, channel: str, member: Member) -> MemberView:
         client=member.client_id,
         channel=channel,
         language=member.language,
-        version=version_text(member.version),
+        version=sdk_version(member.version),
         protocol="grpc" if member.through_proxy else "remoting",
         since_ms=member.since_ms,
         last_heartbeat_ms=member.last_update_ms,

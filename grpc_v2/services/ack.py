@@ -90,7 +90,14 @@ class AckMessageService:
             call.journal_refusal(rejection(refusal), refused_request)
             if handle is not None:
                 place = handle.broker_name, handle.real_topic(topic, group), handle.queue_id
-                self.deliveries.acknowledgement_refused(call.channel, group, place, handle.offset)
+                self.deliveries.acknowledgement_refused(
+                    call.channel,
+                    group,
+                    place,
+                    handle.offset,
+                    popped_ms=handle.pop_time,
+                    until_ms=handle.next_visible_ms,
+                )
             result.status.CopyFrom(refusal.status())
             acks.refused += 1
             acks.entry_done()
