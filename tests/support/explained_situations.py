@@ -347,6 +347,18 @@ SECOND: dict[str, Situation] = {
             fired=[Firing(NOON_MS + 1_000, "lossy", "PullMessage", f"channel of {C1}", "drop_response", ("ID1",))]
         ),
     ),
+    "filtered, dropped by the SDK of a member": read(
+        5,
+        group(member(C2, "b"), member(), disagreements=("orders",)),
+        past=FakeHistory(
+            deliveries=events(event(RecordKind.PULLED, 1_000, C2), event(RecordKind.COMMITTED, 6_000, C2))
+        ),
+    ),
+    "acknowledged, older than its group": read(
+        5,
+        group(member(since_ms=NOON_MS + 500, consume_from="CONSUME_FROM_LAST_OFFSET")),
+        past=FakeHistory(deliveries=events(event(RecordKind.PULLED, 1_000), event(RecordKind.COMMITTED, 6_000))),
+    ),
     "acknowledged, no details held": read(5, past=FakeHistory(since_ms=NOW_MS)),
     "acknowledged, by a commit": read(
         5, past=FakeHistory(deliveries=events(event(RecordKind.PULLED, 1_000), event(RecordKind.COMMITTED, 6_000)))
