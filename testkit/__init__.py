@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         UnreadableFile,
         WarningKind,
         WarningList,
+        json,
     )
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "UnreadableFile",
     "WarningKind",
     "WarningList",
+    "json",
 ]
 
 

@@ -34,6 +34,9 @@ class NodeTables(Protocol):
     def store(self) -> MessageStore:
         """The stored messages."""
 
+    def is_static(self, topic: str) -> bool:
+        """True if a topic is static: its queues are mapped to physical ones."""
+
 
 class DeliveryContext:
     """Time, event numbers, tables and the history.

@@ -40,6 +40,7 @@ Place = tuple[str, str, str, int, int]
 """(node, group, topic, queue id, queue offset)"""
 RECEIVE = "ReceiveMessage"
 """Label of the calls by which the proxy filters the messages of a gRPC receive."""
+_POPPED, _ACKNOWLEDGED = RecordKind.POPPED, RecordKind.ACKNOWLEDGED
 FIRST_SWEEP = 1_000
 """The number of messages at which expired ones, and those of unregistered clients, are removed for the first time."""
 
@@ -61,6 +62,7 @@ class PoppedMessages:
 
     def __init__(self, context: DeliveryContext) -> None:
         self._context = context
+        self._record = context.history.record
         self._held: dict[Place, Popped] = {}
         self._receives: dict[str, dict[str, int]] = {}
         """The number of the last receive, by channel id and group."""
@@ -114,14 +116,14 @@ class PoppedMessages:
             context, link = self._context, (group, call.channel.channel_id)
             if popped is None or popped.until_ms < context.scheduler.now_ms:
                 self._acknowledged_late(node, call, operation, outcome)
-            kind = RecordKind.ACKNOWLEDGED
+            kind = _ACKNOWLEDGED
             if isinstance(outcome, EngineError):
                 if not context.has_message(name, topic, queue_id, offset):
                     return
                 kind = RecordKind.REFUSED_ACKNOWLEDGEMENT
             elif is_by_proxy(call):
                 kind = RecordKind.SKIPPED
-            context.history.record.append(kind, context.scheduler.now_ms, (name, topic, queue_id), link, offset)
+            self._record.append(kind, context.scheduler.now_ms, (name, topic, queue_id), link, offset)
 
     def _acknowledged_late(self, node: Node, call: Call, operation: AckMessage, outcome: Outcome) -> None:
         """Report an accepted acknowledgement if the duration in its receipt handle has ended."""
@@ -136,7 +138,7 @@ class PoppedMessages:
         popped = self._held.get(place) if is_renewal else self._held.pop(place, None)
         if not isinstance(outcome, ChangeInvisibleResult) or not outcome.pop_time:
             return  # lost, refused, or without effect because the group has committed a higher offset
-        context, record = self._context, self._context.history.record
+        context, record = self._context, self._record
         now_ms, queue = context.scheduler.now_ms, (node.name, operation.topic, operation.queue_id)
         link, hold_ms = (operation.consumer_group, call.channel.channel_id), _hold_ms(outcome.invisible_ms)
         if is_renewal:
@@ -168,7 +170,7 @@ class PoppedMessages:
 
     def not_written(self, node: str, channel: Channel, operation: PopMessage, result: PopResult) -> None:
         """Record the messages of a pop that the proxy cannot write to its client."""
-        record, now_ms = self._context.history.record, self._context.scheduler.now_ms
+        record, now_ms = self._record, self._context.scheduler.now_ms
         link, hold_ms = (operation.consumer_group, channel.channel_id), _hold_ms(result.invisible_ms)
         for (digit, queue_id), offsets in popped_by_queue(result.messages).items():
             queue = (node, holding_topic(operation.topic, operation.consumer_group, digit), queue_id)
@@ -204,15 +206,14 @@ class PoppedMessages:
         queue, link = (node.name, topic, entry.queue_id), (entry.consumer_group, call.channel.channel_id)
         low, high = tables.store.min_offset(topic, entry.queue_id), tables.store.max_offset(topic, entry.queue_id)
         for first, count in runs_of(acknowledged_between(entry.start_offset, entry.bits, low, high)):
-            context.history.record.append(RecordKind.ACKNOWLEDGED, context.scheduler.now_ms, queue, link, first, count)
+            self._record.append(RecordKind.ACKNOWLEDGED, context.scheduler.now_ms, queue, link, first, count)
 
     def _record_popped(  # noqa: PLR0917 - once per pop; keywords would cost time
         self, call: Call, operation: PopMessage, popped: Popped, queue: Queue, first: int, end: int
     ) -> None:
         """Append popped messages to the delivery record. Of a closed connection they are not written."""
-        kind = RecordKind.POPPED if call.active else RecordKind.NOT_WRITTEN
-        self._context.history.record.append(
-            kind,
+        self._record.append(
+            _POPPED if call.active else RecordKind.NOT_WRITTEN,
             popped.since_ms,
             queue,
             (operation.consumer_group, popped.channel_id),

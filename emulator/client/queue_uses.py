@@ -16,9 +16,17 @@ from ..history.record_kind import RecordKind
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..operations.base import Done
-from ..operations.consume import Notification, PopMessage, PopResult, PullMessage, PullResult, PullStatus
+from ..operations.consume import (
+    FLAG_COMMIT_OFFSET,
+    Notification,
+    PopMessage,
+    PopResult,
+    PullMessage,
+    PullResult,
+    PullStatus,
+)
 from ..operations.offsets import UpdateConsumerOffset
-from .consumption import committed_by_pull, runs_of
+from .consumption import runs_of
 from .delivery_context import DeliveryContext, Topic
 
 Pulled = tuple[int, int, Sequence[int]]
@@ -30,6 +38,7 @@ PULLS_MOST = 256
 ones stay uncommitted at least as long."""
 FIRST_SWEEP = 1_000
 """The number of used queues at which those of unregistered clients are removed for the first time."""
+_PULLED = RecordKind.PULLED
 _SENT_AGAIN = (ResponseCode.SUBSCRIPTION_NOT_EXIST, ResponseCode.SUBSCRIPTION_NOT_LATEST)
 """Errors after which SDKs send the same request again, because the broker did not know the subscription yet."""
 
@@ -38,6 +47,9 @@ _SENT_AGAIN = (ResponseCode.SUBSCRIPTION_NOT_EXIST, ResponseCode.SUBSCRIPTION_NO
 class QueueUse:
     """The use of one queue of a topic, or of all its queues, by one client for one group."""
 
+    queue: Queue
+    link: Link
+    """Its keys in the delivery record."""
     requested: bool = False
     """True after a request, except one that failed with an error of `_SENT_AGAIN`."""
     requested_ms: int = 0
@@ -59,6 +71,8 @@ class QueueUses:
 
     def __init__(self, context: DeliveryContext) -> None:
         self._context = context
+        self._record = context.history.record
+        self._moves = context.history.offset_moves
         self._clients: dict[str, Queues] = {}
         self._uses = 0
         self._sweep_at = FIRST_SWEEP
@@ -71,20 +85,18 @@ class QueueUses:
         if outcome is not None and not isinstance(outcome, PullResult):
             self._failed(channel_id, topic, operation.queue_id, outcome)
             return
-        history = self._context.history
-        if history.offset_moves.unnamed:
-            history.name_moves(node.name, channel_id)
+        if self._moves.unnamed:
+            self._context.history.name_moves(node.name, channel_id)
         use = self._use(channel_id, topic, operation.queue_id)
         use.requested_ms = self._context.scheduler.now_ms
         if not use.requested:
             use.requested = True
             self._context.watch.first_request(node, call, operation)
         pulled = use.pulled
-        committed = committed_by_pull(operation.sys_flag, operation.commit_offset)
-        if committed is not None:
+        if operation.sys_flag & FLAG_COMMIT_OFFSET:
+            committed = operation.commit_offset
             if committed != use.committed and not _is_slave(node):
-                queue = node.name, operation.topic, operation.queue_id
-                self._committed(use, queue, (operation.consumer_group, channel_id), committed)
+                self._committed(use, committed)
             while pulled and pulled[0][2][-1] < committed:
                 pulled.popleft()
         if outcome is None:
@@ -98,7 +110,7 @@ class QueueUses:
                 pulled = use.pulled = deque(maxlen=PULLS_MOST)
             pulled.append((number, now_ms, outcome.offsets))
             if call.active:
-                self._record_pulled(node, call, operation, outcome)
+                self._record_pulled(node, use, outcome)
 
     def committed(self, node: Node, call: Call, operation: UpdateConsumerOffset, outcome: Outcome | None) -> None:
         """Record that a client committed an offset. A pending reset of the offset makes its commit a no-op."""
@@ -108,10 +120,11 @@ class QueueUses:
             return
         topic, channel_id = (node.name, operation.consumer_group, operation.topic), call.channel.channel_id
         self._context.history.name_moves(node.name, channel_id)
-        use = self._clients.get(channel_id, {}).get(topic, {}).get(queue_id) or QueueUse()
+        use = self._clients.get(channel_id, {}).get(topic, {}).get(queue_id)
+        if use is None:
+            use = QueueUse((node.name, operation.topic, queue_id), (operation.consumer_group, channel_id))
         if offset != use.committed:
-            queue, link = (node.name, operation.topic, queue_id), (operation.consumer_group, channel_id)
-            self._committed(use, queue, link, offset)
+            self._committed(use, offset)
 
     def popped(self, node: Node, call: Call, operation: PopMessage, outcome: Outcome | None) -> None:
         """Record a pop: its request, and the end of its long poll."""
@@ -191,13 +204,18 @@ class QueueUses:
             if self._uses >= self._sweep_at:
                 self._sweep()
             self._uses += 1
-            use = self._clients.setdefault(channel_id, {}).setdefault(topic, {})[queue_id] = QueueUse()
+            node, group, name = topic
+            use = QueueUse((node, name, queue_id), (group, channel_id))
+            self._clients.setdefault(channel_id, {}).setdefault(topic, {})[queue_id] = use
             return use
 
-    def _committed(self, use: QueueUse, queue: Queue, link: Link, offset: int) -> None:
+    def _committed(self, use: QueueUse, offset: int) -> None:
         """Record a commit of a client. `use` still has the messages that the client had pulled before."""
         use.committed = offset
-        history, group = self._context.history, link[0]
+        history, queue, link = self._context.history, use.queue, use.link
+        tables, group = self._context.tables(queue[0]), link[0]
+        if tables is None or tables.is_static(queue[1]):
+            return  # the broker commits in the physical queues of a static topic
         read_from = use.pulled[0][2][0] if use.pulled else None
         first = history.commits.advance(group, queue, offset, read_from=read_from)
         if first is not None:
@@ -205,20 +223,19 @@ class QueueUses:
             now_ms = self._context.scheduler.now_ms
             history.record.append_commit(now_ms, queue, link, first=first, end=offset)
 
-    def _record_pulled(self, node: Node, call: Call, operation: PullMessage, outcome: PullResult) -> None:
+    def _record_pulled(self, node: Node, use: QueueUse, outcome: PullResult) -> None:
         """Append messages that were pulled to the delivery record, by the broker and queue that stores them."""
-        offsets, topic = outcome.offsets, operation.topic
-        queue: Queue = (node.name, topic, operation.queue_id)
+        offsets, queue, link = outcome.offsets, use.queue, use.link
         if outcome.read_part is not None:
-            queue = (outcome.read_part[0], topic, outcome.read_part[1])
-        link, first = (operation.consumer_group, call.channel.channel_id), offsets[0]
-        record, now_ms = self._context.history.record, self._context.scheduler.now_ms
+            queue = (outcome.read_part[0], queue[1], outcome.read_part[1])
+        first = offsets[0]
+        record, now_ms = self._record, self._context.scheduler.now_ms
         flags = BY_SLAVE if _is_slave(node) else 0
         if offsets[-1] - first == len(offsets) - 1:
-            record.append(RecordKind.PULLED, now_ms, queue, link, first, len(offsets), NO_HOLD, flags)
+            record.append(_PULLED, now_ms, queue, link, first, len(offsets), NO_HOLD, flags)
             return
         for first, count in runs_of(offsets):
-            record.append(RecordKind.PULLED, now_ms, queue, link, first, count, NO_HOLD, flags)
+            record.append(_PULLED, now_ms, queue, link, first, count, NO_HOLD, flags)
 
     def _failed(self, channel_id: str, topic: Topic, queue_id: int, outcome: Outcome, *, polled: bool = True) -> None:
         """Record a request without success, if its group subscribes to the topic; a client may send any names."""

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 
-from ..faults.message_facts import MessageFacts, messages_of
+from ..faults.message_facts import messages_of
 from ..faults.subject_names import groups_of, topics_of
 from ..gate.raw_request import RawRequest, Rejection
 from ..history.events import RefusedRequest
 from ..history.short_text import short_text
 from ..kernel.errors import EngineError
+from ..message import batch
 from ..message import properties as props
 from ..operations.base import Operation
+from ..operations.send import SendMessage
 from .delivery_context import DeliveryContext
 
 _TOPIC_FIELDS = ("topic", "topic.name", "messages[0].topic.name", "message_queue.topic.name", "b")
@@ -45,15 +47,26 @@ class RefusedRequests:
 
     def _named(self, node: str, request: Operation) -> tuple[str, str, str, str]:
         """Return the topic, group, message id and keys of an operation; of several messages the first."""
+        named = self._properties(node, request)
+        topic, group = next(iter(topics_of(request)), ""), next(iter(groups_of(request)), "")
+        return topic, group, named.get(props.UNIQ_KEY, ""), named.get(props.KEYS, "")
+
+    def _properties(self, node: str, request: Operation) -> Mapping[str, str]:
+        """Return the properties of the first message of a request, none if it has no message."""
+        if isinstance(request, SendMessage):
+            return _first_of_batch(request.body) if request.batch else request.properties
         tables = self._context.tables(node)
         messages = messages_of(request, None, None if tables is None else tables.store)
-        first = messages[0] if messages else MessageFacts(body=b"", properties={})
-        return (
-            next(iter(topics_of(request)), ""),
-            next(iter(groups_of(request)), ""),
-            first.message_id or "",
-            first.properties.get(props.KEYS, ""),
-        )
+        return messages[0].properties if messages else {}
+
+
+def _first_of_batch(body: bytes) -> Mapping[str, str]:
+    """Return the properties of the first message of a batch. A client may send very many, or none."""
+    size = int.from_bytes(body[:4], "big")
+    try:
+        return next((batch.properties_of(text) for _flag, _body, text in batch.split_batch(body[:size])), {})
+    except EngineError:  # the batch is malformed
+        return {}
 
 
 def _named_by_fields(fields: Mapping[str, str]) -> tuple[str, str, str, str]:

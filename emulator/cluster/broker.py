@@ -232,6 +232,7 @@ class Broker:
         self.clients, self.locks = client.clients, client.locks
         self.checks = transaction.checks
         self.pulls, self.compaction = pull.pulls, pull.compaction
+        self.slow_group_guard = pull.slow_group_guard
         self.pops, self.notifications, self.revive = pop.pops, pop.notifications, pop.revive
         self.orders, self.pop_in_flight = pop.orders, pop.in_flight
         self.pop_buffer, self.pop_kv_service = pop.buffer, pop.kv_service
@@ -361,6 +362,10 @@ class Broker:
         """Start a graceful shutdown: from now on clients that support GO_AWAY get it."""
         self.request_pools.begin_shutdown()
         self._on_pools_changed()
+
+    def is_static(self, topic: str) -> bool:
+        """True if a topic is static: its queues are mapped to physical ones."""
+        return topic in self.mappings.table
 
     @property
     def registered(self) -> bool:

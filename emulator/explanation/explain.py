@@ -5,7 +5,7 @@ present: an acknowledged message stays acknowledged while its broker is stopped.
 engine and on small tables of past events; the delivery record adds who and when. The journal is never read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from ..history.history import History
@@ -17,7 +17,16 @@ from .broker_rules import broker_down, broker_unreachable, not_readable, read_on
 from .explanation import Explanation
 from .filter_rules import skipped_by_filter, would_be_filtered
 from .flight_rules import in_flight, returned
-from .group_rules import broadcast, disabled, forbidden, no_group, no_members, nobody_subscribes, other_cluster
+from .group_rules import (
+    broadcast,
+    broadcast_read,
+    disabled,
+    forbidden,
+    no_group,
+    no_members,
+    nobody_subscribes,
+    other_cluster,
+)
 from .member_rules import dropped_by_member
 from .missing_rules import Missing, missing
 from .owner_rules import available, no_queue_owner, unread_fault
@@ -26,6 +35,7 @@ from .queue_rules import behind_in_order, flow_controlled, locked, overloaded
 from .reason import Reason
 from .retry_rules import dead, delayed_retry, waiting_for_retry
 from .scene import Scene
+from .shared_scene import SharedScene
 from .storage_rules import compacted, expired, recalled, stored, waiting
 from .subject import Finding, Rule, Subject
 from .transaction_rules import put_aside, rolled_back, undecided_half
@@ -35,7 +45,15 @@ UNSTORED_RULES: tuple[Rule, ...] = (undecided_half, put_aside, recalled, waiting
 BROKER_RULES: tuple[Rule, ...] = (broker_down, broker_unreachable, not_readable, read_only)
 STORE_RULES: tuple[Rule, ...] = (*UNSTORED_RULES, expired, compacted, *BROKER_RULES, stored)
 """The verdict of the store."""
-PAST_RULES: tuple[Rule, ...] = (in_flight, returned, skipped_by_filter, dropped_by_member, moved_past, acknowledged)
+PAST_RULES: tuple[Rule, ...] = (
+    in_flight,
+    returned,
+    skipped_by_filter,
+    dropped_by_member,
+    broadcast_read,
+    moved_past,
+    acknowledged,
+)
 PRESENT_RULES: tuple[Rule, ...] = (
     *BROKER_RULES,
     no_group,
@@ -94,10 +112,19 @@ class Explainer:
         if family is None:
             finding = missing(scene, Missing(wanted, topic, place))
             return _explanation(scene, finding, wanted, topic or (place.topic if place else ""), group, place)
-        if group is not None:
-            return _of_group(scene, family, scene.group(group), place)
-        groups = tuple(_of_group(scene, family, each, place) for each in _groups(scene, family))
-        return _of_store(scene, family, place, groups)
+        return _of_message(scene, family, group, place)
+
+    def explain_each(self, families: Iterable[MessageFamily], group: str | None = None) -> Iterator[Explanation]:
+        """Explain messages as `explain` does, in less time for each. The engine must not run meanwhile."""
+        scene = SharedScene(self._look, self._history, self._now_ms())
+        return (_of_message(scene, family, group, None) for family in families)
+
+
+def _of_message(scene: Scene, family: MessageFamily, group: str | None, place: Place | None) -> Explanation:
+    if group is not None:
+        return _of_group(scene, family, scene.group(group), place)
+    groups = tuple(_of_group(scene, family, each, place) for each in _groups(scene, family))
+    return _of_store(scene, family, place, groups)
 
 
 def _of_store(scene: Scene, family: MessageFamily, place: Place | None, groups: tuple[Explanation, ...]) -> Explanation:

@@ -106,6 +106,11 @@ def nobody_subscribes(subject: Subject) -> Finding | None:
     )
 
 
+def broadcast_read(subject: Subject) -> Finding | None:
+    """Members that consume by broadcasting have read the message. Their offsets say nothing about acknowledgements."""
+    return broadcast(subject) if subject.is_passed or subject.deliveries else None
+
+
 def broadcast(subject: Subject) -> Finding | None:
     """The members of the group consume by broadcasting, so a broker does not know their progress."""
     group = subject.consumer

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ..client.poll_habits import habit_of
+from ..client.queue_uses import ANY_QUEUE
 from ..history.events import RefusedRequest
 from ..inspection.assignments import AssignmentView
 from ..inspection.groups import GroupView, MemberView
@@ -59,7 +60,9 @@ class MemberStates:
         queues = self._look.queues(topic)
         assignments = self._look.assignments(group.name, topic)
         own = [each for each in assignments if each.client == member.client]
-        if own:
+        if any(each.queue_id == ANY_QUEUE for each in own):
+            yield self._any_queue(group, topic)
+        elif own:
             yield self._assigned(group, member, topic, own)
             yield from self._locks(group, member, own)
             unrequested = [each for each in own if each.requested_ms is None]

@@ -9,7 +9,7 @@ from .explanation import Fact
 from .flight_rules import fault_acted, lost_response
 from .idle_clause import counted
 from .reason import Reason
-from .subject import Finding, Subject, fact
+from .subject import DELIVERED, Finding, Subject, fact
 
 
 def no_queue_owner(subject: Subject) -> Finding | None:
@@ -26,7 +26,7 @@ def no_queue_owner(subject: Subject) -> Finding | None:
         return None
     if own.requested_ms is None:
         return _unrequested(subject, own, owner, assignments)
-    idle = sorted(set(members) - {each.client for each in assignments if each.client is not None})
+    idle = members_without_queue(subject, assignments)
     if not idle or len(assignments) >= len(members):
         return None
     topic, place = subject.family.topic, subject.stored.place
@@ -44,6 +44,12 @@ def no_queue_owner(subject: Subject) -> Finding | None:
         changes.wait(f"{own.client} requests queue {place.queue_id}", own.client),
     )
     return Finding(Reason.FEWER_QUEUES, subject.but(text), facts, options)
+
+
+def members_without_queue(subject: Subject, assignments: list[AssignmentView]) -> list[str]:
+    """Return the client ids of the members that have no queue of the topic."""
+    members = {member.client for member in subject.consumer.members}
+    return sorted(members - {each.client for each in assignments if each.client is not None})
 
 
 def _unrequested(
@@ -97,7 +103,12 @@ def available(subject: Subject) -> Finding:
     if subject.is_retry:
         text = f"is available for {subject.retry_text} ({place.topic}, {subject.where}) and was not requested yet"
     else:
-        text = f"is available ({subject.where}) and was not requested yet"
+        delivered = subject.last(*DELIVERED)
+        past = "was not requested yet"
+        if delivered is not None:
+            client = subject.scene.client(delivered.channel)
+            past = f"the offset of the group is before it, although {client} got it at {subject.at(delivered.at_ms)}"
+        text = f"is available ({subject.where}) and {past}"
     poll = _poll(subject)
     assignment = None if subject.is_retry else assignment_of(subject)
     facts: tuple[Fact, ...] = (subject.progress_fact, subject.place_fact)

@@ -1,5 +1,7 @@
 """Rules about messages that the offset of a group has passed: moved past, or acknowledged."""
 
+from collections.abc import Sequence
+
 from ..history.events import MoveKind, OffsetMove, RecordedEvent
 from ..history.record_kind import RecordKind
 from . import changes
@@ -14,21 +16,35 @@ def moved_past(subject: Subject) -> Finding | None:
     if not subject.is_passed:
         return None
     move = _move_past(subject)
-    if move is not None:
-        delivered = subject.last(*DELIVERED)
-        if delivered is None or delivered.at_ms < move.at_ms:
-            return _moved(subject, move)
+    if move is not None and not _is_delivered(subject, move):
+        return _moved(subject, move)
     return _committed_past(subject)
+
+
+def _is_delivered(subject: Subject, move: OffsetMove) -> bool:
+    """True if a delivery, and no move, is the reason why the group is past the message.
+
+    The first commit after a crash that lost the offset looks like the start of a group. Without records of deliveries
+    an earlier move tells that the group had an offset before.
+    """
+    delivered = subject.last(*DELIVERED)
+    if move.kind is MoveKind.FIRST:
+        return delivered is not None or (not subject.is_recorded and move is not _moves(subject)[0])
+    return delivered is not None and delivered.at_ms >= move.at_ms
+
+
+def _moves(subject: Subject) -> Sequence[OffsetMove]:
+    place = subject.stored.place
+    return subject.scene.history.moves(place.broker, subject.consumer.name, place.topic, place.queue_id)
 
 
 def _move_past(subject: Subject) -> OffsetMove | None:
     """Return the newest move that put the group past the message, unless a later one put it before the message."""
-    place = subject.stored.place
-    moves = subject.scene.history.moves(place.broker, subject.consumer.name, place.topic, place.queue_id)
-    for move in reversed(moves):
-        if move.after <= place.queue_offset:
+    offset = subject.stored.place.queue_offset
+    for move in reversed(_moves(subject)):
+        if move.after <= offset:
             return None
-        if move.before is None or move.before <= place.queue_offset:
+        if move.before is None or move.before <= offset:
             return move
     return None
 
@@ -65,7 +81,7 @@ def _committed_past(subject: Subject) -> Finding | None:
     group, place = subject.consumer.name, subject.stored.place
     commit = subject.last(RecordKind.COMMITTED)
     progress = subject.progress
-    position = progress.position if progress is not None else place.queue_offset + 1
+    position = progress.passed if progress is not None else place.queue_offset + 1
     facts: tuple[Fact, ...] = (subject.progress_fact, subject.place_fact)
     back = changes.reset(group, place.topic, place.queue_offset)
     if commit is not None:
@@ -103,7 +119,7 @@ def acknowledged(subject: Subject) -> Finding | None:
         text = f"is finished for group {group}{retry}"
     if done is None:
         progress = subject.progress
-        text += f", which is past it in queue {place.queue_id} (offset {progress.position if progress else '-'})"
+        text += f", which is past it in queue {place.queue_id} (offset {progress.passed if progress else '-'})"
         text += " and has it neither in flight nor in a retry"
     elif done.kind is RecordKind.COMMITTED:
         text += f", and offset {done.first + done.count} was committed at {subject.at(done.at_ms)}"

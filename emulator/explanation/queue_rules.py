@@ -3,7 +3,8 @@
 from ..history.events import RefusedRequest
 from . import changes
 from .explanation import Change
-from .owner_rules import assignment_of
+from .idle_clause import listed
+from .owner_rules import assignment_of, members_without_queue
 from .reason import Reason
 from .subject import Finding, Subject, fact
 
@@ -57,7 +58,11 @@ def behind_in_order(subject: Subject) -> Finding | None:
 
 
 def locked(subject: Subject) -> Finding | None:
-    """A client has locked the queue that belongs to another member, or that has no owner."""
+    """A client has locked the queue and another member should have it: its owner, or a member without any queue.
+
+    The member that requested a queue last counts as its owner. If it hangs, only its silence shows that the others have
+    divided the queues anew.
+    """
     place, scene = subject.stored.place, subject.scene
     group = subject.consumer
     lock = next(
@@ -71,11 +76,16 @@ def locked(subject: Subject) -> Finding | None:
     )
     if lock is None:
         return None
-    assignment = assignment_of(subject)
+    assignments = scene.look.assignments(group.name, place.topic)
+    assignment = assignment_of(subject, assignments)
     owner = None if assignment is None else assignment.client
-    if lock.client == owner or (owner is None and any(member.client == lock.client for member in group.members)):
+    waiting = [owner] if owner is not None else []
+    if lock.client == owner:
+        waiting = [] if _polls(subject, lock.client) else members_without_queue(subject, assignments)
+    if not waiting and (owner is not None or any(member.client == lock.client for member in group.members)):
         return None
-    waits = f"; {owner} waits for the lock" if owner is not None else ""
+    free_ms = lock.until_ms + 1  # a lock still counts at its end (RebalanceLockManager.LockEntry.isExpired)
+    waits = f"; {listed(waiting)} wait{'s' if len(waiting) == 1 else ''} for the lock" if waiting else ""
     text = f"queue {place.queue_id} is locked by {lock.client} until {subject.at(lock.until_ms)}{waits}"
     facts = (
         fact(
@@ -85,9 +95,20 @@ def locked(subject: Subject) -> Finding | None:
     )
     options = (
         changes.wait(f"{lock.client} unlocks the queue", lock.client),
-        changes.advance(scene, lock.until_ms, "the lock ends, unless its owner renews it"),
+        changes.advance(scene, free_ms, "the lock ends, unless its owner renews it"),
     )
-    return Finding(Reason.QUEUE_LOCKED, subject.but(text), facts, options, lock.until_ms)
+    return Finding(Reason.QUEUE_LOCKED, subject.but(text), facts, options, free_ms)
+
+
+def _polls(subject: Subject, client: str) -> bool:
+    """True if a client waits in a long poll of the queue."""
+    place, scene = subject.stored.place, subject.scene
+    return any(
+        (poll.group, poll.broker, poll.topic, poll.queue_id)
+        == (subject.consumer.name, place.broker, place.topic, place.queue_id)
+        and scene.client_id(poll.channel) == client
+        for poll in scene.look.polls()
+    )
 
 
 def flow_controlled(subject: Subject) -> Finding | None:

@@ -4,9 +4,12 @@ from functools import cached_property
 
 from ..history.history import History
 from ..inspection.broker_view import BrokerView
+from ..inspection.check_points import ReceiptView
 from ..inspection.groups import GroupView
 from ..inspection.half_messages import HalfView
 from ..inspection.inspection import Inspection
+from ..inspection.places import Place
+from ..inspection.queues import QueueView
 from ..inspection.topics import TopicView
 from .clock_text import clock_text
 from .known_clients import KnownClients
@@ -62,6 +65,14 @@ class Scene:
         if name not in self._groups:
             self._groups[name] = self.look.group(name)
         return self._groups[name]
+
+    def queue(self, broker: str, topic: str, queue_id: int) -> QueueView | None:
+        """Return a queue, None if it does not exist."""
+        return self.look.queue(broker, topic, queue_id)
+
+    def receipts(self, group: str, place: Place) -> list[ReceiptView]:
+        """Return the receipts of a copy that clients of a group hold."""
+        return self.look.receipts(group, place)
 
     def key(self, node: str, key: str) -> str:
         """Return the effective value of a configuration key of a broker; empty if there is no such key."""

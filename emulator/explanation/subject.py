@@ -18,6 +18,8 @@ from .reason import Reason
 from .scene import Scene
 
 DELIVERED = (RecordKind.POPPED, RecordKind.PULLED)
+_HELD_BELOW_THE_OFFSET = ("buffer", "log", "kv")
+"""Holders of messages that the group has passed, see `ReceiptView.holder`."""
 ACKNOWLEDGED = (RecordKind.ACKNOWLEDGED, RecordKind.COMMITTED)
 
 
@@ -70,7 +72,7 @@ class Subject:
     def queue(self) -> QueueView | None:
         """The queue of the copy."""
         place = self.stored.place
-        return self.scene.look.queue(place.broker, place.topic, place.queue_id)
+        return self.scene.queue(place.broker, place.topic, place.queue_id)
 
     @cached_property
     def progress(self) -> ProgressView | None:
@@ -79,15 +81,29 @@ class Subject:
 
     @cached_property
     def is_passed(self) -> bool:
-        """True if the group reads on beyond the copy, so that it gets the copy only by a redelivery or a reset."""
-        progress = self.progress
-        return progress is not None and progress.position > self.stored.place.queue_offset
+        """True if the group reads on beyond the copy, so that it gets the copy only by a redelivery or a reset.
+
+        A pull alone passes nothing: without a commit, the next consumer starts before the copy.
+        """
+        progress, offset = self.progress, self.stored.place.queue_offset
+        if progress is None or progress.passed <= offset:
+            return False
+        delivered = self.last(*DELIVERED)
+        pulled = delivered is not None and delivered.kind is RecordKind.PULLED
+        return not pulled or (progress.committed is not None and progress.committed > offset)
 
     @cached_property
     def receipt(self) -> ReceiptView | None:
-        """The newest receipt of the copy that a client of the group holds; None if the copy is not in flight."""
-        found = self.scene.look.receipts(self.consumer.name, self.stored.place)
-        return max(found, key=lambda each: each.popped_ms, default=None)
+        """The newest receipt of the copy that a client of the group holds; None if the copy is not in flight.
+
+        A popped message that the group has not passed is available, in flight or not: a crash lost the offset, or a
+        reset moved it back, and the next pop returns the message.
+        """
+        held = self.scene.receipts(self.consumer.name, self.stored.place)
+        newest = max(held, key=lambda each: each.popped_ms, default=None)
+        if newest is None or (newest.holder in _HELD_BELOW_THE_OFFSET and not self.is_passed):
+            return None
+        return newest
 
     @cached_property
     def events(self) -> list[RecordedEvent]:
@@ -109,7 +125,7 @@ class Subject:
     def is_recorded(self) -> bool:
         """True if no delivery record since the copy was stored was dropped."""
         since_ms = self.scene.complete_since_ms
-        return since_ms is None or since_ms <= self.stored.stored_at_ms
+        return since_ms is None or since_ms < self.stored.stored_at_ms
 
     # texts
 

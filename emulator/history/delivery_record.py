@@ -7,6 +7,7 @@ A full chunk has a summary of its queues and offsets, so that a search skips mos
 
 import struct
 from collections import deque
+from operator import add
 from typing import NamedTuple
 
 from .record_keys import Link, Queue, RecordKeys
@@ -23,8 +24,8 @@ IN_ORDER, BY_SLAVE = 1, 2
 """Bits of `flags`: the group pops in order; a slave served the request."""
 RENEWALS_MAX = 4_096
 """The maximum number of renewed messages whose renewals share a record."""
-_LAYOUT = struct.Struct("<qqIIIHBB")
-"""at_ms, first offset, queue, link, hold_ms, number of messages, kind, flags.
+_LAYOUT = struct.Struct("@qqIIIHBB")
+"""at_ms, first offset, queue, link, hold_ms, number of messages, kind, flags; in native order, which is faster.
 
 The record of a commit has the number of messages in place of hold_ms, because a commit can pass very many.
 """
@@ -46,6 +47,8 @@ class Record(NamedTuple):
     length: int
     kind: RecordKind
     flags: int
+    number: int = 0
+    """Its position in the sequence of all records that were ever appended."""
 
 
 class _Chunk:
@@ -61,16 +64,20 @@ class _Chunk:
         """The lowest and the highest offset."""
 
     def seal(self) -> None:
-        """Compute the summary of a full chunk."""
+        """Compute the summary of a full chunk, column by column."""
+        columns = memoryview(self.data)
+        numbers = columns.cast("I")
         self.queues = 0
-        self.low, self.high = _LARGEST, -_LARGEST
-        for packed in _LAYOUT.iter_unpack(self.data):
-            first, count = packed[1], packed[4] if packed[6] == _COMMITTED else packed[5]
-            self.queues |= 1 << packed[2] % 64
-            if first < self.low:
-                self.low = first
-            if first + count > self.high:
-                self.high = first + count
+        for number in set(numbers[4::8].tolist()):
+            self.queues |= 1 << number % 64
+        firsts, lengths = columns.cast("q")[1::4].tolist(), columns.cast("H")[14::16].tolist()
+        if _COMMITTED in columns[30::32]:
+            kinds, passed = columns[30::32].tolist(), numbers[6::8].tolist()
+            lengths = [
+                long if kind == _COMMITTED else length
+                for length, kind, long in zip(lengths, kinds, passed, strict=True)
+            ]
+        self.low, self.high = min(firsts), max(map(add, firsts, lengths))
 
     def may_have(self, queue: int, offset: int | None) -> bool:
         """True if the chunk can have a record of an offset of a queue, or of any offset (None)."""
@@ -161,9 +168,10 @@ class DeliveryRecord:
         for index, chunk in enumerate(self._chunks if wanted is not None else ()):
             if wanted is None or not chunk.may_have(wanted, offset):
                 continue
-            for packed in _LAYOUT.iter_unpack(self._filled(index)):
+            begin = self.dropped + index * self._chunk_records
+            for number, packed in enumerate(_LAYOUT.iter_unpack(self._filled(index)), begin):
                 if packed[2] == wanted and (offset is None or packed[1] <= offset):
-                    record = _unpacked(packed)
+                    record = _unpacked(packed, number)
                     if offset is None or offset < record.first + record.length:
                         found.append(record)
         return found
@@ -205,11 +213,12 @@ class DeliveryRecord:
             keys.links.keep({number for column in columns for number in column[5::8]})
 
 
-def _unpacked(packed: tuple[int, ...]) -> Record:
+def _unpacked(packed: tuple[int, ...], number: int) -> Record:
     at_ms, first, queue, link, hold_ms, count, kind, flags = packed
     if kind == _COMMITTED:
-        return Record(at_ms, first, queue, link, None, hold_ms, _COMMITTED, flags)
-    return Record(at_ms, first, queue, link, None if hold_ms == NO_HOLD else hold_ms, count, RecordKind(kind), flags)
+        return Record(at_ms, first, queue, link, None, hold_ms, _COMMITTED, flags, number)
+    hold = None if hold_ms == NO_HOLD else hold_ms
+    return Record(at_ms, first, queue, link, hold, count, RecordKind(kind), flags, number)
 
 
 def _append_nothing(*_record: object, **_more: object) -> None:

@@ -79,7 +79,9 @@ class History:
             group, channel = links.key(run.link)
             flags = bool(run.flags & IN_ORDER), bool(run.flags & BY_SLAVE)
             events.append(
-                RecordedEvent(run.at_ms, run.kind, channel, group, run.first, run.length, run.hold_ms, *flags)
+                RecordedEvent(
+                    run.at_ms, run.kind, channel, group, run.first, run.length, run.hold_ms, *flags, run.number
+                )
             )
         return events
 

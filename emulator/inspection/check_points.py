@@ -29,6 +29,8 @@ class ReceiptView:
     """Where the broker holds it: the merge buffer, check points in the log, key-value records, an ordered batch."""
     returned: bool
     """True if the client changed the invisible duration after a failure."""
+    client: str | None = None
+    """The client id of the connection; None if it is not known."""
 
 
 class Receipts:
@@ -70,5 +72,6 @@ class Receipts:
             until_ms=hold.until_ms,
             attempt=records.decode(record).reconsume_times + max(past.deliveries, hold.deliveries_before + 1),
             holder=hold.holder,
+            client=None if channel is None else self._parts.history.client_of(channel),
             returned=hold.changed if past.was_returned is None else past.was_returned,
         )

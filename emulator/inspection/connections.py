@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ..client.client_registry import Member
-from ..client.client_versions import version_text
 from ..cluster.broker import Broker
 from ..kernel.value_class import frozen_value
-from .address_text import host_port
+from .client_text import host_port, sdk_version
 
 REMOTING, GRPC = "remoting", "grpc"
 
@@ -63,7 +62,7 @@ def _connection(group: str, member: Member) -> ConnectionView:
         channel=member.channel.channel_id,
         protocol=GRPC if member.through_proxy else REMOTING,
         language=member.language,
-        version=version_text(member.version),
+        version=sdk_version(member.version),
         address=host_port(*member.channel.remote_address),
         since_ms=member.since_ms,
         last_heartbeat_ms=member.last_update_ms,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ..message import properties as props
 from ..message import stored_record as records
-from .address_text import host_port
+from .client_text import host_port
 from .messages import CopyState, MessageFamily
 from .stored_copies import StoredCopy
 

@@ -1,15 +1,16 @@
 """Consumer groups, their members and subscriptions."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..client.client_registry import ConsumerGroup, Member
-from ..client.client_versions import version_text
 from ..cluster.broker import Broker
 from ..kernel.value_class import frozen_value
 from ..message.names import PREDEFINED_GROUPS, is_retry
 from ..operations.clients import SubscriptionData
 from ..operations.groups import GroupConfig
 from .brokers import stores_of
+from .client_text import sdk_version
 from .engine_parts import EngineParts
 
 TAG = "TAG"
@@ -87,7 +88,7 @@ class Groups:
         brokers = list(stores_of(self._parts.brokers).values())
         configs = [config for broker in brokers if (config := broker.groups.find(name)) is not None]
         registered = [group for broker in brokers if (group := broker.clients.consumers.get(name)) is not None]
-        members = _members(registered)
+        members = _members(brokers, name)
         exists = bool(configs or registered)  # a gRPC client registers before the broker creates its group
         config = configs[0] if configs else GroupConfig(name, consume_enable=exists, retry_max_times=16 * exists)
         return GroupView(
@@ -99,19 +100,25 @@ class Groups:
             members=members,
             subscriptions=_subscriptions(registered, brokers, name),
             disagreements=_disagreements(members),
+            too_slow_on=tuple(broker.name for broker in brokers if name in broker.slow_group_guard.slow_groups()),
             forbidden=tuple(sorted({topic for broker in brokers for topic in broker.groups.forbidden.get(name, ())})),
         )
 
 
-def _members(registered: Iterable[ConsumerGroup]) -> tuple[MemberView, ...]:
+def _members(brokers: Iterable[Broker], name: str) -> tuple[MemberView, ...]:
     """Return the members of a group, each once, although a remoting client registers at each broker."""
     found: dict[str, MemberView] = {}
-    for group in registered:
+    registered: dict[str, list[str]] = {}
+    for broker in brokers:
+        group = broker.clients.consumers.get(name)
+        if group is None:
+            continue
         for channel, member in group.members.items():
+            registered.setdefault(member.client_id, []).append(broker.name)
             before = found.get(member.client_id)
             if before is None or before.last_heartbeat_ms < member.last_update_ms:
                 found[member.client_id] = _member(group, channel, member)
-    return tuple(found.values())
+    return tuple(replace(view, brokers=tuple(registered[client])) for client, view in found.items())
 
 
 def _member(group: ConsumerGroup, channel: str, member: Member) -> MemberView:
@@ -119,7 +126,7 @@ def _member(group: ConsumerGroup, channel: str, member: Member) -> MemberView:
         client=member.client_id,
         channel=channel,
         language=member.language,
-        version=version_text(member.version),
+        version=sdk_version(member.version),
         protocol="grpc" if member.through_proxy else "remoting",
         since_ms=member.since_ms,
         last_heartbeat_ms=member.last_update_ms,

@@ -51,6 +51,13 @@ class Inspection:
         """Yield the messages of a topic of which a copy meets a condition, in the order of `copies`."""
         return self._locator.matching(topic, where)
 
+    def messages(self, topic: str) -> list[MessageFamily]:
+        """Return the messages that were sent to a topic in every state, rolled back and recalled ones too.
+
+        The oldest is the first. For many messages this takes less time than `at` for each.
+        """
+        return self._locator.of_topic(topic)
+
     def nearest(self, message: str, topic: str | None = None) -> tuple[str, str] | None:
         """Return the id or key most similar to one that does not exist, and its topic; None if none is similar."""
         return self._locator.nearest(message, topic)

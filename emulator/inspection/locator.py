@@ -15,7 +15,7 @@ from .log_index import LogIndex
 from .messages import CopyState, CopyView, MessageFamily
 from .origins import REDIRECTED
 from .places import Place
-from .stored_copies import StoredCopy, decoded, each_current, is_in
+from .stored_copies import StoredCopy, decoded, each_current, each_sent_to, is_in
 
 OFFSET_ID_DIGITS = (32, 56)
 """Numbers of digits of an offset message id, with an IPv4 and an IPv6 address."""
@@ -60,6 +60,11 @@ class Locator:
             if copy.message_id not in seen and where(copy.view):
                 seen.add(copy.message_id)
                 yield self._family_of(copy)
+
+    def of_topic(self, topic: str) -> list[MessageFamily]:
+        """Return the messages that were sent to a topic, see `Inspection.messages`."""
+        stores = stores_of(self._parts.brokers).values()
+        return families(copy for broker in stores for copy in each_sent_to(broker, topic))
 
     def current(self, topic: str, state: CopyState | None) -> list[StoredCopy]:
         """Return the copies of the messages of a topic, without those that were passed on, the oldest first."""

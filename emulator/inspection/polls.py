@@ -1,6 +1,7 @@
 """Long polls that wait for messages."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 from ..cluster.broker import Broker
@@ -24,11 +25,15 @@ class PollView:
     since_ms: int
     until_ms: int
     kind: PollKind
+    client: str | None = None
+    """The client id of the connection; None if it is not known."""
 
 
 def read_polls(parts: EngineParts) -> list[PollView]:
     """Return the waiting requests of all running brokers, slaves included, the oldest first."""
-    found = [view for broker in parts.brokers if broker.running for view in _of_broker(broker)]
+    client_of = parts.history.client_of
+    waiting = (view for broker in parts.brokers if broker.running for view in _of_broker(broker))
+    found = [replace(view, client=client_of(view.channel)) for view in waiting]
     return sorted(found, key=lambda view: (view.since_ms, view.channel, view.topic, view.queue_id or 0))
 
 

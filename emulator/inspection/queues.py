@@ -26,6 +26,8 @@ class ProgressView:
     """The number of messages written to clients, as recorded; None if records of the queue were dropped."""
     in_flight: int
     lag: int
+    passed: int = 0
+    """The offset below which the group gets messages by redelivery only. Pulls that are not committed do not count."""
 
 
 @frozen_value
@@ -100,6 +102,8 @@ class Queues:
         ahead = broker.pop_in_flight.count(queue)
         if broker.orders.has_batch(queue):
             read, ahead = known, 0  # the committed offset passes no unacknowledged message of an ordered batch
+        elif reset is not None:
+            read = reset  # the next pop takes it, and forgets the offset of the merge buffer
         else:
             read = broker.pop_buffer.next_read_offset(queue, -1 if known is None else known)
             read = None if read < 0 else read
@@ -110,7 +114,20 @@ class Queues:
             delivered=delivered,
             in_flight=held,
             lag=max(end - (first if read is None else max(read, first)), 0) + ahead,
+            passed=self._passed(broker, queue, 0 if read is None else read, reset),
         )
+
+    def _passed(self, broker: Broker, queue: GroupQueue, read: int, reset: int | None) -> int:
+        """Return the offset below which the group does not read again; pops with KV records keep it like a pull's."""
+        topic, group, queue_id = queue
+        if reset is not None or not broker.config.pop_consumer_kv_service_enable:
+            return read
+        pulls = any(
+            use.pulled is not None
+            for _, used, used_id, use in self._parts.deliveries.uses()
+            if used == (broker.name, group, topic) and used_id == queue_id
+        )
+        return read if pulls else max(read, broker.offsets.pull_offset(group, topic, queue_id))
 
     def _position(self, broker: Broker, queue: GroupQueue, read: int, reset: int | None) -> int:
         """Return the offset that a group reads next: pulls of connected clients and cached records are ahead."""

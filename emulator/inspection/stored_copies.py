@@ -10,7 +10,7 @@ from ..message import properties as props
 from ..message import stored_record as records
 from ..message.stored_record import Record
 from .messages import CopyState, CopyView
-from .origins import group_of, origin_of, state_of
+from .origins import REDIRECTED, group_of, origin_of, state_of
 from .places import Place
 
 
@@ -94,6 +94,14 @@ def each_current(broker: Broker, topic: str) -> Iterator[StoredCopy]:
             yield copy
     for name in list(broker.topics.table):
         if name != topic and (names.is_retry_or_dlq(name) or name == names.TRANS_CHECK_MAX_TIME_TOPIC):
+            yield from (copy for copy in each_in(broker, name) if copy.origin == topic)
+
+
+def each_sent_to(broker: Broker, topic: str) -> Iterator[StoredCopy]:
+    """Yield the copies of the messages of a topic, also those that the broker has passed on to another topic."""
+    yield from each_in(broker, topic)
+    for name in list(broker.topics.table):
+        if name != topic and (name in REDIRECTED or names.is_retry_or_dlq(name)):
             yield from (copy for copy in each_in(broker, name) if copy.origin == topic)
 
 

@@ -10,9 +10,8 @@ import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, body, start
 from rocketmq_testkit.fixtures import Emulator, Explanation, Message, Reason
 
-CONFIG = {"journalMaxEntries": 0, "enablePropertyFilter": True, "initPopOffsetByCheckMsgInMem": False}
-"""A verdict must not need the journal. The other keys allow SQL92 filters of remoting consumers, and first pops at the
-end of a queue that has messages since the start."""
+CONFIG = {"journalMaxEntries": 0, "enablePropertyFilter": True}
+"""A verdict must not need the journal. The other key allows SQL92 filters of remoting consumers."""
 
 
 @dataclass
@@ -112,10 +111,10 @@ class Scene:
         assert found.facts, found
         return found
 
-    def client_id(self, driver: Driver) -> str:
+    def client_id(self) -> str:
         """Return the id of the only connected client of the group."""
-        [member] = self.emulator.groups[self.name].members
-        return member.id
+        [found] = [client for client in self.emulator.clients.values() if self.name in client.consumer_groups]
+        return found.id
 
 
 def scene_of(sdks: Sdks, request: pytest.FixtureRequest) -> Iterator[Scene]:

@@ -66,7 +66,7 @@ class Situation:
 
 
 def progress(position: int, committed: int | None = None, in_flight: int = 0) -> ProgressView:
-    return ProgressView(position if committed is None else committed, None, position, 0, in_flight, 0)
+    return ProgressView(position if committed is None else committed, None, position, 0, in_flight, 0, position)
 
 
 def queue(position: int | None, topic: str = "orders", queue_id: int = 3, in_flight: int = 0) -> QueueView:

@@ -48,7 +48,7 @@ def test_filtered_by_sql(scene: Scene, sdk: str) -> None:
     filtered = scene.send(b"filtered", properties={"price": "9", "region": "n"})
     pass_over(scene, sdk, driver, scene.send(b"accepted", properties={"price": "11", "region": "n"}))
     found = scene.explain(filtered, Reason.FILTERED_BY_SQL)
-    assert "`price > 10` was false" in str(found)
+    assert "`price > 10` was not true" in str(found)
     assert "price is `9`" in str(found)
     assert "region =" in str(found)  # the whole subscription precedes its condition
 
@@ -82,6 +82,5 @@ def test_tag_hash_collision(scene: Scene) -> None:
     filtered = scene.send(b"filtered", tag="Aa")
     pass_over(scene, "java-remoting", driver, scene.send(b"accepted", tag="BB"))
     found = scene.explain(filtered, Reason.TAG_HASH_COLLISION)
-    assert "`Aa`" in str(found)
-    assert "BB" in str(found)
+    assert "have the same hash (BB, Aa)" in str(found)
     assert scene.bodies(driver) == [b"accepted"]

@@ -223,6 +223,19 @@ def test_the_stateful_strategy_caches_a_decision_for_60_s() -> None:
     assert authentication_error(world, "ann", password="other") == "16: check signature failed."
 
 
+def test_a_cached_decision_stays_when_another_one_is_cached() -> None:
+    strategy = f"{PACKAGE}.authentication.strategy.StatefulAuthenticationStrategy"
+    world = make_world(**WITH_ACCESS_CONTROL, authentication_strategy=strategy)
+    for name in ("ann", "bob"):
+        assert authentication_error(world, name) == f"16: User:{name} is not found."
+    for name in ("ann", "bob"):
+        world.ask(Done, CreateUser(name, UserInfo("secret", None)))
+    assert [authentication_error(world, name) for name in ("ann", "bob")] == [
+        "16: User:ann is not found.",
+        "16: User:bob is not found.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("keys", "error"),
     [
@@ -291,6 +304,15 @@ def test_the_acl_entry_with_the_shortest_prefix_comes_first(order: str, first: s
         for each in order
     ]
     assert _first(entries).resource.name == prefixes[first]
+
+
+@pytest.mark.parametrize("decisions", [(Decision.ALLOW, Decision.DENY), (Decision.DENY, Decision.ALLOW)])
+def test_of_two_acl_entries_with_one_prefix_the_one_that_allows_comes_first(
+    decisions: tuple[Decision, Decision],
+) -> None:
+    resource = Resource(ResourceType.TOPIC, "or", Pattern.PREFIXED)
+    entries = [PolicyEntry(resource, (Action.PUB,), (), decision) for decision in decisions]
+    assert _first(entries).decision is Decision.ALLOW
 
 
 @pytest.mark.parametrize(

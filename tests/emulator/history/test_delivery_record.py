@@ -149,3 +149,11 @@ def test_names_without_a_record_are_removed() -> None:
     for number in range(3 * KEYS_MAX - len(record), 3 * KEYS_MAX):
         (found,) = record.of(("broker-a", f"T{number}", 0), 0)
         assert keys.links.key(found.link) == (f"G{number}", "c" * 255)
+
+
+def test_records_are_numbered_in_the_order_in_which_they_were_appended() -> None:
+    """Numbers continue after the oldest records were dropped, and count the records of all queues."""
+    record = a_record(8)
+    for offset in range(20):
+        record.append(RecordKind.PULLED, 1, QUEUE if offset % 2 else OTHER, LINK, offset)
+    assert [(each.first, each.number) for each in record.of(QUEUE)] == [(each, each) for each in (13, 15, 17, 19)]
