@@ -308,7 +308,7 @@ SITUATIONS: dict[Reason, Situation] = {
         ),
         past=FakeHistory(deliveries=events(event(RecordKind.PULLED, 1_000), event(RecordKind.SENT_BACK, 20_000))),
     ),
-    Reason.DEAD: read(5, copies=(COPY, copy_of(CopyState.DEAD, "%DLQ%billing", 30_000, group=GROUP, retry=16))),
+    Reason.DEAD: read(5, copies=(COPY, copy_of(CopyState.DEAD, "%DLQ%billing", 30_000, group=GROUP, retry=17))),
     Reason.ACKNOWLEDGED: read(
         5,
         past=FakeHistory(deliveries=events(event(RecordKind.POPPED, 1_000), event(RecordKind.ACKNOWLEDGED, 2_000))),

@@ -6,24 +6,27 @@
 import os
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from broken_applications import APPLICATIONS, Clue
-from explained_sdks import CONFIG, Scene, Sdks, scene_of
+from explained_sdks import Scene, Sdks
 from rocketmq_testkit.fixtures import Emulator
 
+CONFIG = {"enablePropertyFilter": True, "initPopOffsetByCheckMsgInMem": False, "recallMessageEnable": True}
+"""SQL92 filters of remoting consumers, pops of new groups that start at the end, and recalls."""
 PAGE = Path(__file__).with_name("detective.md")
 HEAD = """# Thirty broken applications
 
 Written by `UPDATE_DETECTIVE=1 pytest tests/clients/detective`. Ids, clients and times are replaced. Each row has the
-mistake of an application, and the sentence in which `explain`, a warning, or the explanation of an idle client names it.
+mistake of an application, and the sentence of `explain`, a warning, `history` or an idle client that names it.
 
 | application | mistake | verdict | sentence |
 |---|---|---|---|
 """
 _SHOWN = (
-    (re.compile(r"\b[0-9A-F]{32}\b"), "ID"),
+    (re.compile(r"\b[0-9A-F]{32,64}\b"), "ID"),
     (re.compile(r"\b(?:vm|[0-9]+(?:\.[0-9]+){3}|[\w.-]+)@[\w#@.-]+"), "CLIENT"),
     (re.compile(r"(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d(?:\.\d+)?"), "TIME"),
     (re.compile(r"\b12(?:\.\d+)? s\b"), "12 s"),
@@ -43,8 +46,10 @@ def shared_sdks() -> Iterator[Sdks]:
 
 
 @pytest.fixture
-def scene(shared_sdks: Sdks, request: pytest.FixtureRequest) -> Iterator[Scene]:
-    yield from scene_of(shared_sdks, request)
+def scene(shared_sdks: Sdks, name: str) -> Iterator[Scene]:
+    """The topic and the group of an application have its name."""
+    with ExitStack() as clients:
+        yield Scene(shared_sdks, name.replace("_", "-"), clients)
 
 
 @pytest.fixture(scope="module")
