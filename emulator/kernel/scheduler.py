@@ -79,6 +79,8 @@ class Scheduler:
         self._sequence = 0
         self._advancing = False
         self._lifetimes: list[Lifetime] = []
+        self._is_skewed = False
+        """True if the clock of a lifetime differs from the engine's."""
         self.on_earlier: Callable[[], None] | None = None
         """Called when a new timer is due before all others, so that the host can wake up earlier."""
         self.on_timer: Callable[[Timer], None] | None = None
@@ -136,16 +138,26 @@ class Scheduler:
         """True while timers run."""
         return self._advancing
 
-    def advance_to(self, target_ms: int) -> None:
+    def advance_to(self, target_ms: int) -> bool:
         """Run every timer due up to and including `target_ms`, then set the time to `target_ms`.
 
         A target in the past runs the timers that are due now and leaves the time unchanged: time never goes backward.
+        Returns True if a timer was due.
         """
         if self._advancing:
             raise AssertionError("advance_to was called from inside a timer")
+        if target_ms < self.now_ms:
+            target_ms = self.now_ms
+        due_ms = self.next_deadline_ms()
+        if due_ms is None or due_ms > target_ms:
+            self._set_now(target_ms)
+            return False
+        self._run_timers(target_ms)
+        return True
+
+    def _run_timers(self, target_ms: int) -> None:
         self._advancing = True
         try:
-            target_ms = max(target_ms, self.now_ms)
             while (due_ms := self.next_deadline_ms()) is not None and due_ms <= target_ms:
                 timers = self._timers[due_ms]
                 _, timer = timers.popitem(last=False)
@@ -169,18 +181,25 @@ class Scheduler:
 
     def _set_now(self, now_ms: int) -> None:
         self.now_ms = now_ms
-        for lifetime in self._lifetimes:
-            lifetime.now_ms = now_ms + lifetime.skew.ms
+        if self._is_skewed:
+            for lifetime in self._lifetimes:
+                lifetime.now_ms = now_ms + lifetime.skew.ms
+        else:  # without the reading of skews, because it happens in each millisecond
+            for lifetime in self._lifetimes:
+                lifetime.now_ms = now_ms
 
     def apply_skews(self) -> None:
         """Set the clocks of all lifetimes again, because a skew has changed. Timers that are set stay."""
+        self._is_skewed = True
         self._set_now(self.now_ms)
+        self._is_skewed = any(lifetime.skew.ms for lifetime in self._lifetimes)
 
     def begin(self, *, idle: bool = False, skew: Skew | None = None) -> "Lifetime":
         """Start a lifetime of timers. No timer of an `idle` lifetime ever runs. `skew`: that of its clock."""
         lifetime = Lifetime(self, skew or Skew())
         lifetime.ended = idle
         self._lifetimes.append(lifetime)
+        self._is_skewed = self._is_skewed or lifetime.skew.ms != 0
         return lifetime
 
     def end(self, lifetime: "Lifetime") -> None:
@@ -253,9 +272,9 @@ class Lifetime(Scheduler):
         """True while timers of the engine's scheduler run."""
         return self._world.advancing
 
-    def advance_to(self, target_ms: int) -> None:
+    def advance_to(self, target_ms: int) -> bool:
         """Advance the engine's scheduler."""
-        self._world.advance_to(target_ms)
+        return self._world.advance_to(target_ms)
 
     def scheduled(self) -> Iterator[Timer]:
         """Iterate over the active timers of this lifetime, earliest first."""

@@ -65,7 +65,7 @@ def unpack_host(data: bytes) -> tuple[str, int]:
 
 
 def encode(  # noqa: PLR0913, PLR0917 - the fields of a record, once per message; keywords would cost time
-    topic: bytes,
+    form: "Form",
     queue_id: int,
     flag: int,
     queue_offset: int,
@@ -80,8 +80,8 @@ def encode(  # noqa: PLR0913, PLR0917 - the fields of a record, once per message
     body: bytes,
     properties: bytes,
 ) -> bytes:
-    """Encode one record. Hosts are packed; `sys_flag` gets its two host bits from their lengths."""
-    pack, empty, magic, host_bits, named = _form(topic, len(born_host), len(store_host))
+    """Encode one record. Hosts are packed; `sys_flag` gets its two host bits from the form."""
+    pack, empty, magic, host_bits, named = form
     body_length, property_length = len(body), len(properties)
     return b"".join(
         (
@@ -128,7 +128,7 @@ def encode_consecutive(  # noqa: PLR0913, PLR0917 - the fields of a record, once
 
     The result equals that of `encode` for each record. For a single record `encode` is faster.
     """
-    pack, empty, magic, host_bits, named = _form(topic, len(born_host), len(store_host))
+    pack, empty, magic, host_bits, named = form_of(topic, len(born_host), len(store_host))
     sys_flag |= host_bits
     pack_short = _SHORT.pack
     pieces: list[bytes] = []
@@ -160,15 +160,15 @@ def encode_consecutive(  # noqa: PLR0913, PLR0917 - the fields of a record, once
 
 def encoded_size(born_host: bytes, store_host: bytes, topic: bytes, body_length: int, property_length: int) -> int:  # noqa: PLR0917 - once per message; keywords would cost time
     """Return the size of the record that `encode` would produce."""
-    return _form(topic, len(born_host), len(store_host)).empty + body_length + property_length
+    return form_of(topic, len(born_host), len(store_host)).empty + body_length + property_length
 
 
-class _Form(NamedTuple):
+class Form(NamedTuple):
     """The parts of a record that depend only on its topic and on the lengths of its two hosts."""
 
     pack: Callable[..., bytes]
     empty: int
-    """The size of a record with empty body and properties."""
+    """The size in bytes of a record with empty body and properties."""
     magic: int
     host_bits: int
     named: bytes
@@ -202,13 +202,14 @@ def is_readable(record: bytes) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _form(topic: bytes, born_host_length: int, store_host_length: int) -> _Form:
+def form_of(topic: bytes, born_host_length: int, store_host_length: int) -> Form:
+    """Return the form of records of a topic, from the lengths of their packed hosts."""
     born_v6, store_v6 = born_host_length == 20, store_host_length == 20
     v2 = len(topic) > 127
     head = _HEAD[born_v6, store_v6]
     named = (_SHORT.pack(len(topic)) if v2 else bytes((len(topic),))) + topic
     host_bits = (SYS_BORN_HOST_V6 if born_v6 else 0) | (SYS_STORE_HOST_V6 if store_v6 else 0)
-    return _Form(head.pack, head.size + len(named) + _SHORT.size, MAGIC_V2 if v2 else MAGIC_V1, host_bits, named)
+    return Form(head.pack, head.size + len(named) + _SHORT.size, MAGIC_V2 if v2 else MAGIC_V1, host_bits, named)
 
 
 def store_timestamp(record: bytes | bytearray | memoryview, at: int = 0) -> int:
@@ -330,7 +331,7 @@ def _no_record(data: bytes) -> ValueError:
 def reencode(record: Record, *, topic: str, properties: dict[str, str]) -> bytes:
     """Encode a record again under another topic and with other properties; all other fields are unchanged."""
     return encode(
-        topic.encode(),
+        form_of(topic.encode(), len(record.born_host), len(record.store_host)),
         record.queue_id,
         record.flag,
         record.queue_offset,

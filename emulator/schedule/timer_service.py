@@ -39,6 +39,8 @@ from .delay_levels import delay_level, may_be_delayed
 from .timer_metrics import LOG_UNIT_BYTES, TimerFile, TimerMetrics, WheelProgress, WrittenMetrics
 
 PRECISIONS_MS = (1000, 500, 200, 100)
+_TIMES = (props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC, props.TIMER_DELAY_MS)
+"""Properties with the time of a timed message."""
 UNREAD_SLOTS = 7 * 86400 - 60
 """A wheel that was never read starts this many slots in the past (TimerMessageStore.recover)."""
 NEVER_ENQUEUED = str(0x7FFFFFFFFFFFFFFF)
@@ -237,16 +239,10 @@ class TimerService:
             if self._defects.timer_topic_stops_timer:
                 return
             raise EngineError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{TIMER_TOPIC}] is forbidden.")
-        if not (
-            props.TIMER_DELIVER_MS in properties
-            or props.TIMER_DELAY_SEC in properties
-            or props.TIMER_DELAY_MS in properties
-        ):
-            return
-        if not may_be_delayed(message):
+        if properties.keys().isdisjoint(_TIMES) or not may_be_delayed(message):
             return
         if delay_level(properties) > 0:
-            for name in (props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC, props.TIMER_DELAY_MS):
+            for name in _TIMES:
                 properties.pop(name, None)
             return
         if props.TIMER_OUT_MS in properties:

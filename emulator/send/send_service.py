@@ -77,6 +77,7 @@ class SendService:
         self._request_pools = request_pools
         self._sync_replication = sync_replication
         self._unique_count = 0
+        self._unique_host = store.store_host[:-4].hex().upper()
 
     @handles(SendMessage)
     def send(self, call: Call, operation: SendMessage) -> Result | Parked:
@@ -98,7 +99,7 @@ class SendService:
     def check_and_choose_queue(self, call: Call, operation: SendMessage) -> int:
         """Check the topic of a message, creating it if allowed, and return the queue id. Errors: those of a send."""
         serves_from = self._config.start_accept_send_request_time_stamp
-        if self._store.now_ms < serves_from:
+        if serves_from and self._store.now_ms < serves_from:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"broker unable to service, until {human_time(serves_from)}")
         topic = operation.topic
         config = self._topics.table.get(topic)
@@ -128,7 +129,7 @@ class SendService:
         return created
 
     def _queue_id(self, call: Call, queue_id: int, config: TopicConfig) -> int:
-        if queue_id >= max(config.read_queue_nums, config.write_queue_nums):
+        if queue_id >= config.write_queue_nums and queue_id >= config.read_queue_nums:
             address, port = call.channel.remote_address
             raise EngineError(
                 ResponseCode.INVALID_PARAMETER,
@@ -294,8 +295,7 @@ class SendService:
     def _unique_key(self) -> str:
         """Return a unique id for a message without one: host, a number from the seeded random stream, a counter."""
         self._unique_count += 1
-        host = self._store.store_host[:-4].hex().upper()
-        return f"{host}{self._random.bits() & 0xFFFFFFFFFFFF:012X}{self._unique_count & 0xFFFFFFFFFF:012X}"
+        return f"{self._unique_host}{self._random.bits() & 0xFFFFFFFFFFFF:012X}{self._unique_count & 0xFFFFFFFFFF:012X}"
 
     def _broker_ip(self) -> str:
         return records.unpack_host(self._store.store_host)[0]

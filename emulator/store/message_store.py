@@ -207,7 +207,8 @@ class MessageStore:
         if queue is None and queued:
             queue = self._made_queue(topic, queue_id)
         born_host, store_host = message.born_host, self.store_host
-        size = records.encoded_size(born_host, store_host, topic_bytes, len(body), len(text))
+        form = records.form_of(topic_bytes, len(born_host), len(store_host))
+        size = form.empty + len(body) + len(text)
         now, timestamp = self._scheduler.now_ms, self._clock.now_ms
         if now >= self._flush_position.next_check_ms:
             self._flush_position.catch_up(now, self.log.max_offset)
@@ -216,7 +217,7 @@ class MessageStore:
             self._time_index.add(timestamp, physical_offset)
         queue_offset = queue.append(physical_offset, size, tags_code) if queue is not None else 0
         record = records.encode(
-            topic_bytes,
+            form,
             queue_id,
             message.flag,
             queue_offset,

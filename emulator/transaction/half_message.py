@@ -77,7 +77,7 @@ class HalfMessage:
         record, properties = self.record, self.properties
         topic, queue_id = original_queue_of(properties) or (record.topic, record.queue_id)
         encoded = records.encode(
-            topic.encode(),
+            records.form_of(topic.encode(), len(record.born_host), len(record.store_host)),
             queue_id,
             record.flag,
             stored.queue_offset,

@@ -116,8 +116,8 @@ class Routes:
 
     def message_type(self, topic: str) -> str:
         """Return the type of a topic: UNSPECIFIED if no broker has it, NORMAL if the topic declares none."""
-        for broker in self.masters:
-            if broker.topics.find(topic) is not None:
+        for broker in self._masters:
+            if broker.running and broker.topics.find(topic) is not None:
                 return broker.topics.message_type(topic)
         return "UNSPECIFIED"
 
@@ -130,8 +130,8 @@ class Routes:
         total = 0
         known = False
         fixed = _order_conf_queues(self._order_conf(topic)) if self._cluster else None
-        for broker in self.masters:
-            config = broker.topics.table.get(topic)
+        for broker in self._masters:
+            config = broker.topics.table.get(topic) if broker.running else None
             if config is None:
                 continue
             known = True
@@ -162,8 +162,8 @@ class Routes:
         """
         readable: list[Broker] = []
         known = False
-        for broker in self.masters:
-            config = broker.topics.table.get(topic)
+        for broker in self._masters:
+            config = broker.topics.table.get(topic) if broker.running else None
             if config is None:
                 continue
             known = True
@@ -185,10 +185,8 @@ class Routes:
 
         Retry topics and dead letter queues accept every type.
         """
-        if is_retry_or_dlq(topic):
-            return
         expected = self.message_type(topic)
-        if actual != expected and expected != "MIXED":
+        if actual != expected and expected != "MIXED" and not is_retry_or_dlq(topic):
             raise type_conflict(expected, actual)
 
     def fill_endpoints(

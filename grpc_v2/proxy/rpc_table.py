@@ -114,11 +114,11 @@ def one_operation(
 
 def expect(outcome: Outcome, kind: type[Result]) -> Any:
     """Return the result of an operation. Raises INTERNAL_SERVER_ERROR with the remark of a broker's error."""
+    if isinstance(outcome, kind):
+        return outcome
     if isinstance(outcome, EngineError):
         raise from_broker_error(outcome)
-    if not isinstance(outcome, kind):
-        raise AssertionError(f"{type(outcome).__name__} is no {kind.__name__}")
-    return outcome
+    raise AssertionError(f"{type(outcome).__name__} is no {kind.__name__}")
 
 
 CODES_OF_TOPIC_RPCS = (pb.CLIENT_ID_REQUIRED, pb.ILLEGAL_TOPIC)

@@ -98,14 +98,15 @@ def message_type(properties: dict[str, str]) -> str:
     """
     if properties.get(props.TRANSACTION_PREPARED) == "true":
         return "TRANSACTION"
-    for name in _DELAYS:
-        if name in properties:
-            return "DELAY"
+    if not properties.keys().isdisjoint(_DELAYS):
+        return "DELAY"
     return "FIFO" if props.SHARDING_KEY in properties else "NORMAL"
 
 
 def _user_properties(message: pb.Message, config: ProxyConfig) -> tuple[dict[str, str], int]:
     """Validate user properties. Returns a copy and their size in bytes."""
+    if not message.user_properties:
+        return {}, 0
     properties = dict(message.user_properties)
     if len(properties) > config.user_property_max_num:
         raise Refusal(

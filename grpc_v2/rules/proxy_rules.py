@@ -5,6 +5,7 @@ Source: GrpcValidator, TopicValidator, Validators, ReceiveMessageActivity (5.3.3
 
 import re
 from collections.abc import Container
+from functools import lru_cache
 
 from rocketmq_testkit.emulator.message import names
 
@@ -36,6 +37,14 @@ def is_blank(text: str) -> bool:
 
 def check_topic(topic: str, system_topics: Container[str]) -> None:
     """Raise ILLEGAL_TOPIC for names that are blank, ill-formed, longer than 127 characters, or reserved."""
+    _check_form_of_topic(topic)
+    if topic in system_topics or topic.startswith(names.SYSTEM_TOPIC_PREFIX):
+        raise Refusal(pb.ILLEGAL_TOPIC, "cannot access system topic")
+
+
+@lru_cache(maxsize=4096)
+def _check_form_of_topic(topic: str) -> None:
+    """Raise ILLEGAL_TOPIC for names that are blank, ill-formed, or longer than 127 characters."""
     if is_blank(topic):
         raise Refusal(pb.ILLEGAL_TOPIC, "The specified topic is blank")
     if not names.has_legal_characters(topic):
@@ -47,8 +56,6 @@ def check_topic(topic: str, system_topics: Container[str]) -> None:
         raise Refusal(
             pb.ILLEGAL_TOPIC, f"The specified topic is longer than topic max length {names.TOPIC_MAX_LENGTH}."
         )
-    if topic in system_topics or topic.startswith(names.SYSTEM_TOPIC_PREFIX):
-        raise Refusal(pb.ILLEGAL_TOPIC, "cannot access system topic")
 
 
 def check_group(group: str) -> None:

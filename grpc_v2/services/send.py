@@ -56,7 +56,7 @@ class SendMessageService:
         config, routes = self.config, self.routes
         first = messages[0]
         topic = routes.topic_name(first.topic)
-        host, port = call.server_call.peer
+        born_host = host, port = call.server_call.peer
         peer = f"{host}:{port}"
         now_ms = self.scheduler.now_ms
         checked: list[tuple[bytes, dict[str, str]]] = []
@@ -89,7 +89,7 @@ class SendMessageService:
             queue_id=queue_id,
             body=body,
             properties=properties,
-            born_host=call.server_call.peer,
+            born_host=born_host,
             born_timestamp=now_ms,
             sys_flag=sys_flag(first),
             reconsume_times=reconsume_times,

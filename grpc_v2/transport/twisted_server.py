@@ -193,11 +193,17 @@ class GrpcServerProtocol(protocol.Protocol):
         output = self._output
         data = output.take()
         if data and not self._closed:
-            self._write(data, at_once)
-        closing = output.closing
+            if self._pacer is None:
+                self._write(data, at_once)
+            else:
+                self._pacer.send(data)
+        if output.closing:
+            self._end_output(output.closing)
+
+    def _end_output(self, closing: Closing) -> None:
         if closing is Closing.AFTER_OUTPUT and self._pacer is not None:
             self._pacer.finish(lambda: self._close(closing))
-        elif closing:
+        else:
             self._close(closing)
 
     @property
@@ -269,15 +275,9 @@ class GrpcServerProtocol(protocol.Protocol):
 
     def _write_paced(self, data: bytes) -> None:
         if not self._closed:
-            self._write_through(data, True)
+            self._write(data, True)
 
     def _write(self, data: bytes, at_once: bool) -> None:
-        if self._pacer is None:
-            self._write_through(data, at_once)
-        else:
-            self._pacer.send(data)
-
-    def _write_through(self, data: bytes, at_once: bool) -> None:
         transport = self._transport
         socket = self._socket
         if socket is not None and not self._buffered:

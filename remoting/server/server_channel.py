@@ -112,7 +112,7 @@ class RemotingChannel:
         """Write the collected frames at once."""
         frames, self._collected = self._collected, None
         if frames and self.active:
-            self._write(frames[0] if len(frames) == 1 else b"".join(frames))
+            self._write(b"".join(frames))
 
     @property
     def is_open(self) -> bool:

@@ -70,14 +70,16 @@ class RemotingServerProtocol(Protocol):
 
     def __init__(self, factory: "RemotingServerFactory") -> None:
         self.factory = factory
+        self._transport: Transport
         self._connection: ServerConnection | None = None
+        self._seconds = factory.seconds
         self._last_used = 0.0
         self._idle_check: DelayedCall | None = None
         self._closing = False
         self._ended = False
 
     def connectionMade(self) -> None:  # Twisted's name
-        transport = self._transport
+        transport = self._transport = cast(Transport, self.transport)
         channel = RemotingChannel(
             self.factory.dispatcher,
             _endpoint(transport.getPeer()),
@@ -86,7 +88,7 @@ class RemotingServerProtocol(Protocol):
             connection=self,
         )
         self._connection = ServerConnection(self.factory.dispatcher, channel)
-        self._used()
+        self._last_used = self._seconds()
         if self.factory.clock is not None:
             self._idle_check = self.factory.clock.callLater(IDLE_SECONDS, self._check_idle)
         self.factory.connections.add(self)
@@ -96,7 +98,7 @@ class RemotingServerProtocol(Protocol):
         connection = self._connection
         if connection is None or self._closing:
             return
-        self._used()
+        self._last_used = self._seconds()
         self.factory.tick()
         if not connection.received(data):
             self.close()
@@ -150,17 +152,8 @@ class RemotingServerProtocol(Protocol):
     def _write(self, data: bytes) -> None:
         if self._ended:
             return
-        self._used()
+        self._last_used = self._seconds()
         self._transport.write(data)
-
-    @property
-    def _transport(self) -> Transport:
-        return cast(Transport, self.transport)
-
-    def _used(self) -> None:
-        clock = self.factory.clock
-        if clock is not None:
-            self._last_used = clock.seconds()
 
     def _check_idle(self) -> None:
         clock = self.factory.clock
@@ -208,6 +201,8 @@ class RemotingServerFactory(Factory):
         self.dispatcher = self._dispatcher(gate, broker, name_server)
         self.tick = tick
         self.clock = clock
+        self.seconds: Callable[[], float] = float if clock is None else clock.seconds
+        """Returns the time of the clock in seconds; 0 without a clock."""
         self.connections: set[RemotingServerProtocol] = set()
 
     def _dispatcher(self, gate: Gate, broker: BrokerNode | None, name_server: Node | None) -> RemotingDispatcher:

@@ -138,12 +138,18 @@ def _first_parse(cls: type[H], ext: Mapping[str, Any]) -> H:
     return cls.parse(ext)
 
 
+_FLAGS: Mapping[str, bool] = {"true": True, "false": False}
+_FLAGS_OR_NONE: Mapping[str | None, bool | None] = {None: None, "true": True, "false": False}
+"""The usual texts of booleans. Other values are no keys, and are read carefully."""
+
+
 def _compile(cls: type[H]) -> Callable[[Mapping[str, Any]], H]:
     """Compile the fast parser of a header. Unusual requests go to `_parse_carefully`.
 
     A usual request has every field that is required or has a default other than None, as those of Java clients do.
     """
     names: dict[str, Any] = {"new": object.__new__, "cls": cls, "carefully": cls._parse_carefully}
+    names |= {"flags": _FLAGS, "flags_or_none": _FLAGS_OR_NONE}
     reads: list[str] = []
     odd: list[str] = []  # conditions that require `_parse_carefully`
     ranges: dict[str, list[str]] = {"Int": [], "Long": []}
@@ -161,8 +167,7 @@ def _compile(cls: type[H]) -> Callable[[Mapping[str, Any]], H]:
         if each.kind == "str":
             odd.append(f"{absent}{local}.__class__ is not str")
         elif each.kind == "bool":
-            reads.append(f"{local} = True if {local} == 'true' else False if {local} == 'false' else {local}")
-            odd.append(f"{absent}{local}.__class__ is not bool")
+            reads.append(f"{local} = {'flags_or_none' if absent else 'flags'}[{local}]")
         elif absent:
             odd.append(f"{local} is not None")
         else:

@@ -67,9 +67,10 @@ class FrameSplitter:
                 break
             header, body = data[at + 8 : body_at], data[body_at:frame_end]
             if frame_end == end:  # do not keep two copies of a large frame while it is handled
-                data, at, end = b"", 0, 0
-            else:
-                at = frame_end
+                del data
+                yield word >> 24, header, body
+                return
+            at = frame_end
             yield word >> 24, header, body
             del header, body
         else:

@@ -195,17 +195,19 @@ def stored_records(draw: st.DrawFn) -> Container:
 
 @given(stored_records())
 def test_the_engines_record_encoder_agrees_with_the_declared_layout(wanted: Container) -> None:
+    born_host = wanted.born_host.address + wanted.born_host.port.to_bytes(4, "big")
+    store_host = wanted.store_host.address + wanted.store_host.port.to_bytes(4, "big")
     encoded = records.encode(
-        wanted.topic,
+        records.form_of(wanted.topic, len(born_host), len(store_host)),
         wanted.queue_id,
         wanted.flag,
         wanted.queue_offset,
         wanted.physical_offset,
         wanted.sys_flag & ~(BORN_HOST_V6 | STORE_HOST_V6),
         wanted.born_timestamp,
-        wanted.born_host.address + wanted.born_host.port.to_bytes(4, "big"),
+        born_host,
         wanted.store_timestamp,
-        wanted.store_host.address + wanted.store_host.port.to_bytes(4, "big"),
+        store_host,
         wanted.reconsume_times,
         wanted.prepared_transaction_offset,
         wanted.body,

@@ -179,7 +179,7 @@ class ServerCall:
 
     def reply(self, message: bytes) -> None:
         """Send the only message of a response and end the call with status OK."""
-        if self._is_over():
+        if self.finished and self._is_over():
             return
         if self.opened:
             self.send(message)

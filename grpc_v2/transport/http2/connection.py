@@ -101,13 +101,15 @@ class Http2Connection:
             self._rest = b""
         at = self._take_preface(data) if self._preface_at < len(PREFACE) else 0
         size = len(data)
+        last_head = size - HEAD_BYTES
         requests, controls, output = self._requests, self._controls, self.output
-        while size - at >= HEAD_BYTES:
+        while at <= last_head:
             high, low, kind, flags, stream_id = HEAD.unpack_from(data, at)
+            length = high << 16 | low
+            if length > DEFAULT_MAX_FRAME_BYTES:
+                raise ConnectionProtocolError(ErrorCode.FRAME_SIZE_ERROR, f"frame of {length} bytes")
             start = at + HEAD_BYTES
-            end = start + (high << 16 | low)
-            if end - start > DEFAULT_MAX_FRAME_BYTES:
-                raise ConnectionProtocolError(ErrorCode.FRAME_SIZE_ERROR, f"frame of {end - start} bytes")
+            end = start + length
             if end > size:
                 break
             at = end
@@ -133,7 +135,8 @@ class Http2Connection:
                 self._fail_stream(error)
             if output.closing:
                 return
-        self._rest = data[at:]
+        if at < size:
+            self._rest = data[at:]
 
     def _take_preface(self, data: bytes) -> int:
         """Compare received bytes with the client's preface. Returns the number of bytes of `data` that belong to it."""

@@ -20,16 +20,17 @@ class Budget:
 
     def spend(self, now: float, events: int = 1) -> None:
         """Count events. Raises ENHANCE_YOUR_CALM if the budget is exhausted."""
-        if self._left < events:
+        left = self._left
+        if left < events:
             refilled = (now - self._stamp) * self._per_second
-            self._left = min(self._burst, self._left + max(refilled, 0.0))
+            self._left = left = min(self._burst, left + max(refilled, 0.0))
             self._stamp = now
-            if self._left < events:
+            if left < events:
                 raise ConnectionProtocolError(ErrorCode.ENHANCE_YOUR_CALM, f"too many {self._what}")
-        elif self._left >= self._burst:
+        elif left >= self._burst:
             # The refill starts with the first event of a burst.
             self._stamp = now
-        self._left -= events
+        self._left = left - events
 
 
 class FloodGuard:

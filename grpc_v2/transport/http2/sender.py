@@ -121,9 +121,12 @@ class FrameSender:
             if stream.credit + self._peer.initial_window + increment > LARGEST_WINDOW:
                 return False
             stream.credit += increment
-            self.highest_credit = max(self.highest_credit, stream.credit)
-            self._waiting.credited(stream)
-        self.pump()
+            if stream.credit > self.highest_credit:
+                self.highest_credit = stream.credit
+            if stream.queue is not None:
+                self._waiting.credited(stream)
+        if self._waiting.ready or self._waiting.blocked:
+            self.pump()
         return True
 
     def table_resized(self) -> None:

@@ -21,35 +21,36 @@ class WaitingStreams:
     """Streams that wait for a WINDOW_UPDATE.
 
     The window of a stream is its `credit`, which may be negative, plus the peer's initial window. A stream whose own
-    window is open waits for the connection's window alone and takes turns with the others in `_ready`. A stream whose
-    own window is used up is `_blocked`. A heap orders blocked streams by credit, because SETTINGS_INITIAL_WINDOW_SIZE
+    window is open waits for the connection's window alone and takes turns with the others in `ready`. A stream whose
+    own window is used up is `blocked`. A heap orders blocked streams by credit, because SETTINGS_INITIAL_WINDOW_SIZE
     opens or closes the windows of all streams at once. `next` then moves streams between the two one by one.
     """
 
-    __slots__ = ("_blocked", "_by_credit", "_peer", "_ready")
+    __slots__ = ("_by_credit", "_peer", "blocked", "ready")
 
     def __init__(self, peer: PeerSettings) -> None:
         self._peer = peer
-        self._ready: OrderedDict[int, Http2Stream] = OrderedDict()
-        self._blocked: dict[int, Http2Stream] = {}
+        # By id; the sender reads only if there are any, which costs each frame with credit a truth test.
+        self.ready: OrderedDict[int, Http2Stream] = OrderedDict()
+        self.blocked: dict[int, Http2Stream] = {}
         # (-credit, stream id). An entry is outdated unless its stream is blocked and has exactly this credit.
         self._by_credit: list[tuple[int, int]] = []
 
     def add(self, stream: Http2Stream) -> None:
         """Append a stream."""
         if stream.credit + self._peer.initial_window > 0:
-            self._ready[stream.stream_id] = stream
+            self.ready[stream.stream_id] = stream
         else:
             self._block(stream)
 
     def discard(self, stream: Http2Stream) -> None:
         """Remove a stream; a no-op if it does not wait."""
-        self._ready.pop(stream.stream_id, None)
-        self._blocked.pop(stream.stream_id, None)
+        self.ready.pop(stream.stream_id, None)
+        self.blocked.pop(stream.stream_id, None)
 
     def credited(self, stream: Http2Stream) -> None:
         """Update the place of a stream whose own credit has grown; a no-op if it does not wait."""
-        if self._blocked.pop(stream.stream_id, None) is not None:
+        if self.blocked.pop(stream.stream_id, None) is not None:
             self.add(stream)
 
     def next(self) -> Http2Stream | None:
@@ -57,27 +58,27 @@ class WaitingStreams:
         initial_window = self._peer.initial_window
         while self._by_credit:
             negative, stream_id = self._by_credit[0]
-            stream = self._blocked.get(stream_id)
+            stream = self.blocked.get(stream_id)
             if stream is not None and stream.credit == -negative:
                 if stream.credit + initial_window <= 0:
                     break
-                del self._blocked[stream_id]
+                del self.blocked[stream_id]
                 heappop(self._by_credit)
-                self._ready[stream_id] = stream
+                self.ready[stream_id] = stream
                 return stream
             heappop(self._by_credit)
-        while self._ready:
-            stream_id, stream = self._ready.popitem(last=False)
+        while self.ready:
+            stream_id, stream = self.ready.popitem(last=False)
             if stream.credit + initial_window > 0:
-                self._ready[stream_id] = stream
+                self.ready[stream_id] = stream
                 return stream
             self._block(stream)
         return None
 
     def _block(self, stream: Http2Stream) -> None:
-        self._blocked[stream.stream_id] = stream
-        if len(self._by_credit) > max(_SMALLEST_REBUILD, 2 * len(self._blocked)):
-            self._by_credit = [(-blocked.credit, stream_id) for stream_id, blocked in self._blocked.items()]
+        self.blocked[stream.stream_id] = stream
+        if len(self._by_credit) > max(_SMALLEST_REBUILD, 2 * len(self.blocked)):
+            self._by_credit = [(-blocked.credit, stream_id) for stream_id, blocked in self.blocked.items()]
             heapify(self._by_credit)
         else:
             heappush(self._by_credit, (-stream.credit, stream.stream_id))

@@ -2,7 +2,7 @@
 
 import pytest
 from rocketmq_testkit.emulator.kernel.random_streams import RandomStreams
-from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Timer
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Skew, Timer
 
 
 def test_ending_a_lifetime_cancels_its_remaining_timers() -> None:
@@ -156,3 +156,35 @@ def test_a_matching_timer_is_found_among_others_until_it_has_run() -> None:
     assert present() == "abc"
     scheduler.advance_to(10)
     assert present() == "c"
+
+
+def test_an_advance_tells_if_a_timer_was_due() -> None:
+    """A canceled timer counts as none. Without a due timer the time changes all the same."""
+    scheduler = Scheduler(100)
+    scheduler.call_later(10, lambda: None, "x")
+    scheduler.call_later(5, lambda: None, "x").cancel()
+    assert [scheduler.advance_to(ms) for ms in (109, 50, 110, 110, 120)] == [False, False, True, False, False]
+    assert scheduler.now_ms == 120
+
+
+def test_a_lifetime_follows_the_time_with_its_skew() -> None:
+    """The skew may exist before the lifetime, begin later, and end."""
+    scheduler = Scheduler(100)
+    early, late = Skew(), Skew()
+    early.ms = 1000
+    clocks = [scheduler.begin(skew=early), scheduler.begin(skew=late), scheduler.begin()]
+    shown = []
+    for changed, ms in ((early, 1000), (late, -50), (early, 0), (late, 0)):
+        changed.ms = ms
+        scheduler.apply_skews()
+        scheduler.advance_to(scheduler.now_ms + 1)
+        shown.append([each.now_ms - scheduler.now_ms for each in clocks])
+    assert shown == [[1000, 0, 0], [1000, -50, 0], [0, -50, 0], [0, 0, 0]]
+
+
+def test_the_skew_of_a_new_lifetime_holds_from_its_first_advance() -> None:
+    scheduler, skew = Scheduler(100), Skew()
+    skew.ms = 7
+    clock = scheduler.begin(skew=skew)
+    scheduler.advance_to(200)
+    assert clock.now_ms == 207

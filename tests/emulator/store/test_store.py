@@ -180,7 +180,8 @@ def test_properties_are_unchanged_by_encoding_and_decoding(properties: dict[str,
 def test_a_record_decodes_to_the_encoded_fields(body: bytes, topic: str, host: str, flag: int) -> None:
     """A record decodes to what was encoded, for both host families and any topic length."""
     born, store = records.pack_host((host, 7)), records.pack_host(("127.0.0.1", 8))
-    data = records.encode(topic.encode(), 3, flag, 4, 5, 0, 6, born, 7, store, 8, 9, body, b"k\x01v\x02")
+    form = records.form_of(topic.encode(), len(born), len(store))
+    data = records.encode(form, 3, flag, 4, 5, 0, 6, born, 7, store, 8, 9, body, b"k\x01v\x02")
     record = records.decode(data)
     assert len(data) == records.encoded_size(born, store, topic.encode(), len(body), 4)
     assert (record.body, record.topic, record.flag) == (body, topic, flag)

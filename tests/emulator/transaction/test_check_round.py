@@ -11,7 +11,8 @@ def op(offset: int, *halves: int, tag: str = "d") -> Record:
     """Return an op message that ends half messages."""
     body = ",".join(map(str, halves)).encode()
     properties = f"TAGS\x01{tag}\x02".encode()
-    stored = records.encode(b"ops", 0, 0, offset, 0, 0, 0, HOST, 0, HOST, 0, 0, body, properties)
+    form = records.form_of(b"ops", len(HOST), len(HOST))
+    stored = records.encode(form, 0, 0, offset, 0, 0, 0, HOST, 0, HOST, 0, 0, body, properties)
     return decode(stored)
 
 
