@@ -11,7 +11,7 @@ from ..kernel.user_error import hides_frames
 from ..kernel.value_class import LazySignature, frozen_value
 from ..operations.base import Operation
 from .criteria import CRITERIA
-from .errors import FaultError, joined, shown, unknown_name, without_frames
+from .errors import FaultError, joined, shown, unknown_name, unknown_parameter, without_frames
 from .events import release
 from .facts import PROTOCOLS
 from .occurrence import OCCURRENCE
@@ -242,7 +242,7 @@ def _unknown_parameter(kind: str, given: str, known: Collection[str]) -> FaultEr
         return FaultError(
             f"{given}: no parameter of {kind}, but an option of the rule; give it to add(), or write it beside 'then'"
         )
-    return unknown_name(f"parameter of {kind}", given, known)
+    return unknown_parameter(kind, given, known)
 
 
 def example_of(declared: Any) -> Any:

@@ -25,7 +25,7 @@ class JournalEntry(NamedTuple):
 
     `event` is `"answered"`, `"parked"`, `"refused"`, `"pushed"` or `"faulted"`. A refused request got its response, or
     its connection was closed, before any service carried it out. Its subject is the operation, or a RawRequest if there
-    is none. `"faulted"`: a rule acted on the subject.
+    is none. `"faulted"`: a rule acted on the subject or on a new connection, or a fault with a duration began or ended.
     `client` is the id of the client's channel. `label` is the name of the request in its protocol, or of an effect its
     class. `outcome` is set for answered and refused requests, and names the rule of a fault.
     """
@@ -117,8 +117,8 @@ class Journal:
     ) -> None:
         """Record that a rule acted on a request, its response, or an effect. `client` is the id of its channel.
 
-        For the begin and the end of a fault that holds for a time, `client` is empty, and `subject` has the parameters
-        of the fault.
+        `client` is empty for a new connection, with `subject` having its address, and for the begin and the end of a
+        fault that holds for a time, with `subject` having the parameters of the fault.
         """
         kept = subject.journaled() if isinstance(subject, Operation) else subject
         weight = SUBJECTS[kept.__class__](kept) + len(rule)
