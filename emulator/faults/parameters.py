@@ -154,7 +154,9 @@ class Text:
 
 
 class Flag:
-    """True or False."""
+    """True or False. `example` is shown in errors."""
+
+    example = True
 
     def plain(self, name: str, value: Any) -> bool:
         """Return the flag."""

@@ -8,7 +8,8 @@ from fault_samples import parameters_of
 from rocketmq_testkit import faults as public
 from rocketmq_testkit.emulator.faults import kinds  # noqa: F401 - fills the table of kinds
 from rocketmq_testkit.emulator.faults.errors import FaultError
-from rocketmq_testkit.emulator.faults.fault import KINDS, LAYERS, Fault, create
+from rocketmq_testkit.emulator.faults.fault import KINDS, Fault, create
+from rocketmq_testkit.emulator.faults.kind_declaration import LAYERS
 from rocketmq_testkit.emulator.faults.phase import Phase
 
 METHODS = {
