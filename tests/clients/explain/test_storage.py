@@ -1,6 +1,7 @@
 """Reasons that lie in the store: a message that no broker received, kept, or has delivered to its topic yet."""
 
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from explained_sdks import CONFIG, Scene, Sdks
@@ -207,7 +208,8 @@ def test_other_cluster() -> None:
         sdks = Sdks(emulator)
         try:
             driver = sdks.driver("java-remoting")
-            driver.call("lite", as_="c", group="billing", assign="payments", **{"from": "first"})
+            consumer: dict[str, Any] = {"group": "billing", "assign": "payments", "from": "first"}
+            driver.call("lite", as_="c", **consumer)
             emulator.wait_for_consumer("billing")
             producer = sdks.driver("java-remoting", 1)  # clients of one process share their connections
             producer.call("producer", as_="p", topics=["orders"], group="shop")

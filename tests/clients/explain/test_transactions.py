@@ -10,7 +10,7 @@ def test_half_unchecked_and_half_checked(scene: Scene) -> None:
     driver = scene.producer("java-grpc", check="UNKNOWN")
     message_id = scene.produce(driver, verb="send_tx", outcome="UNKNOWN")["id"]
     found = scene.explain(message_id, Reason.HALF_UNCHECKED)
-    assert found.until is not None
+    assert found.until_ms is not None
     assert "has neither committed nor rolled back the transaction, and the first check is at " in str(found)
 
     for number in (1, 2):

@@ -16,11 +16,11 @@ ID = "7F0000010A2B18B4AAC200000000000"
 
 @pytest.fixture(params=[False, True], ids=["searched", "indexed"])
 def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, world: World) -> World:
-    """A world whose log is searched, or whose log is indexed at once in blocks of few entries."""
+    """A world whose log is searched, or whose log is indexed at each search."""
     if request.param:
         monkeypatch.setattr(log_index, "SEARCHED_BYTES", -1)
         monkeypatch.setattr(log_index, "LONG_SEARCHES", 0)
-        monkeypatch.setattr(log_index, "BLOCK_ENTRIES", 3)
+        monkeypatch.setattr(log_index, "BLOCK_BYTES", 500)
     return world
 
 
