@@ -7,6 +7,7 @@ engine.scheduler.advance_to(engine.scheduler.now_ms + 10_000)
 
 from collections.abc import Callable, Mapping, Sequence
 
+from .client.client_watch import SILENT, ClientWatch
 from .client.deliveries import Deliveries
 from .cluster.broker import Broker
 from .cluster.name_server import NameServer
@@ -16,6 +17,8 @@ from .faults.defects import Defects
 from .gate.effects import Effect
 from .gate.gate import Call, Channel, Gate, Node, Outcome
 from .gate.journal import Journal
+from .history.events import BrokerEventKind
+from .history.history import History
 from .kernel.errors import EngineError
 from .kernel.random_streams import RandomStreams
 from .kernel.scheduler import Scheduler
@@ -40,6 +43,8 @@ class Callbacks:
     """Called after configuration keys of a broker have changed."""
     on_missing_topic: Callable[[Call, str], None] = lambda call, topic: None
     """Called with each request for the route of a topic that does not exist."""
+    watch: ClientWatch = SILENT
+    """Called with acts of clients that may be mistakes of their users."""
 
 
 class DirectChannel:
@@ -57,12 +62,13 @@ class DirectChannel:
 
 
 class DirectCall:
-    """A call that stores its outcome. `outcome` is None while the operation is parked."""
+    """A call that stores its outcome. `outcome` is None while the operation is parked. `number`: as in `Call`."""
 
     label = "direct"
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, number: int | None = None) -> None:
         self.channel = channel
+        self.number = number
         self.active = True
         self.outcome: Outcome | None = None
 
@@ -109,7 +115,10 @@ class Engine:
         self.random_streams = RandomStreams(state.seed, state.streams) if seed is None else RandomStreams(seed)
         self.journal = Journal(self.emulation.journal_max_entries, self.emulation.journal_max_bytes)
         callbacks = callbacks or Callbacks()
-        self.deliveries = Deliveries(self.scheduler, self.broker)
+        self.history = History(
+            self.scheduler, self.emulation.delivery_record_max_entries, is_continued=bool(state.brokers)
+        )
+        self.deliveries = Deliveries(self.scheduler, self.broker, self.history, callbacks.watch)
         listeners = self.deliveries.listeners()
         self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms, listeners=listeners)
         self.defects = Defects()
@@ -136,17 +145,20 @@ class Engine:
                 gate=self.gate,
                 name_server=self.name_server,
                 deliveries=self.deliveries,
+                history=self.history,
                 on_configured=callbacks.on_configured,
                 on_pools_changed=self._pools_changed,
                 state=left,
             )
             self.brokers.append(broker)
+            self._note(broker, BrokerEventKind.STARTED)
         self.replicas = [
             Replica(master, slave)
             for slave in self.brokers
             if not slave.is_master and (master := self.broker(slave.name)) is not None
         ]
         self._direct = DirectChannel()
+        self._direct_calls = 0
         self.lease_listeners: list[Callable[[int], None]] = []
         """Callbacks of other components that expire clients; called with the `ms` of `extend_client_leases`."""
         self.stopped_listeners: list[Callable[[Broker], None]] = []
@@ -182,6 +194,7 @@ class Engine:
         """
         broker = broker or self.brokers[0]
         if broker.running:
+            self._note(broker, BrokerEventKind.CRASHED, power_loss=power_loss)
             broker.crash(power_loss=power_loss)
             self._started(broker)
 
@@ -189,6 +202,7 @@ class Engine:
         """Stop a broker (default: the first) gracefully and start it again at once. A no-op if it is stopped."""
         broker = broker or self.brokers[0]
         if broker.running:
+            self._note(broker, BrokerEventKind.RESTARTED)
             broker.restart()
             self._started(broker)
 
@@ -211,6 +225,7 @@ class Engine:
 
     def _down(self, broker: Broker, kill: bool, on_stopped: Callable[[], None]) -> None:
         if broker.running:
+            self._note(broker, BrokerEventKind.KILLED if kill else BrokerEventKind.STOPPED)
             broker.stop(kill=kill)
             self.name_server.unregister(broker)
             for replica in self.replicas:
@@ -223,8 +238,13 @@ class Engine:
     def start(self, broker: Broker) -> None:
         """Start a stopped broker with its stored data. A no-op if it runs."""
         if not broker.running:
+            self._note(broker, BrokerEventKind.STARTED)
             broker.start()
             self._started(broker)
+
+    def _note(self, broker: Broker, kind: BrokerEventKind, *, power_loss: bool = False) -> None:
+        name = broker.name if broker.is_master else f"{broker.name}:{broker.broker_id}"
+        self.history.note_broker_event(name, kind, power_loss=power_loss)
 
     def _started(self, broker: Broker) -> None:
         self.name_server.register(broker)
@@ -255,7 +275,8 @@ class Engine:
 
     def submit(self, node: Node, operation: Operation, channel: Channel | None = None) -> DirectCall:
         """Submit an operation that may be parked; read `outcome` of the returned call later."""
-        call = DirectCall(channel or self._direct)
+        self._direct_calls += 1
+        call = DirectCall(channel or self._direct, self._direct_calls)
         self.gate.submit(node, call, operation)
         return call
 

@@ -124,6 +124,7 @@ class _Parts:
             endpoint=endpoint,
         )
         self.fire_and_forget = fire_and_forget = FireAndForget(engine.gate, routes)
+        self.deliveries = engine.deliveries
         self.transactions = TransactionCache(config)
         self.polls = ReceivePolls(scheduler=scheduler, config=config, fire_and_forget=fire_and_forget, tick=tick)
         self.pools = ProxyRequestPools(scheduler, config, brokers)
@@ -189,11 +190,14 @@ def _services(parts: _Parts, delayed_calls: DelayedCalls) -> Iterator[tuple[obje
             config=parts.config,
             scheduler=parts.scheduler,
             defects=parts.defects,
+            deliveries=parts.deliveries,
         ),
         (RECEIVE_MESSAGE,),
     )
     yield (
-        AckMessageService(routes=parts.routes, renewals=parts.renewals, scheduler=parts.scheduler),
+        AckMessageService(
+            routes=parts.routes, renewals=parts.renewals, scheduler=parts.scheduler, deliveries=parts.deliveries
+        ),
         (ACK_MESSAGE,),
     )
     yield (

@@ -4,7 +4,7 @@ Source: ClientManageProcessor, ConsumerManager, ProducerManager, ClientHousekeep
 DefaultConsumerIdsChangeListener (5.3.3).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 
 from ..assembly.broker_context import Push
@@ -34,6 +34,8 @@ from .consumer_kind import ConsumerKind, kind_of
 SCAN_PERIOD_MS = 10_000
 """The interval of upstream's scan for expired channels (ClientHousekeepingService)."""
 PRODUCER_EXPIRED_MS = 120_000
+SUBSCRIPTIONS_MAX = 1_000
+"""The number of a member's own subscriptions that are kept. Those of its group are not limited, as in upstream."""
 FIRST_LATE_NOTICE_MS, LATE_NOTICE_PERIOD_MS = 30_000, 15_000
 """The first time and the period of upstream's delayed notifications (DefaultConsumerIdsChangeListener)."""
 
@@ -50,6 +52,12 @@ class Member:
     through_proxy: bool = False
     """True for a gRPC client registered by the proxy. When it joins or leaves, other members are not notified.
     The broker notifies it of other changes, but the proxy drops the notifications."""
+    since_ms: int = field(default=0, compare=False)
+    """The time of its first heartbeat on this connection (ms)."""
+    consume_from_where: str = field(default="", compare=False)
+    """The start of a new group, as its last heartbeat named it; empty for a producer."""
+    subscriptions: Mapping[str, SubscriptionData] = field(default_factory=dict, compare=False)
+    """Its own subscriptions by topic, as its last heartbeat with subscriptions named them. The group has its own."""
 
 
 @value
@@ -142,7 +150,8 @@ class ClientRegistry:
             known.last_update_ms = self._scheduler.now_ms
 
     def _member(self, channel: Channel, beat: Heartbeat) -> Member:
-        return Member(channel, beat.client_id, beat.language, beat.version, self._scheduler.now_ms, beat.through_proxy)
+        now_ms = self._scheduler.now_ms
+        return Member(channel, beat.client_id, beat.language, beat.version, now_ms, beat.through_proxy, now_ms)
 
     def _register_consumer(self, channel: Channel, beat: Heartbeat, data: ConsumerData) -> bool:
         resend = False
@@ -164,12 +173,16 @@ class ClientRegistry:
         group.consume_from_where = data.consume_from_where
         known = group.members.get(channel.channel_id)
         if known is not None and known.client_id == beat.client_id:
-            known.last_update_ms = self._scheduler.now_ms
+            member = known
+            member.last_update_ms = self._scheduler.now_ms
         else:
             if known is not None:
                 self._index.remove_consumer(group.name, channel.channel_id, known.client_id)
-            group.members[channel.channel_id] = self._member(channel, beat)
+            member = group.members[channel.channel_id] = self._member(channel, beat)
             self._index.add_consumer(group.name, channel.channel_id, beat.client_id)
+        member.consume_from_where = data.consume_from_where
+        if not beat.without_sub:
+            member.subscriptions = {each.topic: each for each in data.subscriptions[:SUBSCRIPTIONS_MAX]}
         topics_changed = False if beat.without_sub else self._update_subscriptions(group, data.subscriptions)
         wanted = config is not None and config.notify_consumer_ids_changed_enable and not beat.through_proxy
         if (known is None or topics_changed) and wanted:
@@ -399,6 +412,11 @@ class ClientRegistry:
             return None
         subscription, asked_ms = found
         return replace(subscription, sub_version=asked_ms)
+
+    def compensated(self, group: str) -> list[SubscriptionData]:
+        """Return the subscriptions of a group's requests that have not expired."""
+        held = self._compensated.items()
+        return [each for (name, _), (each, asked_ms) in held if name == group and not self._is_expired(asked_ms)]
 
     def _is_expired(self, asked_ms: int) -> bool:
         """True if a scan has run since the request became too old."""

@@ -58,6 +58,9 @@ class ClientSideResets:
                     f"the client does not support this feature. version={version_text(member.version)}",
                 )
             self._push(member.channel, effect)
+        for queue_id, offset in wanted.items():
+            if offset != self._offsets.query(group, topic, queue_id):
+                self._offsets.note_reset(group, topic, queue_id, offset)
         return ResetOffsetResult(topic, broker, wanted)
 
     def _wanted(self, operation: ResetOffset) -> dict[int, int]:

@@ -4,10 +4,10 @@ Two modules use these rules: the model of deliveries of a running engine (`deliv
 The functions therefore take single fields, not operations. They must not know the consumer of a message, nor the time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..message.names import pop_retry_topic
-from ..operations.consume import FLAG_COMMIT_OFFSET
+from ..operations.consume import FLAG_COMMIT_OFFSET, PoppedMessage
 
 
 def holding_topic(topic: str, group: str, digit: str | int) -> str:
@@ -40,6 +40,24 @@ def acknowledged_offsets(start_offset: int, bits: bytes) -> list[int]:
     ]
 
 
+def acknowledged_between(start_offset: int, bits: bytes, low: int, high: int) -> list[int]:
+    """Return `acknowledged_offsets` from `low` to `high`. A client can set millions of bits outside that range."""
+    first = max(low - start_offset, 0)
+    count = high - start_offset - first + 1
+    if count <= 0:
+        return []
+    within = int.from_bytes(bits, "little") >> first & (1 << count) - 1
+    return acknowledged_offsets(start_offset + first, within.to_bytes(count // 8 + 1, "little"))
+
+
+def popped_by_queue(messages: Iterable[PoppedMessage]) -> dict[tuple[int, int], list[int]]:
+    """Return the offsets of popped messages by (topic digit, queue id)."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for each in messages:
+        found.setdefault((each.topic_digit, each.queue_id), []).append(each.queue_offset)
+    return found
+
+
 def is_acknowledged(offset: int, start_offset: int, bits: bytes) -> bool:
     """True if an entry of a batch acknowledgement stands for an offset."""
     at = offset - start_offset
@@ -49,3 +67,17 @@ def is_acknowledged(offset: int, start_offset: int, bits: bytes) -> bool:
 def committed_by_pull(sys_flag: int, commit_offset: int) -> int | None:
     """Return the offset that a pull commits: its client has processed all messages below. None if it commits none."""
     return commit_offset if sys_flag & FLAG_COMMIT_OFFSET else None
+
+
+def runs_of(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield (first offset, number of offsets) of each run of consecutive offsets."""
+    first = count = 0
+    for offset in offsets:
+        if count and offset == first + count:
+            count += 1
+            continue
+        if count:
+            yield first, count
+        first, count = offset, 1
+    if count:
+        yield first, count

@@ -13,6 +13,7 @@ A jump of the clock waits for the clients that it lists. It must not know protoc
 from collections.abc import Callable, Iterator
 from enum import Enum
 
+from ..faults.client_call import GhostCall
 from ..gate.effects import (
     CheckTransactionState,
     PushReplyMessage,
@@ -20,20 +21,36 @@ from ..gate.effects import (
     RequestDirectConsumption,
     RequestRunningInfo,
 )
-from ..gate.gate import Call, GateListeners, Node, Outcome
+from ..gate.gate import Call, Channel, GateListeners, Node, Outcome
+from ..history.events import MoveKind
+from ..history.history import History
+from ..history.record_keys import Queue
+from ..history.record_kind import RecordKind
 from ..kernel.errors import EngineError
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import frozen_value
 from ..message import stored_record as records
-from ..operations.clients import ChannelClosed
-from ..operations.consume import AckMessage, BatchAckMessage, ChangeInvisibleTime, Notification, PopMessage, PullMessage
+from ..operations.clients import ChannelClosed, Heartbeat
+from ..operations.consume import (
+    AckMessage,
+    BatchAckMessage,
+    ChangeInvisibleTime,
+    Notification,
+    PopMessage,
+    PopResult,
+    PullMessage,
+)
+from ..operations.groups import CloneGroupOffset
+from ..operations.offsets import ResetOffset, UpdateConsumerOffset
 from ..operations.send import ClientResponded, EndTransaction, SendMessageBack
 from .client_registry import Member
+from .client_watch import SILENT, ClientWatch, LateAcknowledgement, PopStart
 from .consumer_kind import ConsumerKind, JumpWait
 from .delivery_context import DeliveryContext, NodeTables, Topic
 from .pending_responses import PendingResponse, PendingResponses
-from .popped_messages import PoppedMessages
-from .queue_uses import QueueUses
+from .popped_messages import Place, Popped, PoppedMessages, is_by_proxy
+from .queue_uses import QueueUse, QueueUses
+from .refused_requests import RefusedRequests
 
 
 class Way(Enum):
@@ -92,15 +109,23 @@ class PollEnd:
 class Deliveries:
     """The deliveries of all brokers of an engine. `tables` returns the tables of a master by name.
 
+    Deliveries and acknowledgements are also appended to the delivery record of `history`.
     Messages pulled from a slave are not in flight, because the client's connection to it is not registered at the
     master, which has the same name.
     """
 
-    def __init__(self, scheduler: Scheduler, tables: Callable[[str], NodeTables | None]) -> None:
-        self._context = DeliveryContext(scheduler, tables)
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        tables: Callable[[str], NodeTables | None],
+        history: History,
+        watch: ClientWatch = SILENT,
+    ) -> None:
+        self._context = DeliveryContext(scheduler, tables, history, watch)
         self._popped = PoppedMessages(self._context)
         self._queues = QueueUses(self._context)
         self._responses = PendingResponses(self._context)
+        self._refused = RefusedRequests(self._context)
 
     def listeners(self) -> GateListeners:
         """Return the listeners that feed the model."""
@@ -114,8 +139,12 @@ class Deliveries:
                 BatchAckMessage: popped.acknowledged_many,
                 ChangeInvisibleTime: popped.changed,
                 SendMessageBack: self._on_send_back,
+                UpdateConsumerOffset: queues.committed,
+                ResetOffset: self._on_move,
+                CloneGroupOffset: self._on_move,
                 EndTransaction: responses.ended,
                 ClientResponded: responses.responded,
+                Heartbeat: self._on_heartbeat,
                 ChannelClosed: self._on_close,
             },
             refusals={
@@ -140,11 +169,33 @@ class Deliveries:
                 RequestConsumerStatus: responses.requested,
                 PushReplyMessage: responses.requested,
             },
+            errors=self._refused.refused,
         )
 
     def half_stored(self, node: str, call: Call, topic: str, physical_offset: int) -> None:
         """Record a half message of a client. The send service calls it for these sends only."""
         self._responses.half_stored(node, call.channel.channel_id, topic, physical_offset)
+
+    def not_written(self, node: str, channel: Channel, operation: PopMessage, result: PopResult) -> None:
+        """Record the messages of a pop that the proxy cannot write to its client. They stay invisible."""
+        self._popped.not_written(node, channel, operation, result)
+
+    def acknowledgement_refused(
+        self, channel: Channel, group: str, queue: Queue, offset: int, *, popped_ms: int, until_ms: int
+    ) -> None:
+        """Record that the proxy refused an acknowledgement, because the message's invisible duration had ended.
+
+        `popped_ms` and `until_ms` are the times of its receipt handle.
+        """
+        context, channel_id = self._context, channel.channel_id
+        if context.has_message(*queue, offset):
+            now_ms = context.scheduler.now_ms
+            kind = RecordKind.REFUSED_ACKNOWLEDGEMENT
+            context.history.record.append(kind, now_ms, queue, (group, channel_id), offset)
+            if until_ms <= now_ms:
+                node, topic, queue_id = queue
+                late = LateAcknowledgement(node, channel_id, group, topic, queue_id, offset, popped_ms, until_ms)
+                context.watch.late_acknowledgement(late)
 
     # readers
 
@@ -181,6 +232,14 @@ class Deliveries:
             if use.ended and (found := self._consumer(node, group, channel_id)) is not None:
                 yield PollEnd(use.ended, node, group, topic, *found, use.ended_ms)
 
+    def popped_at(self, place: Place) -> Popped | None:
+        """Return the pop of a message that its client has not completed, None if there is none. It changes nothing."""
+        return self._popped.unexpired(place)
+
+    def uses(self) -> Iterator[tuple[str, Topic, int, QueueUse]]:
+        """Yield (channel id, topic, queue id, use) of the queues that clients use; the caller must not change them."""
+        return iter(self._queues)
+
     def has_requested(self, channel_id: str, topic: Topic, queue_id: int) -> bool:
         """True if a client has requested a queue of (node, group, topic), or with ANY_QUEUE any of its queues."""
         return self._queues.has_requested(channel_id, topic, queue_id)
@@ -216,9 +275,21 @@ class Deliveries:
 
     # listeners of the gate that concern several parts
 
+    def _on_move(self, node: Node, call: Call, _operation: object, _outcome: Outcome | None) -> None:
+        self._context.history.name_moves(node.name, call.channel.channel_id)
+
     def _on_pop(self, node: Node, call: Call, operation: PopMessage, outcome: Outcome | None) -> None:
+        history = self._context.history
+        if history.offset_moves.unnamed:
+            self._report_starts(node, call)
         self._queues.popped(node, call, operation, outcome)
         self._popped.popped(node, call, operation, outcome)
+
+    def _report_starts(self, node: Node, call: Call) -> None:
+        """Name the moves of offsets that a pop has caused, and report the queues in which its group began with it."""
+        for (group, (_, topic, queue_id)), move in self._context.history.name_moves(node.name, call.channel.channel_id):
+            if move.kind is MoveKind.FIRST:
+                self._context.watch.pop_started(node, call, PopStart(group, topic, queue_id, move.after))
 
     def _on_notification(self, node: Node, call: Call, operation: Notification, outcome: Outcome | None) -> None:
         self._queues.notified(node, call, operation, outcome)
@@ -230,10 +301,23 @@ class Deliveries:
         if tables is None or isinstance(outcome, EngineError):
             return
         stored = tables.store.log.record_at(operation.offset)
-        if stored is not None:
-            record = records.decode(stored)
-            key = (node.name, operation.group, record.topic)
-            self._queues.sent_back(call.channel.channel_id, key, record.queue_id, record.queue_offset)
+        if stored is None:
+            return
+        record, channel_id = records.decode(stored), call.channel.channel_id
+        key = (node.name, operation.group, record.topic)
+        self._queues.sent_back(channel_id, key, record.queue_id, record.queue_offset)
+        if outcome is not None and not is_by_proxy(call) and call.__class__ is not GhostCall:
+            self._context.history.record.append(
+                RecordKind.SENT_BACK,
+                self._context.scheduler.now_ms,
+                (node.name, record.topic, record.queue_id),
+                (operation.group, channel_id),
+                record.queue_offset,
+            )
+
+    def _on_heartbeat(self, node: Node, call: Call, operation: Heartbeat, _outcome: Outcome | None) -> None:
+        self._context.history.clients.note(call.channel.channel_id, operation.client_id)
+        self._context.watch.heartbeat(node, call, operation)
 
     def _on_close(self, _node: Node, call: Call, _operation: ChannelClosed, _outcome: Outcome | None) -> None:
         self._queues.closed(call.channel.channel_id)

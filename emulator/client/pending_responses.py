@@ -13,12 +13,17 @@ from enum import Enum
 
 from ..gate.effects import CheckTransactionState, PushReplyMessage, RequestDirectConsumption, ServerRequest
 from ..gate.gate import Call, Channel, Node, Outcome, is_through_proxy
+from ..history.record_kind import RecordKind
+from ..kernel.errors import EngineError
 from ..kernel.value_class import frozen_value
 from ..message import stored_record as records
+from ..message.names import HALF_TOPIC
 from ..operations.send import ClientResponded, EndTransaction
 from .client_registry import Member
 from .delivery_context import DeliveryContext
 
+_ENDS = {8: RecordKind.COMMITTED_TRANSACTION, 12: RecordKind.ROLLED_BACK}
+"""By `commit_or_rollback`. Source: MessageSysFlag (5.3.3)."""
 RESPONSES_MAX = 10_000
 """The maximum number of pending responses; above it the oldest are deleted."""
 
@@ -92,9 +97,14 @@ class PendingResponses:
             kind, topic = ResponseKind.REPLY, effect.topic
         self._add((False, node.name, effect.ticket), kind, channel.channel_id, topic=topic, is_optional=False)
 
-    def ended(self, node: Node, _call: Call, operation: EndTransaction, _outcome: Outcome | None) -> None:
+    def ended(self, node: Node, call: Call, operation: EndTransaction, outcome: Outcome | None) -> None:
         """Remove a transaction whose end a client has sent, also if the end neither commits it nor rolls it back."""
         self._pending.pop((True, node.name, operation.commit_log_offset), None)
+        kind = _ENDS.get(operation.commit_or_rollback)
+        if kind is not None and outcome is not None and not isinstance(outcome, EngineError):
+            history, now_ms = self._context.history, self._context.scheduler.now_ms
+            queue, link = (node.name, HALF_TOPIC, 0), (operation.producer_group, call.channel.channel_id)
+            history.record.append(kind, now_ms, queue, link, operation.tran_state_table_offset)
 
     def responded(self, node: Node, _call: Call, operation: ClientResponded, _outcome: Outcome | None) -> None:
         """Remove a request to which a client has responded."""

@@ -1,6 +1,6 @@
 """Locks of queues for orderly consumers. Source: RebalanceLockManager (5.3.3)."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from ..kernel.scheduler import Scheduler
 from ..operations.clients import MessageQueue
@@ -61,6 +61,19 @@ class QueueLocks:
             for queue, (owner, since) in held.items():
                 if owner == client_id:
                     held[queue] = (owner, since - LOCK_MAX_LIVE_MS - 1)
+
+    def held(self) -> Iterator[tuple[str, MessageQueue, str, int]]:
+        """Yield (group, queue, owner's client id, end in ms) of the unexpired locks."""
+        now = self._scheduler.now_ms
+        for group, held in self._held.items():
+            for queue, (owner, since) in held.items():
+                if now - since <= LOCK_MAX_LIVE_MS:
+                    yield group, queue, owner, since + LOCK_MAX_LIVE_MS
+
+    def owner(self, group: str, queue: MessageQueue) -> str | None:
+        """Return the client id that locked a queue last, also if the lock has expired; None if nobody did."""
+        held = self._held.get(group, {}).get(queue)
+        return None if held is None else held[0]
 
     def any_held(self, group: str) -> bool:
         """True if a client of the group holds an unexpired lock."""

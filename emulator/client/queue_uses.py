@@ -9,10 +9,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..gate.gate import Call, Node, Outcome
+from ..group.offset_requests import PENDING_RESET_REMARK
+from ..history.delivery_record import BY_SLAVE, NO_HOLD
+from ..history.record_keys import Link, Queue
+from ..history.record_kind import RecordKind
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
-from ..operations.consume import Notification, PopMessage, PopResult, PullMessage, PullResult, PullStatus
-from .consumption import committed_by_pull
+from ..operations.base import Done
+from ..operations.consume import (
+    FLAG_COMMIT_OFFSET,
+    Notification,
+    PopMessage,
+    PopResult,
+    PullMessage,
+    PullResult,
+    PullStatus,
+)
+from ..operations.offsets import UpdateConsumerOffset
+from .consumption import runs_of
 from .delivery_context import DeliveryContext, Topic
 
 Pulled = tuple[int, int, Sequence[int]]
@@ -24,6 +38,7 @@ PULLS_MOST = 256
 ones stay uncommitted at least as long."""
 FIRST_SWEEP = 1_000
 """The number of used queues at which those of unregistered clients are removed for the first time."""
+_PULLED = RecordKind.PULLED
 _SENT_AGAIN = (ResponseCode.SUBSCRIPTION_NOT_EXIST, ResponseCode.SUBSCRIPTION_NOT_LATEST)
 """Errors after which SDKs send the same request again, because the broker did not know the subscription yet."""
 
@@ -32,13 +47,20 @@ _SENT_AGAIN = (ResponseCode.SUBSCRIPTION_NOT_EXIST, ResponseCode.SUBSCRIPTION_NO
 class QueueUse:
     """The use of one queue of a topic, or of all its queues, by one client for one group."""
 
+    queue: Queue
+    link: Link
+    """Its keys in the delivery record."""
     requested: bool = False
     """True after a request, except one that failed with an error of `_SENT_AGAIN`."""
+    requested_ms: int = 0
+    """The time of the last request, or of the end of its long poll (ms); 0 before the first."""
     ended: int = 0
     """Number of the event that ended the client's last long poll; 0 while one waits, or if there was none."""
     ended_ms: int = 0
     pulled: deque[Pulled] | None = None
     """The newest pulls with messages, without those that the client itself has committed since then."""
+    committed: int = -1
+    """The offset that the client committed last, -1 if it has committed none. Most pulls repeat it."""
 
 
 Queues = dict[Topic, dict[int, QueueUse]]
@@ -49,6 +71,8 @@ class QueueUses:
 
     def __init__(self, context: DeliveryContext) -> None:
         self._context = context
+        self._record = context.history.record
+        self._moves = context.history.offset_moves
         self._clients: dict[str, Queues] = {}
         self._uses = 0
         self._sweep_at = FIRST_SWEEP
@@ -61,12 +85,19 @@ class QueueUses:
         if outcome is not None and not isinstance(outcome, PullResult):
             self._failed(channel_id, topic, operation.queue_id, outcome)
             return
+        if self._moves.unnamed:
+            self._context.history.name_moves(node.name, channel_id)
         use = self._use(channel_id, topic, operation.queue_id)
-        use.requested = True
+        use.requested_ms = self._context.scheduler.now_ms
+        if not use.requested:
+            use.requested = True
+            self._context.watch.first_request(node, call, operation)
         pulled = use.pulled
-        if pulled:
-            committed = committed_by_pull(operation.sys_flag, operation.commit_offset)
-            while committed is not None and pulled and pulled[0][2][-1] < committed:
+        if operation.sys_flag & FLAG_COMMIT_OFFSET:
+            committed = operation.commit_offset
+            if committed != use.committed and not _is_slave(node):
+                self._committed(use, committed)
+            while pulled and pulled[0][2][-1] < committed:
                 pulled.popleft()
         if outcome is None:
             use.ended = 0
@@ -78,6 +109,22 @@ class QueueUses:
             if pulled is None:
                 pulled = use.pulled = deque(maxlen=PULLS_MOST)
             pulled.append((number, now_ms, outcome.offsets))
+            if call.active:
+                self._record_pulled(node, use, outcome)
+
+    def committed(self, node: Node, call: Call, operation: UpdateConsumerOffset, outcome: Outcome | None) -> None:
+        """Record that a client committed an offset. A pending reset of the offset makes its commit a no-op."""
+        queue_id, offset = operation.queue_id, operation.commit_offset
+        accepted = isinstance(outcome, Done) and outcome.remark != PENDING_RESET_REMARK
+        if not accepted or queue_id is None or offset is None:
+            return
+        topic, channel_id = (node.name, operation.consumer_group, operation.topic), call.channel.channel_id
+        self._context.history.name_moves(node.name, channel_id)
+        use = self._clients.get(channel_id, {}).get(topic, {}).get(queue_id)
+        if use is None:
+            use = QueueUse((node.name, operation.topic, queue_id), (operation.consumer_group, channel_id))
+        if offset != use.committed:
+            self._committed(use, offset)
 
     def popped(self, node: Node, call: Call, operation: PopMessage, outcome: Outcome | None) -> None:
         """Record a pop: its request, and the end of its long poll."""
@@ -86,7 +133,10 @@ class QueueUses:
             self._failed(channel_id, topic, operation.queue_id, outcome, polled=operation.poll_ms > 0)
             return
         use = self._use(channel_id, topic, operation.queue_id)
-        use.requested = True
+        use.requested_ms = self._context.scheduler.now_ms
+        if not use.requested:
+            use.requested = True
+            self._context.watch.first_request(node, call, operation)
         if outcome is None or operation.poll_ms <= 0:
             use.ended = 0
         else:
@@ -109,6 +159,7 @@ class QueueUses:
         if self._context.may_request(channel_id, topic, operation.queue_id):
             use = self._use(channel_id, topic, operation.queue_id)
             use.requested, use.ended = True, 0
+            use.requested_ms = self._context.scheduler.now_ms
 
     def closed(self, channel_id: str) -> None:
         """Forget a closed channel."""
@@ -153,8 +204,38 @@ class QueueUses:
             if self._uses >= self._sweep_at:
                 self._sweep()
             self._uses += 1
-            use = self._clients.setdefault(channel_id, {}).setdefault(topic, {})[queue_id] = QueueUse()
+            node, group, name = topic
+            use = QueueUse((node, name, queue_id), (group, channel_id))
+            self._clients.setdefault(channel_id, {}).setdefault(topic, {})[queue_id] = use
             return use
+
+    def _committed(self, use: QueueUse, offset: int) -> None:
+        """Record a commit of a client. `use` still has the messages that the client had pulled before."""
+        use.committed = offset
+        history, queue, link = self._context.history, use.queue, use.link
+        tables, group = self._context.tables(queue[0]), link[0]
+        if tables is None or tables.is_static(queue[1]):
+            return  # the broker commits in the physical queues of a static topic
+        read_from = use.pulled[0][2][0] if use.pulled else None
+        first = history.commits.advance(group, queue, offset, read_from=read_from)
+        if first is not None:
+            history.offset_moves.began(group, queue, committed=offset, at=first)
+            now_ms = self._context.scheduler.now_ms
+            history.record.append_commit(now_ms, queue, link, first=first, end=offset)
+
+    def _record_pulled(self, node: Node, use: QueueUse, outcome: PullResult) -> None:
+        """Append messages that were pulled to the delivery record, by the broker and queue that stores them."""
+        offsets, queue, link = outcome.offsets, use.queue, use.link
+        if outcome.read_part is not None:
+            queue = (outcome.read_part[0], queue[1], outcome.read_part[1])
+        first = offsets[0]
+        record, now_ms = self._record, self._context.scheduler.now_ms
+        flags = BY_SLAVE if _is_slave(node) else 0
+        if offsets[-1] - first == len(offsets) - 1:
+            record.append(_PULLED, now_ms, queue, link, first, len(offsets), NO_HOLD, flags)
+            return
+        for first, count in runs_of(offsets):
+            record.append(_PULLED, now_ms, queue, link, first, count, NO_HOLD, flags)
 
     def _failed(self, channel_id: str, topic: Topic, queue_id: int, outcome: Outcome, *, polled: bool = True) -> None:
         """Record a request without success, if its group subscribes to the topic; a client may send any names."""
@@ -162,7 +243,7 @@ class QueueUses:
             return
         use = self._use(channel_id, topic, queue_id)
         if not isinstance(outcome, EngineError) or outcome.code not in _SENT_AGAIN:
-            use.requested = True
+            use.requested, use.requested_ms = True, self._context.scheduler.now_ms
         if polled:
             self._poll_ended(use)
         else:
@@ -180,3 +261,8 @@ class QueueUses:
         }
         self._uses = sum(len(queues) for topics in self._clients.values() for queues in topics.values())
         self._sweep_at = max(FIRST_SWEEP, 2 * self._uses)
+
+
+def _is_slave(node: Node) -> bool:
+    """True for a slave. Every node that carries out pulls is a broker, but the gate knows less about it."""
+    return not getattr(node, "is_master", True)

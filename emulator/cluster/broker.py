@@ -27,6 +27,7 @@ from ..group.broker_tables import BrokerTables
 from ..group.group_table import GroupTable
 from ..group.lmq_offset_table import LmqOffsetTable
 from ..group.offset_table import OffsetTable
+from ..history.history import History
 from ..kernel.errors import EngineError
 from ..kernel.random_streams import RandomStreams
 from ..kernel.response_code import ResponseCode
@@ -71,6 +72,7 @@ class Broker:
         gate: Gate,
         name_server: NameServer,
         deliveries: Deliveries,
+        history: History,
         on_configured: Callable[[], None],
         on_pools_changed: Callable[[], None],
         state: BrokerState | None = None,
@@ -115,7 +117,12 @@ class Broker:
         self.replication = ReplicationStatus(config, self.store)
         self.running = True
         """False between `stop` and `start`: it rejects all operations, and the name server does not list it."""
-        self._begin_run(ServiceState() if state is None else self._restore(state))
+        services = ServiceState() if state is None else self._restore(state)
+        if self.is_master:  # a slave only copies what its master does
+            self.offsets.on_move = partial(history.note_move, self.name)
+            self.store.on_lost = partial(history.note_lost, self.name)
+            self.store.on_trimmed = partial(history.note_trim, self.name)
+        self._begin_run(services)
 
     def _restore(self, state: BrokerState) -> ServiceState:
         """Restore store and tables from the state of a previous broker; return the state of the services."""
@@ -224,7 +231,8 @@ class Broker:
         self.delays, self.timers = schedule.delays, schedule.timers
         self.clients, self.locks = client.clients, client.locks
         self.checks = transaction.checks
-        self.pulls = pull.pulls
+        self.pulls, self.compaction = pull.pulls, pull.compaction
+        self.slow_group_guard = pull.slow_group_guard
         self.pops, self.notifications, self.revive = pop.pops, pop.notifications, pop.revive
         self.orders, self.pop_in_flight = pop.orders, pop.in_flight
         self.pop_buffer, self.pop_kv_service = pop.buffer, pop.kv_service
@@ -354,6 +362,10 @@ class Broker:
         """Start a graceful shutdown: from now on clients that support GO_AWAY get it."""
         self.request_pools.begin_shutdown()
         self._on_pools_changed()
+
+    def is_static(self, topic: str) -> bool:
+        """True if a topic is static: its queues are mapped to physical ones."""
+        return topic in self.mappings.table
 
     @property
     def registered(self) -> bool:

@@ -62,9 +62,23 @@ class Explanation:
     """The time of the oldest record if older ones were dropped, else None."""
     groups: tuple["Explanation", ...] = ()
     """Explanations for each group, if none was asked for."""
+    at_ms: int = 0
+    """The time of the verdict."""
 
     def __str__(self) -> str:
         return self.sentence
+
+    def __repr__(self) -> str:
+        from .blocks import block
+
+        text = block(f"Explanation {self.reason.name}", self.sentence, self.facts, self.changes, now_ms=self.at_ms)
+        return "\n".join([text, *map(repr, self.groups)])
+
+    def as_json(self) -> dict[str, object]:
+        """Return the explanation in JSON types, as `GET /v1/explain/{message}` does."""
+        from .json_forms import explanation_form
+
+        return explanation_form(self)
 
 
 class StepKind(StrEnum):
@@ -84,6 +98,7 @@ class StepKind(StrEnum):
     SKIPPED = "skipped"
     NOT_WRITTEN = "not written"
     RETURNED = "returned"
+    RENEWED = "renewed"
     ACKNOWLEDGED = "acknowledged"
     SENT_BACK = "sent back"
     REDELIVERED = "redelivered"
@@ -106,6 +121,8 @@ class HistoryStep:
     attempt: int | None
     """The number of the delivery, from 1; None for other steps."""
     detail: str
+    sdk: str = ""
+    """Language and version of the client's SDK; empty if the client is not connected any more."""
 
 
 @frozen_value
@@ -120,15 +137,38 @@ class MessageHistory:
     """The trace context that the producer's SDK put into properties."""
     steps: tuple[HistoryStep, ...]
 
+    def __repr__(self) -> str:
+        from .timeline import timeline
+
+        return timeline(self)
+
+    def as_json(self) -> dict[str, object]:
+        """Return the history in JSON types, as `GET /v1/history/{message}` does."""
+        from .json_forms import history_form
+
+        return history_form(self)
+
 
 @frozen_value
 class IdleExplanation:
     """Why a consumer or a group is idle."""
 
     subject: str
+    """`group billing` or `client c1`."""
     sentence: str
     facts: tuple[Fact, ...]
     changes: tuple[Change, ...]
 
     def __str__(self) -> str:
         return self.sentence
+
+    def __repr__(self) -> str:
+        from .blocks import block
+
+        return block(f"IdleExplanation of {self.subject}", self.sentence, self.facts, self.changes)
+
+    def as_json(self) -> dict[str, object]:
+        """Return the explanation in JSON types, as `GET /v1/groups/{group}/explain` does."""
+        from .json_forms import idle_form
+
+        return idle_form(self)

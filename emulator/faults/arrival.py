@@ -50,6 +50,10 @@ class _WrittenLine:
         self._line.pace(pieces, later)
         pause_ms = sum(ms for ms, _data in pieces)
         if pause_ms:
-            later(pause_ms, self._arrive)
+            later(pause_ms, self._arrive_if_open)
         else:
+            self._arrive()
+
+    def _arrive_if_open(self) -> None:
+        if self._line.is_open:
             self._arrive()

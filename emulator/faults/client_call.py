@@ -14,6 +14,10 @@ Later = Callable[[int, Callable[[], None]], object]
 class Line(Protocol):
     """A client's connection, as faults act on it."""
 
+    @property
+    def is_open(self) -> bool:
+        """False once the connection is closed."""
+
     def pace(self, pieces: Sequence[Piece], later: Later) -> None:
         """Send pieces with pauses. Later output of the connection waits behind them."""
 
@@ -128,6 +132,7 @@ class GhostCall:
     __slots__ = ("channel", "label")
 
     active = False
+    number = None
 
     def __init__(self, channel: Channel, label: str) -> None:
         self.channel = channel

@@ -7,6 +7,7 @@ from typing import Any
 from ..gate.effects import CloseConnection, Effect
 from ..gate.gate import CONNECT_LABEL, Call, CarryOut, Channel, Gate, Node, Outcome, Request, RuledOutcome
 from ..gate.proxy_only_request import ProxyOnlyRequest
+from ..history.history import History
 from ..kernel.scheduler import Scheduler
 from .arrival import observed
 from .chains import PushChain, RequestChain
@@ -40,8 +41,10 @@ class Decisions:
         codes: Codes,
         find_clients: Find,
         world: World,
+        history: History,
     ) -> None:
         self._gate = gate
+        self._history = history
         self._scheduler = scheduler
         self._index = index
         self._standing = standing
@@ -142,7 +145,10 @@ class Decisions:
             return False
         ids = [message.message_id for message in facts.messages[:_IDS_MAX]]
         self._note(rule, facts.operation, facts.channel.channel_id, tuple(each for each in ids if each))
-        self._gate.record_fault(facts.node, facts.channel, facts.label, subject=facts.subject, rule=rule.name)
+        number = None if facts.call is None else facts.call.number
+        self._gate.record_fault(
+            facts.node, facts.channel, facts.label, subject=facts.subject, rule=rule.name, number=number
+        )
         return True
 
     def _meets(self, rule: Rule, facts: Any) -> bool:
@@ -156,6 +162,9 @@ class Decisions:
 
     def _note(self, rule: Rule, operation: str, channel: str, ids: tuple[str, ...]) -> None:
         rule.events.append(RuleEvent(self._scheduler.now_ms, operation, channel, ids))
+        self._history.note_firing(
+            rule=rule.name, operation=operation, channel=channel, effect=rule.spec.fault.KIND.name, message_ids=ids
+        )
 
     def firing(self, rule: Rule) -> Firing:
         """Return what the fault of a rule that has fired needs."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ..gate.gate import Gate
+from ..history.history import History
 from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import frozen_value
@@ -46,6 +47,7 @@ class FaultPlan:
         vocabulary: Vocabulary,
         find_clients: Find,
         world: World,
+        history: History,
     ) -> None:
         self.vocabulary = vocabulary
         self._gate = gate
@@ -63,6 +65,7 @@ class FaultPlan:
             codes=vocabulary.codes,
             find_clients=find_clients,
             world=world,
+            history=history,
         )
         self._numbers: dict[str, int] = {}
         """How many rules of a kind got a name from their kind."""

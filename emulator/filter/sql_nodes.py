@@ -32,7 +32,8 @@ class SqlNode:
     """A node of an expression: the pieces of its text as upstream prints it, and its evaluation.
 
     `constant` is upstream's ConstantExpression, `boolean` its BooleanExpression. `value` is set for nodes that never
-    vary (constants and negated numbers). `negated` is the operand of NOT.
+    vary (constants and negated numbers). `negated` is the operand of NOT. `search` is the text for which
+    CONTAINS, STARTSWITH or ENDSWITH search; upstream does not print it.
     """
 
     parts: tuple[Part, ...]
@@ -43,6 +44,7 @@ class SqlNode:
     constant: bool = False
     boolean: bool = False
     negated: Evaluate | None = field(default=None, compare=False)
+    search: str | None = None
 
     @property
     def is_property(self) -> bool:
@@ -370,7 +372,7 @@ def in_node(operand: SqlNode, values: Sequence[str], *, negated: bool) -> SqlNod
     def listed() -> str:
         return ", ".join(values if len(values) < 5 else hash_set_order(values))  # upstream: a HashSet if longer
 
-    return SqlNode((f"{name} {symbol} ( ", listed, " )"), evaluate, JavaType.BOOLEAN, boolean=True)
+    return SqlNode((operand, f" {symbol} ( ", listed, " )"), evaluate, JavaType.BOOLEAN, boolean=True)
 
 
 _SEARCHES: dict[str, Callable[[str, str], bool]] = {
@@ -392,4 +394,4 @@ def text_search_node(symbol: str, operand: SqlNode, search: str, *, negated: boo
         return isinstance(text, str) and found(text, search) is not negated
 
     parts = (f"({'NOT ' if negated else ''}{symbol} ", operand, ")")
-    return SqlNode(parts, evaluate, JavaType.BOOLEAN, boolean=True)
+    return SqlNode(parts, evaluate, JavaType.BOOLEAN, boolean=True, search=search)

@@ -67,6 +67,14 @@ class Call(Protocol):
         """The request's name in its protocol (`SEND_MESSAGE_V2`, `ReceiveMessage`, `direct`), for the journal."""
 
     @property
+    def number(self) -> int | None:
+        """The request's number on its connection, for the journal: the opaque of remoting, the stream id of gRPC.
+
+        Of two requests of one connection that are in flight, each has its own. None if a server, not a client, made
+        the request.
+        """
+
+    @property
     def active(self) -> bool:
         """False once the client no longer waits for the response."""
 
@@ -94,6 +102,8 @@ class Node(Protocol):
 
 OutcomeListener = Callable[[Node, Call, Any, Outcome | None], None]
 """Called with node, call, operation and outcome, before the client gets the outcome; None for a parked request."""
+ErrorListener = Callable[[str, str, str, Operation | RawRequest, EngineError | Rejection], None]
+"""Called with the name of the node, channel id, label, request and error, before the client gets the error."""
 EffectListener = Callable[[Node, Channel, Any], None]
 """Called with node, channel and effect, before the client gets the effect."""
 
@@ -135,6 +145,23 @@ class GateListeners:
     """By class of operation: for requests that a rule of faults drops, refuses or delays. They have no outcome."""
     effects: Mapping[type[Effect], EffectListener] = field(default_factory=dict)
     """By class of effect."""
+    errors: ErrorListener | None = None
+    """For all requests that end with an error. Other requests do not cost a test of it."""
+
+
+class _WrittenCall:
+    """A call whose response is being written. The proxy considers its part of a receive complete before that."""
+
+    __slots__ = ("channel", "label", "number")
+    active = True
+
+    def __init__(self, call: Call) -> None:
+        self.channel = call.channel
+        self.label = call.label
+        self.number = call.number
+
+    def reply(self, outcome: Outcome) -> None:
+        """Do nothing: the response is complete."""
 
 
 class Gate:
@@ -152,6 +179,7 @@ class Gate:
         listeners = listeners or GateListeners()
         self._outcomes, self._refusals, self._effects = listeners.outcomes, listeners.refusals, listeners.effects
         self._losses = listeners.losses
+        self._errors = listeners.errors
         self._scheduler = scheduler
         self._journal = journal
         self._report_bug = report_bug
@@ -220,6 +248,8 @@ class Gate:
 
     def complete(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
         """Reply to an operation that was parked."""
+        if isinstance(outcome, EngineError):
+            self._note_error(node, call, operation, outcome)
         self.run(partial(self._respond, node, call, operation, outcome))
 
     def refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
@@ -227,23 +257,43 @@ class Gate:
         self.run(partial(self._refuse, node, call, operation, refusal))
 
     def record_refusal(
-        self, node: str, client: str, label: str, request: RawRequest, *, outcome: EngineError | Rejection
+        self,
+        node: str,
+        client: str,
+        label: str,
+        request: RawRequest,
+        *,
+        outcome: EngineError | Rejection,
+        number: int | None = None,
     ) -> None:
         """Write to the journal a request that a protocol layer refused on its own.
 
-        `client` is the id of the channel, `label` the name of the request in its protocol.
+        `client` is the id of the channel, `label` the name of the request in its protocol. `number`: as in Call; None
+        if the request has none.
         """
-        self._journal.refused(self._scheduler.now_ms, node, client, label, request=request, outcome=outcome)
+        if self._errors is not None:
+            self._errors(node, client, label, request, outcome)
+        now_ms = self._scheduler.now_ms
+        self._journal.refused(now_ms, node, client, label, request=request, outcome=outcome, number=number)
 
-    def record_success(self, node: str, client: str, label: str, request: RawRequest) -> None:
+    def record_success(self, node: str, client: str, label: str, request: RawRequest, *, number: int | None) -> None:
         """Write to the journal a request that a protocol layer completed successfully on its own."""
-        self._journal.served(self._scheduler.now_ms, node, client, label, request=request)
+        self._journal.served(self._scheduler.now_ms, node, client, label, request=request, number=number)
 
     def record_fault(
-        self, node: Node, channel: Channel, label: str, *, subject: Operation | Effect | RawRequest, rule: str
+        self,
+        node: Node,
+        channel: Channel,
+        label: str,
+        *,
+        subject: Operation | Effect | RawRequest,
+        rule: str,
+        number: int | None = None,
     ) -> None:
-        """Write to the journal that a rule acted on a request, a response or an effect."""
-        self._journal.faulted(self._scheduler.now_ms, node.name, channel.channel_id, label, subject=subject, rule=rule)
+        """Write to the journal that a rule acted on a request, a response or an effect. `number`: as in Call."""
+        self._journal.faulted(
+            self._scheduler.now_ms, node.name, channel.channel_id, label, subject=subject, rule=rule, number=number
+        )
 
     def record_connection_fault(self, node: str, address: str, rule: str) -> None:
         """Write to the journal that a rule acted on a new connection. `address`: host of the client."""
@@ -310,15 +360,18 @@ class Gate:
         if handler is None:
             name = kind.__name__
             outcome = EngineError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, f"{name} is not supported by {node.name}")
+            self._note_error(node, call, operation, outcome)
         else:
             try:
                 outcome = handler(call, operation)
             except EngineError as refusal:
                 # Its traceback would hold this frame, which holds it: memory that only the garbage collector frees.
                 outcome = refusal.with_traceback(None)
+                self._note_error(node, call, operation, outcome)
             except Exception as bug:
                 self._report_bug(bug)
                 outcome = EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}")
+                self._note_error(node, call, operation, outcome)
         if isinstance(outcome, Parked):
             self._journal.parked(self._scheduler.now_ms, node.name, call, operation)
             if kind in self._outcomes:
@@ -348,14 +401,27 @@ class Gate:
     def observe(self, node: Node, call: Call, operation: Request, outcome: Outcome) -> None:
         """Report an outcome that a rule has held back to its listener, because the client gets it now."""
         if isinstance(operation, Operation) and operation.__class__ in self._outcomes:
-            self._outcomes[operation.__class__](node, call, operation, outcome)
+            self._outcomes[operation.__class__](node, _WrittenCall(call), operation, outcome)
 
     def _refuse(self, node: Node, call: Call, operation: Operation, refusal: EngineError) -> None:
         client, label = call.channel.channel_id, call.label
-        self._journal.refused(self._scheduler.now_ms, node.name, client, label, request=operation, outcome=refusal)
+        self._note_error(node, call, operation, refusal)
+        self._journal.refused(
+            self._scheduler.now_ms,
+            node.name,
+            client,
+            label,
+            request=operation,
+            outcome=refusal,
+            number=call.number,
+        )
         if operation.__class__ in self._refusals:
             self._refusals[operation.__class__](node, call, operation, refusal)
         call.reply(refusal)
+
+    def _note_error(self, node: Node, call: Call, operation: Operation, error: EngineError) -> None:
+        if self._errors is not None:
+            self._errors(node.name, call.channel.channel_id, call.label, operation, error)
 
     def _drain_deferred(self) -> None:
         if self._running:

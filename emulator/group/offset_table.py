@@ -4,15 +4,18 @@ Committed offsets are written to a file every `flushConsumerOffsetInterval`, the
 Source: ConsumerOffsetManager (5.3.3).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ..config import BrokerConfig
+from ..history.events import MoveKind
 from ..kernel.file_image import FileImage
 from ..kernel.scheduler import Scheduler
 from ..topic.topic_group_index import TopicGroupIndex
 
 _GroupTopic = tuple[str, str]
 """(group, topic)"""
+OnMove = Callable[[MoveKind, str, str, int, int | None, int], None]
+"""Called with kind, group, topic, queue id, the offset before (None: there was none) and the offset after."""
 
 
 class OffsetTable:
@@ -27,6 +30,8 @@ class OffsetTable:
         self._resets: dict[_GroupTopic, dict[int, int]] = {}
         self._names: TopicGroupIndex[_GroupTopic] = TopicGroupIndex()
         """Index of all three tables; it may contain entries that some of the tables no longer have."""
+        self.on_move: OnMove | None = None
+        """Called with first offsets, resets, copies and lower commits; other commits cost nothing."""
 
     def _begin_file(self) -> FileImage[tuple[str, str, int], int]:
         return FileImage(self._scheduler, lambda: self._config.flush_consumer_offset_interval)
@@ -40,7 +45,11 @@ class OffsetTable:
         key = (group, topic, queue_id)
         if self._file.unchanged_since_write(key):
             self._file.save(key, table.get(queue_id))
+        before = table.get(queue_id)
         table[queue_id] = offset
+        if (before is None or offset < before) and self.on_move is not None:
+            kind = MoveKind.FIRST if before is None else MoveKind.BACKWARD
+            self.on_move(kind, group, topic, queue_id, before, offset)
 
     def clone(self, source: str, dest: str, topic: str) -> None:
         """Copy the committed offsets of a group to another, and nothing else; a no-op if there are none."""
@@ -53,6 +62,9 @@ class OffsetTable:
                 self._file.save((dest, topic, queue_id), before.get(queue_id))
         self.committed[dest, topic] = dict(table)
         self._names.add(topic, dest, (dest, topic))
+        if self.on_move is not None:
+            for queue_id, offset in table.items():
+                self.on_move(MoveKind.CLONE, dest, topic, queue_id, before.get(queue_id), offset)
 
     def query(self, group: str, topic: str, queue_id: int) -> int:
         """Return the pending reset, else the committed offset, else -1."""
@@ -82,7 +94,14 @@ class OffsetTable:
     def reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Reset an offset of a group: at once for queries, and for its next pull or pop of the queue."""
         self._resets.setdefault((group, topic), {})[queue_id] = offset
+        self.note_reset(group, topic, queue_id, offset)
         self.commit(group, topic, queue_id, offset)
+
+    def note_reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """Call `on_move` with a reset, also with one that the connected consumers carry out themselves."""
+        if self.on_move is not None:
+            before = self.committed.get((group, topic), {}).get(queue_id)
+            self.on_move(MoveKind.RESET, group, topic, queue_id, before, offset)
 
     def pending_reset(self, group: str, topic: str, queue_id: int) -> int | None:
         """Return the reset that the next read will apply, or None."""

@@ -1,5 +1,6 @@
 """Events of the past, as readers of the history see them. All times are engine time in ms."""
 
+from dataclasses import field
 from enum import StrEnum
 
 from ..kernel.value_class import frozen_value
@@ -23,6 +24,8 @@ class RecordedEvent:
     """True if the group pops in order."""
     by_slave: bool = False
     """True if a slave served the request."""
+    number: int = field(default=0, compare=False)
+    """Its position in the sequence of all records of the engine: several events can have one time."""
 
 
 @frozen_value

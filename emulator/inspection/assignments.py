@@ -1,18 +1,121 @@
 """Assignments of queues to members."""
 
+from collections.abc import Sequence
+
+from ..client.queue_uses import ANY_QUEUE
 from ..kernel.value_class import frozen_value
+from ..operations.clients import BROADCASTING, MessageQueue
+from .brokers import stores_of
+from .engine_parts import EngineParts
+from .strategies import agreeing, owners
+
+POP = "POP"
+"""The strategy of members that may pop any queue."""
+NOT_KNOWN = "not known"
+Uses = dict[tuple[str, str, int], int]
+"""The time of the last request (ms) by client, broker and queue id."""
 
 
 @frozen_value
 class AssignmentView:
-    """A queue and the member that should request it."""
+    """A queue and the member that should request it.
+
+    The brokers learn the division of queues among pulling members only from their requests. The member that requested a
+    queue last has it. The strategy is named if only one explains the requests of all queues.
+    """
 
     group: str
     broker: str
     topic: str
     queue_id: int
+    """-1 if the member may pop any queue of the topic on the broker."""
     client: str | None
     """The member's client id; None if no member has the queue or the strategy is not known to the broker."""
     strategy: str
+    """`AVG`, `AVG_BY_CIRCLE`, `CONSISTENT_HASH`, `BROADCASTING`, `POP`, or `not known`."""
     requested_ms: int | None
-    """The time of the member's last request for the queue; None if there was none."""
+    """The time of the member's last request for the queue, or of the end of its long poll; None without request."""
+
+
+class Assignments:
+    """Reads the assignments of groups from the requests of their members."""
+
+    def __init__(self, parts: EngineParts) -> None:
+        self._parts = parts
+
+    def read(self, group: str, topic: str) -> list[AssignmentView]:
+        """Return the assignments of a topic to a group, see `Inspection.assignments`."""
+        queues = self._parts.name_server.read_queues(topic) or []
+        uses = self._uses(group, topic)
+        members = self._members(group)
+        popping = sorted({client for client, is_grpc in members.items() if is_grpc} | _popping(uses))
+        found = [
+            AssignmentView(group, broker, topic, ANY_QUEUE, client, POP, uses.get((client, broker, ANY_QUEUE)))
+            for broker in sorted({queue.broker_name for queue in queues})
+            for client in popping
+        ]
+        pulling = sorted(client for client in members if client not in popping)
+        if self._broadcasts(group):
+            return found + [
+                AssignmentView(group, queue.broker_name, topic, queue.queue_id, client, BROADCASTING, requested_ms)
+                for queue in queues
+                for client in pulling
+                for requested_ms in [uses.get((client, queue.broker_name, queue.queue_id))]
+            ]
+        return found + (_divided(group, queues, pulling, uses) if pulling else [])
+
+    def _uses(self, group: str, topic: str) -> Uses:
+        """Return the time of the last request (ms) of each queue by each connected member."""
+        found: Uses = {}
+        brokers = stores_of(self._parts.brokers)
+        for channel, (node, using_group, used_topic), queue_id, use in self._parts.deliveries.uses():
+            broker = brokers.get(node)
+            if (using_group, used_topic) == (group, topic) and use.requested and broker is not None:
+                member = broker.clients.connected_consumer(group, channel)
+                if member is not None:
+                    found[member.client_id, node, queue_id] = use.requested_ms
+        return found
+
+    def _members(self, group: str) -> dict[str, bool]:
+        """Return the client ids of the members; the value is True for gRPC clients."""
+        return {
+            member.client_id: member.through_proxy
+            for broker in stores_of(self._parts.brokers).values()
+            if broker.running and group in broker.clients.consumers
+            for member in broker.clients.consumers[group].members.values()
+        }
+
+    def _broadcasts(self, group: str) -> bool:
+        found = [broker.clients.consumers.get(group) for broker in stores_of(self._parts.brokers).values()]
+        return any(each is not None and each.message_model == BROADCASTING for each in found)
+
+
+def _popping(uses: Uses) -> set[str]:
+    return {client for client, _, queue_id in uses if queue_id == ANY_QUEUE}
+
+
+def _divided(group: str, queues: Sequence[MessageQueue], clients: Sequence[str], uses: Uses) -> list[AssignmentView]:
+    """Return the queues of pulling members: of each queue the member that requested it last.
+
+    If exactly one division explains these requests, it decides about queues that nobody has requested.
+    """
+    observed: dict[MessageQueue, str] = {}
+    for queue in queues:
+        times = {client: uses.get((client, queue.broker_name, queue.queue_id)) for client in clients}
+        requested = [(at_ms, client) for client, at_ms in times.items() if at_ms is not None]
+        if requested:
+            observed[queue] = max(requested)[1]
+    names = agreeing(queues, clients, observed)
+    divisions = [owners(name, queues, clients) for name in names]
+    views = []
+    for queue in queues:
+        client = observed.get(queue)
+        expected = {division.get(queue) for division in divisions}
+        if client is None and len(expected) == 1:
+            client = expected.pop()
+        requested_ms = None if client is None else uses.get((client, queue.broker_name, queue.queue_id))
+        strategy = names[0] if len(names) == 1 else NOT_KNOWN
+        views.append(
+            AssignmentView(group, queue.broker_name, queue.topic, queue.queue_id, client, strategy, requested_ms)
+        )
+    return views

@@ -1,11 +1,12 @@
 """The parts of a running emulator that inspection reads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from ..client.deliveries import Deliveries
 from ..cluster.broker import Broker
 from ..cluster.name_server import NameServer
+from ..config import Config, EmulationConfig
 from ..kernel.scheduler import Scheduler
 from .connections import ConnectionView
 from .rules import RuleView
@@ -42,6 +43,11 @@ class EngineParts(Protocol):
         """The recorded past."""
         ...
 
+    @property
+    def emulation(self) -> EmulationConfig:
+        """The keys of the emulator itself."""
+        ...
+
 
 class Surroundings(Protocol):
     """Facts that the engine does not have. Its owner implements it."""
@@ -56,6 +62,10 @@ class Surroundings(Protocol):
 
     def rules(self) -> Sequence[RuleView]:
         """Return the rules of faults."""
+        ...
+
+    def configurations(self) -> Mapping[str, Config]:
+        """Return the configurations of nodes that are not in the engine, such as the proxy, by name."""
         ...
 
     def origin(self, node: str, key: str) -> str:
@@ -77,6 +87,10 @@ class NoSurroundings:
     def rules(self) -> Sequence[RuleView]:
         """Return no rule."""
         return ()
+
+    def configurations(self) -> Mapping[str, Config]:
+        """Return no configuration."""
+        return {}
 
     def origin(self, node: str, key: str) -> str:
         """Return `default`."""

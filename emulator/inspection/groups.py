@@ -1,6 +1,20 @@
 """Consumer groups, their members and subscriptions."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ..client.client_registry import ConsumerGroup, Member
+from ..cluster.broker import Broker
 from ..kernel.value_class import frozen_value
+from ..message.names import PREDEFINED_GROUPS, is_retry
+from ..operations.clients import SubscriptionData
+from ..operations.groups import GroupConfig
+from .brokers import stores_of
+from .client_text import sdk_version
+from .engine_parts import EngineParts
+
+TAG = "TAG"
+"""The kind of an expression that a client did not name."""
 
 
 @frozen_value
@@ -31,6 +45,8 @@ class MemberView:
     consume_from: str
     subscriptions: tuple[SubscriptionView, ...]
     """The subscriptions of its own heartbeats."""
+    brokers: tuple[str, ...] = ()
+    """The masters at which it is registered."""
 
 
 @frozen_value
@@ -49,3 +65,98 @@ class GroupView:
     """Topics that members subscribe to with different expressions, or that only some of them subscribe to."""
     forbidden: tuple[str, ...]
     """Topics that the group must not consume."""
+    too_slow_on: tuple[str, ...] = ()
+    """Brokers whose guard against slow consumers found the group too far behind."""
+
+
+class Groups:
+    """Reads the groups of all brokers."""
+
+    def __init__(self, parts: EngineParts) -> None:
+        self._parts = parts
+
+    def names(self) -> list[str]:
+        """Return the names of all consumer groups that clients or administrators have created."""
+        found: set[str] = set()
+        for broker in stores_of(self._parts.brokers).values():
+            found.update(name for name in broker.groups.table if name not in PREDEFINED_GROUPS)
+            found.update(broker.clients.consumers)
+        return sorted(found)
+
+    def one(self, name: str) -> GroupView:
+        """Return a group, see `Inspection.group`."""
+        brokers = list(stores_of(self._parts.brokers).values())
+        configs = [config for broker in brokers if (config := broker.groups.find(name)) is not None]
+        registered = [group for broker in brokers if (group := broker.clients.consumers.get(name)) is not None]
+        members = _members(brokers, name)
+        exists = bool(configs or registered)  # a gRPC client registers before the broker creates its group
+        config = configs[0] if configs else GroupConfig(name, consume_enable=exists, retry_max_times=16 * exists)
+        return GroupView(
+            name=name,
+            exists=exists,
+            consume_enable=exists and all(each.consume_enable for each in configs),
+            orderly=config.consume_message_orderly,
+            retry_max_times=config.retry_max_times,
+            members=members,
+            subscriptions=_subscriptions(registered, brokers, name),
+            disagreements=_disagreements(members),
+            too_slow_on=tuple(broker.name for broker in brokers if name in broker.slow_group_guard.slow_groups()),
+            forbidden=tuple(sorted({topic for broker in brokers for topic in broker.groups.forbidden.get(name, ())})),
+        )
+
+
+def _members(brokers: Iterable[Broker], name: str) -> tuple[MemberView, ...]:
+    """Return the members of a group, each once, although a remoting client registers at each broker."""
+    found: dict[str, MemberView] = {}
+    registered: dict[str, list[str]] = {}
+    for broker in brokers:
+        group = broker.clients.consumers.get(name)
+        if group is None:
+            continue
+        for channel, member in group.members.items():
+            registered.setdefault(member.client_id, []).append(broker.name)
+            before = found.get(member.client_id)
+            if before is None or before.last_heartbeat_ms < member.last_update_ms:
+                found[member.client_id] = _member(group, channel, member)
+    return tuple(replace(view, brokers=tuple(registered[client])) for client, view in found.items())
+
+
+def _member(group: ConsumerGroup, channel: str, member: Member) -> MemberView:
+    return MemberView(
+        client=member.client_id,
+        channel=channel,
+        language=member.language,
+        version=sdk_version(member.version),
+        protocol="grpc" if member.through_proxy else "remoting",
+        since_ms=member.since_ms,
+        last_heartbeat_ms=member.last_update_ms,
+        kind=group.kind.name,
+        consume_from=member.consume_from_where,
+        subscriptions=tuple(_subscription(each) for each in member.subscriptions.values()),
+    )
+
+
+def _subscription(data: SubscriptionData) -> SubscriptionView:
+    return SubscriptionView(data.topic, data.sub_string, data.expression_type or TAG, data.sub_version)
+
+
+def _subscriptions(
+    registered: Iterable[ConsumerGroup], brokers: Iterable[Broker], name: str
+) -> tuple[SubscriptionView, ...]:
+    """Return the subscriptions that the brokers use, by topic: of members, or else of requests of the group."""
+    found: dict[str, SubscriptionData] = {}
+    for group in registered:
+        for topic, data in group.subscriptions.items():
+            if topic not in found or found[topic].sub_version < data.sub_version:
+                found[topic] = data
+    for broker in brokers:
+        for data in broker.clients.compensated(name):
+            found.setdefault(data.topic, data)
+    return tuple(_subscription(found[topic]) for topic in sorted(found))
+
+
+def _disagreements(members: Iterable[MemberView]) -> tuple[str, ...]:
+    """Return the topics to which members subscribe differently, or only some of them; retry topics do not count."""
+    wanted = [{each.topic: (each.expression, each.kind) for each in member.subscriptions} for member in members]
+    topics = {topic for each in wanted for topic in each if not is_retry(topic)}
+    return tuple(sorted(topic for topic in topics if len({each.get(topic) for each in wanted}) > 1))

@@ -2,21 +2,26 @@
 
 from collections.abc import Callable, Iterator
 
-from .assignments import AssignmentView
-from .check_points import ReceiptView
-from .configuration import KeyView
-from .connections import ConnectionView
+from .assignments import Assignments, AssignmentView
+from .broker_view import BrokerView, broker_views
+from .check_points import Receipts, ReceiptView
+from .compacted import replaced_by
+from .configuration import KeyView, read_configuration
+from .connections import ConnectionView, read_connections
 from .engine_parts import EngineParts, Surroundings
-from .groups import GroupView
-from .half_messages import HalfView
-from .locks import LockView
+from .groups import Groups, GroupView
+from .half_messages import HalfView, read_half_messages
+from .holds import Holds
+from .locator import Locator
+from .locks import LockView, read_locks
 from .messages import CopyState, CopyView, MessageFamily
+from .past import Past
 from .places import Place
-from .polls import PollView
-from .queues import QueueView
+from .polls import PollView, read_polls
+from .queues import Queues, QueueView
 from .rules import RuleView
-from .timers import TimerView
-from .topics import TopicView
+from .timers import TimerView, read_timers
+from .topics import TopicView, read_topics
 
 
 class Inspection:
@@ -25,82 +30,118 @@ class Inspection:
     def __init__(self, parts: EngineParts, around: Surroundings) -> None:
         self._parts = parts
         self._around = around
+        past, holds = Past(parts), Holds(parts)
+        self._locator = Locator(parts)
+        self._receipts = Receipts(parts, holds, past)
+        self._queues = Queues(parts, holds, past)
+        self._groups = Groups(parts)
+        self._assignments = Assignments(parts)
 
     # messages
 
     def find(self, message: str, topic: str | None = None) -> list[MessageFamily]:
         """Return the messages with an id, an offset id or a key, the oldest first; empty if there is none."""
-        raise NotImplementedError
+        return self._locator.find(message, topic)
 
     def at(self, place: Place) -> MessageFamily | None:
         """Return the message of a stored record, None if it is not stored."""
-        raise NotImplementedError
+        return self._locator.at(place)
 
     def matching(self, topic: str, where: Callable[[CopyView], bool]) -> Iterator[MessageFamily]:
-        """Yield the messages of a topic of which a copy in that topic meets a condition, the oldest first."""
-        raise NotImplementedError
+        """Yield the messages of a topic of which a copy meets a condition, in the order of `copies`."""
+        return self._locator.matching(topic, where)
+
+    def messages(self, topic: str) -> list[MessageFamily]:
+        """Return the messages that were sent to a topic in every state, rolled back and recalled ones too.
+
+        The oldest is the first. For many messages this takes less time than `at` for each.
+        """
+        return self._locator.of_topic(topic)
 
     def nearest(self, message: str, topic: str | None = None) -> tuple[str, str] | None:
         """Return the id or key most similar to one that does not exist, and its topic; None if none is similar."""
-        raise NotImplementedError
+        return self._locator.nearest(message, topic)
 
     def copies(self, topic: str, state: CopyState | None = None) -> list[CopyView]:
-        """Return the copies of all messages of a topic in every state, or in one, the oldest first."""
-        raise NotImplementedError
+        """Return the copies of the messages of a topic in every state, or in one, the oldest first.
+
+        Copies that the broker has passed on to another topic, such as those of delivered delayed messages, are left
+        out. `find` and `at` return these, too.
+        """
+        return [copy.view for copy in self._locator.current(topic, state)]
+
+    def replaced_by(self, place: Place) -> int | None:
+        """Return the queue offset of the message that replaced a compacted one; None if the message remains.
+
+        It is the next message with the same keys, or the message's own offset if it was removed without a body.
+        """
+        return replaced_by(self._parts, place)
 
     # consumption
 
     def receipts(self, group: str | None = None, place: Place | None = None) -> list[ReceiptView]:
         """Return the messages in flight: all, of one group, or of one place."""
-        raise NotImplementedError
+        return list(self._receipts.read(group, place))
+
+    def ordered_batch(self, group: str, broker: str, topic: str, queue_id: int) -> list[ReceiptView]:
+        """Return the messages in flight of a queue that a group pops in order; empty if there is no such batch."""
+        return list(self._receipts.ordered(group, (broker, topic, queue_id)))
 
     def topics(self) -> list[TopicView]:
         """Return all topics by name."""
-        raise NotImplementedError
+        return read_topics(self._parts)
 
     def queues(self, topic: str) -> list[QueueView]:
         """Return the queues of a topic by broker and number; empty if there is no such topic."""
-        raise NotImplementedError
+        return self._queues.of_topic(topic)
 
     def queue(self, broker: str, topic: str, queue_id: int) -> QueueView | None:
         """Return one queue, None if it does not exist."""
-        raise NotImplementedError
+        return self._queues.one(broker, topic, queue_id)
 
     def group(self, name: str) -> GroupView:
         """Return a group; `exists` is False if there is none."""
-        raise NotImplementedError
+        return self._groups.one(name)
 
     def groups(self) -> list[GroupView]:
         """Return all consumer groups by name."""
-        raise NotImplementedError
+        return [self._groups.one(name) for name in self._groups.names()]
 
     def assignments(self, group: str, topic: str) -> list[AssignmentView]:
         """Return the assignments of the queues of a topic to the members of a group."""
-        raise NotImplementedError
+        return self._assignments.read(group, topic)
+
+    def is_compacted_away(self, place: Place) -> bool:
+        """True if the rounds of compaction have removed a stored message of a compacted topic."""
+        return self.replaced_by(place) is not None
 
     def locks(self) -> list[LockView]:
         """Return the locked queues."""
-        raise NotImplementedError
+        return read_locks(self._parts)
 
     # waiting messages and requests
 
     def timers(self) -> list[TimerView]:
         """Return the delayed and timed messages, the next first."""
-        raise NotImplementedError
+        return read_timers(self._parts)
 
     def half_messages(self) -> list[HalfView]:
         """Return the half messages whose transactions are not decided, the oldest first."""
-        raise NotImplementedError
+        return read_half_messages(self._parts)
 
     def polls(self) -> list[PollView]:
         """Return the long polls that wait, the oldest first."""
-        raise NotImplementedError
+        return read_polls(self._parts)
 
     # everything else
 
+    def brokers(self) -> list[BrokerView]:
+        """Return all brokers in the order of their configuration."""
+        return broker_views(self._parts.brokers, self._around)
+
     def connections(self) -> list[ConnectionView]:
         """Return the connected clients by client id."""
-        raise NotImplementedError
+        return read_connections(self._parts.brokers, self._around.sessions())
 
     def rules(self) -> list[RuleView]:
         """Return the rules of faults in their order."""
@@ -108,4 +149,4 @@ class Inspection:
 
     def configuration(self, node: str | None = None) -> list[KeyView]:
         """Return the effective configuration of all nodes, or of one, by node and key."""
-        raise NotImplementedError
+        return read_configuration(self._parts, self._around, node)

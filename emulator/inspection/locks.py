@@ -1,6 +1,8 @@
 """Locks of queues for orderly consumption."""
 
 from ..kernel.value_class import frozen_value
+from .brokers import stores_of
+from .engine_parts import EngineParts
 
 
 @frozen_value
@@ -13,3 +15,14 @@ class LockView:
     queue_id: int
     client: str
     until_ms: int
+
+
+def read_locks(parts: EngineParts) -> list[LockView]:
+    """Return the unexpired locks of all running masters, by group and queue."""
+    found = [
+        LockView(group, queue.broker_name, queue.topic, queue.queue_id, owner, until_ms)
+        for broker in stores_of(parts.brokers).values()
+        if broker.running
+        for group, queue, owner, until_ms in broker.locks.held()
+    ]
+    return sorted(found, key=lambda lock: (lock.group, lock.topic, lock.broker, lock.queue_id))

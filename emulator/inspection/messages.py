@@ -40,7 +40,7 @@ class CopyView:
     due_ms: int | None
     """The time at which the broker delivers a delayed or timed copy; None for other copies."""
     group: str | None
-    """The group of a retry or dead copy; None for other copies."""
+    """The group of a retry or dead copy, and of a delayed copy on its way to a retry topic; None for other copies."""
     retry: int
     """The number of redeliveries before this copy (`reconsumeTimes`)."""
     record: bytes

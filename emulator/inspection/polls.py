@@ -1,8 +1,15 @@
 """Long polls that wait for messages."""
 
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Literal
 
+from ..cluster.broker import Broker
 from ..kernel.value_class import frozen_value
+from ..pop.pop_long_polling import PollingRequest
+from .engine_parts import EngineParts
+
+PollKind = Literal["pull", "pop", "notification"]
 
 
 @frozen_value
@@ -17,4 +24,50 @@ class PollView:
     """None if the request reads any queue of the topic."""
     since_ms: int
     until_ms: int
-    kind: Literal["pull", "pop", "notification"]
+    kind: PollKind
+    client: str | None = None
+    """The client id of the connection; None if it is not known."""
+
+
+def read_polls(parts: EngineParts) -> list[PollView]:
+    """Return the waiting requests of all running brokers, slaves included, the oldest first."""
+    client_of = parts.history.client_of
+    waiting = (view for broker in parts.brokers if broker.running for view in _of_broker(broker))
+    found = [replace(view, client=client_of(view.channel)) for view in waiting]
+    return sorted(found, key=lambda view: (view.since_ms, view.channel, view.topic, view.queue_id or 0))
+
+
+def _of_broker(broker: Broker) -> Iterator[PollView]:
+    for until_ms, held in broker.pulls.hold.waiting():
+        if held.call.active:
+            pull = held.operation
+            yield PollView(
+                held.channel_id,
+                pull.consumer_group,
+                broker.name,
+                pull.topic,
+                pull.queue_id,
+                held.since_ms,
+                until_ms,
+                "pull",
+            )
+    for polling in broker.pops.polling.waiting():
+        if polling.call.active:
+            yield _view(broker, polling, "pop")
+    for waiting in broker.notifications.polling.waiting():
+        if waiting.call.active:
+            yield _view(broker, waiting, "notification")
+
+
+def _view(broker: Broker, polling: PollingRequest[Any], kind: PollKind) -> PollView:
+    operation, end_ms = polling.operation, polling.order_key[0]
+    return PollView(
+        polling.channel_id,
+        operation.consumer_group,
+        broker.name,
+        operation.topic,
+        operation.queue_id if operation.queue_id >= 0 else None,
+        end_ms - operation.poll_ms,
+        end_ms,
+        kind,
+    )

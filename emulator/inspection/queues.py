@@ -1,8 +1,16 @@
 """Queues and the progress of groups in them."""
 
+from collections import Counter
 from collections.abc import Mapping
 
+from ..cluster.broker import Broker
 from ..kernel.value_class import frozen_value
+from ..pop.consumer_order_info import GroupQueue
+from ..topic.topic_table import PERM_READ
+from .brokers import stores_of
+from .engine_parts import EngineParts
+from .holds import Holds, Scope
+from .past import Past
 
 
 @frozen_value
@@ -18,6 +26,8 @@ class ProgressView:
     """The number of messages written to clients, as recorded; None if records of the queue were dropped."""
     in_flight: int
     lag: int
+    passed: int = 0
+    """The offset below which the group gets messages by redelivery only. Pulls that are not committed do not count."""
 
 
 @frozen_value
@@ -33,3 +43,114 @@ class QueueView:
     """The offset of the next message."""
     readable: bool
     groups: Mapping[str, ProgressView]
+
+
+class Queues:
+    """Reads the queues of a topic on all brokers."""
+
+    def __init__(self, parts: EngineParts, holds: Holds, past: Past) -> None:
+        self._parts = parts
+        self._holds = holds
+        self._past = past
+
+    def of_topic(self, topic: str) -> list[QueueView]:
+        """Return the queues of a topic by broker and number, see `Inspection.queues`."""
+        held = self._count_held(Scope(topic=topic))
+        return [
+            self._view(broker, topic, queue_id, held)
+            for broker in stores_of(self._parts.brokers).values()
+            for queue_id in range(_queue_nums(broker, topic))
+        ]
+
+    def one(self, name: str, topic: str, queue_id: int) -> QueueView | None:
+        """Return one queue, see `Inspection.queue`."""
+        broker = stores_of(self._parts.brokers).get(name)
+        if broker is None or not 0 <= queue_id < _queue_nums(broker, topic):
+            return None
+        return self._view(broker, topic, queue_id, self._count_held(Scope(topic=topic, queue_id=queue_id)))
+
+    def _count_held(self, scope: Scope) -> Counter[tuple[str, str, int]]:
+        """Return the number of messages in flight by broker, group and queue id."""
+        return Counter((hold.key[0], hold.key[1], hold.key[3]) for hold in self._holds.read(scope))
+
+    def _view(self, broker: Broker, topic: str, queue_id: int, held: Counter[tuple[str, str, int]]) -> QueueView:
+        config = broker.topics.find(topic)
+        stored = broker.store.queue(topic, queue_id)
+        first, end = (0, 0) if stored is None else (stored.first, stored.max_offset)
+        readable = config is not None and bool(config.perm & PERM_READ) and queue_id < config.read_queue_nums
+        delivered = self._past.delivered(broker.name, topic, queue_id)
+        groups = {
+            group: self._progress(
+                broker,
+                (topic, group, queue_id),
+                ends=(first, end),
+                held=held[broker.name, group, queue_id],
+                delivered=None if delivered is None else delivered[group],
+            )
+            for group in _groups_of(broker, topic)
+        }
+        return QueueView(broker.name, topic, queue_id, first, end, readable, groups)
+
+    def _progress(
+        self, broker: Broker, queue: GroupQueue, *, ends: tuple[int, int], held: int, delivered: int | None
+    ) -> ProgressView:
+        topic, group, queue_id = queue
+        (first, end), offsets = ends, broker.offsets
+        committed = offsets.committed.get((group, topic), {}).get(queue_id)
+        reset = offsets.pending_reset(group, topic, queue_id)
+        known = committed if reset is None else reset
+        ahead = broker.pop_in_flight.count(queue)
+        if broker.orders.has_batch(queue):
+            read, ahead = known, 0  # the committed offset passes no unacknowledged message of an ordered batch
+        elif reset is not None:
+            read = reset  # the next pop takes it, and forgets the offset of the merge buffer
+        else:
+            read = broker.pop_buffer.next_read_offset(queue, -1 if known is None else known)
+            read = None if read < 0 else read
+        return ProgressView(
+            committed=committed,
+            pending_reset=reset,
+            position=self._position(broker, queue, first if read is None else max(read, first), reset),
+            delivered=delivered,
+            in_flight=held,
+            lag=max(end - (first if read is None else max(read, first)), 0) + ahead,
+            passed=self._passed(broker, queue, 0 if read is None else read, reset),
+        )
+
+    def _passed(self, broker: Broker, queue: GroupQueue, read: int, reset: int | None) -> int:
+        """Return the offset below which the group does not read again; pops with KV records keep it like a pull's."""
+        topic, group, queue_id = queue
+        if reset is not None or not broker.config.pop_consumer_kv_service_enable:
+            return read
+        pulls = any(
+            use.pulled is not None
+            for _, used, used_id, use in self._parts.deliveries.uses()
+            if used == (broker.name, group, topic) and used_id == queue_id
+        )
+        return read if pulls else max(read, broker.offsets.pull_offset(group, topic, queue_id))
+
+    def _position(self, broker: Broker, queue: GroupQueue, read: int, reset: int | None) -> int:
+        """Return the offset that a group reads next: pulls of connected clients and cached records are ahead."""
+        topic, group, queue_id = queue
+        if reset is not None:
+            return read
+        pulled = [
+            use.pulled[-1][2][-1] + 1
+            for channel, used, used_id, use in self._parts.deliveries.uses()
+            if used == (broker.name, group, topic) and used_id == queue_id and use.pulled
+            if broker.clients.connected_consumer(group, channel) is not None
+        ]
+        return max(read, broker.offsets.pull_offset(group, topic, queue_id), *pulled)
+
+
+def _queue_nums(broker: Broker, topic: str) -> int:
+    """Return the number of queues of a topic on a broker, for reading or writing, or with messages."""
+    config = broker.topics.find(topic)
+    declared = 0 if config is None else max(config.read_queue_nums, config.write_queue_nums)
+    return max([declared, *(queue.queue_id + 1 for queue in broker.store.queues_of(topic))])
+
+
+def _groups_of(broker: Broker, topic: str) -> list[str]:
+    """Return the groups with an offset or a member in a topic, by name; the broker's own groups as well."""
+    found = {*broker.offsets.groups_of(topic), *broker.clients.subscribed_groups(topic)}
+    return sorted(found)

@@ -80,6 +80,8 @@ class PullResult(Result):
     """For a static topic: the number that clients have to add to the offsets in records."""
     forwarded: bool = False
     """True if another broker has responded to the pull."""
+    read_part: tuple[str, int] | None = None
+    """For a static topic: the broker and the physical queue that were read."""
 
     def journaled(self) -> Result:
         """Return a copy without the records."""
@@ -99,6 +101,7 @@ class PullResult(Result):
             self.group_sys_flag,
             self.offset_delta,
             self.forwarded,
+            self.read_part,
         )
 
 

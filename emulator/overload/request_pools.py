@@ -167,6 +167,12 @@ class BlockingCall:
         return label
 
     @property
+    def number(self) -> int | None:
+        """The number of the request on its connection."""
+        number: int | None = self._call.number
+        return number
+
+    @property
     def active(self) -> bool:
         """True while the client waits for the response."""
         active: bool = self._call.active

@@ -7,6 +7,7 @@ effect. Source: AckMessageProcessor, ChangeInvisibleTimeProcessor (5.3.3).
 from collections.abc import Callable
 
 from ..assembly.handlers import handles
+from ..client.consumption import acknowledged_between
 from ..config import BrokerConfig
 from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
@@ -117,7 +118,7 @@ class AckService:
         if self._topics.find(topic) is None:
             return
         low, high = self._store.min_offset(topic, entry.queue_id), self._store.max_offset(topic, entry.queue_id)
-        offsets = _offsets_of(entry, low, high)
+        offsets = acknowledged_between(entry.start_offset, entry.bits, low, high)
         if not offsets:
             return
         receipt = Receipt(
@@ -273,26 +274,6 @@ class AckService:
         config = self._topics.get(topic)
         if not 0 <= queue_id < config.read_queue_nums:
             raise illegal_queue_id(call, queue_id, config, ResponseCode.MESSAGE_ILLEGAL)
-
-
-def _offsets_of(entry: BatchAck, low: int, high: int) -> list[int]:
-    """Return the offsets of the set bits of an entry from `low` to `high`.
-
-    A client can set millions of bits outside that range.
-    """
-    first = max(low - entry.start_offset, 0)
-    count = high - entry.start_offset - first + 1
-    if count <= 0:
-        return []
-    bits = int.from_bytes(entry.bits, "little") >> first & (1 << count) - 1
-    octets = bits.to_bytes(count // 8 + 1, "little")
-    return [
-        entry.start_offset + first + 8 * at + bit
-        for at, octet in enumerate(octets)
-        if octet
-        for bit in range(8)
-        if octet >> bit & 1
-    ]
 
 
 def _record_of(topic: str, group: str, queue_id: int, receipt: Receipt, *, offset: int) -> PopRecord:

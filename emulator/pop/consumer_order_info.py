@@ -3,7 +3,7 @@
 The batches are written to a file every 10 s. Source: ConsumerOrderInfoManager (5.3.3).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 
 from ..config import BrokerConfig
@@ -134,6 +134,11 @@ class OrderInfoTable:
     def has_batch(self, group_queue: GroupQueue) -> bool:
         """True if a queue has an ordered batch: the committed offset passes none of its unacknowledged messages."""
         return group_queue in self._infos
+
+    def batches(self) -> Iterator[tuple[GroupQueue, OrderInfo]]:
+        """Yield the batches, which the caller must not change, except expired ones."""
+        now = self._scheduler.now_ms
+        return ((key, info) for key, info in self._infos.items() if now - info.pop_time <= EXPIRY_MS)
 
     def blocks(self, group_queue: GroupQueue, attempt_id: str | None, invisible_ms: int) -> bool:
         """Return True if this pop may not read the queue.

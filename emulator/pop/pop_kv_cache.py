@@ -8,7 +8,7 @@ offset alone, whichever pop they belong to. Source: PopConsumerCache (5.3.3).
 Not emulated: upstream stores records early if their group has not popped for two minutes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 
 from ..config import BrokerConfig
@@ -69,6 +69,10 @@ class PopKvCache:
     def __len__(self) -> int:
         """Return the number of records in memory."""
         return self._count
+
+    def records(self) -> Iterator[PopRecord]:
+        """Yield the records in memory, queue by queue."""
+        return (record for queue in self._queues.values() for record in queue.records.values())
 
     def write(self, records: list[PopRecord]) -> bool:
         """Keep records in memory. Returns False if there is no room."""

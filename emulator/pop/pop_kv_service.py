@@ -11,6 +11,8 @@ Deliberate difference: upstream loses a message if the changed invisible duratio
 old one; the emulator keeps it.
 """
 
+from collections.abc import Iterator
+
 from ..config import BrokerConfig
 from ..group.offset_table import OffsetTable
 from ..kernel.errors import EngineError
@@ -207,6 +209,10 @@ class PopKvService:
         """Change when a message becomes visible; the new record is stored, never kept only in memory."""
         self.acknowledge(old)
         self._scan.write([new])
+
+    def cached(self) -> Iterator[PopRecord]:
+        """Yield the records that are only in memory."""
+        return iter(()) if self._cache is None else self._cache.records()
 
     def take_all(self) -> list[PopRecord]:
         """Remove and return all stored records, in the order of their keys; those only in memory stay."""

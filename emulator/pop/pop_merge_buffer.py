@@ -17,7 +17,7 @@ Not emulated: a scan that takes so long that upstream stops buffering.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ..config import BrokerConfig
@@ -71,6 +71,10 @@ class PopMergeBuffer:
     def __len__(self) -> int:
         """Return the number of check points in memory."""
         return len(self._buffered)
+
+    def points(self) -> Iterator[CheckPoint]:
+        """Yield the check points in memory, in the order of their pops."""
+        return (step.point for step in self._buffered.values() if step.point is not None)
 
     # pops
 

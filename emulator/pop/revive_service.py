@@ -169,6 +169,10 @@ class ReviveService:
         queue.advance_clock(readable_ms)
         self._schedule_poll(queue)
 
+    def points(self) -> Iterator[CheckPoint]:
+        """Yield all undecided check points that have been read, queue by queue."""
+        return (point for queue in self._queues.values() for point in queue.points.values())
+
     def undecided(self) -> Iterator[tuple[int, CheckPoint]]:
         """Yield (time of its decision, check point) for the undecided ones, queue by queue.
 

@@ -6,7 +6,7 @@ check. Both times are computed here, so that no timer runs without need.
 Source: PullRequestHoldService (5.3.3).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..filter.message_filter import MessageFilter
@@ -27,6 +27,7 @@ class HeldPull:
     message_filter: MessageFilter | None
     from_offset: int
     channel_id: str
+    since_ms: int
     timer: Timer | None = None
 
 
@@ -46,7 +47,7 @@ class PullRequestHold:
     ) -> None:
         """Park a pull until messages arrive at `offset` or later, or until its timeout."""
         queue = (operation.topic, operation.queue_id)
-        held = HeldPull(call, operation, message_filter, offset, call.channel.channel_id)
+        held = HeldPull(call, operation, message_filter, offset, call.channel.channel_id, self._scheduler.now_ms)
         due = self._next_check_ms(self._scheduler.now_ms + timeout_ms)
         held.timer = self._end_at(due, queue, held, f"{operation.consumer_group}@{queue[0]}@{queue[1]}")
         self._held.setdefault(queue, []).append(held)
@@ -60,6 +61,13 @@ class PullRequestHold:
         interval_ms = self._interval_ms()
         periods = -(-(deadline_ms - self._start_ms) // interval_ms)
         return self._start_ms + periods * interval_ms
+
+    def waiting(self) -> Iterator[tuple[int, HeldPull]]:
+        """Yield (end in ms, waiting pull), in no particular order."""
+        for queue in self._held.values():
+            for held in queue:
+                if held.timer is not None:
+                    yield self._scheduler.due_ms(held.timer), held
 
     def is_awaited(self) -> bool:
         """Return True if any pull waits for messages."""

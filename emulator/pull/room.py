@@ -20,6 +20,7 @@ class PullRoom(Room):
 
     pulls: PullService
     reader: QueueReader
+    compaction: Compaction
     slow_group_guard: SlowGroupGuard
 
 
@@ -27,11 +28,12 @@ def build(context: BrokerContext, tables: BrokerTables, clients: ClientRegistry)
     """Build the room."""
     config, clock, store = context.config, context.clock, tables.store
     slow_group_guard = SlowGroupGuard(config, clock, tables.groups)
+    compaction = Compaction(config, store, context.random_streams, context.identity)
     reader = QueueReader(
         config=config,
         store=store,
         topics=tables.topics,
-        compaction=Compaction(config, store, context.random_streams, context.identity),
+        compaction=compaction,
         slow_group_guard=slow_group_guard,
     )
     pulls = PullService(
@@ -46,6 +48,7 @@ def build(context: BrokerContext, tables: BrokerTables, clients: ClientRegistry)
     return PullRoom(
         pulls=pulls,
         reader=reader,
+        compaction=compaction,
         slow_group_guard=slow_group_guard,
         handlers=handlers_of(pulls, ColdData(config)),
         listeners=Listeners(

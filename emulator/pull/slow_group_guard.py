@@ -50,7 +50,7 @@ class SlowGroupGuard:
 
     def apply_config(self) -> None:
         """Apply a changed configuration: the new threshold may make more groups slow."""
-        if self._slow():
+        if self.slow_groups():
             self._schedule_check()
 
     def delete_topic(self, topic: str) -> None:
@@ -61,7 +61,7 @@ class SlowGroupGuard:
         """Delete the records of a deleted group."""
         self._behind = {key: behind for key, behind in self._behind.items() if key[2] != group}
 
-    def _slow(self) -> list[str]:
+    def slow_groups(self) -> list[str]:
         """Return the groups over the threshold; none if the protection is off."""
         if not self._config.disable_consume_if_consumer_read_slowly:
             return []
@@ -77,7 +77,7 @@ class SlowGroupGuard:
 
     def _check(self) -> None:
         self._timer = None
-        found = [self._groups.disable_consume(group) for group in self._slow()]
+        found = [self._groups.disable_consume(group) for group in self.slow_groups()]
         if any(found):
             # A group that is enabled again must have read newer messages by the next check.
             self._schedule_check()

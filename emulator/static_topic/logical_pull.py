@@ -39,6 +39,7 @@ class PulledPart:
             min_offset=logical(part, max(part.start_offset, low)),
             max_offset=max(logical(part, high), end_of(self._parts[-1])),
             offset_delta=part.logic_offset - part.start_offset,
+            read_part=(self._part.broker_name, self._part.queue_id),
         )
 
     def _nothing(self, found: PullResult) -> tuple[ResponseCode, int, QueuePart | None]:

@@ -45,6 +45,7 @@ class LogicalCall:
         self._call = call
         self._to_logical = to_logical
         self.label = call.label
+        self.number = call.number
 
     @property
     def channel(self) -> Channel:

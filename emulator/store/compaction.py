@@ -92,6 +92,10 @@ class CompactedQueue:
         first = bisect_left(entries, offset, key=_offset)
         return entries[first : first + count]
 
+    def remains(self, offset: int) -> bool:
+        """True if the message at an offset remains."""
+        return any(entry.offset == offset for file in self._files for entry in file.entries)
+
     def catch_up(self, now_ms: int) -> None:
         """Add the messages stored since the last call, and run the compaction rounds that were due meanwhile."""
         queue, log = self.queue, self._store.log
@@ -162,12 +166,22 @@ class Compaction:
         key = queue.topic, queue.queue_id
         log = self._logs.get(key)
         if log is None or log.queue is not queue:
-            interval = self._config.compaction_schedule_internal
-            # The pause is the same after a restart, so that removed messages do not reappear.
-            pause = 1000 + self._random_streams.fixed(f"{self._name} compaction of {key}", max(interval, 1))
-            log = self._logs[key] = CompactedQueue(self._config, self._store, queue, interval + pause)
+            log = self._logs[key] = self._new_log(queue)
         log.catch_up(self._store.now_ms)
         return log
+
+    def snapshot_of(self, queue: ConsumeQueue) -> CompactedQueue:
+        """Compute the compacted log of a queue anew from the stored messages. It changes nothing."""
+        log = self._new_log(queue)
+        log.catch_up(self._store.now_ms)
+        return log
+
+    def _new_log(self, queue: ConsumeQueue) -> CompactedQueue:
+        interval = self._config.compaction_schedule_internal
+        # The pause is the same after a restart, so that removed messages do not reappear.
+        key = queue.topic, queue.queue_id
+        pause = 1000 + self._random_streams.fixed(f"{self._name} compaction of {key}", max(interval, 1))
+        return CompactedQueue(self._config, self._store, queue, interval + pause)
 
 
 def with_position(record: bytes, position: int) -> bytes:

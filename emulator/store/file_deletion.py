@@ -10,6 +10,7 @@ from ..assembly.handlers import handles
 from ..assembly.listeners import ArrivalListener, Listeners
 from ..config import BrokerConfig
 from ..gate.gate import Call
+from ..history.events import TrimReason
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.timer_kind import TimerKind
 from ..operations.base import Done
@@ -75,11 +76,13 @@ class FileDeletion:
         now, log = self._scheduler.now_ms, self._store.log
         level = self._store.disk.check(log.stored_bytes)
         if self._forced_checks or level or self._is_the_hour(now):
+            reason = TrimReason.REQUEST if self._forced_checks else TrimReason.RETENTION
             self._forced_checks = max(self._forced_checks - 1, 0)
             reserved = self._config.file_reserved_time * HOUR_MS
             at_once = self._cleans_at_once(level)
             old = [full for full in log.full_files() if at_once or now >= full + reserved]
-            log.drop_oldest(min(len(old), self._config.delete_file_batch_max))
+            count = min(len(old), self._config.delete_file_batch_max)
+            self._store.delete_oldest_files(count, TrimReason.DISK if level else reason)
         self.schedule_check()
 
     def _cleans_at_once(self, level: DiskLevel) -> bool:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from ..assembly.listeners import ArrivalListener, Hook, Listeners, Watcher, add_watchers
 from ..config import BrokerConfig
+from ..history.events import TrimReason
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
@@ -90,6 +91,12 @@ class MessageStore:
         """Listeners called after each append."""
         self.watchers: dict[str, Watcher] = {}
         """By topic, a function called after each append to it with queue id, offset and properties."""
+        self.on_lost: Callable[[Iterable[bytes]], None] | None = None
+        """Called with the records that a power loss is about to remove."""
+        self.on_trimmed: Callable[[TrimReason, int, int], None] | None = None
+        """Called after a deletion of the oldest records: reason, first physical offset before and after it."""
+        self._trimmed_to = 0
+        self._trim_reason = TrimReason.LIMIT
         self.full_files: list[Callable[[], None]] = []
         """Called each time a segment of the log becomes full."""
         self.slave_stores: list[RecordReceiver] = []
@@ -406,6 +413,7 @@ class MessageStore:
         Messages larger than a segment are refused, regardless of the current `maxMessageSize`.
         """
         self.log.restore(segment_bytes, segments, full)
+        self._trimmed_to = self.log.min_offset
         self._time_index = StoreTimeIndex()
         self.max_message_size = min(self.max_message_size, segment_bytes - OVERHEAD_BYTES)
         self.last_store_timestamp = last_store_timestamp
@@ -425,7 +433,10 @@ class MessageStore:
         """Recover after a crash: with `power_loss` without the records that were not flushed, else with all records."""
         now = self._scheduler.now_ms
         if power_loss:
-            self.truncate(max(self._flushed_end(now), self.log.min_offset))
+            end = max(self._flushed_end(now), self.log.min_offset)
+            if self.on_lost is not None:
+                self.on_lost(record for _, record in self.log.records_from(end))
+            self.truncate(end)
         self._flush_position = FlushPosition(self._config, now, self.log.max_offset)
         self.empty_queues_read.clear()
 
@@ -544,7 +555,16 @@ class MessageStore:
         for on_full in self.full_files:
             on_full()
 
+    def delete_oldest_files(self, count: int, reason: TrimReason) -> None:
+        """Delete the `count` oldest files of the log; the last one stays."""
+        self._trim_reason = reason
+        self.log.drop_oldest(count)
+        self._trim_reason = TrimReason.LIMIT
+
     def _trimmed(self, min_physical_offset: int) -> None:
+        before, self._trimmed_to = self._trimmed_to, min_physical_offset
+        if self.on_trimmed is not None and before < min_physical_offset:
+            self.on_trimmed(self._trim_reason, before, min_physical_offset)
         self._time_index.trim(min_physical_offset)
         for queue in self.queues.values():
             queue.trim(min_physical_offset)

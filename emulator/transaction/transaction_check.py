@@ -93,11 +93,23 @@ class TransactionChecks:
 
     # timing
 
+    @property
+    def next_round_ms(self) -> int | None:
+        """The start of the next round (ms), or the end of the pause of the current one; None if none is scheduled."""
+        return None if self._timer is None else self._scheduler.due_ms(self._timer)
+
+    @property
+    def has_unread_ops(self) -> bool:
+        """True if the next round begins with op messages, so that it checks a half message after a pause."""
+        topic = names.OP_HALF_TOPIC
+        committed = self._offsets.query(names.TRANSACTION_GROUP, topic, 0)
+        return bool(self._op_queue.pending_offsets()) or max(committed, 0) < self._store.max_offset(topic, 0)
+
     def waiting(self) -> Iterator[tuple[int, HalfMessage]]:
         """Yield (start of the next round, half message) for all messages that it will meet, including decided ones."""
         if self._timer is None:
             return
-        first = max(self._committed(names.HALF_TOPIC), self._store.min_offset(names.HALF_TOPIC, 0))
+        first = self._first_to_meet()
         for offset in range(first, self._store.max_offset(names.HALF_TOPIC, 0)):
             stored = self._store.record(names.HALF_TOPIC, 0, offset)
             if stored is not None:
@@ -106,12 +118,11 @@ class TransactionChecks:
     def undecided(self) -> list[bytes]:
         """Return the stored half messages without commit or rollback; of several copies only the newest."""
         decided = self._op_queue.pending_offsets()
-        for offset in range(
-            self._store.min_offset(names.OP_HALF_TOPIC, 0), self._store.max_offset(names.OP_HALF_TOPIC, 0)
-        ):
+        ops = self._store.queue(names.OP_HALF_TOPIC, 0)
+        for offset in range(ops.first, ops.max_offset) if ops is not None else ():
             if (stored := self._store.record(names.OP_HALF_TOPIC, 0, offset)) is not None:
                 decided.update(half_offsets(records.decode(stored).body))
-        first = max(self._committed(names.HALF_TOPIC), self._store.min_offset(names.HALF_TOPIC, 0))
+        first = self._first_to_meet()
         found: dict[int, bytes] = {}
         for offset in range(first, self._store.max_offset(names.HALF_TOPIC, 0)):
             if (stored := self._store.record(names.HALF_TOPIC, 0, offset)) is not None:
@@ -121,6 +132,12 @@ class TransactionChecks:
                 else:
                     found[origin] = stored
         return list(found.values())
+
+    def _first_to_meet(self) -> int:
+        """Return the offset of the first half message that the next round meets. It changes nothing."""
+        halves = self._store.queue(names.HALF_TOPIC, 0)
+        committed = self._offsets.query(names.TRANSACTION_GROUP, names.HALF_TOPIC, 0)
+        return max(committed, 0 if halves is None else halves.first)
 
     def arrived(self, _queue_id: int, _offset: int, _properties: dict[str, str]) -> None:
         """Schedule the next round when a message of the half or op topic arrives."""

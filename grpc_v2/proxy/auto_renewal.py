@@ -208,6 +208,7 @@ class _Renewal:
     __slots__ = ("_found", "_on_outcome")
     label = RENEWAL
     active = True
+    number = None
 
     def __init__(self, found: RenewableMessage, on_outcome: Callable[[RenewableMessage, Outcome], None]) -> None:
         self._found = found

@@ -28,6 +28,7 @@ class FireAndForgetCall:
 
     __slots__ = ("channel", "label")
     active = True
+    number = None
 
     def __init__(self, channel: Channel, label: str) -> None:
         self.channel = channel

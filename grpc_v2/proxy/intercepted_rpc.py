@@ -79,6 +79,11 @@ class InterceptedServerCall:
         self._server_call.on_half_close = callback
 
     @property
+    def number(self) -> int:
+        """The id of the call's stream."""
+        return self._server_call.number
+
+    @property
     def path(self) -> str:
         """`/package.Service/Method`."""
         return self._server_call.path

@@ -37,6 +37,10 @@ class TransportCall(Protocol):
     on_half_close: Callable[[], None] | None
 
     @property
+    def number(self) -> int:
+        """The id of the call's stream."""
+
+    @property
     def path(self) -> str:
         """`/package.Service/Method`."""
 
@@ -187,12 +191,16 @@ class RpcCall:
     def journal_refusal(self, outcome: Rejection, message: Message | None) -> None:
         """Journal a request that was refused before it became an operation."""
         request = raw_request(self.server_call.metadata, message)
-        self.rpc.gate.record_refusal(NODE, self.channel.channel_id, self.rpc.name, request, outcome=outcome)
+        number = self.server_call.number
+        self.rpc.gate.record_refusal(
+            NODE, self.channel.channel_id, self.rpc.name, request, outcome=outcome, number=number
+        )
 
     def journal_success(self) -> None:
         """Journal a request that succeeded without an operation."""
         request = raw_request(self.server_call.metadata, self.message)
-        self.rpc.gate.record_success(NODE, self.channel.channel_id, self.rpc.name, request)
+        number = self.server_call.number
+        self.rpc.gate.record_success(NODE, self.channel.channel_id, self.rpc.name, request, number=number)
 
     def run_guarded(self, function: Callable[..., None], *arguments: object) -> None:
         """Call a service function. A Refusal becomes the response.
@@ -223,6 +231,11 @@ class RuledCall:
     protocol = "grpc"
     active = True
     _rpc_call: RpcCall
+
+    @property
+    def number(self) -> int:
+        """The id of the call's stream."""
+        return self._rpc_call.server_call.number
 
     @property
     def channel(self) -> Channel:

@@ -55,13 +55,15 @@ class SessionChannel:
 class Session:
     """The session of one client."""
 
-    __slots__ = ("channel", "client_id", "last_seen_ms", "settings", "timer")
+    __slots__ = ("channel", "client_id", "last_seen_ms", "settings", "since_ms", "timer")
 
     def __init__(self, client_id: str, settings: pb.Settings, channel: SessionChannel, now_ms: int) -> None:
         self.client_id = client_id
         self.settings = settings
         """The settings that the client sent, with defaults for fields that a consumer omitted."""
         self.channel = channel
+        self.since_ms = now_ms
+        """The time of its first settings (ms)."""
         self.last_seen_ms = now_ms
         self.timer: Timer | None = None
 

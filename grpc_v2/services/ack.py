@@ -5,6 +5,7 @@ Source: AckMessageActivity, ConsumerProcessor (5.3.3).
 
 from dataclasses import dataclass
 
+from rocketmq_testkit.emulator.client.deliveries import Deliveries
 from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
@@ -58,6 +59,7 @@ class AckMessageService:
     routes: Routes
     renewals: Renewals
     scheduler: Scheduler
+    deliveries: Deliveries
 
     def ack_message(self, call: RpcCall, request: sv.AckMessageRequest) -> None:
         """Acknowledge messages. Each handle has its own result."""
@@ -74,6 +76,7 @@ class AckMessageService:
     def _acknowledge(self, acks: _PendingAcks, result: sv.AckMessageResultEntry, topic: str, group: str) -> None:
         call = acks.call
         handle_text = result.receipt_handle
+        handle: ReceiptHandle | None = None
         try:
             requested = ReceiptHandle.parse(handle_text)
             handle = self.renewals.stop_renewing(call.session, group, result.message_id, requested)
@@ -85,6 +88,16 @@ class AckMessageService:
                 group=pb.Resource(name=group), topic=pb.Resource(name=topic), entries=[entry]
             )
             call.journal_refusal(rejection(refusal), refused_request)
+            if handle is not None:
+                place = handle.broker_name, handle.real_topic(topic, group), handle.queue_id
+                self.deliveries.acknowledgement_refused(
+                    call.channel,
+                    group,
+                    place,
+                    handle.offset,
+                    popped_ms=handle.pop_time,
+                    until_ms=handle.next_visible_ms,
+                )
             result.status.CopyFrom(refusal.status())
             acks.refused += 1
             acks.entry_done()

@@ -7,6 +7,7 @@ Source: ReceiveMessageActivity, ReceiveMessageResponseStreamWriter, ConsumerProc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rocketmq_testkit.emulator.client.deliveries import Deliveries
 from rocketmq_testkit.emulator.faults.defects import Defects
 from rocketmq_testkit.emulator.filter.message_filter import SQL92, TAG, build_subscription
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
@@ -62,6 +63,7 @@ class _Receive:
     """One receive."""
 
     call: RpcCall
+    pop: PopMessage
     topic: str
     group: str
     subscription: SubscriptionData
@@ -73,6 +75,7 @@ class _Receive:
 class _FoundMessage:
     """A message that a broker returned. `reconsume_times` counts earlier deliveries."""
 
+    popped: PoppedMessage
     handle: ReceiptHandle
     record: records.Record
     reconsume_times: int
@@ -90,6 +93,7 @@ class ReceiveMessageService:
     config: ProxyConfig
     scheduler: Scheduler
     defects: Defects
+    deliveries: Deliveries
 
     def receive_message(self, call: RpcCall, request: sv.ReceiveMessageRequest) -> None:
         """Receive messages of a topic and make them invisible for a duration, or wait for messages."""
@@ -115,7 +119,6 @@ class ReceiveMessageService:
         if request.batch_size < 0:
             raise Refusal(pb.INTERNAL_SERVER_ERROR, negative_batch(request.batch_size))
         brokers = routes.read_brokers(topic, request.message_queue.broker.name, spread=config.receive_from_all_brokers)
-        receive = _Receive(call, topic, group, subscription, parameters.max_attempts, auto_renew)
         pop = PopMessage(
             consumer_group=group,
             topic=topic,
@@ -130,6 +133,7 @@ class ReceiveMessageService:
             order=parameters.in_order,
             attempt_id=request.attempt_id or None,
         )
+        receive = _Receive(call, pop, topic, group, subscription, parameters.max_attempts, auto_renew)
         self.polls.begin(
             call, brokers=brokers, pop=pop, deliver=lambda broker, result: self._deliver(receive, broker, result)
         )
@@ -166,14 +170,22 @@ class ReceiveMessageService:
         found: list[_FoundMessage] = []
         for popped in result.messages:
             times = counts.get((popped.topic_digit, popped.queue_id), popped.reconsume_times)
-            each = _FoundMessage(_handle(broker, result, popped), records.decode(popped.record), times)
+            each = _FoundMessage(popped, _handle(broker, result, popped), records.decode(popped.record), times)
             if self._passes_filters(receive, broker, each):
                 found.append(each)
+        if len(found) < len(result.messages):
+            # If a rule of faults holds the response back, the deliveries learn of its messages when it is written.
+            result.messages = [each.popped for each in found]
         if not found:
             return False
-        session = self._renewal_session(receive)
+        try:
+            session = self._renewal_session(receive)
+        except Refusal:
+            self._not_written(receive, broker, result)
+            raise
         frames = [self._frame(receive, each, session) for each in found]
         if call.server_call.cancelled:
+            self._not_written(receive, broker, result)
             return False
         send = call.server_call.send
         send(_FOUND)
@@ -181,6 +193,9 @@ class ReceiveMessageService:
             send(frame)
         self._finish(call)
         return True
+
+    def _not_written(self, receive: _Receive, broker: "Broker", result: PopResult) -> None:
+        self.deliveries.not_written(broker.name, receive.call.channel, receive.pop, result)
 
     def _passes_filters(self, receive: _Receive, broker: "Broker", found: _FoundMessage) -> bool:
         """True if a message is for this client.

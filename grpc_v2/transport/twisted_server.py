@@ -206,6 +206,11 @@ class GrpcServerProtocol(protocol.Protocol):
         else:
             self._close(closing)
 
+    @property
+    def is_open(self) -> bool:
+        """False once the connection is closed."""
+        return not self._closed
+
     def pace(self, pieces: Sequence[tuple[int, bytes]], later: Callable[[int, Callable[[], None]], object]) -> None:
         """Send (pause in ms, bytes) pieces. Other output of the connection waits behind them."""
         from rocketmq_testkit.emulator.faults.pacer import Pacer

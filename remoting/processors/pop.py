@@ -145,7 +145,7 @@ def _pop_response(call: RemotingCall, result: PopResult) -> bytes:
     )
     remark = result.remark or ("FOUND" if result.messages else "NO_MESSAGE_IN_QUEUE")
     return encode_found_response(
-        call.opaque, result.code, remark, fields, b"".join([each.record for each in result.messages])
+        call.number, result.code, remark, fields, b"".join([each.record for each in result.messages])
     )
 
 
@@ -153,7 +153,7 @@ def _peek_response(call: RemotingCall, result: PopResult) -> bytes:
     fields = f'"invisibleTime":"0","restNum":"{result.rest_num}","popTime":"0","reviveQid":"0"'
     remark = result.remark or ("FOUND" if result.messages else "NO_MESSAGE_IN_QUEUE")
     return encode_found_response(
-        call.opaque, result.code, remark, fields, b"".join([each.record for each in result.messages])
+        call.number, result.code, remark, fields, b"".join([each.record for each in result.messages])
     )
 
 

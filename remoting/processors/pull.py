@@ -75,7 +75,7 @@ def _pull_response(call: RemotingCall, result: PullResult) -> bytes:
         f'"nextBeginOffset":"{result.next_begin_offset}","maxOffset":"{result.max_offset}",'
         f'"minOffset":"{result.min_offset}","topicSysFlag":"{result.topic_sys_flag}"'
     )
-    return encode_found_response(call.opaque, result.code, result.status.value, fields, concatenate(result.records))
+    return encode_found_response(call.number, result.code, result.status.value, fields, concatenate(result.records))
 
 
 def _static_topic_response(call: RemotingCall, result: PullResult) -> bytes:

@@ -113,7 +113,7 @@ def send_response(call: RemotingCall, result: SendResult) -> bytes:
     text = (
         f'{{"code":{0 if code is SUCCESS else int(code)},"extFields":{{"queueId":"{result.queue_id}",{transaction_id}'
         f'"msgId":"{result.msg_id}",{_region_and_trace(call)}{recall_handle}"queueOffset":"{result.queue_offset}"}},'
-        f'"flag":1,"language":"JAVA","opaque":{call.opaque},{TAIL}'
+        f'"flag":1,"language":"JAVA","opaque":{call.number},{TAIL}'
     ).encode()
     size = len(text)
     return HEAD.pack(4 + size, size) + text

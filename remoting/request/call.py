@@ -78,17 +78,18 @@ class ResponseEncoder(Protocol):
 class RemotingCall:
     """A request of a client; implements Call of the gate, and ClientCall of the faults.
 
-    `version` and `language` are the client's. `header` is the parsed custom header, None before it is parsed.
+    `number` is the opaque of the request. `version` and `language` are the client's. `header` is the parsed custom
+    header, None before it is parsed.
     """
 
-    __slots__ = ("channel", "dispatcher", "header", "label", "language", "oneway", "opaque", "processor", "version")
+    __slots__ = ("channel", "dispatcher", "header", "label", "language", "number", "oneway", "processor", "version")
 
     def __init__(  # noqa: PLR0917  # made for each request: keywords would cost it time
         self,
         dispatcher: Dispatcher,
         channel: CallChannel,
         processor: ResponseEncoder,
-        opaque: int,
+        number: int,
         oneway: bool,
         version: int,
         language: str,
@@ -97,7 +98,7 @@ class RemotingCall:
         self.channel = channel
         self.processor = processor
         self.label = processor.label
-        self.opaque = opaque
+        self.number = number
         self.oneway = oneway
         self.version = version
         self.language = language
@@ -120,7 +121,7 @@ class RemotingCall:
                 frame = self.processor.encode_response(self, outcome)
         except Exception as bug:
             self.dispatcher.report_bug(bug)
-            frame = encode_response(self.opaque, ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}")
+            frame = encode_response(self.number, ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}")
         channel.send(frame)
 
     def _error(self, error: EngineError) -> bytes:
@@ -132,7 +133,7 @@ class RemotingCall:
         self, remark: str | None = None, ext: Mapping[str, str] | None = None, body: bytes = b"", code: int = 0
     ) -> bytes:
         """Encode a response to this request."""
-        return encode_response(self.opaque, code, remark, ext, body)
+        return encode_response(self.number, code, remark, ext, body)
 
     # for rules of faults
 
@@ -167,7 +168,7 @@ class RemotingCall:
         """Pass the response of this request to the handler instead of sending it."""
         from .intercepted_channel import InterceptedChannel
 
-        self.channel = InterceptedChannel(self.channel, self.opaque, handler)
+        self.channel = InterceptedChannel(self.channel, self.number, handler)
 
     def refuse(self, code: int, remark: str) -> None:
         """Respond with a code."""
@@ -192,6 +193,7 @@ class EventCall:
     __slots__ = ("channel", "label")
 
     active = False
+    number = None
 
     def __init__(self, channel: CallChannel, label: str) -> None:
         self.channel = channel

@@ -56,6 +56,11 @@ class InterceptedChannel:
         """The server's end of the TCP connection."""
         return self._channel.local_address
 
+    @property
+    def is_open(self) -> bool:
+        """False once the connection is closed."""
+        return self._channel.active
+
     def pace(self, pieces: Sequence[Piece], later: Later) -> None:
         """Send pieces with pauses."""
         self._channel.pace(pieces, later)

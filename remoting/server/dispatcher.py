@@ -241,11 +241,11 @@ class RemotingDispatcher:
             call.header = parsed = processor.header.parse(ext)
             return processor.translate(call, parsed, body)
         except EngineError as malformed:
-            request = _ReceivedRequest(channel, processor.code, call.opaque, call.oneway, ext, body)
+            request = _ReceivedRequest(channel, processor.code, call.number, call.oneway, ext, body)
             self._refuse(node, request, malformed)
         except Exception as bug:
             self.report_bug(bug)
-            request = _ReceivedRequest(channel, processor.code, call.opaque, call.oneway, ext, body)
+            request = _ReceivedRequest(channel, processor.code, call.number, call.oneway, ext, body)
             self._refuse(node, request, EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}"))
         return None
 
@@ -260,7 +260,8 @@ class RemotingDispatcher:
         code = request.code
         label = RequestCode(code).name if code in _KNOWN_CODES else str(code)
         raw = RawRequest.of(((str(name), str(value)) for name, value in request.ext.items()), len(request.body))
-        self._gate.record_refusal(node.name, request.channel.channel_id, label, raw, outcome=refusal)
+        channel_id = request.channel.channel_id
+        self._gate.record_refusal(node.name, channel_id, label, raw, outcome=refusal, number=request.opaque)
         if not request.oneway:
             request.channel.send(encode_response(request.opaque, refusal.code, refusal.remark))
 

@@ -114,6 +114,11 @@ class RemotingChannel:
         if frames and self.active:
             self._write(b"".join(frames))
 
+    @property
+    def is_open(self) -> bool:
+        """False once the connection is closed."""
+        return self.active
+
     def pace(self, pieces: "Sequence[Piece]", later: "Later") -> None:
         """Send pieces with pauses. Later output of the connection waits behind them."""
         from rocketmq_testkit.emulator.faults.pacer import Pacer

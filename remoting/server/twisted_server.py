@@ -195,19 +195,30 @@ class RemotingServerFactory(Factory):
     ) -> None:
         if broker is None and name_server is None:
             raise ValueError("a remoting port needs a broker, a name server or both")
-        self.dispatcher = RemotingDispatcher(
-            gate=gate,
-            broker=broker,
-            name_server=name_server,
-            broker_address=broker_address,
-            log=log,
-            wrong_port_warnings=wrong_port_warnings,
-        )
+        self._broker_address = broker_address
+        self._log = log
+        self._wrong_port_warnings = wrong_port_warnings
+        self.dispatcher = self._dispatcher(gate, broker, name_server)
         self.tick = tick
         self.clock = clock
         self.seconds: Callable[[], float] = float if clock is None else clock.seconds
         """Returns the time of the clock in seconds; 0 without a clock."""
         self.connections: set[RemotingServerProtocol] = set()
+
+    def _dispatcher(self, gate: Gate, broker: BrokerNode | None, name_server: Node | None) -> RemotingDispatcher:
+        return RemotingDispatcher(
+            gate=gate,
+            broker=broker,
+            name_server=name_server,
+            broker_address=self._broker_address,
+            log=self._log,
+            wrong_port_warnings=self._wrong_port_warnings,
+        )
+
+    def adopt(self, *, gate: Gate, broker: BrokerNode | None, name_server: Node | None) -> None:
+        """Serve other nodes: break all connections. The numbers of channels and requests begin again."""
+        self.abort_connections()
+        self.dispatcher = self._dispatcher(gate, broker, name_server)
 
     def buildProtocol(self, addr: Any) -> RemotingServerProtocol:  # Twisted's name
         """Create the protocol of a connection."""

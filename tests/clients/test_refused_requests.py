@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from rocketmq_testkit.emulator.gate.journal import JournalEntry
+from rocketmq_testkit.emulator.gate.journal_entry import JournalEntry
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
 from rocketmq_testkit.fixtures import Emulator
 

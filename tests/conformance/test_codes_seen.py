@@ -17,7 +17,7 @@ from rocketmq_testkit.conformance.context.remoting import RemotingContext
 from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes.known_differences import UNTESTED_RESPONSES
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
-from rocketmq_testkit.emulator.gate.journal import JournalEntry
+from rocketmq_testkit.emulator.gate.journal_entry import JournalEntry
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Operation

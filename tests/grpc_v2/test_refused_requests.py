@@ -6,7 +6,7 @@ import pytest
 from google.protobuf.message import Message
 from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, subscribing
 from rocketmq_testkit.conformance.clients.grpc_requests import publishing
-from rocketmq_testkit.emulator.gate.journal import JournalEntry
+from rocketmq_testkit.emulator.gate.journal_entry import JournalEntry
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig

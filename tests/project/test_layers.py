@@ -24,8 +24,10 @@ BELOW: dict[str, frozenset[str]] = {
 NOT_IN_THE_ENGINE = frozenset({"asyncio", "random", "secrets", "select", "selectors", "socket", "socketserver", "ssl"})
 NOT_IN_THE_ENGINE |= {"concurrent", "multiprocessing", "queue", "subprocess", "threading", "time", "uuid", "datetime"}
 """Modules with another clock, random source or thread than those that are injected into the engine."""
-WITHOUT_A_CLOCK = frozenset({"datetime.timedelta"})
-"""Names of those modules that read no clock."""
+WITHOUT_A_CLOCK = frozenset({"datetime.UTC", "datetime.datetime", "datetime.timedelta"})
+"""Names of those modules that read no clock by themselves."""
+CLOCKS_OF_DATETIME = frozenset({"now", "today", "utcnow"})
+"""Functions of `datetime.datetime` that read the clock."""
 TWISTED = frozenset(
     {
         "remoting/server/twisted_server.py",
@@ -107,6 +109,19 @@ def violations(found: Import) -> Iterator[str]:
             yield f"{found}: the engine uses the standard library alone"
         if found.top in NOT_IN_THE_ENGINE and found.name not in WITHOUT_A_CLOCK:
             yield f"{found}: the engine is told time and chance, and has one thread"
+
+
+def test_the_engine_reads_no_clock_of_datetime() -> None:
+    """`datetime` is only a form of the injected time: no file of the engine calls a function that reads a clock."""
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}"
+        for path in sorted((ROOT / "emulator").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute)
+        and node.attr in CLOCKS_OF_DATETIME
+        and ast.unparse(node.value) in ("datetime", "datetime.datetime", "date")
+    ]
+    assert found == []
 
 
 def sources() -> list[Path]:

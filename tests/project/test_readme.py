@@ -22,8 +22,10 @@ PAGES = (
     "README.md",
     "docs/fixtures.md",
     "docs/waiting.md",
+    "docs/debugging.md",
     "docs/real-time-consumption.md",
     "docs/snapshots.md",
+    "docs/inspection.md",
     "docs/access.md",
     "docs/command.md",
     "docs/java-and-go.md",
@@ -32,6 +34,8 @@ PAGES = (
     "docs/faults.md",
     "docs/fault-recipes.md",
 )
+PRINTED = ("docs/debugging.md",)
+"""Pages whose blocks of text are printed by their snippets."""
 OF_SPARK = ("docs/spark.md", "docs/audit.md", "docs/replay.md")
 """Pages whose programs need Spark; spark_tests/test_pages.py runs these."""
 PROGRAMS = Path(sys.executable).parent
@@ -107,10 +111,36 @@ def outcomes_of_page(page: str, folder: Path, conftest: str = "") -> str:
     return printed
 
 
+DIFFERS = {
+    re.compile(r"\b[0-9A-F]{32,34}\b"): "ID",
+    re.compile(r"[\w.-]+@\d+@\d+@\w+"): "CLIENT",
+    re.compile(r"\b\d\d:\d\d:\d\d(\.\d{3})?"): "TIME",
+    re.compile(r"\b\d+(\.\d+)? s\b"): "SPAN",
+    re.compile(r"\s+"): " ",
+}
+"""Ids, times and line breaks of a printed text, which differ in each run."""
+
+
+def _general(text: str) -> str:
+    """Replace the parts of a text that differ in each run."""
+    for pattern, word in DIFFERS.items():
+        text = pattern.sub(word, text)
+    return text.strip()
+
+
+def _lines(block: str) -> list[str]:
+    """Return the lines of a block, each with the lines that are indented below it."""
+    return re.split(r"\n(?=\S)", block.strip())
+
+
 @pytest.mark.parametrize("page", dict.fromkeys(each.page for each in snippets("python")))
 def test_the_python_snippets_of_a_page_are_passing_tests(page: str, tmp_path: Path) -> None:
-    """The Python snippets of a page are passing tests, each with its own file name."""
-    outcomes_of_page(page, tmp_path)
+    """The Python snippets of a page are passing tests, each with its own file name; they print its blocks of text."""
+    printed = outcomes_of_page(page, tmp_path)
+    if page in PRINTED:
+        blocks = [each.text for each in snippets("text") if each.page == page]
+        assert blocks
+        assert [each for each in blocks if not all(_general(line) in _general(printed) for line in _lines(each))] == []
 
 
 def test_a_snippet_without_a_file_name_is_part_of_a_whole_snippet() -> None:

@@ -20,11 +20,8 @@ TOKEN = "of-the-test"
 
 @contextmanager
 def emulator_of_examples() -> Iterator[Emulator]:
-    """Run an emulator with the brokers, users and dead letters of the examples; its control port needs `TOKEN`."""
+    """Run an emulator with the brokers and users of the examples; its control port needs `TOKEN`."""
     with Emulator(brokers=2, slaves=1, topics=["orders:FIFO"], config=KEEPING, control_token=TOKEN) as running:
-        running.topic("%DLQ%booking").send(b"dead")
-        beat = Heartbeat("a-client", ["orders"], [ConsumerData("booking")])
-        running.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], beat))
         yield running
 
 
@@ -37,7 +34,13 @@ def start_all_brokers(emulator: Emulator) -> None:
 
 @contextmanager
 def state_of_examples(emulator: Emulator) -> Iterator[None]:
-    """Create the objects that the examples name: topics, a group, a rule, and a connected client."""
+    """Create the objects that the examples name: topics, groups, snapshots, a rule, and connected clients."""
+    if "%DLQ%booking" not in emulator.topics:
+        emulator.topic("%DLQ%booking").send(b"dead")
+    beat = Heartbeat("a-client", ["orders"], [ConsumerData("booking")])
+    emulator.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], beat))
+    emulator.run_on_loop(lambda host: vars(host).pop("kept_snapshots", None))
+    emulator.run_on_loop(lambda host: [host.kept_snapshots.keep() for _ in range(2)])
     emulator.topic("orders", type="FIFO")
     emulator.topic("payments", type="TRANSACTION")
     emulator.group("warehouse")

@@ -33,6 +33,7 @@ class MemoryConnection:
 
     def __init__(self) -> None:
         self.ends: list[str] = []
+        self.is_open = True
 
     def pace(self, pieces: Sequence[tuple[int, bytes]], later: Callable[[int, Callable[[], None]], object]) -> None:
         """Record pieces, which have no frames in memory."""
@@ -90,6 +91,7 @@ class MemoryCall:
     on_message: Callable[[Any], None] | None = None
     on_half_close: Callable[[], None] | None = None
     control: MemoryConnection = field(default_factory=MemoryConnection)
+    number: int = 1
     _callbacks: list[Callable[[], None]] = field(default_factory=list)
 
     def send(self, message: bytes) -> None:

@@ -285,6 +285,10 @@ class OnlyFrame:
         self._peer = peer
         self._came = first
 
+    def disconnect(self) -> None:
+        """Close the connection, as the client."""
+        self._peer.connection.closed()
+
     @property
     def frame(self) -> RemotingCommand | None:
         """The response frame, None while there is none."""

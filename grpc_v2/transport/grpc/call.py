@@ -18,6 +18,10 @@ __all__ = ["Abort", "ConnectionFacts", "ServerCall"]
 class ConnectionControl(Protocol):
     """The connection of a call, for faults that change or end it."""
 
+    @property
+    def is_open(self) -> bool:
+        """False once the connection is closed."""
+
     def pace(self, pieces: Sequence[tuple[int, bytes]], later: Callable[[int, Callable[[], None]], object]) -> None:
         """Send (pause in ms, bytes) pieces. `later` schedules each after its pause; other output waits behind them."""
 
@@ -98,6 +102,11 @@ class ServerCall:
         # BIDI: called with each decoded message, and once after the client's last message.
         self.on_message: Callable[[Any], None] | None = None
         self.on_half_close: Callable[[], None] | None = None
+
+    @property
+    def number(self) -> int:
+        """The id of the call's stream."""
+        return self._stream.stream_id
 
     @property
     def path(self) -> str:

@@ -158,6 +158,18 @@ def test_user_and_acl_lists_are_filtered_by_name_subject_and_resource() -> None:
     group = [PolicyInfo("Custom", [PolicyEntryInfo("Group:g", ["Sub"], [], "Deny")])]
     assert world.ask(AclsResult, ListAcls("User:", "g")) == AclsResult({"bob": group})
     assert world.ask(AclsResult, ListAcls("User:a", None)) == AclsResult({})
+    assert world.ask(AclsResult, ListAcls("User:", "nothing")) == AclsResult({})
+
+
+def test_a_right_keeps_the_type_of_its_policy() -> None:
+    """Default and Custom are kept; an unknown type counts as Custom."""
+    world = make_world(**WITH_PROVIDERS)
+    world.ask(Done, CreateUser("bob", UserInfo("secret", None)))
+    entry = PolicyEntryInfo("Group:g", ["Sub"], [], "Deny")
+    world.ask(Done, PutAcl(None, "User:bob", [PolicyInfo("Default", [entry])]))
+    world.ask(Done, PutAcl(None, "User:bob", [PolicyInfo("unknown", [entry])]))
+    found = world.ask(AclsResult, ListAcls("User:bob", None)).acls["bob"]
+    assert [policy.policy_type for policy in found] == ["Default", "Custom"]
 
 
 def test_authentication_needs_an_enabled_user_and_a_valid_signature() -> None:
@@ -221,6 +233,19 @@ def test_the_stateful_strategy_caches_a_decision_for_60_s() -> None:
     assert authentication_error(world, "ann", password="other") is None
     world.engine.restart()
     assert authentication_error(world, "ann", password="other") == "16: check signature failed."
+
+
+def test_a_cached_decision_stays_when_another_one_is_cached() -> None:
+    strategy = f"{PACKAGE}.authentication.strategy.StatefulAuthenticationStrategy"
+    world = make_world(**WITH_ACCESS_CONTROL, authentication_strategy=strategy)
+    for name in ("ann", "bob"):
+        assert authentication_error(world, name) == f"16: User:{name} is not found."
+    for name in ("ann", "bob"):
+        world.ask(Done, CreateUser(name, UserInfo("secret", None)))
+    assert [authentication_error(world, name) for name in ("ann", "bob")] == [
+        "16: User:ann is not found.",
+        "16: User:bob is not found.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -291,6 +316,15 @@ def test_the_acl_entry_with_the_shortest_prefix_comes_first(order: str, first: s
         for each in order
     ]
     assert _first(entries).resource.name == prefixes[first]
+
+
+@pytest.mark.parametrize("decisions", [(Decision.ALLOW, Decision.DENY), (Decision.DENY, Decision.ALLOW)])
+def test_of_two_acl_entries_with_one_prefix_the_one_that_allows_comes_first(
+    decisions: tuple[Decision, Decision],
+) -> None:
+    resource = Resource(ResourceType.TOPIC, "or", Pattern.PREFIXED)
+    entries = [PolicyEntry(resource, (Action.PUB,), (), decision) for decision in decisions]
+    assert _first(entries).decision is Decision.ALLOW
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,13 @@
 """Names and numbers of versions."""
 
 import pytest
-from rocketmq_testkit.emulator.client.client_versions import VERSION_3_0_7, VERSION_3_1_8, version_number, version_text
+from rocketmq_testkit.emulator.client.client_versions import (
+    VERSION_3_0_7,
+    VERSION_3_1_8,
+    release_of,
+    version_number,
+    version_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,3 +30,8 @@ def test_a_version_name_has_the_number_of_upstream(name: str, number: int | None
     assert version_number(name) == number
     if number is not None:
         assert version_text(number) == name.upper()
+
+
+@pytest.mark.parametrize(("number", "release"), [(0, "3.0.0.SNAPSHOT"), (479, "5.3.3"), (-1, ""), (100_000, "")])
+def test_a_number_names_a_release(number: int, release: str) -> None:
+    assert release_of(number) == release

@@ -1,7 +1,8 @@
 """Heartbeats, notifications of changed members, locks, assignments."""
 
 import pytest
-from engine_world import World, make_world
+from engine_world import START_MS, World, make_world
+from rocketmq_testkit.emulator.client.client_registry import SUBSCRIPTIONS_MAX
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import NotifyConsumerIdsChanged
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -251,3 +252,39 @@ def test_a_silent_client_is_removed_at_the_first_scan_after_its_timeout(world: W
     world.advance(1)
     group = world.broker.clients.consumers.get("G")
     assert group is None or not group.members
+
+
+# members
+
+
+def test_member_keeps_its_own_subscriptions_and_the_time_of_its_first_heartbeat(world: World) -> None:
+    """The group has the newest subscription of any member; each member has that of its own heartbeat."""
+    world.heartbeat("a", topics={"T": "x"})
+    world.advance(5)
+    world.heartbeat("b", topics={"T": "y"}, version=2)
+    world.advance(5)
+    world.heartbeat("a", topics={"T": "x", "U": "*"})
+    members = world.broker.clients.consumers["G"].members
+    own = {
+        name: {topic: each.sub_string for topic, each in member.subscriptions.items()}
+        for name, member in members.items()
+    }
+    assert own == {"a": {"T": "x", "U": "*"}, "b": {"T": "y"}}
+    assert [member.since_ms - START_MS for member in members.values()] == [0, 5]
+    assert [member.last_update_ms - START_MS for member in members.values()] == [10, 5]
+    assert members["a"].consume_from_where == "CONSUME_FROM_LAST_OFFSET"
+
+
+def test_heartbeat_without_subscriptions_keeps_those_of_the_member(world: World) -> None:
+    """As those of the group, they stay until a heartbeat has others."""
+    world.heartbeat("a", topics={"T": "x"}, fingerprint=7)
+    world.heartbeat("a", fingerprint=7, without_sub=True)
+    assert list(world.broker.clients.consumers["G"].members["a"].subscriptions) == ["T"]
+    world.heartbeat("a", topics={}, fingerprint=8)
+    assert world.broker.clients.consumers["G"].members["a"].subscriptions == {}
+
+
+def test_member_keeps_a_limited_number_of_its_own_subscriptions(world: World) -> None:
+    """A heartbeat may have very many."""
+    world.heartbeat("a", topics={f"T{number}": "*" for number in range(SUBSCRIPTIONS_MAX + 1)})
+    assert len(world.broker.clients.consumers["G"].members["a"].subscriptions) == SUBSCRIPTIONS_MAX

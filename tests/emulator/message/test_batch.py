@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message.batch import LazyProperties, are_well_formed, split_batch, tag_of
-from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.message.stored_record import decode, encode, encode_consecutive
 from rocketmq_testkit.emulator.operations.consume import PullResult
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 
@@ -193,3 +193,16 @@ def test_a_waiting_filtered_pull_is_woken_by_the_matching_message_of_a_batch() -
 
     assert isinstance(waiting.outcome, PullResult)
     assert [decode(each).body for each in waiting.outcome.records] == [b"red"]
+
+
+@pytest.mark.parametrize("host", [b"\x7f\x00\x00\x01" + bytes(4), bytes(16) + bytes(4)], ids=["IPv4", "IPv6"])
+@pytest.mark.parametrize("sys_flag", [0, 1, 0x40])
+def test_consecutive_records_are_encoded_like_single_ones(host: bytes, sys_flag: int) -> None:
+    """All bits of the system flag stay, and those of the hosts' families are added."""
+    parts = [(1, b"first", b"a\x01b"), (2, b"second", b"")]
+    together = encode_consecutive(b"T", 3, 10, 1000, sys_flag, 5, host, 6, host, 7, 8, parts)
+    apart, offset = b"", 1000
+    for at, (flag, body, text) in enumerate(parts):
+        single = encode(b"T", 3, flag, 10 + at, offset, sys_flag, 5, host, 6, host, 7, 8, body, text)
+        apart, offset = apart + single, offset + len(single)
+    assert together == apart

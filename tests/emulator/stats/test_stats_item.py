@@ -1,6 +1,7 @@
 """A counter and its snapshots for minute, hour and day."""
 
 import pytest
+from rocketmq_testkit.emulator.stats.broker_stats import TopicGroupTable
 from rocketmq_testkit.emulator.stats.stats_item import EMPTY, StatsItem, StatsSnapshot
 
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
@@ -54,3 +55,17 @@ def test_counts_with_zero_times_do_not_change_the_divisor_of_the_average() -> No
     item.add(1, 50, 0)
     item.add(3, 0, 0, times=0)
     assert item.snapshots(10_000)[0] == StatsSnapshot(4, 0.4, 4.0)
+
+
+def test_deleting_a_group_keeps_the_items_of_other_groups_of_its_topics() -> None:
+    """A topic without groups is forgotten; one with another group keeps that group's item."""
+    table = TopicGroupTable[str]()
+    table.make("orders", "billing", "1")
+    table.make("orders", "shipping", "2")
+    table.make("payments", "billing", "3")
+    table.delete_group("billing")
+    assert [table.find("orders", "shipping"), table.find("orders", "billing")] == ["2", None]
+    table.delete_topic("payments")
+    table.delete_group("shipping")
+    table.delete_topic("orders")
+    assert table.find("orders", "shipping") is None

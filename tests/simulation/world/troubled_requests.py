@@ -23,6 +23,7 @@ class TroubledCall:
     """One request, which ends with its response, its connection or its timeout."""
 
     label = "patient"
+    number = None
 
     def __init__(self, over: Callable[["TroubledCall", Outcome | None], None]) -> None:
         self._over = over

@@ -1,0 +1,188 @@
+"""Explanations: the verdict about a message in the store and for groups.
+
+Rules are tried in a fixed order, and the first that applies decides. Facts of the past come before hindrances of the
+present: an acknowledged message stays acknowledged while its broker is stopped. The verdict rests on the tables of the
+engine and on small tables of past events; the delivery record adds who and when. The journal is never read.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from ..history.history import History
+from ..inspection.groups import GroupView
+from ..inspection.inspection import Inspection
+from ..inspection.messages import CopyState, CopyView, MessageFamily
+from ..inspection.places import Place
+from .broker_rules import broker_down, broker_unreachable, not_readable, read_only
+from .explanation import Explanation
+from .filter_rules import skipped_by_filter, would_be_filtered
+from .flight_rules import in_flight, returned
+from .group_rules import (
+    broadcast,
+    broadcast_read,
+    disabled,
+    forbidden,
+    no_group,
+    no_members,
+    nobody_subscribes,
+    other_cluster,
+)
+from .missing_rules import Missing, missing
+from .owner_rules import available, no_queue_owner, unread_fault
+from .passed_rules import acknowledged, moved_past
+from .queue_rules import behind_in_order, flow_controlled, locked, overloaded
+from .reason import Reason
+from .retry_rules import dead, delayed_retry, waiting_for_retry
+from .scene import Scene
+from .shared_scene import SharedScene
+from .storage_rules import compacted, expired, recalled, stored, waiting
+from .subject import Finding, Rule, Subject
+from .transaction_rules import put_aside, rolled_back, undecided_half
+
+UNSTORED_RULES: tuple[Rule, ...] = (undecided_half, put_aside, recalled, waiting, rolled_back)
+"""Rules about messages that groups cannot read yet, or never will."""
+BROKER_RULES: tuple[Rule, ...] = (broker_down, broker_unreachable, not_readable, read_only)
+STORE_RULES: tuple[Rule, ...] = (*UNSTORED_RULES, expired, compacted, *BROKER_RULES, stored)
+"""The verdict of the store."""
+PAST_RULES: tuple[Rule, ...] = (in_flight, returned, skipped_by_filter, broadcast_read, moved_past, acknowledged)
+PRESENT_RULES: tuple[Rule, ...] = (
+    *BROKER_RULES,
+    no_group,
+    disabled,
+    forbidden,
+    other_cluster,
+    no_members,
+    nobody_subscribes,
+    would_be_filtered,
+    broadcast,
+    behind_in_order,
+    locked,
+    flow_controlled,
+    overloaded,
+    unread_fault,
+    no_queue_owner,
+    available,
+)
+GROUP_RULES: tuple[Rule, ...] = (
+    *UNSTORED_RULES,
+    dead,
+    waiting_for_retry,
+    expired,
+    compacted,
+    *PAST_RULES,
+    *PRESENT_RULES,
+)
+"""The verdict for a group."""
+FINISHED = (Reason.ACKNOWLEDGED, Reason.FILTERED_BY_TAG, Reason.FILTERED_BY_SQL, Reason.FILTERED_BY_MEMBER)
+"""Verdicts that matter less than those about another copy of the same message."""
+
+
+class Explainer:
+    """Explains messages of an engine. `now_ms` returns engine time. Nothing is kept between two calls."""
+
+    def __init__(self, look: Inspection, history: History, now_ms: Callable[[], int]) -> None:
+        self._look = look
+        self._history = history
+        self._now_ms = now_ms
+
+    def explain(
+        self,
+        family: MessageFamily | None,
+        wanted: str,
+        group: str | None = None,
+        *,
+        topic: str | None = None,
+        place: Place | None = None,
+    ) -> Explanation:
+        """Explain a message (None: no broker has it) for one group or, with None, in the store and for all groups.
+
+        `wanted` is the id or key that the user typed, `topic` and `place` are what else is known about it. The place
+        selects one stored record of several with the same id. Groups and topics that do not exist are verdicts.
+        """
+        scene = Scene(self._look, self._history, self._now_ms())
+        if family is None:
+            finding = missing(scene, Missing(wanted, topic, place))
+            return _explanation(scene, finding, wanted, topic or (place.topic if place else ""), group, place)
+        return _of_message(scene, family, group, place)
+
+    def explain_each(self, families: Iterable[MessageFamily], group: str | None = None) -> Iterator[Explanation]:
+        """Explain messages as `explain` does, in less time for each. The engine must not run meanwhile."""
+        scene = SharedScene(self._look, self._history, self._now_ms())
+        return (_of_message(scene, family, group, None) for family in families)
+
+
+def _of_message(scene: Scene, family: MessageFamily, group: str | None, place: Place | None) -> Explanation:
+    if group is not None:
+        return _of_group(scene, family, scene.group(group), place)
+    groups = tuple(_of_group(scene, family, each, place) for each in _groups(scene, family))
+    return _of_store(scene, family, place, groups)
+
+
+def _of_store(scene: Scene, family: MessageFamily, place: Place | None, groups: tuple[Explanation, ...]) -> Explanation:
+    copy = _own_copies(family, place)[-1]
+    subject = Subject(scene, family, copy)
+    return replace(_of_finding(subject, _first(STORE_RULES, subject)), groups=groups)
+
+
+def _of_group(scene: Scene, family: MessageFamily, group: GroupView, place: Place | None) -> Explanation:
+    """Return the verdict about the newest retry, or about the own copies: the first that is not finished."""
+    own = [Subject(scene, family, copy, group) for copy in _own_copies(family, place)]
+    retries = [copy for copy in family.copies if copy.state is CopyState.RETRY and copy.group == group.name]
+    if retries and delayed_retry(own[-1]) is None:
+        own = [Subject(scene, family, retries[-1], group), *(own if len(own) > 1 else ())]
+    found = [(subject, _first(GROUP_RULES, subject)) for subject in own]
+    chosen = next((each for each in found if each[1].reason not in FINISHED), found[0])
+    return _of_finding(*chosen)
+
+
+def _own_copies(family: MessageFamily, place: Place | None) -> list[CopyView | None]:
+    """Return the copies in the message's own topic, or the one at a place; [None] if there is none."""
+    copies = [copy for copy in family.copies if copy.state is CopyState.STORED]
+    chosen = [copy for copy in copies if copy.place == place]
+    return list(chosen or copies) or [None]
+
+
+def _groups(scene: Scene, family: MessageFamily) -> list[GroupView]:
+    """Return the groups that subscribe to the topic, have an offset in it, or have a retry or dead copy."""
+    names = {copy.group for copy in family.copies if copy.group is not None}
+    for queue in scene.look.queues(family.topic):
+        names |= queue.groups.keys()
+    return [
+        group
+        for group in scene.groups
+        if group.name in names or any(each.topic == family.topic for each in group.subscriptions)
+    ]
+
+
+def _first(rules: tuple[Rule, ...], subject: Subject) -> Finding:
+    for rule in rules:
+        finding = rule(subject)
+        if finding is not None:
+            return finding
+    raise AssertionError("the last rule applies to every message")
+
+
+def _of_finding(subject: Subject, finding: Finding) -> Explanation:
+    family, group = subject.family, subject.group
+    place = None if subject.copy is None else subject.copy.place
+    name = None if group is None else group.name
+    return _explanation(subject.scene, finding, family.message_id, family.topic, name, place)
+
+
+def _explanation(  # noqa: PLR0917 - the parts of an explanation
+    scene: Scene, finding: Finding, message_id: str, topic: str, group: str | None, place: Place | None
+) -> Explanation:
+    of_topic = f" of {topic}" if topic else ""
+    return Explanation(
+        finding.reason,
+        f"message {message_id}{of_topic} {finding.text}",
+        message_id,
+        topic,
+        group,
+        place,
+        finding.until_ms,
+        finding.facts,
+        finding.changes,
+        scene.complete_since_ms,
+        at_ms=scene.now_ms,
+    )

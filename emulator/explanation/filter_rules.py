@@ -1,0 +1,160 @@
+"""Rules about subscriptions that do not match a message: by tag, by SQL, by one of several members that disagree."""
+
+from ..filter.message_filter import EVERYTHING, SQL92, TAG, build_subscription
+from ..filter.sql_filter import compile_sql
+from ..filter.sql_reason import false_clause
+from ..inspection.groups import MemberView, SubscriptionView
+from ..inspection.messages import MessageFamily
+from ..kernel.errors import SqlError
+from ..kernel.value_class import frozen_value
+from ..store.message_store import tags_code_of
+from . import changes
+from .explanation import Fact
+from .reason import Reason
+from .subject import Finding, Subject, fact
+
+
+@frozen_value
+class Mismatch:
+    """The reason why a subscription does not match a message, and the clause that says so."""
+
+    reason: Reason
+    text: str
+    fact: Fact
+
+
+def skipped_by_filter(subject: Subject) -> Finding | None:
+    """The group is past the message, and did not get it because of its subscription."""
+    if not subject.is_passed or subject.is_retry:
+        return None
+    finding = _filtered(subject, "did not match")
+    if finding is None or (subject.deliveries and finding.reason is not Reason.TAG_HASH_COLLISION):
+        return None
+    return finding
+
+
+def would_be_filtered(subject: Subject) -> Finding | None:
+    """The group has yet to read the message, and its subscription does not match it."""
+    return None if subject.is_retry else _filtered(subject, "does not match")
+
+
+def _filtered(subject: Subject, verb: str) -> Finding | None:
+    """Return the verdict about the subscription that the broker uses, then about those of the members themselves."""
+    group, topic = subject.consumer, subject.family.topic
+    own = [(member, found) for member in group.members if (found := _of_topic(member.subscriptions, topic)) is not None]
+    used = _of_topic(group.subscriptions, topic)
+    if topic in group.disagreements and (finding := _by_member(subject, own, used, verb)) is not None:
+        return finding
+    for member, subscription in [*_users(own, used), *own]:
+        mismatch = mismatch_of(subscription, subject.family, verb)
+        if mismatch is not None:
+            text = f"subscription {_shown(subscription)} of {_owner(group.name, member)} {mismatch.text}"
+            client = None if member is None else member.client
+            seen = "its properties" if subscription.kind == SQL92 else _tag_text(subject.family)
+            matching = changes.subscribe(f"subscribe with an expression that matches {seen}", client)
+            again = changes.send(f"send a message that matches {_shown(subscription)}")
+            return Finding(mismatch.reason, subject.but(text), (mismatch.fact, subject.place_fact), (matching, again))
+        if used is not None:
+            return None  # the broker filters by this one alone; others differ only in their versions
+    return None
+
+
+def _users(
+    own: list[tuple[MemberView, SubscriptionView]], used: SubscriptionView | None
+) -> list[tuple[MemberView | None, SubscriptionView]]:
+    """Return the subscription that the broker uses, with a member that has it."""
+    if used is None:
+        return []
+    member = next((each for each, found in own if _same(found, used)), None)
+    return [(member, used)]
+
+
+def _by_member(
+    subject: Subject,
+    own: list[tuple[MemberView, SubscriptionView]],
+    used: SubscriptionView | None,
+    verb: str,
+) -> Finding | None:
+    """Return the verdict about members that disagree: the message matches for some of them only."""
+    family, group = subject.family, subject.consumer
+    refusing = [(member, found) for member, found in own if mismatch_of(found, family, verb) is not None]
+    if not refusing or len(refusing) == len(own):
+        return None
+    if used is not None and subject.is_passed and mismatch_of(used, family, verb) is None and subject.is_recorded:
+        blamed = refusing[0]
+    elif used is not None and mismatch_of(used, family, verb) is None:
+        return None
+    else:
+        blamed = next(
+            ((member, found) for member, found in refusing if used is None or _same(found, used)), refusing[0]
+        )
+    listed = ", ".join(f"{member.client} subscribes {_shown(found)}" for member, found in own)
+    mismatch = mismatch_of(blamed[1], family, verb)
+    assert mismatch is not None
+    text = (
+        f"the members of {group.name} disagree: {listed}; queue {subject.stored.place.queue_id} is read with the "
+        f"expression of {blamed[0].client}, which {mismatch.text}"
+    )
+    facts = (
+        fact("subscriptions", topic=family.topic, members=tuple(f"{m.client} {s.expression}" for m, s in own)),
+        mismatch.fact,
+        subject.place_fact,
+    )
+    change = changes.subscribe(f"give all members of {group.name} the same subscription to {family.topic}")
+    return Finding(Reason.FILTERED_BY_MEMBER, subject.but(text), facts, (change,))
+
+
+def mismatch_of(subscription: SubscriptionView, family: MessageFamily, verb: str) -> Mismatch | None:
+    """Return why a subscription does not match a message, None if it does. Unknown kinds match, as in upstream."""
+    if subscription.kind == SQL92:
+        return _sql(subscription.expression, family, verb)
+    if subscription.kind not in ("", TAG) or subscription.expression in ("", EVERYTHING):
+        return None
+    try:
+        tags = build_subscription(family.topic, subscription.expression).tags
+    except ValueError:
+        return None
+    if family.tag in tags:
+        return None
+    values = fact("tag_filter", expression=subscription.expression, tag=family.tag)
+    same = sorted(tag for tag in tags if family.tag is not None and tags_code_of(tag) == tags_code_of(family.tag))
+    if same:
+        text = (
+            f"and the tag of the message have the same hash ({same[0]}, {family.tag}): the broker's filter accepts it, "
+            f"and SDKs drop it"
+        )
+        return Mismatch(Reason.TAG_HASH_COLLISION, text, values)
+    return Mismatch(Reason.FILTERED_BY_TAG, f"{verb} {_tag_text(family)}", values)
+
+
+def _sql(expression: str, family: MessageFamily, verb: str) -> Mismatch | None:
+    try:
+        if compile_sql(expression).matches(family.properties):
+            return None
+        clause, seen = false_clause(expression, family.properties)
+    except SqlError:
+        return None  # such a subscription is refused, or filters nothing
+    values = ", ".join(f"{name} is {'not set' if text is None else f'`{text}`'}" for name, text in seen.items())
+    text = f"{verb} it: `{clause}` was not true" + (f", {values}" if values else "")
+    values_fact = fact("sql_filter", expression=expression, clause=clause, seen=dict(seen))
+    return Mismatch(Reason.FILTERED_BY_SQL, text, values_fact)
+
+
+def _of_topic(subscriptions: tuple[SubscriptionView, ...], topic: str) -> SubscriptionView | None:
+    return next((each for each in subscriptions if each.topic == topic), None)
+
+
+def _same(one: SubscriptionView, other: SubscriptionView) -> bool:
+    return (one.expression, one.kind) == (other.expression, other.kind)
+
+
+def _shown(subscription: SubscriptionView) -> str:
+    return f"`{subscription.expression}`" if subscription.kind == SQL92 else f"`TAG = {subscription.expression}`"
+
+
+def _owner(group: str, member: MemberView | None) -> str:
+    return f"group {group}" if member is None else member.client
+
+
+def _tag_text(family: MessageFamily) -> str:
+    return "a message without tag" if family.tag is None else f"tag `{family.tag}`"

@@ -1,0 +1,188 @@
+"""Steps of a history: the stored copies of a message and the recorded events about them, in order.
+
+Copies are durable and always known. Deliveries, acknowledgements and ends of transactions come from the delivery
+record, which may have dropped the oldest.
+"""
+
+from collections.abc import Iterator
+
+from ..history.events import RecordedEvent
+from ..history.history import History
+from ..history.record_kind import RecordKind
+from ..inspection.messages import CopyState, CopyView, MessageFamily
+from ..message import properties as props
+from ..message import stored_record as records
+from .clock_text import clock_text
+from .explanation import HistoryStep, StepKind
+from .known_clients import KnownClients
+
+_KINDS = {
+    RecordKind.PULLED: StepKind.DELIVERED,
+    RecordKind.POPPED: StepKind.DELIVERED,
+    RecordKind.ACKNOWLEDGED: StepKind.ACKNOWLEDGED,
+    RecordKind.COMMITTED: StepKind.ACKNOWLEDGED,
+    RecordKind.RETURNED: StepKind.RETURNED,
+    RecordKind.SENT_BACK: StepKind.SENT_BACK,
+    RecordKind.SKIPPED: StepKind.SKIPPED,
+    RecordKind.NOT_WRITTEN: StepKind.NOT_WRITTEN,
+    RecordKind.COMMITTED_TRANSACTION: StepKind.COMMITTED,
+    RecordKind.ROLLED_BACK: StepKind.ROLLED_BACK,
+    RecordKind.REFUSED_ACKNOWLEDGEMENT: StepKind.REFUSED,
+    RecordKind.RENEWED: StepKind.RENEWED,
+}
+_DELIVERIES = (RecordKind.PULLED, RecordKind.POPPED)
+
+
+def steps_of(family: MessageFamily, history: History, clients: KnownClients) -> list[HistoryStep]:
+    """Return the steps of a stored message in the order of their times; of steps at one time, the cause first."""
+    found = [
+        (step.at_ms, index, step)
+        for index, copy in enumerate(family.copies)
+        for step in (*_stored(family, index, clients), *_recorded(copy, history, clients))
+    ]
+    found += _decided(family, history)
+    found += [(step.at_ms, len(family.copies), step) for step in _elsewhere(family.message_id, history, clients)]
+    return [step for _, _, step in sorted(found, key=lambda each: each[:2])]
+
+
+def steps_without_copies(message_id: str, history: History, clients: KnownClients) -> list[HistoryStep]:
+    """Return the steps of a message that is not stored: refusals, rules of faults that acted, its loss in a crash."""
+    return sorted(_elsewhere(message_id, history, clients), key=lambda step: step.at_ms)
+
+
+def _stored(family: MessageFamily, index: int, clients: KnownClients) -> Iterator[HistoryStep]:
+    """Yield the steps that a stored copy stands for."""
+    copy = family.copies[index]
+    properties = records.property_map(copy.record)
+    state = copy.state
+    if index == 0 and state in (CopyState.STORED, CopyState.DELAYED, CopyState.TIMED, CopyState.HALF):
+        client = clients.sender(family.sender)
+        kind = StepKind.HALF if state is CopyState.HALF else StepKind.SENT
+        yield _step(copy, kind, _sent_text(family, copy), client=client, sdk=clients.sdk(client))
+    elif state is CopyState.STORED:
+        yield _step(copy, StepKind.AVAILABLE, f"stored in {_place_text(copy)}")
+    elif state is CopyState.HALF:
+        times = properties.get(props.TRANSACTION_CHECK_TIMES)
+        before = records.property_map(family.copies[index - 1].record).get(props.TRANSACTION_CHECK_TIMES)
+        if times != before:  # a copy with the same number was appended without a check, for its immunity time
+            group = properties.get(props.PRODUCER_GROUP)
+            yield _step(copy, StepKind.CHECKED, f"check {times}, of producer group {group}")
+    elif state is CopyState.PUT_ASIDE:
+        yield _step(copy, StepKind.PUT_ASIDE, f"stored in {_place_text(copy)}")
+    elif state is CopyState.RETRY:
+        yield _step(copy, StepKind.REDELIVERED, f"stored in {_place_text(copy)}, retry {copy.retry}", group=copy.group)
+    elif state is CopyState.DEAD:
+        yield _step(copy, StepKind.DEAD, f"stored in {_place_text(copy)}", group=copy.group)
+    if state in (CopyState.DELAYED, CopyState.TIMED):
+        yield from _delayed(family, index, properties)
+
+
+def _delayed(family: MessageFamily, index: int, properties: dict[str, str]) -> Iterator[HistoryStep]:
+    copy = family.copies[index]
+    if props.TIMER_DEL_UNIQKEY in properties:
+        yield _step(copy, StepKind.RECALLED, "")
+        return
+    earlier = [each for each in family.copies[:index] if each.state is copy.state]
+    if earlier and earlier[-1].due_ms == copy.due_ms and copy.state is CopyState.TIMED:
+        return  # the timer wheel stores a message again when it is due beyond the wheel's range
+    until = "" if copy.due_ms is None else f"until {clock_text(copy.due_ms, copy.stored_at_ms)}"
+    level = f"level {copy.place.queue_id + 1}, " if copy.state is CopyState.DELAYED else ""
+    retry = f"before retry {copy.retry}, " if copy.group is not None else ""
+    yield _step(copy, StepKind.DELAYED, f"{retry}{level}{until}".rstrip(", "), group=copy.group)
+
+
+def _recorded(copy: CopyView, history: History, clients: KnownClients) -> Iterator[HistoryStep]:
+    """Yield the steps from the delivery record of a copy."""
+    place = copy.place
+    events = history.of(place.broker, place.topic, place.queue_id, place.queue_offset)
+    deliveries: dict[str, int] = {}
+    for event in events:
+        attempt = None
+        if event.kind in _DELIVERIES:
+            deliveries[event.group] = deliveries.get(event.group, 0) + 1
+            attempt = copy.retry + deliveries[event.group]
+        client = clients.of_channel(event.channel)
+        was_delivered = event.group in deliveries
+        yield HistoryStep(
+            event.at_ms,
+            _KINDS[event.kind],
+            place.broker,
+            client,
+            event.group or None,
+            place,
+            attempt,
+            _event_text(event, was_delivered=was_delivered),
+            clients.sdk(client),
+        )
+
+
+def _event_text(event: RecordedEvent, *, was_delivered: bool) -> str:
+    until = ""
+    if event.hold_ms is not None:
+        until = f"invisible until {clock_text(event.at_ms + event.hold_ms, event.at_ms)}"
+    if event.kind is RecordKind.COMMITTED:
+        without = "" if was_delivered else ", no delivery of the message is recorded"
+        return f"committed offset {event.first + event.count}{without}"
+    if event.kind is RecordKind.REFUSED_ACKNOWLEDGEMENT:
+        return "the broker refused the acknowledgement"
+    if event.kind is RecordKind.SKIPPED:
+        return "popped by the proxy, which did not pass it on"
+    if event.kind is RecordKind.NOT_WRITTEN:
+        return "popped, and the client's call or connection had ended"
+    return ", ".join(filter(None, (until, "by a slave" if event.by_slave else "")))
+
+
+def _decided(family: MessageFamily, history: History) -> Iterator[tuple[int, int, HistoryStep]]:
+    """Yield the commit of a transaction whose record was dropped: its copy in the own topic proves it."""
+    half = [copy for copy in family.copies if copy.state is CopyState.HALF]
+    for index, copy in enumerate(family.copies):
+        if half and copy.state is CopyState.STORED:
+            events = [event for each in half for event in history.of(*_queue_place(each))]
+            if not any(event.kind is RecordKind.COMMITTED_TRANSACTION for event in events):
+                yield copy.stored_at_ms, index - 1, _step(copy, StepKind.COMMITTED, "")
+            return
+
+
+def _elsewhere(message_id: str, history: History, clients: KnownClients) -> Iterator[HistoryStep]:
+    """Yield the steps that no copy has: refused requests, rules of faults that acted, and losses in crashes."""
+    for refused in history.refused():
+        if refused.message_id == message_id:
+            client = clients.of_channel(refused.channel)
+            text = f"{refused.label}: {refused.code}{': ' if refused.remark else ''}{refused.remark}"
+            group = refused.group or None
+            yield HistoryStep(
+                refused.at_ms, StepKind.REFUSED, refused.node, client, group, None, None, text, clients.sdk(client)
+            )
+    for firing in history.firings():
+        if message_id in firing.message_ids:
+            client = clients.of_channel(firing.channel)
+            text = f"rule {firing.rule} acted on {firing.operation}: {firing.effect}"
+            yield HistoryStep(firing.at_ms, StepKind.FAULT, "", client, None, None, None, text, clients.sdk(client))
+    for lost in history.lost():
+        if lost.message_id == message_id:
+            text = (
+                f"{lost.topic} queue {lost.queue_id} offset {lost.queue_offset} was not flushed when the broker crashed"
+            )
+            yield HistoryStep(lost.at_ms, StepKind.LOST, lost.broker, None, None, None, None, text)
+
+
+def _step(
+    copy: CopyView, kind: StepKind, detail: str, *, client: str | None = None, group: str | None = None, sdk: str = ""
+) -> HistoryStep:
+    return HistoryStep(copy.stored_at_ms, kind, copy.place.broker, client, group, copy.place, None, detail, sdk)
+
+
+def _sent_text(family: MessageFamily, copy: CopyView) -> str:
+    where = _place_text(copy) if copy.state is CopyState.STORED else family.topic
+    tag = f"tag {family.tag}" if family.tag else ""
+    keys = f"key{'s' if len(family.keys) > 1 else ''} {' '.join(family.keys)}" if family.keys else ""
+    group = f"message group {family.message_group}" if family.message_group else ""
+    return ", ".join(filter(None, (where, tag, keys, group)))
+
+
+def _place_text(copy: CopyView) -> str:
+    return f"{copy.place.topic} queue {copy.place.queue_id} offset {copy.place.queue_offset}"
+
+
+def _queue_place(copy: CopyView) -> tuple[str, str, int, int]:
+    return copy.place.broker, copy.place.topic, copy.place.queue_id, copy.place.queue_offset

@@ -1,0 +1,184 @@
+"""Verdicts about messages of which no broker has a copy: lost, refused, dropped by a fault, deleted, never received."""
+
+import re
+from collections.abc import Callable
+
+from ..history.events import RefusedRequest
+from ..inspection.places import Place
+from ..kernel.nearest_name import nearest_of
+from ..kernel.value_class import frozen_value
+from . import changes
+from .explanation import Change
+from .reason import Reason
+from .scene import Scene
+from .subject import Finding, fact
+
+_TYPE_CONFLICT = "MESSAGE_PROPERTY_CONFLICT_WITH_TYPE"
+_ACTUAL_TYPE = re.compile(r"actual type is (\w+)")
+_EXCEPTION = re.compile(r"^(?:[a-z]\w*\.)+\w+(?:Exception|Error): ")
+_ADDRESS = "check the name server address or endpoints that the producer uses"
+
+_OWN_ERROR = changes.send("read the error of the send: gRPC SDKs refuse messages of another type than the topic's")
+
+
+@frozen_value
+class Missing:
+    """A message that is not stored: the id or key that the user typed, and what else is known about it."""
+
+    wanted: str
+    topic: str | None
+    place: Place | None
+
+
+def missing(scene: Scene, message: Missing) -> Finding:
+    """Return the verdict about a message that is not stored."""
+    rules: tuple[Callable[[Scene, Missing], Finding | None], ...] = (_lost, _refused, _send_lost, _expired)
+    for rule in rules:
+        finding = rule(scene, message)
+        if finding is not None:
+            return finding
+    return _never_received(scene, message)
+
+
+def _lost(scene: Scene, message: Missing) -> Finding | None:
+    found = [each for each in scene.history.lost() if message.wanted in (each.message_id, *each.keys.split())]
+    if not found:
+        return None
+    lost = found[-1]
+    return Finding(
+        Reason.LOST_IN_CRASH,
+        f"was stored (queue {lost.queue_id}, offset {lost.queue_offset}), and lost in the crash of {lost.broker} at "
+        f"{scene.at(lost.at_ms)}, because it had not been flushed",
+        (
+            fact(
+                "lost",
+                at_ms=lost.at_ms,
+                broker=lost.broker,
+                topic=lost.topic,
+                queue_id=lost.queue_id,
+                offset=lost.queue_offset,
+            ),
+        ),
+        (
+            changes.configure("use flushDiskType=SYNC_FLUSH, or crash(power_loss=False)"),
+            changes.send(),
+        ),
+    )
+
+
+def _refused(scene: Scene, message: Missing) -> Finding | None:
+    found = [
+        each
+        for each in scene.history.refused(message.topic)
+        if message.wanted in (each.message_id, *each.keys.split()) and each.label.upper().startswith("SEND")
+    ]
+    if not found:
+        return None
+    refused = found[-1]
+    facts = (
+        fact(
+            "refused",
+            at_ms=refused.at_ms,
+            node=refused.node,
+            client=scene.client_id(refused.channel),
+            label=refused.label,
+            code=refused.code,
+        ),
+    )
+    when = f"was refused at {scene.at(refused.at_ms)} and never stored"
+    if refused.code == _TYPE_CONFLICT:
+        return Finding(Reason.REFUSED_TYPE, f"{when}: {_conflict(scene, refused)}", facts, _other_type(refused))
+    remark = f": {_plain(refused.remark)}" if refused.remark else ""
+    change = changes.send(f"send it again without the cause of {refused.code}")
+    return Finding(Reason.REFUSED, f"{when}: {refused.code}{remark}", facts, (change,))
+
+
+def _conflict(scene: Scene, refused: RefusedRequest) -> str:
+    topic, sent = scene.topics.get(refused.topic), _ACTUAL_TYPE.search(refused.remark)
+    if topic is None or sent is None:
+        return _plain(refused.remark) or "the message has another type than its topic"
+    return f"topic {refused.topic} has the type {topic.type}, and the message is {sent[1]}"
+
+
+def _plain(remark: str) -> str:
+    """Return a remark without the class of upstream's exception before it."""
+    return _EXCEPTION.sub("", remark, count=1)
+
+
+def _other_type(refused: RefusedRequest) -> tuple[Change, ...]:
+    return (
+        changes.configure(
+            f'create the topic with the type of the message: rocketmq.topic("{refused.topic}", type=...)'
+        ),
+        changes.send("send a message of the topic's type: FIFO needs a message group, DELAY a delivery time"),
+    )
+
+
+def _send_lost(scene: Scene, message: Missing) -> Finding | None:
+    found = [each for each in scene.history.firings() if message.wanted in each.message_ids]
+    if not found:
+        return None
+    firing = found[-1]
+    return Finding(
+        Reason.SEND_LOST_BY_FAULT,
+        f"was never stored: rule {firing.rule} ({firing.effect}) acted on its send at {scene.at(firing.at_ms)}",
+        (fact("firing", at_ms=firing.at_ms, rule=firing.rule, effect=firing.effect, operation=firing.operation),),
+        (changes.remove_rule(firing.rule), changes.send("let the producer send it again")),
+    )
+
+
+def _expired(scene: Scene, message: Missing) -> Finding | None:
+    """Return the verdict about a message whose place is known, and whose broker has deleted messages up to there."""
+    place = message.place
+    if place is None:
+        return None
+    found = [each for each in scene.history.trims(place.broker) if place.physical_offset < each.after]
+    if not found:
+        return None
+    return deleted(scene, place, found[0].at_ms, found[0].reason)
+
+
+def deleted(scene: Scene, place: Place, at_ms: int, reason: str) -> Finding:
+    """Return the verdict EXPIRED about a place."""
+    cause, change = _CAUSES[reason]
+    return Finding(
+        Reason.EXPIRED,
+        f"was deleted with the oldest messages of {place.broker} at {scene.at(at_ms)}, because {cause}",
+        (
+            fact("deleted", at_ms=at_ms, broker=place.broker, reason=reason, physical_offset=place.physical_offset),
+            fact("copy", topic=place.topic, queue_id=place.queue_id, offset=place.queue_offset),
+        ),
+        (changes.configure(change), changes.send()),
+    )
+
+
+_CAUSES = {
+    "limit": ("the log had reached storeMaxBytes", "raise storeMaxBytes"),
+    "retention": ("fileReservedTime had ended", "raise fileReservedTime"),
+    "disk": ("the simulated disk was full", "free the simulated disk"),
+    "request": ("an administrator requested it", "do not request the clean-up"),
+}
+"""The cause of a deletion, and the change that prevents it, by the value of `TrimReason`."""
+
+
+def _never_received(scene: Scene, message: Missing) -> Finding:
+    nearest = scene.look.nearest(message.wanted, message.topic) or scene.look.nearest(message.wanted)
+    topic = message.topic
+    known = scene.topics
+    text = "was never received by this emulator"
+    if topic is not None and topic not in known:
+        like = nearest_of(topic, known)
+        text += f"; there is no topic {topic}" + (f", the nearest is {like}" if like is not None else "")
+    if nearest is not None:
+        text += f"; the nearest id or key is {nearest[0]} in {nearest[1]}"
+    facts = (
+        fact(
+            "not_stored",
+            message=message.wanted,
+            topic=topic,
+            nearest=None if nearest is None else nearest[0],
+            nearest_topic=None if nearest is None else nearest[1],
+        ),
+    )
+    options = changes.send("send it"), changes.configure(_ADDRESS), _OWN_ERROR
+    return Finding(Reason.NEVER_RECEIVED, text, facts, options)

@@ -1,0 +1,137 @@
+"""Rules about messages that the offset of a group has passed: moved past, or acknowledged."""
+
+from collections.abc import Sequence
+
+from ..history.events import MoveKind, OffsetMove, RecordedEvent
+from ..history.record_kind import RecordKind
+from . import changes
+from .explanation import Fact
+from .reason import Reason
+from .subject import ACKNOWLEDGED, DELIVERED, Finding, Subject, fact
+
+
+def moved_past(subject: Subject) -> Finding | None:
+    """The offset of the group was moved past the message: at the start of the group, by a reset, or by a commit."""
+    if not subject.is_passed:
+        return None
+    move = _move_past(subject)
+    if move is not None and not _is_delivered(subject, move):
+        return _moved(subject, move)
+    return _committed_past(subject)
+
+
+def _is_delivered(subject: Subject, move: OffsetMove) -> bool:
+    """True if a delivery, and no move, is the reason why the group is past the message.
+
+    The first commit after a crash that lost the offset looks like the start of a group. Without records of deliveries
+    an earlier move tells that the group had an offset before.
+    """
+    delivered = subject.last(*DELIVERED)
+    if move.kind is MoveKind.FIRST:
+        return delivered is not None or (not subject.is_recorded and move is not _moves(subject)[0])
+    return delivered is not None and delivered.at_ms >= move.at_ms
+
+
+def _moves(subject: Subject) -> Sequence[OffsetMove]:
+    place = subject.stored.place
+    return subject.scene.history.moves(place.broker, subject.consumer.name, place.topic, place.queue_id)
+
+
+def _move_past(subject: Subject) -> OffsetMove | None:
+    """Return the newest move that put the group past the message, unless a later one put it before the message."""
+    offset = subject.stored.place.queue_offset
+    for move in reversed(_moves(subject)):
+        if move.after <= offset:
+            return None
+        if move.before is None or move.before <= offset:
+            return move
+    return None
+
+
+def _moved(subject: Subject, move: OffsetMove) -> Finding:
+    group, place, scene = subject.consumer.name, subject.stored.place, subject.scene
+    at, by = subject.at(move.at_ms), f" by {scene.client(move.channel)}" if move.channel else ""
+    facts = (
+        fact("offset_move", kind=move.kind.value, at_ms=move.at_ms, before=move.before, after=move.after),
+        subject.progress_fact,
+        subject.place_fact,
+    )
+    back = changes.reset(group, place.topic, place.queue_offset)
+    if move.kind is MoveKind.FIRST:
+        queue = f"offset {move.after} of queue {place.queue_id}"
+        text = f"group {group} started at {queue} at {at}{_origin(subject)}, after this message"
+        first = changes.subscribe("let the group consume from the first offset before its first request")
+        return Finding(Reason.STARTED_AT_END, subject.but(text), facts, (back, first))
+    verb = "copied from another group" if move.kind is MoveKind.CLONE else "reset"
+    source = "" if move.before is None else f" from {move.before}"
+    text = f"the offset of group {group} was {verb}{source} to {move.after} at {at}{by}, past this message"
+    return Finding(Reason.RESET_PAST, subject.but(text), facts, (back,))
+
+
+def _origin(subject: Subject) -> str:
+    member = next(iter(subject.consumer.members), None)
+    return "" if member is None or not member.consume_from else f" ({member.consume_from} of {member.client})"
+
+
+def _committed_past(subject: Subject) -> Finding | None:
+    """The group is past the message without any recorded delivery, and nothing of the time since was dropped."""
+    if subject.deliveries or not subject.is_recorded or subject.last(RecordKind.ACKNOWLEDGED, RecordKind.RENEWED):
+        return None
+    group, place = subject.consumer.name, subject.stored.place
+    commit = subject.last(RecordKind.COMMITTED)
+    progress = subject.progress
+    position = progress.passed if progress is not None else place.queue_offset + 1
+    facts: tuple[Fact, ...] = (subject.progress_fact, subject.place_fact)
+    back = changes.reset(group, place.topic, place.queue_offset)
+    if commit is not None:
+        offset = commit.first + commit.count
+        text = (
+            f"{subject.scene.client(commit.channel)} committed offset {offset} of queue {place.queue_id} for group "
+            f"{group} at {subject.at(commit.at_ms)}, without a delivery of this message"
+        )
+        facts = (
+            fact("commit", at_ms=commit.at_ms, offset=offset, client=subject.scene.client_id(commit.channel)),
+            *facts,
+        )
+        return Finding(Reason.COMMITTED_PAST, subject.but(text), facts, (back,))
+    text = (
+        f"group {group} is past it at offset {position} of queue {place.queue_id}, without a delivery of it: a "
+        f"subscription of that time did not match it, or a client moved the offset"
+    )
+    return Finding(Reason.COMMITTED_PAST, subject.but(text), facts, (back,))
+
+
+def acknowledged(subject: Subject) -> Finding | None:
+    """The message was delivered and acknowledged, as far as the group's progress tells."""
+    if not subject.is_passed:
+        return None
+    group, place = subject.consumer.name, subject.stored.place
+    delivered, done = subject.last(*DELIVERED), subject.last(*ACKNOWLEDGED)
+    facts = (*_event_facts(subject, delivered, done), subject.progress_fact, subject.place_fact)
+    retry = f" ({subject.retry_text})" if subject.is_retry else ""
+    scene = subject.scene
+    if delivered is not None:
+        client = scene.client(delivered.channel)
+        text = f"was delivered to {client} of group {group} at {subject.at(delivered.at_ms)}{retry}"
+    else:
+        text = f"is finished for group {group}{retry}"
+    if done is None:
+        progress = subject.progress
+        text += f", which is past it in queue {place.queue_id} (offset {progress.passed if progress else '-'})"
+        text += " and has it neither in flight nor in a retry"
+    elif done.kind is RecordKind.COMMITTED:
+        text += f", and offset {done.first + done.count} was committed at {subject.at(done.at_ms)}"
+    else:
+        text += f" and acknowledged at {subject.at(done.at_ms)}"
+    if delivered is None and scene.complete_since_ms is not None:
+        text += f"; before {subject.at(scene.complete_since_ms)}, details are no longer held"
+    back = changes.reset(group, place.topic, place.queue_offset)
+    return Finding(Reason.ACKNOWLEDGED, text, facts, (back,))
+
+
+def _event_facts(subject: Subject, *events: RecordedEvent | None) -> tuple[Fact, ...]:
+    return tuple(
+        fact(event.kind.name.lower(), at_ms=event.at_ms, client=subject.scene.client_id(event.channel))
+        for event in events
+        if event is not None
+    )

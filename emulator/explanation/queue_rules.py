@@ -1,0 +1,158 @@
+"""Rules about the queue of an unread message: order, locks, flow control, full request pools."""
+
+from ..history.events import RefusedRequest
+from . import changes
+from .explanation import Change
+from .idle_clause import listed
+from .owner_rules import assignment_of, members_without_queue
+from .reason import Reason
+from .subject import Finding, Subject, fact
+
+_BUSY = ("SYSTEM_BUSY", "TOO_MANY_REQUESTS")
+"""Codes with which a full request pool refuses, of the remoting and of the gRPC protocol."""
+
+
+def behind_in_order(subject: Subject) -> Finding | None:
+    """An earlier message of the queue is in flight, and the group pops in order."""
+    place, scene = subject.stored.place, subject.scene
+    blocking = [
+        receipt
+        for receipt in scene.look.ordered_batch(subject.consumer.name, place.broker, place.topic, place.queue_id)
+        if receipt.place.queue_offset < place.queue_offset
+        and receipt.until_ms is not None
+        and receipt.until_ms > scene.now_ms
+    ]
+    if not blocking:
+        return None
+    first = min(blocking, key=lambda each: each.place.queue_offset)
+    last = max(blocking, key=lambda each: each.until_ms or 0)
+    until_ms = last.until_ms
+    assert until_ms is not None
+    family = scene.look.at(first.place)
+    name = f"message {family.message_id}" if family is not None else "the message"
+    of_group = f" of message group {family.message_group}" if family is not None and family.message_group else ""
+    state = "invisible" if first.returned else "in flight"
+    text = (
+        f"waits ({subject.where}) behind {name} (offset {first.place.queue_offset}){of_group}, which is {state} until "
+        f"{subject.at(first.until_ms or until_ms)}"
+    )
+    facts = (
+        fact(
+            "order",
+            group=first.group,
+            queue_id=place.queue_id,
+            offset=first.place.queue_offset,
+            until_ms=first.until_ms,
+            client=scene.client_id(first.channel),
+        ),
+        subject.place_fact,
+    )
+    options: tuple[Change, ...] = (
+        changes.acknowledge(scene, first.channel, name),
+        changes.advance(scene, until_ms, "the broker delivers the earlier message again"),
+    )
+    return Finding(Reason.BEHIND_IN_ORDER, text, facts, options, until_ms)
+
+
+def locked(subject: Subject) -> Finding | None:
+    """A client has locked the queue and another member should have it: its owner, or a member without any queue.
+
+    The member that requested a queue last counts as its owner. If it hangs, only its silence shows that the others have
+    divided the queues anew.
+    """
+    place, scene = subject.stored.place, subject.scene
+    group = subject.consumer
+    lock = next(
+        (
+            each
+            for each in scene.look.locks()
+            if (each.group, each.broker, each.topic, each.queue_id)
+            == (group.name, place.broker, place.topic, place.queue_id)
+        ),
+        None,
+    )
+    if lock is None:
+        return None
+    assignments = scene.look.assignments(group.name, place.topic)
+    assignment = assignment_of(subject, assignments)
+    owner = None if assignment is None else assignment.client
+    waiting = [owner] if owner is not None else []
+    if lock.client == owner:
+        waiting = [] if _polls(subject, lock.client) else members_without_queue(subject, assignments)
+    if not waiting and (owner is not None or any(member.client == lock.client for member in group.members)):
+        return None
+    free_ms = lock.until_ms + 1  # a lock still counts at its end (RebalanceLockManager.LockEntry.isExpired)
+    waits = f"; {listed(waiting)} wait{'s' if len(waiting) == 1 else ''} for the lock" if waiting else ""
+    text = f"queue {place.queue_id} is locked by {lock.client} until {subject.at(lock.until_ms)}{waits}"
+    facts = (
+        fact(
+            "lock", group=group.name, queue_id=place.queue_id, client=lock.client, until_ms=lock.until_ms, owner=owner
+        ),
+        subject.place_fact,
+    )
+    options = (
+        changes.wait(f"{lock.client} unlocks the queue", lock.client),
+        changes.advance(scene, free_ms, "the lock ends, unless its owner renews it"),
+    )
+    return Finding(Reason.QUEUE_LOCKED, subject.but(text), facts, options, free_ms)
+
+
+def _polls(subject: Subject, client: str) -> bool:
+    """True if a client waits in a long poll of the queue."""
+    place, scene = subject.stored.place, subject.scene
+    return any(
+        (poll.group, poll.broker, poll.topic, poll.queue_id)
+        == (subject.consumer.name, place.broker, place.topic, place.queue_id)
+        and scene.client_id(poll.channel) == client
+        for poll in scene.look.polls()
+    )
+
+
+def flow_controlled(subject: Subject) -> Finding | None:
+    """The group has too many messages of the queue in flight."""
+    place, scene, progress = subject.stored.place, subject.scene, subject.progress
+    if progress is None or scene.key(place.broker, "enablePopMessageThreshold") != "true":
+        return None
+    threshold = int(scene.key(place.broker, "popInflightMessageThreshold") or 0)
+    if progress.in_flight <= threshold:
+        return None
+    count = f"{progress.in_flight} message{'' if progress.in_flight == 1 else 's'}"
+    text = (
+        f"group {subject.consumer.name} has {count} of queue {place.queue_id} in flight, more than "
+        f"popInflightMessageThreshold={threshold}"
+    )
+    facts = (
+        fact("flow_control", queue_id=place.queue_id, in_flight=progress.in_flight, threshold=threshold),
+        subject.place_fact,
+    )
+    options = (
+        changes.acknowledge(scene, None, "messages of the queue"),
+        changes.configure(f'rocketmq.configure({{"popInflightMessageThreshold": {progress.in_flight}}})'),
+    )
+    return Finding(Reason.FLOW_CONTROLLED, subject.but(text), facts, options)
+
+
+def overloaded(subject: Subject) -> Finding | None:
+    """A request pool has refused a request of the group since the message was stored, and no delivery followed."""
+    group, scene = subject.consumer.name, subject.scene
+    found: list[RefusedRequest] = [
+        each
+        for each in scene.history.refused(group=group)
+        if each.code in _BUSY and each.at_ms >= subject.stored.stored_at_ms
+    ]
+    if not found:
+        return None
+    refused = found[-1]
+    remark = f": {refused.remark}" if refused.remark else ""
+    text = (
+        f"a request pool of {refused.node} refused {refused.label} of {scene.client(refused.channel)} at "
+        f"{subject.at(refused.at_ms)} ({refused.code}{remark})"
+    )
+    facts = (
+        fact(
+            "refused", node=refused.node, label=refused.label, code=refused.code, at_ms=refused.at_ms, times=len(found)
+        ),
+        subject.place_fact,
+    )
+    again = changes.wait("the client requests again when the pool has room", scene.client_id(refused.channel))
+    return Finding(Reason.OVERLOADED, subject.but(text), facts, (again,))

@@ -1,0 +1,97 @@
+"""The state of an engine at one instant, as the rules of explanations read it."""
+
+from functools import cached_property
+
+from ..history.history import History
+from ..inspection.broker_view import BrokerView
+from ..inspection.check_points import ReceiptView
+from ..inspection.groups import GroupView
+from ..inspection.half_messages import HalfView
+from ..inspection.inspection import Inspection
+from ..inspection.places import Place
+from ..inspection.queues import QueueView
+from ..inspection.topics import TopicView
+from .clock_text import clock_text
+from .known_clients import KnownClients
+
+
+class Scene:
+    """The readers of an engine and the time (ms). Each table is read at most once, because the verdicts of all groups
+    of a message share it."""
+
+    def __init__(self, look: Inspection, history: History, now_ms: int) -> None:
+        self.look = look
+        self.history = history
+        self.now_ms = now_ms
+        self._groups: dict[str, GroupView] = {}
+
+    @cached_property
+    def masters(self) -> dict[str, BrokerView]:
+        """The masters by name. Explanations name brokers, and a slave has the name of its master."""
+        return {broker.name: broker for broker in self.look.brokers() if broker.is_master}
+
+    @cached_property
+    def topics(self) -> dict[str, TopicView]:
+        """All topics by name."""
+        return {topic.name: topic for topic in self.look.topics()}
+
+    @cached_property
+    def groups(self) -> list[GroupView]:
+        """All consumer groups by name."""
+        return self.look.groups()
+
+    @cached_property
+    def halves(self) -> dict[str, HalfView]:
+        """The undecided half messages by message id."""
+        return {half.message_id: half for half in self.look.half_messages()}
+
+    @cached_property
+    def waiting_ids(self) -> set[str]:
+        """Ids of the messages that wait for their time."""
+        return {timer.message_id for timer in self.look.timers()}
+
+    @cached_property
+    def clients(self) -> KnownClients:
+        """The clients that are or were connected."""
+        return KnownClients(self.look, self.history)
+
+    @cached_property
+    def complete_since_ms(self) -> int | None:
+        """The time of the oldest delivery record if older ones were dropped, else None."""
+        return self.history.complete_since_ms()
+
+    def group(self, name: str) -> GroupView:
+        """Return a group; `exists` is False if there is none."""
+        if name not in self._groups:
+            self._groups[name] = self.look.group(name)
+        return self._groups[name]
+
+    def queue(self, broker: str, topic: str, queue_id: int) -> QueueView | None:
+        """Return a queue, None if it does not exist."""
+        return self.look.queue(broker, topic, queue_id)
+
+    def receipts(self, group: str, place: Place) -> list[ReceiptView]:
+        """Return the receipts of a copy that clients of a group hold."""
+        return self.look.receipts(group, place)
+
+    def key(self, node: str, key: str) -> str:
+        """Return the effective value of a configuration key of a broker; empty if there is no such key."""
+        return next((each.value for each in self.look.configuration(node) if each.key == key), "")
+
+    # texts
+
+    def at(self, ms: int) -> str:
+        """Return an instant as text."""
+        return clock_text(ms, self.now_ms)
+
+    def client(self, channel: str | None) -> str:
+        """Return the client of a connection as text, with its SDK if it is connected."""
+        client = self.clients.of_channel(channel) if channel else None
+        if client is None:
+            return "a client"
+        sdk = self.clients.sdk(client)
+        return f"{client} ({sdk})" if sdk else client
+
+    def client_id(self, channel: str | None) -> str | None:
+        """Return the client id of a connection, None if it is not known."""
+        return self.clients.of_channel(channel) if channel else None

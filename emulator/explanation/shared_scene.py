@@ -1,0 +1,33 @@
+"""The state of an engine at one instant, for the verdicts about many messages."""
+
+from ..history.history import History
+from ..inspection.check_points import ReceiptView
+from ..inspection.inspection import Inspection
+from ..inspection.places import Place
+from ..inspection.queues import QueueView
+from .scene import Scene
+
+
+class SharedScene(Scene):
+    """Reads each queue, and the receipts of each group, once instead of for each message."""
+
+    def __init__(self, look: Inspection, history: History, now_ms: int) -> None:
+        super().__init__(look, history, now_ms)
+        self._queues: dict[tuple[str, str, int], QueueView | None] = {}
+        self._receipts: dict[str, dict[Place, list[ReceiptView]]] = {}
+
+    def queue(self, broker: str, topic: str, queue_id: int) -> QueueView | None:
+        """Return a queue, None if it does not exist."""
+        key = (broker, topic, queue_id)
+        if key not in self._queues:
+            self._queues[key] = super().queue(broker, topic, queue_id)
+        return self._queues[key]
+
+    def receipts(self, group: str, place: Place) -> list[ReceiptView]:
+        """Return the receipts of a copy that clients of a group hold."""
+        if group not in self._receipts:
+            by_place: dict[Place, list[ReceiptView]] = {}
+            for each in self.look.receipts(group):
+                by_place.setdefault(each.place, []).append(each)
+            self._receipts[group] = by_place
+        return self._receipts[group].get(place, [])

@@ -1,0 +1,112 @@
+"""Rules about a message in the store: recalled, delayed or timed, deleted, compacted away, stored."""
+
+from collections.abc import Sequence
+
+from ..history.events import TrimReason
+from ..inspection.messages import CopyState, CopyView
+from ..message import properties as props
+from . import changes
+from .explanation import Change
+from .missing_rules import deleted
+from .reason import Reason
+from .subject import Finding, Subject, fact, properties_of, real_topic
+
+
+def recalled(subject: Subject) -> Finding | None:
+    """The producer recalled the timed message before its time."""
+    copies = subject.family.copies
+    timed = _held(subject, CopyState.TIMED)
+    if not timed or subject.copy is not None:
+        return None
+    marks = [copy for copy in copies if props.TIMER_DEL_UNIQKEY in properties_of(copy)]
+    if not marks and subject.family.message_id in subject.scene.waiting_ids:
+        return None
+    at = f" at {subject.at(marks[-1].stored_at_ms)}" if marks else ""
+    due_ms = timed[-1].due_ms
+    due = "" if due_ms is None else f"; it was due at {subject.at(due_ms)}"
+    if not marks and due_ms is not None and due_ms >= subject.scene.now_ms:
+        return None
+    return Finding(
+        Reason.RECALLED,
+        f"was recalled{at}{due}",
+        (fact("recalled", at_ms=marks[-1].stored_at_ms if marks else None, due_ms=due_ms),),
+        (changes.send(),),
+    )
+
+
+def waiting(subject: Subject) -> Finding | None:
+    """A delay level or the timer wheel holds the message."""
+    held = [*_held(subject, CopyState.DELAYED), *_held(subject, CopyState.TIMED)]
+    if not held or subject.copy is not None:
+        return None
+    copy = held[-1]
+    due_ms = copy.due_ms
+    is_level = copy.state is CopyState.DELAYED
+    level = copy.place.queue_id + 1
+    kind = f"delayed by level {level}" if is_level else "timed"
+    advances: tuple[Change, ...] = ()
+    if due_ms is None or due_ms < subject.scene.now_ms:
+        until, due_ms = "; the broker has not delivered it to its topic yet", None
+    else:
+        until = f" until {subject.at(due_ms)}"
+        advances = (changes.advance(subject.scene, due_ms, "the broker stores it in its topic"),)
+    return Finding(
+        Reason.DELAYED if is_level else Reason.TIMED,
+        f"is {kind}{until}",
+        (fact("timer", due_ms=due_ms, level=level if is_level else None, broker=copy.place.broker),),
+        (*advances, changes.send("send one without a delay")),
+        due_ms,
+    )
+
+
+def _held(subject: Subject, state: CopyState) -> Sequence[CopyView]:
+    """Return the copies in a topic of delayed messages that the broker will deliver to the message's own topic."""
+    return [
+        copy
+        for copy in subject.family.copies
+        if copy.state is state
+        and real_topic(copy) in ("", subject.family.topic)
+        and props.TIMER_DEL_UNIQKEY not in properties_of(copy)
+    ]
+
+
+def expired(subject: Subject) -> Finding | None:
+    """No copy in the message's own topic is stored any more, although later copies of it are."""
+    if subject.copy is not None:
+        return None
+    place = subject.family.copies[-1].place
+    trims = subject.scene.history.trims(place.broker)
+    at_ms, reason = (trims[-1].at_ms, trims[-1].reason) if trims else (subject.scene.now_ms, TrimReason.RETENTION)
+    return deleted(subject.scene, place, at_ms, reason)
+
+
+def compacted(subject: Subject) -> Finding | None:
+    """A later message with the same key replaced the message in a compacted topic."""
+    if subject.is_retry or not subject.scene.look.is_compacted_away(subject.stored.place):
+        return None
+    place, keys = subject.stored.place, " ".join(subject.family.keys)
+    later = [
+        copy.place.queue_offset
+        for family in (subject.scene.look.find(subject.family.keys[0], place.topic) if keys else ())
+        for copy in family.copies
+        if (copy.place.broker, copy.place.topic, copy.place.queue_id) == (place.broker, place.topic, place.queue_id)
+        and copy.place.queue_offset > place.queue_offset
+    ]
+    by = f": offset {max(later)} has the same key {keys}" if later else ": it has no key or no body"
+    return Finding(
+        Reason.COMPACTED_AWAY,
+        f"was compacted away ({subject.where}){by}",
+        (subject.place_fact, fact("compaction", key=keys or None, replaced_by=max(later, default=None))),
+        (changes.send("send it with a key of its own"),),
+    )
+
+
+def stored(subject: Subject) -> Finding:
+    """The message is stored, and groups can read it."""
+    copy = subject.stored
+    return Finding(
+        Reason.AVAILABLE,
+        f"is stored on {copy.place.broker} ({subject.where}) since {subject.at(copy.stored_at_ms)}; groups can read it",
+        (subject.place_fact,),
+        (changes.start_consumer("a group", subject.family.topic),),
+    )

@@ -1,0 +1,41 @@
+"""Brokers."""
+
+from collections.abc import Sequence
+
+from ..cluster.broker import Broker
+from ..kernel.value_class import frozen_value
+from .engine_parts import Surroundings
+
+
+@frozen_value
+class BrokerView:
+    """A master or slave."""
+
+    name: str
+    broker_id: int
+    cluster: str
+    running: bool
+    unreachable: str | None
+    """The reason why clients cannot reach the running broker, as a phrase; None if they can."""
+    permission: int
+    """`brokerPermission`: the sum of 4 (read) and 2 (write)."""
+
+    @property
+    def is_master(self) -> bool:
+        """True for broker id 0."""
+        return not self.broker_id
+
+
+def broker_views(brokers: Sequence[Broker], around: Surroundings) -> list[BrokerView]:
+    """Return the views of brokers, in their order."""
+    return [
+        BrokerView(
+            broker.name,
+            broker.broker_id,
+            broker.config.broker_cluster_name,
+            broker.running,
+            around.unreachable(broker) if broker.running else None,
+            broker.config.broker_permission,
+        )
+        for broker in brokers
+    ]

@@ -1,0 +1,19 @@
+"""Addresses and versions of clients as text."""
+
+from ..client.client_versions import version_text
+
+NEWER = "HIGHER_VERSION"
+"""The name of a version beyond upstream's table (MQVersion.getVersionDesc)."""
+
+
+def host_port(host: str, port: int) -> str:
+    """Return `host:port`, with an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def sdk_version(number: int) -> str:
+    """Return the name of the version number in a heartbeat, such as `V5_3_3`; a negative number stays a number."""
+    try:
+        return version_text(number) if number >= 0 else str(number)
+    except IndexError:
+        return NEWER

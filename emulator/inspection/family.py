@@ -1,0 +1,47 @@
+"""Families: all copies of one message."""
+
+from collections.abc import Iterable
+
+from ..message import properties as props
+from ..message import stored_record as records
+from .client_text import host_port
+from .messages import CopyState, MessageFamily
+from .stored_copies import StoredCopy
+
+
+def families(copies: Iterable[StoredCopy]) -> list[MessageFamily]:
+    """Group copies by message, the oldest message first. The same copy may come twice.
+
+    A message with the id of another one in another topic, such as a received message that was sent on, is a message of
+    its own.
+    """
+    grouped: dict[tuple[str, str], list[StoredCopy]] = {}
+    each_once = {copy.view.place: copy for copy in copies}.values()
+    for copy in sorted(each_once, key=age):
+        grouped.setdefault((copy.message_id, copy.origin), []).append(copy)
+    return [_family(each) for each in grouped.values()]
+
+
+def age(copy: StoredCopy) -> tuple[int, str, int]:
+    """Return the key by which copies are sorted, the oldest first."""
+    place = copy.view.place
+    return copy.view.stored_at_ms, place.broker, place.physical_offset
+
+
+def _family(copies: list[StoredCopy]) -> MessageFamily:
+    """Describe a message by its oldest copy in its own topic, or else by its oldest copy that is no recall mark."""
+    own = (copy for copy in copies if copy.view.state is CopyState.STORED)
+    sent = (copy for copy in copies if props.TIMER_DEL_UNIQKEY not in copy.properties)
+    chosen = next(own, None) or next(sent, copies[0])
+    properties = chosen.properties
+    return MessageFamily(
+        message_id=chosen.message_id,
+        topic=chosen.origin,
+        tag=properties.get(props.TAGS),
+        keys=chosen.keys,
+        message_group=properties.get(props.SHARDING_KEY),
+        born_at_ms=chosen.parts.born_timestamp,
+        sender=host_port(*records.unpack_host(chosen.parts.born_host)),
+        properties=properties,
+        copies=tuple(copy.view for copy in copies),
+    )

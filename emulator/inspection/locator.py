@@ -1,0 +1,151 @@
+"""Looking up messages by id, offset id, key, place and condition."""
+
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+from itertools import islice
+from operator import ne
+
+from ..cluster.broker import Broker
+from ..kernel.nearest_name import NAME_CHARACTERS_MAX
+from ..message import stored_record as records
+from .brokers import stores_of
+from .engine_parts import EngineParts
+from .family import age, families
+from .log_index import LogIndex
+from .messages import CopyState, CopyView, MessageFamily
+from .origins import REDIRECTED
+from .places import Place
+from .stored_copies import StoredCopy, decoded, each_current, each_sent_to, is_in
+
+OFFSET_ID_DIGITS = (32, 56)
+"""Numbers of digits of an offset message id, with an IPv4 and an IPv6 address."""
+COMPARED_MESSAGES = 1_000
+"""The number of the newest messages of each queue that are compared with a text that does not exist."""
+WRONG_CHARACTERS_MAX = 2
+
+
+class Locator:
+    """Finds the messages of all brokers. It owns an index of each log, which is no part of the brokers."""
+
+    def __init__(self, parts: EngineParts) -> None:
+        self._parts = parts
+        self._indexes: dict[str, LogIndex] = {}
+
+    def find(self, text: str, topic: str | None) -> list[MessageFamily]:
+        """Return the messages with an id or, if there is none, with a key; see `Inspection.find`."""
+        stored = self._at_offset_id(text)
+        if stored is not None:
+            text = stored.message_id
+        copies = list(self._with(text))
+        found = families(copy for copy in copies if copy.message_id == text)
+        if not found:
+            found = families(copy for copy in copies if text in copy.keys)
+        if stored is not None:
+            found = [each for each in found if stored.view in each.copies]
+        return [each for each in found if topic is None or _is_of(each, topic)]
+
+    def at(self, place: Place) -> MessageFamily | None:
+        """Return the message of a stored record, see `Inspection.at`."""
+        broker = stores_of(self._parts.brokers).get(place.broker)
+        record = None if broker is None else broker.store.log.record_at(place.physical_offset)
+        copy = None if broker is None or record is None else decoded(broker, record)
+        if copy is None or (place.topic, place.queue_id) != (copy.view.place.topic, copy.view.place.queue_id):
+            return None
+        return self._family_of(copy)
+
+    def matching(self, topic: str, where: Callable[[CopyView], bool]) -> Iterator[MessageFamily]:
+        """Yield the messages that meet a condition, see `Inspection.matching`."""
+        seen: set[str] = set()
+        for copy in self.current(topic, None):
+            if copy.message_id not in seen and where(copy.view):
+                seen.add(copy.message_id)
+                yield self._family_of(copy)
+
+    def of_topic(self, topic: str) -> list[MessageFamily]:
+        """Return the messages that were sent to a topic, see `Inspection.messages`."""
+        stores = stores_of(self._parts.brokers).values()
+        return families(copy for broker in stores for copy in each_sent_to(broker, topic))
+
+    def current(self, topic: str, state: CopyState | None) -> list[StoredCopy]:
+        """Return the copies of the messages of a topic, without those that were passed on, the oldest first."""
+        found = [
+            copy
+            for broker in stores_of(self._parts.brokers).values()
+            for copy in each_current(broker, topic)
+            if is_in(state, copy)
+        ]
+        return sorted(found, key=age)
+
+    def nearest(self, text: str, topic: str | None) -> tuple[str, str] | None:
+        """Return the most similar id or key and its topic, see `Inspection.nearest`."""
+        if not text or len(text) > NAME_CHARACTERS_MAX:
+            return None
+        known: dict[str, str] = {}
+        for broker in stores_of(self._parts.brokers).values():
+            for copy in _newest(broker):
+                if topic is None or copy.origin == topic:
+                    for word in (copy.message_id, *copy.keys):
+                        known.setdefault(word, copy.origin)
+        alike = min(
+            (each for each in known if len(each) == len(text)), key=lambda each: sum(map(ne, each, text)), default=None
+        )
+        if alike is None or sum(map(ne, alike, text)) > min(WRONG_CHARACTERS_MAX, len(text) // 2):
+            alike = next(iter(get_close_matches(text, known, n=1)), None)
+        return None if alike is None else (alike, known[alike])
+
+    def _at_offset_id(self, text: str) -> StoredCopy | None:
+        """Return the copy with an offset message id, None if the text is none."""
+        offset = records.physical_offset_of(text) if len(text) in OFFSET_ID_DIGITS else None
+        for broker in stores_of(self._parts.brokers).values() if offset is not None else ():
+            record = broker.store.log.record_at(offset or 0)
+            copy = None if record is None else decoded(broker, record)
+            if copy is not None:
+                own = records.offset_message_id(copy.parts.store_host, copy.parts.physical_offset)
+                if own == text.upper():
+                    return copy
+        return None
+
+    def _family_of(self, copy: StoredCopy) -> MessageFamily:
+        found = families([*self._with(copy.message_id), copy])
+        return next(each for each in found if copy.view in each.copies)
+
+    def _with(self, text: str) -> Iterator[StoredCopy]:
+        """Yield the stored copies with a text as id or key, also those of internal messages."""
+        if (without_key := self._at_offset_id(text)) is not None:
+            yield without_key
+        for name, broker in stores_of(self._parts.brokers).items():
+            index = self._indexes.get(name)
+            if index is None:
+                index = self._indexes[name] = LogIndex(broker.store.log)
+            for record in index.records(text):
+                copy = decoded(broker, record)
+                if copy is not None and (copy.message_id == text or text in copy.keys) and _is_held(broker, copy):
+                    yield copy
+
+
+def _is_held(broker: Broker, copy: StoredCopy) -> bool:
+    """True if the queue of a copy contains it. The records of a deleted topic stay in the log."""
+    if copy.parts.sys_flag & records.NOT_QUEUED & ~records.HOST_BITS:
+        return True  # in the log only
+    place = copy.view.place
+    queue = broker.store.queue(place.topic, place.queue_id)
+    if queue is None:
+        return False
+    at = queue.offset_at(place.physical_offset) - queue.first
+    return at < len(queue.physical) and queue.physical[at] == place.physical_offset
+
+
+def _is_of(family: MessageFamily, topic: str) -> bool:
+    return family.topic == topic or any(copy.place.topic == topic for copy in family.copies)
+
+
+def _newest(broker: Broker) -> Iterator[StoredCopy]:
+    """Yield the newest messages of a broker that its clients have sent, in the order of topics and queues."""
+    for queue in broker.store.queues.values():
+        if broker.topics.is_system(queue.topic) and queue.topic not in REDIRECTED:
+            continue
+        newest = zip(reversed(queue.physical), reversed(queue.sizes), strict=True)
+        for physical_offset, size in islice(newest, COMPARED_MESSAGES):
+            copy = decoded(broker, broker.store.log.read(physical_offset, size))
+            if copy is not None and not broker.topics.is_system(copy.origin):
+                yield copy

@@ -1,0 +1,140 @@
+"""Index of one commit log: the records that contain a text as their id or as one of their keys.
+
+The index is built on demand and continues where it ended. It has the hashes of the values of each block of the log, in
+order; a block with the wanted hash is searched for the text. The caller compares the records that it gets.
+
+The index of a million messages takes seconds, a search of their log 100 ms. Therefore the first searches read the log
+itself, and the index is built once it pays. Sends maintain nothing.
+"""
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from zlib import crc32
+
+from ..message import properties as props
+from ..store.commit_log import CommitLog
+
+SEARCHED_BYTES = 4 << 20
+"""The most bytes of the log that each search may read without the index (2 ms)."""
+LONG_SEARCHES = 2
+"""The number of searches that may read more than that before the index is built."""
+BLOCK_BYTES = 1 << 18
+_VALUES = re.compile(rb"KEYS?\x01([^\x02\x00]*)")
+"""The values of UNIQ_KEY and KEYS. Other properties with a similar name add hashes that match no record."""
+_SEVERAL_KEYS = re.compile(rb"KEYS\x01([^\x02\x00 ]* [^\x02\x00]*)")
+_ORIGINS = re.compile(rb"%b\x01([^\x02\x00]*)" % props.ORIGIN_MESSAGE_ID.encode())
+_MAGIC = b"\xda\xa3\x20"
+_BEFORE = (b"\x01", b" ")
+_AFTER = b"\x02\x00 "
+"""The bytes that may follow a value: the separator, the next record (the last separator may be missing), a blank."""
+
+
+class _Block:
+    """The hashes of the values in whole records of a segment, from `begin` to before `end` in the log."""
+
+    __slots__ = ("begin", "end", "hashes")
+
+    def __init__(self, begin: int, end: int, values: list[bytes]) -> None:
+        self.begin = begin
+        self.end = end
+        self.hashes = array("I", sorted(map(crc32, values)))
+
+    def may_have(self, hashed: int) -> bool:
+        """True if the block has a value with a hash."""
+        at = bisect_left(self.hashes, hashed)
+        return at < len(self.hashes) and self.hashes[at] == hashed
+
+
+class LogIndex:
+    """The index of one commit log, which it never changes."""
+
+    def __init__(self, log: CommitLog) -> None:
+        self._log = log
+        self._blocks: list[_Block] = []
+        self._end = log.min_offset
+        """The physical offset up to which the log is indexed."""
+        self._truncations = len(log.truncations)
+        self._long_searches = 0
+
+    def records(self, text: str) -> list[bytes]:
+        """Return the stored records that may have a text as id or key, and all that have it, the oldest first."""
+        wanted = text.encode(errors="replace")
+        if not wanted:
+            return []
+        self._follow_log()
+        if self._log.max_offset - self._end > SEARCHED_BYTES:
+            self._long_searches += 1
+            if self._long_searches > LONG_SEARCHES:
+                self._build()
+        hashed, hits = crc32(wanted), list[int]()
+        for block in self._blocks:
+            if block.may_have(hashed):
+                hits += self._search(wanted, block.begin, block.end)
+        hits += self._search(wanted, self._end, self._log.max_offset)
+        starts = {start for hit in hits if (start := self._start_of(hit)) is not None}
+        return [record for start in sorted(starts) if (record := self._log.record_at(start)) is not None]
+
+    def _follow_log(self) -> None:
+        """Drop the blocks with deleted and truncated records."""
+        log = self._log
+        for end in log.truncations[self._truncations :]:
+            while self._blocks and self._blocks[-1].end > end:
+                self._end = min(self._end, self._blocks.pop().begin)
+            self._end = min(self._end, end)
+        self._truncations = len(log.truncations)
+        self._end = max(self._end, log.min_offset)
+        kept = bisect_left(self._blocks, log.min_offset, key=lambda block: block.begin)
+        del self._blocks[:kept]
+
+    def _parts(self, begin: int, end: int) -> Iterator[tuple[int, bytearray, int, int]]:
+        """Yield (offset of its first byte, segment, first position, position after the last) of a part of the log."""
+        size = self._log.segment_bytes
+        while begin < end:
+            segment, at = self._log.segment_of(begin)
+            yield begin - at, segment, at, min(len(segment), end - begin + at)
+            begin += size - at
+
+    def _build(self) -> None:
+        for base, segment, begin, stop in self._parts(self._end, self._log.max_offset):
+            while begin < stop:
+                end = self._block_end(base + begin, base + stop) - base
+                values = _VALUES.findall(segment, begin, end) + _ORIGINS.findall(segment, begin, end)
+                for several in _SEVERAL_KEYS.findall(segment, begin, end):
+                    values += several.split(b" ")
+                self._blocks.append(_Block(base + begin, base + end, values))
+                begin = end
+        self._end = self._log.max_offset
+
+    def _block_end(self, begin: int, stop: int) -> int:
+        """Return the end of a block: the start of a record, or the end of the segment."""
+        if begin + BLOCK_BYTES >= stop:
+            return stop
+        start = self._start_of(begin + BLOCK_BYTES)
+        return stop if start is None or start <= begin else start
+
+    def _search(self, wanted: bytes, begin: int, end: int) -> Iterator[int]:
+        """Yield the positions of a text that is a value in a part of the log."""
+        for base, segment, first, stop in self._parts(begin, end):
+            for before in _BEFORE:
+                needle = before + wanted
+                at = segment.find(needle, first, stop)
+                while at >= 0:
+                    after = at + len(needle)
+                    if after == len(segment) or segment[after] in _AFTER:
+                        yield base + at + 1
+                    at = segment.find(needle, at + 1, stop)
+
+    def _start_of(self, position: int) -> int | None:
+        """Return the offset of the record that contains a position; None if the position is in no record."""
+        log = self._log
+        if not log.min_offset <= position < log.max_offset:
+            return None
+        segment, at = log.segment_of(position)
+        base, found = position - at, at + len(_MAGIC)
+        while (found := segment.rfind(_MAGIC, 0, found)) >= 4:
+            record = log.record_at(base + found - 4)
+            if record is not None:
+                return base + found - 4 if found - 4 + len(record) > at else None
+        return None

@@ -1,0 +1,125 @@
+"""Stored records as copies of messages."""
+
+from collections.abc import Iterable, Iterator
+
+from ..cluster.broker import Broker
+from ..kernel.java_numbers import parse_long
+from ..kernel.value_class import frozen_value
+from ..message import names
+from ..message import properties as props
+from ..message import stored_record as records
+from ..message.stored_record import Record
+from .messages import CopyState, CopyView
+from .origins import REDIRECTED, group_of, origin_of, state_of
+from .places import Place
+
+
+@frozen_value
+class StoredCopy:
+    """A copy with its decoded record."""
+
+    view: CopyView
+    parts: Record
+    properties: dict[str, str]
+    message_id: str
+    origin: str
+    """The topic to which the message was sent."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that its producer set."""
+        return tuple(self.properties.get(props.KEYS, "").split())
+
+
+def decoded(broker: Broker, record: bytes) -> StoredCopy | None:
+    """Decode a record of a broker; None if it cannot be decoded."""
+    try:
+        parts = records.decode(record)
+        properties = parts.property_map()
+    except ValueError:
+        return None
+    offset_id = records.offset_message_id(parts.store_host, parts.physical_offset)
+    view = CopyView(
+        Place(broker.name, parts.topic, parts.queue_id, parts.queue_offset, parts.physical_offset),
+        state_of(parts.topic),
+        parts.store_timestamp,
+        _due_ms(broker, parts, properties),
+        group_of(broker, parts.topic, properties),
+        parts.reconsume_times,
+        record,
+    )
+    return StoredCopy(
+        view,
+        parts,
+        properties,
+        properties.get(props.UNIQ_KEY) or properties.get(props.ORIGIN_MESSAGE_ID) or offset_id,
+        origin_of(broker, parts.topic, properties),
+    )
+
+
+def _due_ms(broker: Broker, parts: Record, properties: dict[str, str]) -> int | None:
+    if parts.topic == names.SCHEDULE_TOPIC:
+        queue = broker.store.queue(parts.topic, parts.queue_id)
+        held = queue is not None and queue.first <= parts.queue_offset < queue.max_offset
+        return queue.unit(parts.queue_offset)[2] if queue is not None and held else None
+    if parts.topic != names.TIMER_TOPIC:
+        return None
+    try:
+        return parse_long(properties.get(props.TIMER_OUT_MS, "")) + broker.timers.precision_ms
+    except ValueError:
+        return None
+
+
+def each_in(broker: Broker, topic: str) -> Iterator[StoredCopy]:
+    """Yield the copies in a topic of a broker, queue by queue; one for each record, also of several messages."""
+    for queue in broker.store.queues_of(topic):
+        last = -1
+        for physical_offset, size in zip(queue.physical, queue.sizes, strict=True):
+            if physical_offset != last:
+                last = physical_offset
+                copy = decoded(broker, broker.store.log.read(physical_offset, size))
+                if copy is not None:
+                    yield copy
+
+
+def each_current(broker: Broker, topic: str) -> Iterator[StoredCopy]:
+    """Yield the copies of the messages of a topic, without those that the broker has passed on to another topic.
+
+    They are the stored messages, the delayed, timed and half messages that wait, those put aside, and the copies in
+    retry topics and dead letter queues. A recalled message does not wait.
+    """
+    yield from each_in(broker, topic)
+    for copy in _waiting(broker):
+        if copy.origin == topic != copy.view.place.topic:
+            yield copy
+    for name in list(broker.topics.table):
+        if name != topic and (names.is_retry_or_dlq(name) or name == names.TRANS_CHECK_MAX_TIME_TOPIC):
+            yield from (copy for copy in each_in(broker, name) if copy.origin == topic)
+
+
+def each_sent_to(broker: Broker, topic: str) -> Iterator[StoredCopy]:
+    """Yield the copies of the messages of a topic, also those that the broker has passed on to another topic."""
+    yield from each_in(broker, topic)
+    for name in list(broker.topics.table):
+        if name != topic and (name in REDIRECTED or names.is_retry_or_dlq(name)):
+            yield from (copy for copy in each_in(broker, name) if copy.origin == topic)
+
+
+def _waiting(broker: Broker) -> Iterator[StoredCopy]:
+    """Yield the delayed, timed and half messages that wait."""
+    stored: Iterable[bytes] = (record for _, _, record in broker.delays.waiting())
+    yield from _all_decoded(broker, stored)
+    for _, waiting in broker.timers.waiting():
+        copy = decoded(broker, waiting.stored)
+        if copy is not None and not waiting.is_recalled(copy.properties):
+            yield copy
+    yield from _all_decoded(broker, broker.checks.undecided())
+
+
+def _all_decoded(broker: Broker, stored: Iterable[bytes]) -> Iterator[StoredCopy]:
+    return (copy for record in stored if (copy := decoded(broker, record)) is not None)
+
+
+def is_in(state: CopyState | None, copy: StoredCopy) -> bool:
+    """True if a copy has a state; None stands for every state."""
+    return state is None or copy.view.state is state

@@ -1,0 +1,21 @@
+"""One emulator without a journal, and SDKs connected to it, for the tests of all reasons."""
+
+from collections.abc import Iterator
+
+import pytest
+from explained_sdks import CONFIG, Scene, Sdks, scene_of
+from rocketmq_testkit.fixtures import Emulator
+
+
+@pytest.fixture(scope="session")
+def shared_sdks() -> Iterator[Sdks]:
+    """One emulator for all tests of the folder that leave its brokers and their configuration alone."""
+    with Emulator(config=CONFIG) as emulator:
+        sdks = Sdks(emulator)
+        yield sdks
+        sdks.close()
+
+
+@pytest.fixture
+def scene(shared_sdks: Sdks, request: pytest.FixtureRequest) -> Iterator[Scene]:
+    yield from scene_of(shared_sdks, request)

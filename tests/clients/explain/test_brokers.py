@@ -1,0 +1,119 @@
+"""Reasons that lie in a broker or a topic: stopped, unreachable, not readable, overloaded, slow readers.
+
+These tests change brokers, so their emulators are their own.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from explained_sdks import CONFIG, Scene, Sdks, scene_of
+from rocketmq_testkit import faults
+from rocketmq_testkit.conformance.clients.remoting_topics import topic_request
+from rocketmq_testkit.fixtures import Emulator, Reason
+from rocketmq_testkit.remoting.client import RemotingClient
+
+
+@pytest.fixture(scope="module")
+def own_sdks() -> Iterator[Sdks]:
+    """An emulator whose brokers the tests may stop. The guard against slow consumers acts 100 bytes behind the end."""
+    guard = {"disableConsumeIfConsumerReadSlowly": False, "consumerFallbehindThreshold": 100}
+    with Emulator(config=CONFIG | guard) as emulator:
+        sdks = Sdks(emulator)
+        yield sdks
+        sdks.close()
+
+
+@pytest.fixture
+def scene(own_sdks: Sdks, request: pytest.FixtureRequest) -> Iterator[Scene]:
+    yield from scene_of(own_sdks, request)
+
+
+def test_topic_not_readable(scene: Scene) -> None:
+    """Nobody reads a topic without read permission; a consumer of its group is connected."""
+    topic = scene.topic()
+    message = scene.send()
+    with RemotingClient(scene.emulator.broker) as client:
+        assert client.request(*topic_request(topic, queues=1, perm=2)).code == 0
+    scene.push("go-remoting")
+    scene.emulator.wait_for_consumer(scene.name)
+    found = scene.explain(message, Reason.TOPIC_NOT_READABLE)
+    assert str(found).endswith(f"but topic {topic} has the permission -W; nobody can read it")
+
+
+def test_broker_down(scene: Scene) -> None:
+    """An unread message of a stopped broker waits for its start."""
+    scene.topic()
+    driver = scene.push("go-remoting")
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    message = scene.leave_unread(driver)
+    scene.emulator.stop_broker("broker-a")
+    try:
+        found = scene.explain(message, Reason.BROKER_DOWN)
+    finally:
+        scene.emulator.start_broker("broker-a")
+    assert "but broker-a is stopped since" in str(found)
+    assert [change.sentence for change in found.changes] == ['rocketmq.start_broker("broker-a")']
+    assert scene.emulator.explain(message, scene.name).reason is not Reason.BROKER_DOWN
+
+
+def test_broker_unreachable(scene: Scene) -> None:
+    """Without its name server a running broker cannot be found, and without connections it cannot be reached."""
+    scene.topic()
+    driver = scene.push("java-remoting")
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    message = scene.leave_unread(driver)
+    for fault in (faults.stop_name_server(), faults.refuse_connection()):
+        with scene.emulator.faults.add(fault, name="cut-off", optional=True):
+            found = scene.explain(message, Reason.BROKER_UNREACHABLE)
+            assert "broker-a runs and clients cannot reach it: " in str(found)
+
+
+def test_broker_read_only(scene: Scene) -> None:
+    """A broker whose permission is 2 refuses pulls."""
+    scene.topic()
+    driver = scene.push("go-remoting")
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    message = scene.leave_unread(driver)
+    scene.emulator.configure({"brokerPermission": 2})
+    try:
+        found = scene.explain(message, Reason.BROKER_READ_ONLY)
+    finally:
+        scene.emulator.configure({"brokerPermission": 6})
+    assert str(found).endswith("but broker-a refuses pulls and pops: brokerPermission=2")
+
+
+def test_suspended(scene: Scene) -> None:
+    """The guard against slow consumers disables a group that reads 100 bytes behind the end of the log."""
+    scene.topic()
+    driver = scene.simple("python")
+    scene.emulator.configure({"disableConsumeIfConsumerReadSlowly": True})
+    try:
+        messages = [scene.send(bytes(200)) for _ in range(3)]
+        assert len(scene.call(driver, "receive", max=1, invisible_ms=20_000)["messages"]) == 1
+        scene.emulator.clock.advance("3m", wait=None)
+        found = scene.explain(messages[2], Reason.SUSPENDED)
+    finally:
+        scene.emulator.configure({"disableConsumeIfConsumerReadSlowly": False})
+    assert f"broker-a disabled group {scene.name}, because it reads too far behind the end of the log" in str(found)
+    assert [change.sentence for change in found.changes] == [f'rocketmq.group("{scene.name}", consume_enable=True)']
+
+    scene.emulator.group(scene.name, consume_enable=True)
+    assert scene.emulator.explain(messages[2], scene.name).reason is Reason.AVAILABLE
+
+
+def test_overloaded(scene: Scene) -> None:
+    """A broker whose pool for pulls is full refuses the pulls of a remoting consumer."""
+    scene.topic()
+    driver = scene.push("java-remoting")
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    scene.emulator.configure({"requestRefusals": "pull=TIMEOUT_CLEAN_QUEUE"})
+    try:
+        message = scene.leave_unread(driver)
+        scene.call(driver, "resume")
+        scene.emulator.clock.advance_until(
+            lambda: scene.emulator.explain(message, scene.name).reason is Reason.OVERLOADED, limit="1m"
+        )
+        found = scene.explain(message, Reason.OVERLOADED)
+    finally:
+        scene.emulator.configure({"requestRefusals": ""})
+    assert "a request pool of broker-a refused PULL_MESSAGE" in str(found)

@@ -1,0 +1,75 @@
+"""Reasons that lie in the group: it does not exist, must not consume, has no members, or does not subscribe."""
+
+from contextlib import suppress
+
+import pytest
+from explained_sdks import Scene
+from rocketmq_testkit.conformance.clients.remoting_request import request
+from rocketmq_testkit.conformance.drivers.process import DriverError
+from rocketmq_testkit.fixtures import Reason
+from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.request.request_code import RequestCode
+
+
+def test_no_such_group(scene: Scene) -> None:
+    """The sentence names the group with the nearest name, which has the consumer."""
+    scene.topic()
+    scene.simple("python")
+    found = scene.explain(scene.send(), Reason.NO_SUCH_GROUP, group="no-such-gruop")
+    assert str(found).endswith("but there is no group no-such-gruop; the nearest is no-such-group")
+
+
+def test_group_forbidden(scene: Scene) -> None:
+    """The broker refuses the pulls of a consumer whose group is forbidden for the topic."""
+    topic = scene.topic()
+    scene.emulator.group(scene.name)
+    with RemotingClient(scene.emulator.broker) as client:
+        fields = {"group": scene.name, "topic": topic, "readable": False}
+        assert client.request(*request(RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, fields)).code == 0
+    scene.push("java-remoting")
+    scene.emulator.wait_for_consumer(scene.name)
+    found = scene.explain(scene.send(), Reason.GROUP_FORBIDDEN)
+    assert f"group {scene.name} is forbidden to consume {topic}" in str(found)
+
+
+def test_consume_disabled(scene: Scene) -> None:
+    """A receive of a disabled group fails; when the group is enabled, it returns the message."""
+    scene.topic()
+    driver = scene.simple("java-grpc")
+    scene.emulator.group(scene.name, consume_enable=False)
+    message = scene.send()
+    with suppress(DriverError):
+        scene.call(driver, "receive", max=1, invisible_ms=20_000)
+    found = scene.explain(message, Reason.CONSUME_DISABLED)
+    assert str(found).endswith(f"but group {scene.name} exists with consume_enable=False")
+    assert [change.sentence for change in found.changes] == [f'rocketmq.group("{scene.name}", consume_enable=True)']
+
+    scene.emulator.group(scene.name, consume_enable=True)
+    assert len(scene.call(driver, "receive", max=1, invisible_ms=20_000)["messages"]) == 1
+    scene.explain(message, Reason.IN_FLIGHT)
+
+
+def test_nobody_subscribes(scene: Scene) -> None:
+    """The sentence lists the topics that the members subscribe to instead."""
+    topic = scene.topic()
+    scene.emulator.topic("another-topic", queues=1)
+    scene.push("java-remoting", sub={"another-topic": {"expr": "*", "type": "TAG"}})
+    scene.emulator.wait_for_consumer(scene.name)
+    found = scene.explain(scene.send(), Reason.NOBODY_SUBSCRIBES)
+    assert f"has 1 member, and none subscribes to {topic}; they subscribe to another-topic" in str(found)
+
+
+@pytest.mark.parametrize("received", [True, False], ids=["receiver", "no receiver"])
+def test_no_members(scene: Scene, *, received: bool) -> None:
+    """A message waits for a consumer: one that was never delivered, or the retry of one whose consumer has left."""
+    scene.topic()
+    scene.emulator.group(scene.name)
+    driver = scene.simple("python")
+    message = scene.send()
+    if received:
+        assert len(scene.call(driver, "receive", max=1, invisible_ms=10_000)["messages"]) == 1
+    scene.close(driver)
+    scene.emulator.clock.advance("15s")
+    found = scene.explain(message, Reason.NO_MEMBERS)
+    assert str(found).endswith(f"but group {scene.name} has no connected member")
+    assert ("is stored for retry 1 of 16" in str(found)) == received

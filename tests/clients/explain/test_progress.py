@@ -1,0 +1,100 @@
+"""Reasons that lie in the progress of a group: its first offset, resets, commits, lost responses, and none at all."""
+
+from contextlib import suppress
+
+from explained_sdks import Scene
+from rocketmq_testkit import faults
+from rocketmq_testkit.conformance.drivers.process import Driver, DriverError, body
+from rocketmq_testkit.fixtures import Reason
+
+
+def test_started_at_end(scene: Scene) -> None:
+    """A new group that starts at the end of a queue never receives the messages before the last one.
+
+    By default brokers start at the first message of a queue whose messages are all in memory.
+    """
+    scene.topic()
+    missed = scene.send(b"missed")
+    scene.send(b"received")
+    scene.emulator.configure({"initPopOffsetByCheckMsgInMem": False})
+    try:
+        driver = scene.push("java-grpc", from_="last")
+        scene.wait_for(driver, b"received")
+    finally:
+        scene.emulator.configure({"initPopOffsetByCheckMsgInMem": True})
+    found = scene.explain(missed, Reason.STARTED_AT_END)
+    assert f"but group {scene.name} started at offset 1 of queue 0" in str(found)
+    assert scene.bodies(driver) == [b"received"]
+
+
+def test_reset_past(scene: Scene) -> None:
+    """A reset to the end while no consumer runs moves the group past the message."""
+    topic = scene.topic()
+    driver = scene.push("java-remoting")
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    scene.send(b"consumed")
+    scene.wait_for(driver, b"consumed")
+    scene.emulator.clock.advance("1ms")  # waits until the offset is committed
+    scene.close(driver)
+    skipped = scene.send(b"skipped")
+    scene.emulator.reset_offset(scene.name, topic, to="latest")
+    found = scene.explain(skipped, Reason.RESET_PAST)
+    assert f"but the offset of group {scene.name} was reset from 1 to 2" in str(found)
+    assert found.changes[0].sentence == f'rocketmq.reset_offset("{scene.name}", "{topic}", to=1)'
+
+    scene.emulator.reset_offset(scene.name, topic, to=1)
+    again = scene.push("java-remoting", "c2")
+    scene.wait_for(again, b"skipped", "c2")
+
+
+def test_committed_past(scene: Scene) -> None:
+    """A consumer that seeks over a message and commits passes it without a delivery.
+
+    The SDK requests messages on its own, so the consumer is paused while the message is stored; the long poll that it
+    holds receives the message before.
+    """
+    topic = scene.topic()
+    driver = scene.client("lite", "java-remoting", sub=scene.subscription(), from_="first")
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    scene.call(driver, "pause", topic=topic)
+    scene.send(b"of the long poll")
+    assert poll(scene, driver) == [b"of the long poll"]
+    passed = scene.send(b"passed")
+    scene.call(driver, "seek", topic=topic, queue=0, to="last")
+    scene.call(driver, "resume", topic=topic)
+    after = scene.send(b"after")
+    assert poll(scene, driver) == [b"after"]
+    scene.call(driver, "commit")
+    scene.emulator.clock.advance_until(lambda: scene.emulator.explain(after, scene.name).reason is Reason.ACKNOWLEDGED)
+    found = scene.explain(passed, Reason.COMMITTED_PAST)
+    assert f"{scene.name}-c1" in str(found)
+    assert "without a delivery" in str(found)
+
+
+def poll(scene: Scene, driver: Driver) -> list[bytes]:
+    """Return the bodies of the first messages that a lite consumer polls."""
+    found: list[dict[str, object]] = []
+    while not found:
+        found = scene.call(driver, "poll", ms=10_000)["messages"]
+    return [body(message) for message in found]
+
+
+def test_fault_acted(scene: Scene) -> None:
+    """A rule drops the response with the message; the client has not received it."""
+    topic = scene.topic()
+    driver = scene.simple("rust")
+    message = scene.send()
+    with scene.emulator.faults.add(faults.drop_response(), operation="ReceiveMessage", topic=topic, name="lost-pops"):
+        with suppress(DriverError):
+            assert scene.call(driver, "receive", max=1, invisible_ms=20_000)["messages"] == []
+        found = scene.explain(message, Reason.FAULT_ACTED)
+    assert "lost-pops" in str(found)
+
+
+def test_available(scene: Scene) -> None:
+    """A simple consumer receives when its application decides; a push consumer waits in a long poll."""
+    scene.topic()
+    scene.simple("python")
+    found = scene.explain(scene.send(), Reason.AVAILABLE)
+    assert "is available (queue 0, offset 0) and was not requested yet" in str(found)
+    assert "decides when it receives" in str(found)

@@ -1,0 +1,324 @@
+"""Explanations of idle groups and clients: each cause as a clause of the sentence, with its changes."""
+
+import json
+from typing import Any
+
+import pytest
+from prepared_past import NOON_MS, connected, member_of, prepared_history, prepared_look
+from rocketmq_testkit.emulator.explanation.explanation import IdleExplanation
+from rocketmq_testkit.emulator.explanation.idle_clause import queues_text
+from rocketmq_testkit.emulator.explanation.idle_consumer import IdleConsumers
+from rocketmq_testkit.emulator.explanation.scene import Scene
+from rocketmq_testkit.emulator.history.events import BrokerEvent, BrokerEventKind, RefusedRequest
+from rocketmq_testkit.emulator.inspection.assignments import AssignmentView
+from rocketmq_testkit.emulator.inspection.broker_view import BrokerView
+from rocketmq_testkit.emulator.inspection.check_points import ReceiptView
+from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, SubscriptionView
+from rocketmq_testkit.emulator.inspection.locks import LockView
+from rocketmq_testkit.emulator.inspection.places import Place
+from rocketmq_testkit.emulator.inspection.polls import PollView
+from rocketmq_testkit.emulator.inspection.queues import ProgressView, QueueView
+from rocketmq_testkit.emulator.inspection.topics import TopicView
+
+C1, C2 = "c1@10.0.0.5", "c2@10.0.0.6"
+ORDERS = TopicView("orders", "NORMAL", 6, ("broker-a",), ("DefaultCluster",), 4, False, False)
+
+
+def group_of(*members: MemberView, topics: tuple[str, ...] = ("orders",), **fields: Any) -> GroupView:
+    """Return group billing with its subscriptions; `fields` replace its other fields."""
+    subscriptions = tuple(SubscriptionView(topic, "*", "TAG", 1) for topic in (*topics, "%RETRY%billing"))
+    values: dict[str, Any] = {
+        "name": "billing",
+        "exists": True,
+        "consume_enable": True,
+        "orderly": False,
+        "retry_max_times": 16,
+        "members": members,
+        "subscriptions": subscriptions if members else (),
+        "disagreements": (),
+        "forbidden": (),
+    }
+    return GroupView(**(values | fields))
+
+
+def queue_of(queue_id: int, *, end: int = 5, position: int = 5, broker: str = "broker-a") -> QueueView:
+    """Return a queue of orders with the progress of billing."""
+    return QueueView(
+        broker, "orders", queue_id, 0, end, True, {"billing": ProgressView(position, None, position, 0, 0, 0)}
+    )
+
+
+def assigned(queue_id: int, client: str | None = C1, requested_ms: int | None = NOON_MS) -> AssignmentView:
+    return AssignmentView("billing", "broker-a", "orders", queue_id, client, "AVG", requested_ms)
+
+
+def broker_of(
+    *,
+    name: str = "broker-a",
+    broker_id: int = 0,
+    running: bool = True,
+    unreachable: str | None = None,
+    permission: int = 6,
+) -> BrokerView:
+    return BrokerView(name, broker_id, "DefaultCluster", running, unreachable, permission)
+
+
+def explained(group: GroupView, *, past: Any = None, number: int = 4, **look: Any) -> IdleExplanation:
+    """Explain billing. By default its topic orders has four empty queues, all assigned to c1."""
+    found = {
+        "groups": [group],
+        "topics": [ORDERS],
+        "queues": {"orders": [queue_of(each) for each in range(number)]},
+        "assignments": {"orders": [assigned(each) for each in range(number)]},
+    }
+    return IdleConsumers(Scene(prepared_look(**(found | look)), past or prepared_history(), NOON_MS)).group("billing")
+
+
+def test_empty_queues_are_named() -> None:
+    """The block has the sentence, its facts, and what would change it."""
+    found = explained(group_of(member_of(C1, "orders")))
+    assert str(found) == "c1@10.0.0.5 has queues 0-3 of orders, all empty"
+    assert repr(found) == (
+        "<IdleExplanation of group billing>\n"
+        "c1@10.0.0.5 has queues 0-3 of orders, all empty\n"
+        "  rests on: queues client=c1@10.0.0.5 topic=orders queues=4 waiting=0\n"
+        "  would change it: send a message to orders"
+    )
+    assert json.loads(json.dumps(found.as_json())) == {
+        "subject": "group billing",
+        "sentence": str(found),
+        "facts": [{"name": "queues", "values": {"client": C1, "topic": "orders", "queues": 4, "waiting": 0}}],
+        "changes": [{"action": "send", "sentence": "send a message to orders", "by_ms": None, "client": None}],
+    }
+
+
+def test_member_without_a_queue_is_told_who_has_the_queues() -> None:
+    one, two = member_of(C1, "orders"), member_of(C2, "orders")
+    assert str(explained(group_of(one, two))) == (
+        "c1@10.0.0.5 has queues 0-3 of orders, all empty; c2@10.0.0.6 has no queue of orders: orders has 4 queues "
+        "and billing 2 members; strategy AVG gives the queues to c1@10.0.0.5"
+    )
+    found = explained(group_of(one, two), number=1)
+    assert "c2@10.0.0.6 has no queue of orders: orders has 1 queue and billing 2 members" in str(found)
+    assert [change.sentence for change in found.changes][1:] == ["give orders at least 2 queues"]
+
+
+@pytest.mark.parametrize(
+    ("group", "look", "expected"),
+    [
+        (
+            group_of(member_of(C1, "orders", silent_ms=31_500)),
+            {},
+            "c1@10.0.0.5 has not sent a heartbeat for 31 s of emulator time, and has queues 0-3 of orders, all empty",
+        ),
+        (
+            group_of(member_of(C1, "orders", silent_ms=11_000, protocol="grpc")),
+            {"assignments": {"orders": [assigned(-1, requested_ms=None)]}},
+            "c1@10.0.0.5 has not sent a heartbeat for 11 s of emulator time, and may read all 4 queues of orders, all "
+            "empty",
+        ),
+        (
+            group_of(member_of(C1, "orders")),
+            {"queues": {"orders": [queue_of(0), queue_of(1, position=2), queue_of(2), queue_of(3)]}},
+            "c1@10.0.0.5 has queues 0-3 of orders, with 3 messages to read in broker-a/1",
+        ),
+        (
+            group_of(member_of(C1, "orders")),
+            {"queues": {"orders": [queue_of(0, position=4), queue_of(1, position=2), queue_of(2), queue_of(3)]}},
+            "c1@10.0.0.5 has queues 0-3 of orders, with 4 messages to read, 1 of them in broker-a/0",
+        ),
+        (
+            group_of(member_of(C1, "orders")),
+            {"assignments": {"orders": [assigned(0), assigned(2, requested_ms=None), assigned(3)]}},
+            "c1@10.0.0.5 has queues 0, 2-3 of orders, all empty, and has not requested queue 2 of orders yet "
+            "(the Java remoting SDK divides queues every 20 s (system property rocketmq.client.rebalance.waitInterval) "
+            "and looks for new topics every 30 s (setPollNameServerInterval))",
+        ),
+        (
+            group_of(member_of(C1, "orders"), orderly=True),
+            {"locks": [LockView("billing", "broker-a", "orders", 3, C2, NOON_MS + 60_000)]},
+            "c1@10.0.0.5 has queues 0-3 of orders, all empty, and waits for the lock of queue 3, which c2@10.0.0.6 "
+            "holds until 12:01:00",
+        ),
+        (
+            group_of(member_of(C1, "orders")),
+            {
+                "receipts": [
+                    ReceiptView(
+                        "billing",
+                        Place("broker-a", "orders", 0, offset, 0),
+                        f"channel of {client}",
+                        NOON_MS,
+                        NOON_MS + 1,
+                        1,
+                        "log",
+                        False,
+                    )
+                    for offset, client in ((0, C1), (1, C1), (2, C1), (3, C2))
+                ]
+            },
+            "c1@10.0.0.5 has queues 0-3 of orders, all empty, and has 3 messages in flight",
+        ),
+        (
+            group_of(member_of(C1, "orders")),
+            {
+                "polls": [
+                    PollView(
+                        f"channel of {C1}", "billing", "broker-a", "orders", number, NOON_MS - 1000, NOON_MS, "pull"
+                    )
+                    for number in (0, 1)
+                ]
+            },
+            "c1@10.0.0.5 has queues 0-3 of orders, all empty, and waits in 2 long polls of queues 0-1 since 11:59:59",
+        ),
+        (group_of(), {}, "group billing has no connected member"),
+        (
+            group_of(member_of(C1, "orders"), consume_enable=False, forbidden=("orders",)),
+            {},
+            "group billing exists with consume_enable=False; group billing is forbidden to consume orders; "
+            "c1@10.0.0.5 has queues 0-3 of orders, all empty",
+        ),
+        (
+            group_of(consume_enable=False, too_slow_on=("broker-a",)),
+            {},
+            "broker-a disabled group billing, because it reads too far behind the end of the log "
+            "(disableConsumeIfConsumerReadSlowly); group billing has no connected member",
+        ),
+        (
+            group_of(member_of(C1), topics=()),
+            {},
+            "the members of billing subscribe to no topic; c1@10.0.0.5 is connected",
+        ),
+        (
+            group_of(member_of(C1, "ordes"), topics=("ordes",)),
+            {},
+            "group billing subscribes to ordes, which does not exist; the nearest is orders; c1@10.0.0.5 is connected",
+        ),
+        (
+            group_of(member_of(C1, "orders")),
+            {"topics": [TopicView("orders", "NORMAL", 2, ("broker-a",), (), 4, False, False)]},
+            "topic orders has no read permission; c1@10.0.0.5 has queues 0-3 of orders, all empty",
+        ),
+    ],
+    ids=[
+        "silent",
+        "silent over grpc, any queue",
+        "one queue not empty",
+        "two queues not empty",
+        "not requested",
+        "lock",
+        "in flight",
+        "polls",
+        "no member",
+        "disabled and forbidden",
+        "too slow",
+        "no topic",
+        "missing topic",
+        "not readable",
+    ],
+)
+def test_each_cause_is_a_clause(group: GroupView, look: dict[str, Any], expected: str) -> None:
+    assert str(explained(group, **look)) == expected
+
+
+def test_heartbeats_within_the_interval_of_the_sdk_are_no_silence() -> None:
+    for protocol, silent_ms in (("remoting", 30_000), ("grpc", 10_000)):
+        found = explained(group_of(member_of(C1, "orders", silent_ms=silent_ms, protocol=protocol)))
+        assert "heartbeat" not in str(found)
+
+
+def test_members_that_subscribe_differently_are_named_with_their_expressions() -> None:
+    """A member without the topic is named as well."""
+    members = member_of(C1, "orders", expression="a"), member_of(C2, "orders", expression="b"), member_of("c3", "steps")
+    found = explained(group_of(*members, disagreements=("orders",)))
+    assert str(found).startswith(
+        "the members of billing subscribe differently to orders: c1@10.0.0.5 subscribes `a`, c2@10.0.0.6 "
+        "subscribes `b` and c3 does not subscribe to it; "
+    )
+    assert found.changes[0].sentence == "give all members of billing the same subscription to orders"
+
+
+@pytest.mark.parametrize(
+    ("broker", "expected", "change"),
+    [
+        (broker_of(), "", "send a message to orders"),
+        (broker_of(running=False), "broker-a is stopped since 12:00:00; ", 'rocketmq.start_broker("broker-a")'),
+        (broker_of(broker_id=1, running=False), "", "send a message to orders"),
+        (broker_of(name="broker-b", running=False), "", "send a message to orders"),
+        (
+            broker_of(unreachable="the name server has no route to it"),
+            "broker-a runs and clients cannot reach it: the name server has no route to it; ",
+            "make broker-a reachable again",
+        ),
+        (
+            broker_of(permission=2),
+            "broker-a refuses pulls and pops: brokerPermission=2; ",
+            'rocketmq.configure({"brokerPermission": 6}, broker="broker-a")',
+        ),
+    ],
+    ids=["running", "stopped", "stopped slave", "stopped broker of other topics", "unreachable", "write only"],
+)
+def test_master_that_does_not_serve_the_group_is_named(broker: BrokerView, expected: str, change: str) -> None:
+    past = prepared_history(states={"broker-a": [BrokerEvent(NOON_MS, BrokerEventKind.STOPPED)]})
+    found = explained(group_of(member_of(C1, "orders")), past=past, brokers=[broker])
+    assert str(found) == f"{expected}c1@10.0.0.5 has queues 0-3 of orders, all empty"
+    assert found.changes[0].sentence == change
+
+
+def test_refused_requests_of_a_member_are_counted_by_code() -> None:
+    """Requests of other clients are left out; a connection that has closed is known by its client."""
+    rows = [
+        (f"channel of {C1}", "PULL_MESSAGE", 9000, "NO_PERMISSION"),
+        ("closed", "PULL_MESSAGE", 6000, "NO_PERMISSION"),
+        (f"channel of {C2}", "PULL_MESSAGE", 5000, "NO_PERMISSION"),
+        (f"channel of {C1}", "CONSUMER_SEND_MSG_BACK", 8000, "SYSTEM_ERROR"),
+    ]
+    refusals = [
+        RefusedRequest(NOON_MS - ago_ms, "broker-a", channel, label, "X", "orders", "billing", "", "", code, "")
+        for channel, label, ago_ms, code in rows
+    ]
+    past = prepared_history(refusals=refusals, names={"closed": C1})
+    assert str(explained(group_of(member_of(C1, "orders")), past=past)) == (
+        "c1@10.0.0.5 has queues 0-3 of orders, all empty, is refused PULL_MESSAGE: NO_PERMISSION (2 times, last "
+        "11:59:54), and is refused CONSUMER_SEND_MSG_BACK: SYSTEM_ERROR (1 time, last 11:59:52)"
+    )
+
+
+def test_unknown_names_are_explained_with_the_nearest_name() -> None:
+    look = prepared_look(groups=[group_of()], connections=[connected(C1)])
+    idle = IdleConsumers(Scene(look, prepared_history(), NOON_MS))
+    assert str(idle.group("biling")) == "there is no group biling; the nearest is billing"
+    assert str(idle.group("x")) == "there is no group x"
+    assert str(idle.client("c1@10.0.0.6")) == (
+        "no client c1@10.0.0.6 is connected; 1 client is; the nearest is c1@10.0.0.5"
+    )
+    assert str(idle.client(C1)) == "c1@10.0.0.5 is connected and is no member of a consumer group"
+
+
+def test_client_is_explained_for_each_of_its_groups() -> None:
+    """Only its own state follows the causes of its groups."""
+    audit = group_of(member_of(C1, "orders"), name="audit", consume_enable=False)
+    billing = group_of(member_of(C1, "orders"), member_of(C2, "orders"))
+    look = prepared_look(groups=[audit, billing], topics=[ORDERS], queues={"orders": [queue_of(0)]})
+    found = IdleConsumers(Scene(look, prepared_history(), NOON_MS)).client(C1)
+    assert (found.subject, str(found)) == (
+        f"client {C1}",
+        "group audit exists with consume_enable=False; c1@10.0.0.5 may read the only queue of orders, with 5 "
+        "messages to read in broker-a/0; c1@10.0.0.5 may read the only queue of orders, empty",
+    )
+
+
+def test_members_beyond_the_fifth_are_counted() -> None:
+    members = [member_of(f"c{number}", "orders") for number in range(7)]
+    found = str(explained(group_of(*members)))
+    assert found.endswith("; it has 2 more members")
+    assert "c4 has no queue" in found
+    assert "c5" not in found
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [([3], "queue 3"), ([0, 1, 2, 3], "queues 0-3"), ([5, 0, 2, 3, 5], "queues 0, 2-3, 5"), ([], "queues ")],
+)
+def test_queue_numbers_are_runs(numbers: list[int], expected: str) -> None:
+    assert queues_text(numbers) == expected

@@ -1,0 +1,286 @@
+"""Histories: the steps of a message in order, their text and their JSON."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from prepared_past import NOON_MS, connected, copy_of, family_of, prepared_history, prepared_look
+from rocketmq_testkit.emulator.explanation.explanation import MessageHistory
+from rocketmq_testkit.emulator.explanation.timeline import history_of, history_of_unknown
+from rocketmq_testkit.emulator.history.events import Firing, LostMessage, RecordedEvent, RefusedRequest
+from rocketmq_testkit.emulator.history.record_kind import RecordKind
+from rocketmq_testkit.emulator.inspection.messages import CopyState, CopyView
+
+ORDERS = ("broker-a", "orders", 0, 4)
+RETRY = ("broker-a", "%RETRY%billing_orders", 0, 0)
+SENT = copy_of(CopyState.STORED, "orders", 0, offset=4)
+AGAIN = copy_of(CopyState.RETRY, "%RETRY%billing_orders", 31_000, group="billing", retry=1)
+
+
+def event(kind: RecordKind, at_ms: int, client: str = "c1", hold_ms: int | None = None, **fields: Any) -> RecordedEvent:
+    """Return a recorded event of group billing; `at_ms` counts from noon."""
+    return RecordedEvent(NOON_MS + at_ms, kind, f"channel of {client}", "billing", 4, 1, hold_ms, **fields)
+
+
+def told(*copies: CopyView, properties: dict[str, str] | None = None, **past: Any) -> MessageHistory:
+    """Return the history of a message with two connected clients: p1, which sent it, and c1."""
+    look = prepared_look(connections=[connected("p1"), connected("c1", port=4712)])
+    return history_of(family_of(*copies, **(properties or {})), look, prepared_history(**past))
+
+
+def lines(history: MessageHistory) -> list[str]:
+    """Return the lines of the steps with single blanks, so that a table of cases needs no columns."""
+    return [" ".join(line.split()) for line in repr(history).splitlines()[1:]]
+
+
+def test_text_is_golden() -> None:
+    """The text has a head, a line in columns for each step, and the trace context."""
+    deliveries = {
+        ORDERS: [event(RecordKind.POPPED, 1000, hold_ms=30_000)],
+        RETRY: [
+            event(RecordKind.POPPED, 31_040, "c2@10.0.0.6#18", hold_ms=30_000),
+            event(RecordKind.ACKNOWLEDGED, 33_000, "c2@10.0.0.6#18"),
+        ],
+    }
+    names = {"channel of c2@10.0.0.6#18": "c2@10.0.0.6#18"}
+    fired = [
+        Firing(NOON_MS + 31_050, "lossy-acks", "AckMessage", "channel of c2@10.0.0.6#18", "drop_request", ("ID1",)),
+        Firing(NOON_MS + 31_060, "lossy-acks", "AckMessage", "channel of c1", "drop_request", ("ID2",)),
+    ]
+    found = told(
+        SENT, AGAIN, deliveries=deliveries, names=names, fired=fired, properties={"traceparent": "00-4bf9-00f0-01"}
+    )
+    assert repr(found) == (
+        "<MessageHistory of ID1 in orders, 6 steps>\n"
+        "12:00:00.000  sent          p1 (JAVA V5_3_3)             orders queue 0 offset 4, tag a, key 1001\n"
+        "12:00:01.000  delivered     c1 (JAVA V5_3_3) to billing  attempt 1, invisible until 12:00:31\n"
+        "12:00:31.000  redelivered   broker-a for billing         "
+        "stored in %RETRY%billing_orders queue 0 offset 0, retry 1\n"
+        "12:00:31.040  delivered     c2@10.0.0.6#18 to billing    attempt 2, invisible until 12:01:01.040\n"
+        "12:00:31.050  fault         c2@10.0.0.6#18               rule lossy-acks acted on AckMessage: drop_request\n"
+        "12:00:33.000  acknowledged  c2@10.0.0.6#18 of billing\n"
+        "trace context: traceparent=00-4bf9-00f0-01"
+    )
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ([event(RecordKind.PULLED, 1)], ["12:00:00.001 delivered c1 (JAVA V5_3_3) to billing attempt 1"]),
+        (
+            [event(RecordKind.PULLED, 1, by_slave=True)],
+            ["12:00:00.001 delivered c1 (JAVA V5_3_3) to billing attempt 1, by a slave"],
+        ),
+        (
+            [event(RecordKind.PULLED, 1), event(RecordKind.COMMITTED, 2), event(RecordKind.PULLED, 3)],
+            [
+                "12:00:00.001 delivered c1 (JAVA V5_3_3) to billing attempt 1",
+                "12:00:00.002 acknowledged c1 (JAVA V5_3_3) of billing committed offset 5",
+                "12:00:00.003 delivered c1 (JAVA V5_3_3) to billing attempt 2",
+            ],
+        ),
+        (
+            [event(RecordKind.COMMITTED, 2)],
+            [
+                "12:00:00.002 acknowledged c1 (JAVA V5_3_3) of billing committed offset 5, "
+                "no delivery of the message is recorded"
+            ],
+        ),
+        (
+            [event(RecordKind.RETURNED, 2, hold_ms=10_000)],
+            ["12:00:00.002 returned c1 (JAVA V5_3_3) of billing invisible until 12:00:10.002"],
+        ),
+        (
+            [event(RecordKind.RENEWED, 2, hold_ms=60_000)],
+            ["12:00:00.002 renewed c1 (JAVA V5_3_3) of billing invisible until 12:01:00.002"],
+        ),
+        ([event(RecordKind.SENT_BACK, 2)], ["12:00:00.002 sent back c1 (JAVA V5_3_3) of billing"]),
+        (
+            [event(RecordKind.REFUSED_ACKNOWLEDGEMENT, 2)],
+            ["12:00:00.002 refused c1 (JAVA V5_3_3) of billing the broker refused the acknowledgement"],
+        ),
+        (
+            [event(RecordKind.POPPED, 1, hold_ms=86_400_000)],
+            ["12:00:00.001 delivered c1 (JAVA V5_3_3) to billing attempt 1, invisible until 2026-11-27 12:00:00.001"],
+        ),
+    ],
+    ids=lambda value: value[0].kind.name if isinstance(value[0], RecordedEvent) else "",
+)
+def test_each_recorded_event_is_one_step(events: list[RecordedEvent], expected: list[str]) -> None:
+    """The attempt counts the deliveries of the copy; an end of an invisible duration on another day has a date."""
+    assert lines(told(SENT, deliveries={ORDERS: events}))[1:] == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (
+            RecordKind.SKIPPED,
+            "skipped c1 (JAVA V5_3_3) to billing popped by the proxy, which did not pass it on",
+        ),
+        (
+            RecordKind.NOT_WRITTEN,
+            "not written c1 (JAVA V5_3_3) to billing popped, and the client's call or connection had ended",
+        ),
+    ],
+)
+def test_a_pop_that_did_not_reach_the_client_is_no_delivery(kind: RecordKind, text: str) -> None:
+    """It has no number; the next delivery has the number after the last delivery."""
+    events = [event(RecordKind.POPPED, 1), event(kind, 4), event(RecordKind.POPPED, 5)]
+    found = told(SENT, deliveries={ORDERS: events})
+    assert [step.attempt for step in found.steps[1:]] == [1, None, 2]
+    assert lines(found)[2] == f"12:00:00.004 {text}"
+
+
+def test_groups_have_attempts_of_their_own() -> None:
+    other = RecordedEvent(NOON_MS + 2, RecordKind.PULLED, "channel of c2", "audit", 4, 1, None)
+    found = told(SENT, deliveries={ORDERS: [event(RecordKind.PULLED, 1), other, event(RecordKind.PULLED, 3)]})
+    assert [(step.group, step.attempt) for step in found.steps[1:]] == [("billing", 1), ("audit", 1), ("billing", 2)]
+
+
+def test_steps_of_a_transaction() -> None:
+    """Each check appends a half message; one that was appended for its immunity time is no check."""
+    half = [
+        copy_of(CopyState.HALF, "RMQ_SYS_TRANS_HALF_TOPIC", 0, PGROUP="shop"),
+        copy_of(CopyState.HALF, "RMQ_SYS_TRANS_HALF_TOPIC", 3000, offset=1, PGROUP="shop"),
+        copy_of(CopyState.HALF, "RMQ_SYS_TRANS_HALF_TOPIC", 6000, offset=2, PGROUP="shop", TRANSACTION_CHECK_TIMES="1"),
+    ]
+    stored = copy_of(CopyState.STORED, "orders", 7000, offset=4)
+    end = RecordedEvent(NOON_MS + 7000, RecordKind.COMMITTED_TRANSACTION, "channel of p1", "shop", 2, 1, None)
+    expected = [
+        "12:00:00.000 half p1 (JAVA V5_3_3) orders, tag a, key 1001",
+        "12:00:06.000 checked broker-a check 1, of producer group shop",
+        "12:00:07.000 committed p1 (JAVA V5_3_3) of shop",
+        "12:00:07.000 available broker-a stored in orders queue 0 offset 4",
+    ]
+    recorded = {("broker-a", "RMQ_SYS_TRANS_HALF_TOPIC", 0, 2): [end]}
+    assert lines(told(*half, stored, deliveries=recorded)) == expected
+    expected[2] = "12:00:07.000 committed broker-a"
+    assert lines(told(*half, stored)) == expected
+
+    aside = copy_of(CopyState.PUT_ASIDE, "TRANS_CHECK_MAX_TIME_TOPIC", 60_000)
+    assert lines(told(half[0], aside))[1:] == [
+        "12:01:00.000 put aside broker-a stored in TRANS_CHECK_MAX_TIME_TOPIC queue 0 offset 0"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("copies", "expected"),
+    [
+        (
+            [
+                copy_of(CopyState.DELAYED, "SCHEDULE_TOPIC_XXXX", 0, queue=2, due_ms=10_000, REAL_TOPIC="orders"),
+                copy_of(CopyState.STORED, "orders", 10_000),
+            ],
+            [
+                "12:00:00.000 sent p1 (JAVA V5_3_3) orders, tag a, key 1001",
+                "12:00:00.000 delayed broker-a level 3, until 12:00:10",
+                "12:00:10.000 available broker-a stored in orders queue 0 offset 0",
+            ],
+        ),
+        (
+            [
+                copy_of(CopyState.TIMED, "rmq_sys_wheel_timer", 0, due_ms=60_000, REAL_TOPIC="orders"),
+                copy_of(CopyState.TIMED, "rmq_sys_wheel_timer", 30_000, due_ms=60_000, REAL_TOPIC="orders"),
+                copy_of(CopyState.TIMED, "rmq_sys_wheel_timer", 31_000, TIMER_DEL_UNIQKEY="orders+ID1"),
+            ],
+            [
+                "12:00:00.000 sent p1 (JAVA V5_3_3) orders, tag a, key 1001",
+                "12:00:00.000 delayed broker-a until 12:01:00",
+                "12:00:31.000 recalled broker-a",
+            ],
+        ),
+        (
+            [
+                copy_of(CopyState.STORED, "orders", 0, offset=4),
+                copy_of(
+                    CopyState.DELAYED,
+                    "SCHEDULE_TOPIC_XXXX",
+                    1000,
+                    queue=2,
+                    due_ms=11_000,
+                    group="billing",
+                    retry=1,
+                ),
+                copy_of(CopyState.RETRY, "%RETRY%billing", 11_000, group="billing", retry=1),
+                copy_of(CopyState.DEAD, "%DLQ%billing", 12_000, group="billing", retry=2),
+            ],
+            [
+                "12:00:00.000 sent p1 (JAVA V5_3_3) orders queue 0 offset 4, tag a, key 1001",
+                "12:00:01.000 delayed broker-a for billing before retry 1, level 3, until 12:00:11",
+                "12:00:11.000 redelivered broker-a for billing stored in %RETRY%billing queue 0 offset 0, retry 1",
+                "12:00:12.000 dead broker-a for billing stored in %DLQ%billing queue 0 offset 0",
+            ],
+        ),
+    ],
+    ids=["delay level", "timer", "retries"],
+)
+def test_each_stored_copy_is_a_step(copies: list[CopyView], expected: list[str]) -> None:
+    """The timer wheel stores a message again while its time is beyond the wheel; that is no step."""
+    assert lines(told(*copies)) == expected
+
+
+def test_dropped_details_are_named() -> None:
+    """The text says before which time details are missing, unless all of them are older than the message."""
+    found = told(SENT, since_ms=NOON_MS + 31_000)
+    assert repr(found).splitlines()[1] == "before 12:00:31.000, details no longer held (deliveryRecordMaxEntries)"
+    assert found.since_ms == NOON_MS + 31_000
+    assert told(SENT, since_ms=NOON_MS).since_ms is None
+    assert "no longer held" not in repr(told(SENT, since_ms=NOON_MS))
+
+
+def test_steps_on_two_days_have_dates() -> None:
+    found = told(SENT, copy_of(CopyState.RETRY, "%RETRY%billing_orders", 86_400_000, group="billing"))
+    assert [line[:23] for line in repr(found).splitlines()[1:]] == [
+        "2026-11-26 12:00:00.000",
+        "2026-11-27 12:00:00.000",
+    ]
+
+
+def test_a_message_that_is_not_stored_has_its_refusals_faults_and_loss() -> None:
+    """Events of other messages are left out. A message that no broker received has no step."""
+    refusals = [
+        RefusedRequest(
+            NOON_MS + 2, "proxy", "grpc:p7", "SendMessage", "RawRequest", "steps", "", name, "", "ILLEGAL_TYPE", "FIFO"
+        )
+        for name in ("ID1", "ID2")
+    ]
+    fired = [Firing(NOON_MS + 1, "lossy", "SendMessage", "grpc:p7", "drop_request", ("ID1",))]
+    lost = [LostMessage(NOON_MS + 3, "broker-a", "orders", 1, 7, name, "") for name in ("ID1", "ID2")]
+    past = prepared_history(refusals=refusals, fired=fired, lost_messages=lost)
+    found = history_of_unknown("ID1", None, prepared_look(), past)
+    assert repr(found).splitlines()[0] == "<MessageHistory of ID1, 3 steps>"
+    assert lines(found) == [
+        "12:00:00.001 fault p7 rule lossy acted on SendMessage: drop_request",
+        "12:00:00.002 refused p7 SendMessage: ILLEGAL_TYPE: FIFO",
+        "12:00:00.003 lost broker-a orders queue 1 offset 7 was not flushed when the broker crashed",
+    ]
+    none = history_of_unknown("ID3", "orders", prepared_look(), past)
+    assert repr(none) == "<MessageHistory of ID3 in orders, 0 steps>"
+
+
+def test_json_has_the_same_steps() -> None:
+    """The JSON form survives an encoder and has every field of each step."""
+    found = told(SENT, AGAIN, deliveries={ORDERS: [event(RecordKind.POPPED, 1, hold_ms=1)]}, properties={"b3": "0"})
+    form = json.loads(json.dumps(found.as_json()))
+    assert (form["message_id"], form["topic"], form["since_ms"], form["trace"]) == ("ID1", "orders", None, {"b3": "0"})
+    assert [step["at_ms"] for step in form["steps"]] == [step.at_ms for step in found.steps]
+    assert form["steps"][1] == {
+        "at_ms": NOON_MS + 1,
+        "kind": "delivered",
+        "node": "broker-a",
+        "client": "c1",
+        "sdk": "JAVA V5_3_3",
+        "group": "billing",
+        "place": {"broker": "broker-a", "topic": "orders", "queue_id": 0, "queue_offset": 4, "physical_offset": 0},
+        "attempt": 1,
+        "detail": "invisible until 12:00:00.002",
+    }
+
+
+def test_sender_that_has_left_is_named_by_its_address() -> None:
+    """Messages of the test itself have no port; their sender is `direct`, as in the journal."""
+    for sender, expected in (("10.0.0.9:1", "10.0.0.9:1"), ("127.0.0.1:0", "direct")):
+        found = history_of(replace(family_of(SENT), sender=sender), prepared_look(), prepared_history())
+        assert (found.steps[0].client, found.steps[0].sdk) == (expected, "")

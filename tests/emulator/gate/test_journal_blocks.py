@@ -1,0 +1,227 @@
+"""Packed entries of the journal: they are equal to the entries before, small, and dropped as those are."""
+
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from engine_world import World, make_world
+from extremes import exchange, odd_bodies, odd_exts, usual_body, usual_ext
+from journal_walk import walk
+from remoting_world import Port, create
+from rocketmq_testkit.emulator.engine import DirectChannel, Engine
+from rocketmq_testkit.emulator.gate.effects import Effect, NotifyConsumerIdsChanged, PushReplyMessage
+from rocketmq_testkit.emulator.gate.journal import BACKLOG, NEWEST, Journal
+from rocketmq_testkit.emulator.gate.journal_blocks import BLOCK_ENTRIES, BLOCK_WEIGHT, Block
+from rocketmq_testkit.emulator.gate.journal_entry import JournalEntry
+from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.remoting.processors import PROCESSORS
+from rocketmq_testkit.remoting.request.request_table import Processor
+
+MOST_BYTES = 160
+PIECE = 10
+"""Odd requests of one code that a case takes, so that all codes together take a second."""
+
+
+def comparable(entry: JournalEntry) -> tuple[Any, ...]:
+    """Return an entry with errors as values, because equal errors are not equal objects."""
+    outcome = entry.outcome
+    if isinstance(outcome, EngineError):
+        return (*entry[:6], type(outcome), outcome.args, vars(outcome), entry.request)
+    return entry
+
+
+def packed(journal: Journal) -> list[JournalEntry]:
+    """Return the entries of a journal after packing each of them in a block of its own and in blocks of 256."""
+    entries = list(journal)
+    for each in entries:
+        assert comparable(Block([each]).entries()[0]) == comparable(each)
+    return [one for at in range(0, len(entries), BLOCK_ENTRIES) for one in Block(entries[at : at + 256]).entries()]
+
+
+def test_every_entry_of_a_random_walk_survives_packing() -> None:
+    for seed in range(3):
+        journal = walk(seed).engine.journal
+        assert [*map(comparable, packed(journal))] == [*map(comparable, journal)]
+
+
+@pytest.mark.parametrize("processor", PROCESSORS.values(), ids=[each.label for each in PROCESSORS.values()])
+def test_requests_of_every_code_survive_packing(processor: Processor) -> None:
+    """Usual requests and requests with extreme fields or bodies, answered or refused, are equal after packing."""
+    port = Port(Engine(now_ms=1_700_000_000_000))
+    peer = port.peer()
+    create(peer, "T", 2)
+    usual, body = usual_ext(processor), usual_body(processor)
+    exchange(peer, processor.code, usual, body)
+    for ext in spread(odd_exts(processor)):
+        exchange(peer, processor.code, ext, body)
+    for odd in spread(odd_bodies(processor)):
+        exchange(peer, processor.code, usual, odd)
+    journal = port.engine.journal
+    assert len(journal) > 1
+    assert [*map(comparable, packed(journal))] == [*map(comparable, journal)]
+
+
+def spread(odd: Iterator[Any]) -> list[Any]:
+    """Return some of the odd values, from the whole range."""
+    found = list(odd)
+    return found[:: max(len(found) // PIECE, 1)]
+
+
+def test_effects_and_refusals_of_a_protocol_survive_packing() -> None:
+    """Effects, raw requests and rejections have no operation, and are equal after packing too."""
+    journal = Journal(100, 1 << 20)
+    pushed: list[Effect] = [
+        NotifyConsumerIdsChanged("G"),
+        PushReplyMessage("P", "T", 0, b"\0\xff", "a\1b\2", 0, 0, 1, ("h", 1), ("h", 2), 3),
+    ]
+    for effect in pushed:
+        journal.pushed(5, "broker-a", DirectChannel(), effect)
+    journal.refused(
+        6, "proxy", "grpc:c", "X", request=RawRequest({"a": "b"}, 7), outcome=Rejection(None, "N", "r"), number=9
+    )
+    journal.served(7, "proxy", "grpc:c", "X", request=RawRequest({}), number=11)
+    assert packed(journal) == list(journal)
+    assert [entry.request for entry in packed(journal)] == [None, None, 9, 11]
+
+
+def busy_world(steps: int, **keys: int) -> World:
+    """Send, pop and acknowledge messages as SDKs do."""
+    world = make_world(**keys)
+    world.topic("orders")
+    for number in range(steps):
+        world.send("orders", b"x" * 50, UNIQ_KEY=f"7F00000100002A139B80B12F{number:08X}", KEYS=f"order-{number}")
+        [message] = world.popped("orders", count=1)
+        world.ack("orders", world.receipt(message))
+        world.advance(7)
+    return world
+
+
+def pack_all(journal: Journal) -> None:
+    """Pack as the host does while no requests arrive."""
+    while journal.pack_block():
+        pass
+
+
+def test_a_packed_journal_takes_at_most_160_bytes_for_each_entry() -> None:
+    """The memory that clearing frees, after packing 6,000 entries of sends, pops and acknowledgements."""
+    busy_world(10)  # compiles the functions of all classes
+    tracemalloc.start()
+    try:
+        world = busy_world(2_000)
+        journal = world.engine.journal
+        count = len(journal)
+        pack_all(journal)
+        before = tracemalloc.get_traced_memory()[0]
+        estimate = journal.held_bytes
+        journal.clear()
+        freed = before - tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert count > 6_000
+    assert freed / count <= MOST_BYTES
+    assert freed / 2 < estimate < 3 * freed
+
+
+def test_reading_a_packed_journal_finds_the_same_entries_and_indices() -> None:
+    journal = busy_world(400).engine.journal
+    whole = list(enumerate(journal))
+    pack_all(journal)
+    assert list(journal) == [entry for _, entry in whole]
+    assert len(journal) == journal.written == len(whole)
+    assert len(journal.newest_unpacked(10_000)) == NEWEST
+    for since in (0, 1, 255, 256, 257, 300, len(whole) - NEWEST - 1, len(whole) - NEWEST, len(whole) - 1, len(whole)):
+        assert list(journal.since(since)) == whole[since:], since
+    assert list(journal.since(10**30)) == []
+    assert journal.newest(300) == [entry for _, entry in whole[-300:]]
+
+
+def test_an_iterator_is_not_affected_by_later_changes() -> None:
+    world = busy_world(300)
+    journal = world.engine.journal
+    pack_all(journal)
+    before = list(journal)
+    reader = iter(journal)
+    next(reader)
+    world.send("orders", UNIQ_KEY="later")
+    journal.clear()
+    assert list(reader) == before[1:]
+    assert list(journal) == []
+
+
+def test_entries_of_a_block_are_dropped_one_by_one_at_the_limit_of_entries() -> None:
+    """The newest `max_entries` entries stay, whether the oldest of them are packed or not."""
+    world = busy_world(400, journal_max_entries=1_000)
+    journal = world.engine.journal
+    pack_all(journal)
+    kept = list(journal)
+    for number in range(1, 400):
+        world.send("orders", UNIQ_KEY=f"{number}")
+        assert len(journal) == 1_000
+        assert journal.dropped == journal.written - 1_000
+    assert list(journal)[:601] == kept[399:]
+    assert next(journal.since(0))[0] == journal.dropped
+
+
+def test_a_block_is_dropped_as_a_whole_at_the_limit_of_bytes() -> None:
+    """The weight stays within the limit and is that of blocks and unpacked entries; at the end, none are left."""
+    limit = 400 * 1024
+    world = busy_world(250, journal_max_bytes=limit)
+    journal = world.engine.journal
+    pack_all(journal)
+    first = next(iter(journal))
+    while next(iter(journal)) == first:
+        world.send("orders", b"", UNIQ_KEY="k", LONG="x" * 5_000)
+        assert journal.held_bytes <= limit
+    assert journal.dropped >= BLOCK_ENTRIES
+    assert journal.dropped == journal.written - len(journal) == next(journal.since(0))[0]
+    for _ in range(200):
+        world.send("orders", b"", UNIQ_KEY="k", LONG="x" * 5_000)
+    assert {entry.label for entry in journal} == {"direct"}
+    journal.clear()
+    assert (journal.held_bytes, journal.dropped, len(journal)) == (0, 0, 0)
+
+
+def test_heavy_entries_make_small_blocks() -> None:
+    """A block ends at a weight, so that packing it does not take long."""
+    world = make_world()
+    world.topic("orders")
+    for _ in range(600):
+        world.send("orders", b"", UNIQ_KEY="k", LONG="x" * 5_000)
+    journal = world.engine.journal
+    loose = len(journal.newest_unpacked(10_000))
+    journal.pack_block()
+    packed_entries = loose - len(journal.newest_unpacked(10_000))
+    assert BLOCK_WEIGHT / 8_000 < packed_entries < BLOCK_WEIGHT / 5_000 + 2
+
+
+def test_a_backlog_is_reported_once_at_a_number_of_entries() -> None:
+    """The report comes at the entry beyond the backlog, once until it is asked for again, and never packs by itself."""
+    world = make_world()
+    journal = world.engine.journal
+    reports: list[int] = []
+    journal.report_backlog(lambda: reports.append(journal.written))
+    world.topic("orders")
+    for number in range(BACKLOG + 100):
+        world.send("orders", UNIQ_KEY=f"{number}")
+    assert reports == [BACKLOG + 1]
+    pack_all(journal)
+    journal.report_backlog(lambda: reports.append(-1))
+    world.send("orders", UNIQ_KEY="k")
+    assert reports == [BACKLOG + 1]
+
+
+def test_refusals_are_found_in_blocks_and_among_the_newest_entries() -> None:
+    world = busy_world(10)
+    journal = world.engine.journal
+
+    def refuse(text: str) -> None:
+        journal.refused(1, "proxy", "c", "X", request=RawRequest({}), outcome=Rejection(1, "N", text))
+
+    refuse("first")
+    for number in range(1_200):
+        world.send("orders", UNIQ_KEY=f"{number}")
+    pack_all(journal)
+    refuse("second")
+    assert [entry.outcome for entry in journal.refusals()] == [Rejection(1, "N", "first"), Rejection(1, "N", "second")]

@@ -1,0 +1,293 @@
+"""Events that are no deliveries: refusals, lost and deleted messages, fired rules, and the runs of brokers."""
+
+from collections.abc import Callable
+
+import pytest
+from engine_world import START_MS, World, make_world
+from fault_rules import Rules
+from protocol_clients import protocol_client
+from remoting_world import Port
+from rocketmq_testkit.emulator.cluster.broker import Broker
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.engine import DirectChannel, Engine
+from rocketmq_testkit.emulator.faults.kinds.requests import DropRequest
+from rocketmq_testkit.emulator.faults.kinds.responses import DropResponse
+from rocketmq_testkit.emulator.history.client_names import NAMES_MAX, ClientNames
+from rocketmq_testkit.emulator.history.events import BrokerEventKind, RefusedRequest, TrimReason
+from rocketmq_testkit.emulator.history.history import FIRINGS_MAX, LOST_MAX, OF_BROKER_MAX, REFUSED_MAX
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.cluster import DeleteExpiredCommitLog
+from rocketmq_testkit.emulator.operations.consume import AckMessage, Notification, PullMessage
+from rocketmq_testkit.emulator.operations.send import SendMessage
+from rocketmq_testkit.remoting.client import batch_body
+
+FILE: dict[str, object] = {"max_message_size": 16 * 1024, "mapped_file_size_commit_log": 256 * 1024}
+IN_A_FILE = 25
+HOUR_MS = 3_600_000
+
+
+def a_send(topic: str = "missing", body: bytes = b"m", *, batch: bool = False, **properties: str) -> SendMessage:
+    return SendMessage("PG", topic, 0, body, properties, ("10.0.0.1", 1), 0, batch=batch, default_topic="none")
+
+
+def refusals(world: World, operation: Operation) -> list[RefusedRequest]:
+    """Submit an operation of the connection `c`, and return the refused requests."""
+    world.engine.submit(world.broker, operation, DirectChannel("c"))
+    return list(world.engine.history.refused())
+
+
+# refused requests
+
+
+def test_refused_send_is_noted_with_its_message() -> None:
+    """Who sent what, and why the broker did not accept it."""
+    world = make_world(auto_create_topic_enable=False)
+    world.advance(7)
+    (found,) = refusals(world, a_send(UNIQ_KEY="id-1", KEYS="k1 k2"))
+    assert (found.at_ms, found.node, found.channel, found.label) == (START_MS + 7, "broker-a", "c", "direct")
+    assert (found.operation, found.topic, found.group) == ("SendMessage", "missing", "PG")
+    assert (found.message_id, found.keys, found.code) == ("id-1", "k1 k2", "TOPIC_NOT_EXIST")
+    assert "topic[missing] not exist" in found.remark
+    assert world.engine.history.refused(topic="missing") == [found] == world.engine.history.refused(group="PG")
+    assert world.engine.history.refused(topic="T") == [] == world.engine.history.refused(topic="missing", group="G")
+
+
+def test_refused_batch_is_noted_with_its_first_message() -> None:
+    """The other messages have the same fate. A malformed batch has no message."""
+    world = make_world(auto_create_topic_enable=False)
+    body = batch_body([(b"1", {"UNIQ_KEY": "first"}), (b"2", {"UNIQ_KEY": "second"})])
+    refusals(world, a_send(body=body, batch=True))
+    found = refusals(world, a_send(body=b"\xff\xff\xff", batch=True))
+    assert [each.message_id for each in found] == ["first", ""]
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [
+        (AckMessage("G", "T", 0, "malformed", 0), ("T", "G", "id-1")),
+        (PullMessage("G", "T", 9, 0, 1, 4, 0, 0, subscription="*"), ("T", "G", "")),
+        (Notification("G", "missing", 0, 0, 0), ("missing", "G", "")),
+    ],
+    ids=["acknowledgement", "pull", "notification"],
+)
+def test_refused_request_of_a_consumer_names_topic_group_and_message(
+    operation: Operation, expected: tuple[str, str, str]
+) -> None:
+    """An acknowledgement has the id of the message at its place."""
+    world = make_world()
+    world.topic("T")
+    world.send("T", UNIQ_KEY="id-1")
+    (found,) = refusals(world, operation)
+    assert (found.topic, found.group, found.message_id) == expected
+
+
+def test_parked_request_that_ends_with_an_error_is_refused() -> None:
+    """A pull waits, and its topic is deleted meanwhile or loses its right to be read."""
+    world = make_world()
+    world.topic("T")
+    call = world.pull("T", suspend_ms=15_000)
+    assert call.outcome is None
+    world.topic("T", perm=2)
+    world.send("T")
+    assert [each.code for each in world.engine.history.refused()] == ["NO_PERMISSION"]
+
+
+def test_request_that_a_protocol_layer_refuses_is_noted_by_its_fields() -> None:
+    """It never becomes an operation: a send over gRPC to a topic of another type."""
+    e = protocol_client("grpc")
+    e.topic("T", kind="FIFO")
+    sent = e.put()
+    assert not sent.ok
+    (found,) = e.engine.history.refused("T")
+    assert (found.operation, found.node) == ("SendMessage", "proxy")
+    assert (found.channel, found.code) == ("grpc:producer", "MESSAGE_PROPERTY_CONFLICT_WITH_TYPE")
+    assert found.message_id.startswith("ID")
+
+
+def test_refused_requests_hold_no_secrets_and_are_bounded() -> None:
+    """In number, and in the length of their texts."""
+    world = make_world(auto_create_topic_enable=False)
+    (found,) = refusals(world, a_send(KEYS='{"password": "hush"}'))
+    assert found.keys == "***"
+    for number in range(REFUSED_MAX + 10):
+        refusals(world, a_send("t" * 100_000, UNIQ_KEY="u" * 100_000, KEYS=str(number)))
+    held = world.engine.history.refused()
+    assert len(held) == REFUSED_MAX
+    assert held[-1].keys == str(REFUSED_MAX + 9)
+    assert max(len(text) for text in (held[-1].topic, held[-1].message_id, held[-1].remark)) == 200
+
+
+# lost and deleted messages
+
+
+def test_messages_of_a_power_loss_are_lost() -> None:
+    """Those that were not flushed. The crash of the process alone loses none."""
+    world = make_world(flush_disk_type="ASYNC_FLUSH")
+    world.topic("T")
+    world.send("T", UNIQ_KEY="id-1", KEYS="k")
+    world.engine.crash(power_loss=False)
+    assert world.engine.history.lost() == []
+    world.advance(20_000)
+    world.send("T", UNIQ_KEY="id-2", KEYS="k")
+    world.engine.crash(power_loss=True)
+    found = {(each.broker, each.topic, each.queue_id, each.queue_offset) for each in world.engine.history.lost()}
+    assert ("broker-a", "T", 0, 1) in found
+    assert [each.message_id for each in world.engine.history.lost()][-1] == "id-2"
+    assert world.engine.history.lost()[-1].at_ms == world.now_ms
+
+
+def test_lost_messages_are_bounded() -> None:
+    """The oldest of a crash are kept, and those of later crashes take their place."""
+    world = make_world(flush_disk_type="ASYNC_FLUSH")
+    world.topic("T")
+    for number in range(LOST_MAX + 10):
+        world.send("T", UNIQ_KEY=str(number))
+    world.engine.crash()
+    lost = world.engine.history.lost()
+    assert len(lost) == LOST_MAX
+    assert lost[0].queue_offset == 0
+
+
+def filled(files: int, **keys: object) -> World:
+    world = make_world(1, **FILE, **keys)
+    world.topic("A")
+    for _ in range(files * IN_A_FILE + 1):
+        world.send("A", b"x" * 10_000)
+    return world
+
+
+def request_deletion(world: World) -> None:
+    world.engine.execute(world.broker, DeleteExpiredCommitLog())
+    world.advance(60_000)
+
+
+DELETIONS: dict[str, tuple[dict[str, object], Callable[[World], None], TrimReason]] = {
+    "the log reaches its maximum": ({"store_max_bytes": 1024 * 1024}, lambda _world: None, TrimReason.LIMIT),
+    "an administrator requests it": ({"file_reserved_time": 0}, request_deletion, TrimReason.REQUEST),
+    "the messages are too old": (
+        {"file_reserved_time": 1, "delete_when": "*"},
+        lambda world: world.advance(30 * HOUR_MS),
+        TrimReason.RETENTION,
+    ),
+    "the disk is full": ({"disk_used_ratio": 95}, lambda world: world.advance(60_000), TrimReason.DISK),
+}
+
+
+@pytest.mark.parametrize(("keys", "act", "reason"), DELETIONS.values(), ids=DELETIONS.keys())
+def test_deletion_is_noted_with_its_reason(
+    keys: dict[str, object], act: Callable[[World], None], reason: TrimReason
+) -> None:
+    """The physical offsets join: each deletion begins where the last one ended."""
+    if reason is TrimReason.RETENTION:
+        keys = {**keys, "delete_when": ";".join(str(hour) for hour in range(24))}
+    world = filled(8, **keys)
+    act(world)
+    trims = world.engine.history.trims("broker-a")
+    assert {each.reason for each in trims} == {reason}
+    assert [each.before for each in trims] == [0, *(each.after for each in trims[:-1])]
+    assert trims[-1].after == world.broker.store.log.min_offset > 0
+    assert len(trims) <= OF_BROKER_MAX
+
+
+def test_deletion_by_size_after_a_requested_one_has_its_own_reason() -> None:
+    """Each deletion names the cause of its own."""
+    world = filled(3, file_reserved_time=0, store_max_bytes=2 * 1024 * 1024)
+    request_deletion(world)
+    world.broker.config.file_reserved_time = 72
+    for _ in range(10 * IN_A_FILE):
+        world.send("A", b"x" * 10_000)
+    reasons = [each.reason for each in world.engine.history.trims("broker-a")]
+    assert (reasons[0], set(reasons[1:])) == (TrimReason.REQUEST, {TrimReason.LIMIT})
+
+
+# rules of faults
+
+
+def test_rule_that_fires_is_noted_also_after_its_removal() -> None:
+    """With the messages of the request or response on which it acted."""
+    e = protocol_client("remoting")
+    e.topic()
+    rules = Rules(e.engine)
+    rule = rules.add(DropRequest(), operation="SendMessage", name="lost-sends")
+    e.begin()
+    rules.remove(rule)
+    (found,) = e.engine.history.firings()
+    assert (found.rule, found.operation, found.effect) == ("lost-sends", "SendMessage", "drop_request")
+    assert found.message_ids == ("ID1",)
+    e.put()
+    rules.add(DropResponse(), operation="PopMessage")
+    e.group()
+    e.pop()
+    assert (e.engine.history.firings()[-1].effect, e.engine.history.firings()[-1].message_ids) == (
+        "drop_response",
+        ("ID2",),
+    )
+
+
+def test_firings_are_bounded() -> None:
+    """The newest remain, with message ids of limited length."""
+    history = make_world().engine.history
+    for number in range(FIRINGS_MAX + 1):
+        history.note_firing(rule=str(number), operation="o", channel="c", effect="e", message_ids=["i" * 5_000])
+    firings = history.firings()
+    assert (len(firings), firings[0].rule, len(firings[0].message_ids[0])) == (FIRINGS_MAX, "1", 200)
+
+
+# brokers and clients
+
+
+def test_runs_of_a_broker_are_noted() -> None:
+    """A slave has events of its own, under its name and id."""
+    engine = Engine(brokers=[BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE")], now_ms=START_MS)
+    master, slave = engine.brokers
+    steps: list[Callable[[Broker], None]] = [
+        lambda broker: engine.crash(broker, power_loss=True),
+        engine.restart,
+        lambda broker: engine.stop(broker, kill=True),
+        engine.start,
+        engine.stop,
+        engine.stop,
+        engine.start,
+    ]
+    for number, step in enumerate(steps, 1):
+        engine.scheduler.advance_to(START_MS + number)
+        step(master)
+    started, kinds = BrokerEventKind.STARTED, BrokerEventKind
+    events = [(each.at_ms - START_MS, each.kind) for each in engine.history.broker_events("broker-a")]
+    assert events == [
+        (0, started),
+        (1, kinds.CRASHED),
+        (2, kinds.RESTARTED),
+        (3, kinds.KILLED),
+        (4, started),
+        (5, kinds.STOPPED),
+        (7, started),
+    ]
+    assert [each.power_loss for each in engine.history.broker_events("broker-a")][:3] == [False, True, False]
+    engine.stop(slave)
+    assert [each.kind for each in engine.history.broker_events("broker-a:1")] == [started, kinds.STOPPED]
+    for _ in range(OF_BROKER_MAX):
+        engine.restart(master)
+    assert len(engine.history.broker_events("broker-a")) == OF_BROKER_MAX
+
+
+def test_name_of_a_client_remains_after_its_connection() -> None:
+    """A gRPC client has its id in that of its channel; a remoting client registers it."""
+    engine = protocol_client("remoting").engine
+    port = Port(engine)
+    peer = port.peer()
+    peer.ask(34, body=b'{"clientID":"c1","consumerDataSet":[],"producerDataSet":[{"groupName":"P"}]}')
+    channel = peer.channel.channel_id
+    peer.connection.closed()
+    assert engine.history.client_of(channel) == "c1"
+    assert engine.history.client_of("grpc:c2") == "c2"
+    assert engine.history.client_of("other") is None
+
+
+def test_names_of_clients_are_bounded() -> None:
+    """The oldest are removed, and a name is cut."""
+    names = ClientNames()
+    for number in range(NAMES_MAX + 3):
+        names.note(str(number), "n" * 100_000)
+    assert [names.of(str(number)) is None for number in range(5)] == [True, True, True, False, False]
+    assert len(names.of("3") or "") == 255

@@ -1,0 +1,155 @@
+"""Moves of offsets: the cause of an offset that no delivery explains, and the client that requested it."""
+
+import pytest
+from engine_world import World, make_world
+from rocketmq_testkit.emulator.engine import DirectChannel
+from rocketmq_testkit.emulator.history.events import MoveKind, OffsetMove
+from rocketmq_testkit.emulator.history.offset_moves import MOVES_MAX, QUEUES_MAX, OffsetMoves
+from rocketmq_testkit.emulator.history.record_kind import RecordKind
+from rocketmq_testkit.emulator.operations.base import Operation
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
+from rocketmq_testkit.emulator.operations.consume import FLAG_COMMIT_OFFSET, FLAG_SUBSCRIPTION, PopMessage, PullMessage
+from rocketmq_testkit.emulator.operations.groups import CloneGroupOffset, CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset, UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic
+
+FIRST, RESET, CLONE, BACKWARD = MoveKind.FIRST, MoveKind.RESET, MoveKind.CLONE, MoveKind.BACKWARD
+
+
+@pytest.fixture
+def world() -> World:
+    world = make_world()
+    world.topic("T")
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("G")))
+    for _ in range(10):
+        world.send("T")
+    return world
+
+
+def ask(world: World, operation: Operation, channel: str = "c") -> None:
+    """Submit an operation of a client, which must not be refused."""
+    world.engine.execute(world.broker, operation, DirectChannel(channel))
+
+
+def commit(world: World, offset: int, group: str = "G") -> None:
+    ask(world, UpdateConsumerOffset(group, "T", 0, offset))
+
+
+def pull(world: World, offset: int, commit: int | None = None, count: int = 2) -> None:
+    flags = FLAG_SUBSCRIPTION | (0 if commit is None else FLAG_COMMIT_OFFSET)
+    ask(world, PullMessage("G", "T", 0, offset, count, flags, commit or 0, 0, subscription="*"))
+
+
+def moves(world: World, group: str = "G") -> list[tuple[MoveKind, int | None, int, str]]:
+    found = world.engine.history.moves("broker-a", group, "T", 0)
+    return [(each.kind, each.before, each.after, each.channel) for each in found]
+
+
+def test_group_that_reads_and_commits_began_where_it_read_first(world: World) -> None:
+    """Its first commit is beyond that. Later commits of higher offsets are no moves."""
+    pull(world, 3)
+    commit(world, 5)
+    pull(world, 5, commit=6)
+    commit(world, 8)
+    assert moves(world) == [(FIRST, None, 3, "c")]
+
+
+def test_first_commit_without_a_read_is_where_the_group_began(world: World) -> None:
+    """A consumer that starts at the end commits this offset."""
+    commit(world, 10)
+    assert moves(world) == [(FIRST, None, 10, "c")]
+
+
+def test_first_offset_of_a_pop_is_that_of_the_popping_client(world: World) -> None:
+    """The broker commits the start of the group when it pops for the first time."""
+    ask(world, PopMessage("G", "T", 0, 1, 10_000, 0, 0, 0), "popper")
+    assert moves(world) == [(FIRST, None, 0, "popper")]
+
+
+def test_lower_commit_is_a_move_back(world: World) -> None:
+    """By a request for it, and with a pull."""
+    commit(world, 8)
+    commit(world, 5)
+    pull(world, 5, commit=2)
+    assert moves(world) == [(FIRST, None, 8, "c"), (BACKWARD, 8, 5, "c"), (BACKWARD, 5, 2, "c")]
+
+
+def test_reset_is_one_move_also_when_it_goes_back(world: World) -> None:
+    """The offset that it commits is a part of it."""
+    commit(world, 5)
+    world.advance(1)
+    ask(world, ResetOffset("G", "T", 0, 0, offset=2), "admin")
+    assert moves(world) == [(FIRST, None, 5, "c"), (RESET, 5, 2, "admin")]
+    pull(world, 5)
+    assert len(moves(world)) == 2, "the pull takes the reset, which changes nothing"
+
+
+def test_messages_that_a_reset_passes_are_not_acknowledged_by_the_next_commit(world: World) -> None:
+    """The group reads two, is reset to 8, reads on there, and commits 9."""
+    history = world.engine.history
+    pull(world, 0)
+    commit(world, 2)
+    ask(world, ResetOffset("G", "T", 0, 0, offset=8), "admin")
+    pull(world, 2)
+    pull(world, 8)
+    commit(world, 9)
+    kinds = [[each.kind for each in history.of("broker-a", "T", 0, offset)] for offset in (1, 5, 8, 9)]
+    read = [RecordKind.PULLED, RecordKind.COMMITTED]
+    assert kinds == [read, [], read, [RecordKind.PULLED]]
+
+
+def test_reset_by_the_consumers_is_a_reset_of_the_administrator(world: World) -> None:
+    """Without useServerSideResetOffset the consumers commit the new offset, which acknowledges no message."""
+    world.broker.config.use_server_side_reset_offset = False
+    channel = DirectChannel("c")
+    beat = Heartbeat("c", [], [ConsumerData("G", subscriptions=[SubscriptionData("T")])], version=500)
+    world.engine.execute(world.broker, beat, channel)
+    commit(world, 2)
+    ask(world, ResetOffset("G", "T", -1, -1, force=True), "admin")
+    commit(world, 10)
+    assert moves(world) == [(FIRST, None, 2, "c"), (RESET, 2, 10, "admin")]
+    assert world.engine.history.of("broker-a", "T", 0, 5) == []
+
+
+def test_copy_of_offsets_is_a_move_of_the_second_group(world: World) -> None:
+    """The first group keeps its own moves."""
+    commit(world, 4)
+    ask(world, CloneGroupOffset("G", "other", "T", offline=True), "admin")
+    assert moves(world, "other") == [(CLONE, None, 4, "admin")]
+    assert moves(world) == [(FIRST, None, 4, "c")]
+
+
+def test_group_begins_again_in_a_topic_that_was_created_again(world: World) -> None:
+    """Its old offset has no meaning there, so its first commit counts from what it reads."""
+    pull(world, 0)
+    commit(world, 2)
+    world.engine.execute(world.broker, DeleteTopic("T"))
+    world.topic("T")
+    world.advance(1)
+    world.send("T")
+    pull(world, 0)
+    commit(world, 1)
+    assert moves(world)[-1] == (FIRST, None, 0, "c")
+    events = world.engine.history.of("broker-a", "T", 0, 0)
+    assert [each.kind for each in events if each.at_ms == world.now_ms] == [RecordKind.PULLED, RecordKind.COMMITTED]
+
+
+def test_moves_of_a_snapshot_are_no_moves_of_the_engine_that_starts_from_it(world: World) -> None:
+    """Restoring offsets is not noted."""
+    commit(world, 4)
+    engine = type(world.engine)(state=world.engine.state())
+    assert engine.history.moves("broker-a", "G", "T", 0) == []
+    assert engine.history.complete_since_ms() == engine.scheduler.now_ms
+
+
+def test_moves_are_bounded() -> None:
+    """By queue and in all; the newest remain."""
+    held = OffsetMoves()
+    for at in range(10):
+        held.note("G", ("b", "T", 0), OffsetMove(at, BACKWARD, at + 1, at, ""))
+    assert [each.at_ms for each in held.of("G", ("b", "T", 0))] == list(range(10 - MOVES_MAX, 10))
+    for number in range(QUEUES_MAX + 5):
+        held.note(f"G{number}", ("b", "T", 0), OffsetMove(0, FIRST, None, 0, ""))
+    assert len(held.unnamed) <= QUEUES_MAX
+    assert held.of("G", ("b", "T", 0)) == held.of("G4", ("b", "T", 0)) == []
+    assert len(held.of(f"G{QUEUES_MAX + 4}", ("b", "T", 0))) == 1

@@ -1,0 +1,82 @@
+"""Queues are assigned to the members that request them, and by a strategy if only one explains the requests."""
+
+import pytest
+from engine_world import World
+from inspected import look
+from rocketmq_testkit.emulator.inspection.strategies import STRATEGIES, agreeing, owners
+from rocketmq_testkit.emulator.operations.clients import MessageQueue
+from rocketmq_testkit.emulator.operations.consume import PopMessage, PullMessage
+
+QUEUES = [MessageQueue("A", "broker-a", queue_id) for queue_id in range(8)]
+CLIENTS = ["c1", "c2", "c3"]
+
+
+def pull(world: World, client: str, queue_id: int) -> None:
+    operation = PullMessage("G", "A", queue_id, 0, 32, 4, 0, 0, 0, "*", "TAG")
+    world.engine.submit(world.broker, operation, world.channels[client])
+
+
+def join(world: World, *clients: str, queues: int = 4) -> None:
+    world.topic("A", queues=queues)
+    for client in clients:
+        world.heartbeat(client, topics={"A": "*"})
+
+
+def test_division_of_queues_by_strategy() -> None:
+    assert [owners("AVG", QUEUES, CLIENTS)[queue] for queue in QUEUES] == ["c1"] * 3 + ["c2"] * 3 + ["c3"] * 2
+    assert [owners("AVG_BY_CIRCLE", QUEUES, CLIENTS)[queue] for queue in QUEUES] == (CLIENTS * 3)[:8]
+    assert owners("CONSISTENT_HASH", QUEUES, []) == {}
+    assert len({*owners("CONSISTENT_HASH", QUEUES, CLIENTS).values()}) > 1
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_strategy_is_recognized_by_its_requests(strategy: str) -> None:
+    assert agreeing(QUEUES, CLIENTS, owners(strategy, QUEUES, CLIENTS)) == [strategy]
+    assert agreeing(QUEUES, CLIENTS, {}) == []
+
+
+def test_nothing_is_known_before_the_first_request(world: World) -> None:
+    join(world, "c1", "c2")
+    found = look(world).assignments("G", "A")
+    assert [(view.queue_id, view.client, view.strategy, view.requested_ms) for view in found] == [
+        (queue_id, None, "not known", None) for queue_id in range(4)
+    ]
+    assert look(world).assignments("G", "missing") == []
+    assert look(world).assignments("missing", "A") == []
+
+
+def test_requested_queues_and_those_that_follow_from_them(world: World) -> None:
+    join(world, "c1", "c2")
+    pull(world, "c1", 0)
+    pull(world, "c1", 1)
+    found = {view.queue_id: view for view in look(world).assignments("G", "A")}
+    assert [found[queue_id].client for queue_id in range(4)] == ["c1", "c1", "c2", "c2"]
+    assert {view.strategy for view in found.values()} == {"AVG"}
+    assert [found[queue_id].requested_ms for queue_id in range(4)] == [world.now_ms, world.now_ms, None, None]
+
+
+def test_newest_request_decides(world: World) -> None:
+    join(world, "c1", "c2", queues=1)
+    pull(world, "c1", 0)
+    world.advance(10)
+    pull(world, "c2", 0)
+    (view,) = look(world).assignments("G", "A")
+    assert (view.client, view.requested_ms) == ("c2", world.now_ms)
+
+
+def test_members_of_a_popping_group_may_pop_any_queue(world: World) -> None:
+    join(world, "c1", "c2")
+    pop = PopMessage("G", "A", -1, 32, 10_000, 0, world.now_ms, 0, "TAG", "*")
+    for client in ("c1", "c2"):
+        world.engine.submit(world.broker, pop, world.channels[client])
+    found = look(world).assignments("G", "A")
+    assert [(view.queue_id, view.client, view.strategy) for view in found] == [(-1, "c1", "POP"), (-1, "c2", "POP")]
+
+
+def test_each_member_of_a_broadcasting_group_has_each_queue(world: World) -> None:
+    world.topic("A", queues=2)
+    for client in ("c1", "c2"):
+        world.heartbeat(client, topics={"A": "*"}, model="BROADCASTING")
+    found = look(world).assignments("G", "A")
+    assert [(view.queue_id, view.client) for view in found] == [(0, "c1"), (0, "c2"), (1, "c1"), (1, "c2")]
+    assert {view.strategy for view in found} == {"BROADCASTING"}

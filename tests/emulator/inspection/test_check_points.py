@@ -1,0 +1,155 @@
+"""Messages in flight are listed with group, client, end and attempt, whichever table holds them."""
+
+import pytest
+from engine_world import World, make_world
+from inspected import TABLES, look
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
+from rocketmq_testkit.emulator.inspection.check_points import ReceiptView
+from rocketmq_testkit.emulator.operations.consume import RENEWAL, ChangeInvisibleTime, PopMessage, PullMessage
+
+
+@pytest.fixture(params=TABLES)
+def table(request: pytest.FixtureRequest) -> tuple[World, str]:
+    keys, holder = TABLES[request.param]
+    world = make_world(**keys)
+    world.topic("A")
+    return world, holder
+
+
+def held(world: World, group: str | None = None) -> list[tuple[int, int]]:
+    """Return (offset, end in ms from now) of the messages in flight."""
+    return sorted(
+        (view.place.queue_offset, (view.until_ms or 0) - world.now_ms) for view in look(world).receipts(group)
+    )
+
+
+def test_popped_messages_are_in_flight_until_acknowledged(table: tuple[World, str]) -> None:
+    world, holder = table
+    for _ in range(3):
+        world.send("A")
+    popped = world.popped("A", invisible_ms=30_000)
+    assert held(world) == held(world, "G") == [(0, 30_000), (1, 30_000), (2, 30_000)]
+    assert held(world, "other") == []
+    assert {view.holder for view in look(world).receipts()} == {holder}
+    world.ack("A", world.receipt(popped[1]))
+    assert [offset for offset, _ in held(world)] == [0, 2]
+    world.advance(2_000)
+    world.ack("A", world.receipt(popped[0]))
+    assert held(world) == [(2, 28_000)]
+    world.advance(26_500)  # the check point is readable, and its end is not over
+    assert held(world) == [(2, 1_500)]
+    world.ack("A", world.receipt(popped[2]))
+    assert held(world) == []
+
+
+def test_messages_are_in_flight_until_they_are_redelivered(table: tuple[World, str]) -> None:
+    world, _ = table
+    world.send("A")
+    world.popped("A", invisible_ms=10_000)
+    while not [copy for copy in look(world).copies("A") if copy.retry]:
+        assert [offset for offset, _ in held(world)] == [0]
+        world.advance(100)
+    assert held(world) == []
+    world.popped("A", invisible_ms=10_000)
+    (view,) = look(world).receipts()
+    assert (view.attempt, view.place.topic) == (2, "%RETRY%G_A")
+
+
+def test_changed_duration_counts_and_is_returned(table: tuple[World, str]) -> None:
+    world, _ = table
+    world.send("A")
+    (popped,) = world.popped("A", invisible_ms=10_000)
+    world.advance(3_000)
+    world.change("A", world.receipt(popped), 20_000)
+    (view,) = look(world).receipts()
+    assert view.until_ms == world.now_ms + 20_000
+    assert view.returned
+
+
+def test_client_of_a_receipt_is_named(table: tuple[World, str]) -> None:
+    world, _ = table
+    world.send("A")
+    pop = PopMessage("G", "A", 0, 32, 30_000, 0, world.now_ms, 0, "TAG", "*")
+    world.engine.execute(world.broker, pop, DirectChannel("channel-of-c1"))
+    assert [view.channel for view in look(world).receipts()] == ["channel-of-c1"]
+
+
+def test_ordered_batch_is_in_flight_until_its_end() -> None:
+    world = make_world()
+    world.topic("A")
+    world.send("A")
+    world.send("A")
+
+    def views() -> list[ReceiptView]:
+        return look(world).receipts()
+
+    popped = world.popped("A", order=True, invisible_ms=10_000, attempt="one")
+    assert [(view.holder, view.attempt) for view in views()] == [("order", 1), ("order", 1)]
+    world.ack("A", world.receipt(popped[0]))
+    assert [view.place.queue_offset for view in views()] == [1]
+    world.change("A", world.receipt(popped[1]), 5_000)
+    (view,) = views()
+    assert (view.until_ms, view.returned) == (world.now_ms + 5_000, True)
+    world.advance(5_000)
+    assert views() == []
+    world.popped("A", order=True, invisible_ms=10_000, attempt="two")
+    assert [view.attempt for view in views()] == [2]
+
+
+def test_pulled_message_is_in_flight_until_its_offset_is_committed() -> None:
+    world = make_world()
+    world.topic("A")
+    world.send("A")
+    world.heartbeat("c1", topics={"A": "*"})
+    channel = world.channels["c1"]
+    world.engine.execute(world.broker, PullMessage("G", "A", 0, 0, 32, 4, 0, 0, 0, "*", "TAG"), channel)
+    (view,) = look(world).receipts()
+    assert (view.channel, view.until_ms, view.holder) == ("c1", None, "pull")
+    world.broker.offsets.commit("G", "A", 0, 1)
+    assert look(world).receipts() == []
+
+
+def test_receipts_of_one_place(world: World) -> None:
+    world.topic("A")
+    world.topic("B")
+    for topic in ("A", "B"):
+        world.send(topic)
+        world.popped(topic)
+    inspection = look(world)
+    views = inspection.receipts()
+    assert len(views) == 2
+    assert [inspection.receipts(place=view.place) for view in views] == [[view] for view in views]
+    assert inspection.receipts("other", views[0].place) == []
+
+
+def test_garbage_in_the_revive_topic_is_ignored(world: World) -> None:
+    topic = f"rmq_sys_REVIVE_LOG_{world.broker.config.broker_cluster_name}"
+    for tag in ("ck", "ack"):
+        world.send(topic, b"{}", TAGS=tag, TIMER_DELIVER_MS=str(world.now_ms + 10_000))
+    assert look(world).receipts() == []
+
+
+def test_renewal_by_the_proxy_is_no_return(table: tuple[World, str]) -> None:
+    world, _ = table
+    world.send("A")
+    (popped,) = world.popped("A", invisible_ms=10_000)
+    receipt = world.receipt(popped)
+    world.advance(1_000)
+    call = DirectCall(DirectChannel("c"))
+    call.label = RENEWAL
+    operation = ChangeInvisibleTime("G", "A", 0, receipt.text(), 0, 60_000)
+    world.engine.gate.submit(world.broker, call, operation)
+    (view,) = look(world).receipts()
+    assert (view.until_ms, view.returned) == (world.now_ms + 60_000, False)
+    assert view.popped_ms == world.now_ms - 1_000
+
+
+def test_second_delivery_of_a_pulled_message_is_counted(world: World) -> None:
+    world.topic("A")
+    world.send("A")
+    world.heartbeat("c1", topics={"A": "*"})
+    for _ in range(2):
+        pull = PullMessage("G", "A", 0, 0, 32, 4, 0, 0, 0, "*", "TAG")
+        world.engine.execute(world.broker, pull, world.channels["c1"])
+        world.advance(100)
+    assert [view.attempt for view in look(world).receipts()] == [2]

@@ -1,0 +1,165 @@
+"""Messages are found by id, offset id, key and place, with all their copies."""
+
+import pytest
+from engine_world import World, make_world
+from inspected import look
+from rocketmq_testkit.emulator.inspection import log_index
+from rocketmq_testkit.emulator.inspection.messages import CopyState
+from rocketmq_testkit.emulator.message.message import MessageToStore
+from rocketmq_testkit.emulator.message.stored_record import offset_message_id
+from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.send import SendMessageBack
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic
+
+ID = "7F0000010A2B18B4AAC200000000000"
+
+
+@pytest.fixture(params=[False, True], ids=["searched", "indexed"])
+def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, world: World) -> World:
+    """A world whose log is searched, or whose log is indexed at each search."""
+    if request.param:
+        monkeypatch.setattr(log_index, "SEARCHED_BYTES", -1)
+        monkeypatch.setattr(log_index, "LONG_SEARCHES", 0)
+        monkeypatch.setattr(log_index, "BLOCK_BYTES", 500)
+    return world
+
+
+def test_message_is_found_by_id_offset_id_and_key(world: World) -> None:
+    world.topic("A")
+    world.send("A", b"one", UNIQ_KEY=f"{ID}1", KEYS="k1 both")
+    sent = world.send("A", b"two", UNIQ_KEY=f"{ID}2", KEYS="both k2", TAGS="t", __SHARDINGKEY="m")
+    inspection = look(world)
+    (found,) = inspection.find(f"{ID}2")
+    assert (found.message_id, found.topic, found.tag, found.keys) == (f"{ID}2", "A", "t", ("both", "k2"))
+    assert (found.message_group, found.sender, found.born_at_ms) == ("m", "10.0.0.1:5000", world.now_ms)
+    assert [copy.state for copy in found.copies] == [CopyState.STORED]
+    assert inspection.find(sent.msg_id) == inspection.find("k2") == [found]
+    assert [each.message_id for each in inspection.find("both")] == [f"{ID}1", f"{ID}2"]
+    assert inspection.at(found.copies[0].place) == found
+    assert inspection.find("both", "A")
+    assert not inspection.find("both", "B")
+    assert not inspection.find("bot")
+    assert not inspection.find("one")
+    assert not inspection.find("")
+
+
+def test_record_without_unique_key_is_found_by_its_offset_id(world: World) -> None:
+    """A client may write one to a slave's or an old broker's log; its copy in a dead letter queue names the origin."""
+    world.topic("A")
+    store = world.broker.store
+    store.append(MessageToStore("A", 0, b"m", {}, world.now_ms, store.store_host))
+    offset_id = offset_message_id(store.store_host, 0)
+    (found,) = look(world).find(offset_id)
+    assert found.message_id == offset_id
+    world.engine.execute(world.broker, SendMessageBack("H", 0, -1, origin_topic="A"))
+    (found,) = look(world).find(offset_id)
+    assert [copy.state for copy in found.copies] == [CopyState.STORED, CopyState.DEAD]
+    assert look(world).at(found.copies[1].place) == found
+
+
+def test_last_property_without_separator_is_found(world: World) -> None:
+    """SDKs may omit the last separator; the next record follows, or the end of the log."""
+    world.topic("A")
+    store = world.broker.store
+    for key in ("first", "last"):
+        store.append(MessageToStore("A", 0, b"m", {}, world.now_ms, store.store_host), f"TAGS\x01t\x02KEYS\x01x {key}")
+    inspection = look(world)
+    assert [len(inspection.find(key)) for key in ("first", "last")] == [1, 1]
+
+
+def test_all_copies_of_a_retried_message_are_one_family(world: World) -> None:
+    world.topic("A")
+    world.send("A", b"m", UNIQ_KEY=f"{ID}1")
+    world.popped("A", invisible_ms=10_000)
+    world.advance(20_000)
+    (found,) = look(world).find(f"{ID}1")
+    assert [(copy.state, copy.group, copy.retry) for copy in found.copies] == [
+        (CopyState.STORED, None, 0),
+        (CopyState.RETRY, "G", 1),
+    ]
+    assert [copy.place.topic for copy in found.copies] == ["A", "%RETRY%G_A"]
+
+
+def test_sent_back_message_has_a_delayed_copy_for_its_group(world: World) -> None:
+    world.topic("A")
+    sent = world.send("A", b"m")
+    for level in (1, -1):
+        world.engine.execute(
+            world.broker,
+            SendMessageBack("H", 0, level, sent.offset_message_id, "A", None)
+            if False
+            else SendMessageBack(group="H", offset=sent.physical_offset, delay_level=level, origin_topic="A"),
+        )
+    world.advance(2_000)
+    (found,) = look(world).find(sent.msg_id)
+    assert sorted((copy.state.value, copy.group) for copy in found.copies if copy.group) == [
+        ("dead", "H"),
+        ("delayed", "H"),
+        ("retry", "H"),
+    ]
+    assert found.topic == "A"
+
+
+def test_sent_on_message_with_the_same_id_is_another_message(world: World) -> None:
+    world.topic("A")
+    world.topic("B")
+    world.send("A", UNIQ_KEY=f"{ID}1")
+    world.send("B", UNIQ_KEY=f"{ID}1")
+    assert [found.topic for found in look(world).find(f"{ID}1")] == ["A", "B"]
+    assert [found.topic for found in look(world).find(f"{ID}1", "B")] == ["B"]
+
+
+def test_message_of_a_deleted_topic_is_not_found(world: World) -> None:
+    world.topic("A")
+    world.send("A", UNIQ_KEY=f"{ID}1")
+    inspection = look(world)
+    assert inspection.find(f"{ID}1")
+    world.engine.execute(world.broker, DeleteTopic("A"))
+    assert not inspection.find(f"{ID}1")
+
+
+def test_lost_and_deleted_records_are_not_found(world: World) -> None:
+    world.topic("A")
+    world.engine.execute(world.broker, UpdateBrokerConfig({"flushDiskType": "ASYNC_FLUSH"}))
+    world.send("A", UNIQ_KEY=f"{ID}1")
+    world.advance(60_000)
+    world.send("A", UNIQ_KEY=f"{ID}2")
+    inspection = look(world)
+    assert inspection.find(f"{ID}1")
+    assert inspection.find(f"{ID}2")
+    world.engine.crash(world.broker)
+    assert inspection.find(f"{ID}1")
+    assert not inspection.find(f"{ID}2")
+    world.send("A", b"longer body", UNIQ_KEY=f"{ID}3")
+    assert inspection.find(f"{ID}3")
+    assert not inspection.find(f"{ID}2")
+
+
+def test_deleted_segments_are_not_found() -> None:
+    world = make_world(store_max_bytes=1 << 20, max_message_size=1 << 10)
+    world.topic("A")
+    inspection = look(world)
+    world.send("A", UNIQ_KEY=f"{ID}1")
+    assert inspection.find(f"{ID}1")
+    while world.broker.store.log.min_offset == 0:
+        world.send("A", b"x" * 1000, UNIQ_KEY=f"{ID}2")
+    assert not inspection.find(f"{ID}1")
+    assert inspection.find(f"{ID}2")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "nearest"),
+    [(f"{ID}3", (f"{ID}1", "A")), ("order-1002", ("order-1001", "A")), ("odrer-1001", ("order-1001", "A"))],
+)
+def test_nearest_id_or_key_is_named(world: World, wanted: str, nearest: tuple[str, str]) -> None:
+    world.topic("A")
+    world.send("A", UNIQ_KEY=f"{ID}1", KEYS="order-1001")
+    assert look(world).nearest(wanted) == nearest
+    assert look(world).nearest(wanted, "B") is None
+
+
+def test_nothing_is_near_an_unlike_text(world: World) -> None:
+    world.topic("A")
+    world.send("A", UNIQ_KEY=f"{ID}1", KEYS="order-1001")
+    assert look(world).nearest("invoice") is None
+    assert look(world).nearest("") is None

@@ -1,0 +1,19 @@
+"""Locks of queues are listed with owner and end."""
+
+from engine_world import World
+from inspected import look
+from rocketmq_testkit.emulator.operations.clients import LockBatchMq, LockBatchResult, MessageQueue
+
+
+def test_owner_and_end_of_a_lock(world: World) -> None:
+    queue = MessageQueue("A", world.broker.name, 2)
+    world.engine.execute(world.broker, LockBatchMq("G", "c1", [queue]))
+    (lock,) = look(world).locks()
+    assert (lock.group, lock.broker, lock.topic, lock.queue_id, lock.client) == ("G", queue.broker_name, "A", 2, "c1")
+    by_other = LockBatchMq("G", "c2", [queue])
+    world.advance(lock.until_ms - world.now_ms)
+    assert world.ask(LockBatchResult, by_other).queues == []
+    world.advance(1)
+    assert look(world).locks() == []
+    assert world.ask(LockBatchResult, by_other).queues == [queue]
+    assert [each.client for each in look(world).locks()] == ["c2"]

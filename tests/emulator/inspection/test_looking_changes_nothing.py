@@ -1,0 +1,207 @@
+"""Looking at everything changes no table of an engine, none in memory only, no random stream, and not the journal."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from all_tables import changes, held_by
+from engine_world import World, make_world
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from inspected import in_every_state, look
+from rocketmq_testkit.emulator.engine import DirectChannel
+from rocketmq_testkit.emulator.inspection.inspection import Inspection
+from rocketmq_testkit.emulator.inspection.places import Place
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed, LockBatchMq, MessageQueue
+from rocketmq_testkit.emulator.operations.consume import PullMessage
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset
+from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessageBack
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
+
+TOPICS, GROUPS = ("A", "B", "C"), ("G", "H")
+KEYS: list[dict[str, Any]] = [
+    {},
+    {"enable_pop_buffer_merge": True},
+    {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_enable": True},
+    {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_enable": True, "enable_pop_buffer_merge": True},
+    {"enable_lmq": True, "timer_roll_window_slot": 10, "delivery_record_max_entries": 0},
+]
+Step = Callable[[World, int], object]
+
+
+def look_at_everything(inspection: Inspection) -> None:
+    """Call every method of an inspection, with names that exist and names that do not."""
+    topics = [*(topic.name for topic in inspection.topics()), "missing"]
+    places = [Place("missing", "A", 0, 0, 0), Place("broker-a", "A", 9, 9, 1 << 40)]
+    for topic in topics:
+        places += [copy.place for copy in inspection.copies(topic)]
+        for family in inspection.matching(topic, lambda copy: True):
+            assert family in inspection.find(family.message_id)
+        for queue in inspection.queues(topic)[:3]:
+            assert inspection.queue(queue.broker, topic, queue.queue_id) == queue
+        for group in (*GROUPS, "missing"):
+            inspection.assignments(group, topic)
+    for place in places:
+        inspection.at(place)
+        inspection.replaced_by(place)
+    inspection.receipts()
+    for group in (*GROUPS, "missing"):
+        inspection.group(group)
+        inspection.receipts(group, places[-1])
+    inspection.find("7F0000010A2B18B4AAC2000000000001")
+    inspection.find("k0")
+    inspection.nearest("k11")
+    readers = ("groups", "locks", "timers", "half_messages", "polls", "connections", "rules", "configuration")
+    for reader in readers:
+        list(getattr(inspection, reader)())
+
+
+def assert_looking_changes_nothing(world: World) -> None:
+    inspection = look(world)
+    before = held_by(world.engine)
+    look_at_everything(inspection)
+    assert changes(before, held_by(world.engine)) == {}
+
+
+def send(world: World, number: int) -> None:
+    more: tuple[dict[str, str], ...] = (
+        {},
+        {"DELAY": "3"},
+        {"TIMER_DELIVER_MS": str(world.now_ms + 9_000)},
+        {"KEYS": f"k{number % 3}"},
+        HALF,
+    )
+    topic = TOPICS[number % 3]
+    world.send(topic, b"m", queue=0, **{"KEYS": "k", **more[number % 5]})
+
+
+HALF = {"TRAN_MSG": "true", "PGROUP": "P"}
+
+
+def pop(world: World, number: int) -> None:
+    world.pop(
+        TOPICS[number % 3],
+        group=GROUPS[number % 2],
+        order=number % 7 == 0,
+        poll_ms=20_000 * (number % 2),
+        attempt=str(number),
+    )
+
+
+def acknowledge(world: World, number: int) -> None:
+    popped = world.popped("A", count=2, group="G", invisible_ms=30_000)
+    if popped:
+        world.ack("A", world.receipt(popped[0]))
+        if number % 2:
+            world.change("A", world.receipt(popped[-1]), 10_000)
+
+
+def pull(world: World, number: int) -> None:
+    channel = world.channels.get(f"c{number % 3}", DirectChannel("other"))
+    flags = 4 | (2 if number % 2 else 0) | (1 if number % 5 == 0 else 0)
+    operation = PullMessage("G", TOPICS[number % 3], 0, number % 4, 32, flags, number % 3, 15_000, 0, "*", "TAG")
+    world.engine.submit(world.broker, operation, channel)
+
+
+def heartbeat(world: World, number: int) -> None:
+    world.heartbeat(f"c{number % 3}", GROUPS[number % 2], dict.fromkeys(TOPICS[: number % 4], "a"), version=number)
+
+
+def reset(world: World, number: int) -> None:
+    world.engine.submit(world.broker, ResetOffset(GROUPS[number % 2], TOPICS[number % 3], 0, 0, 0))
+
+
+def lock(world: World, number: int) -> None:
+    queues = [MessageQueue("A", "broker-a", 0)]
+    world.engine.submit(world.broker, LockBatchMq("G", f"c{number % 3}", queues))
+
+
+def end(world: World, number: int) -> None:
+    sent = world.send("A", b"half", queue=0, **HALF)
+    how = (8, 12)[number % 2]
+    world.engine.submit(
+        world.broker, EndTransaction("P", sent.queue_offset, sent.physical_offset, how, False, sent.msg_id)
+    )
+
+
+def send_back(world: World, number: int) -> None:
+    sent = world.send("A")
+    operation = SendMessageBack("G", sent.physical_offset, number % 3 - 1, origin_topic="A")
+    world.engine.submit(world.broker, operation)
+
+
+def advance(world: World, number: int) -> None:
+    world.advance((1, 700, 5_000, 31_000, 90_000)[number % 5])
+
+
+def stop(world: World, number: int) -> None:
+    (world.engine.crash, world.engine.restart)[number % 2](world.broker)
+
+
+def delete(world: World, number: int) -> None:
+    world.engine.submit(world.broker, DeleteTopic("B"))
+
+
+def close(world: World, number: int) -> None:
+    name = f"c{number % 3}"
+    if name in world.channels:
+        world.engine.submit(world.broker, ChannelClosed(), world.channels[name])
+
+
+STEPS: list[Step] = [
+    send, send, send, pop, pop, acknowledge, pull, heartbeat, heartbeat, reset, lock, end, send_back, advance, advance,
+    stop, delete, close,
+]  # fmt: skip
+
+
+def new_world(keys: dict[str, Any]) -> World:
+    world = make_world(**keys)
+    for topic in TOPICS[:2]:
+        world.topic(topic, queues=2)
+    world.engine.execute(world.broker, CreateTopic(TopicConfig("C", 1, 1), {"+cleanup.policy": "COMPACTION"}))
+    return world
+
+
+@settings(max_examples=25, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@given(
+    keys=st.sampled_from(KEYS),
+    steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 1_000)), max_size=25),
+)
+def test_looking_at_a_random_state_changes_nothing(keys: dict[str, Any], steps: list[tuple[Step, int]]) -> None:
+    """A failure is not shrunk, which would take minutes: the paths of the changed values name the cause."""
+    world = new_world(keys)
+    for step, number in steps:
+        step(world, number)
+    assert_looking_changes_nothing(world)
+
+
+@pytest.mark.parametrize("keys", KEYS)
+def test_looking_at_messages_in_every_state_changes_nothing(keys: dict[str, Any]) -> None:
+    world = make_world(**keys)
+    in_every_state(world)
+    world.heartbeat("c1", topics={"A": "*"})
+    for step in STEPS[3:14]:
+        step(world, 1)
+    assert_looking_changes_nothing(world)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda world: world.broker.store.note_empty_read("A", 7),
+        lambda world: world.broker.offsets.take_reset("G", "A", 0),
+        lambda world: world.broker.pop_buffer.drain(),
+        lambda world: world.engine.random_streams.stream("pop").below(2),
+        lambda world: world.engine.submit(world.broker, ResetOffset("G", "A", 0)),
+    ],
+    ids=["empty read", "reset", "merge buffer", "random stream", "journal"],
+)
+def test_walk_notices_a_change(change: Callable[[World], object]) -> None:
+    world = new_world({"enable_pop_buffer_merge": True})
+    world.heartbeat("c1", topics={"A": "*"})
+    send(world, 0)
+    world.popped("A")
+    reset(world, 0)
+    before = held_by(world.engine)
+    change(world)
+    assert changes(before, held_by(world.engine)) != {}

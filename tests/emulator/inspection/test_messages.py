@@ -1,0 +1,54 @@
+"""Messages of a topic are listed in every state."""
+
+import pytest
+from engine_world import World
+from inspected import STATES, in_every_state, look
+from rocketmq_testkit.emulator.inspection.messages import CopyState
+
+
+def test_each_state_is_listed_once(world: World) -> None:
+    ids = in_every_state(world)
+    inspection = look(world)
+    found = {
+        (copy.state.value, family.message_id)
+        for copy in inspection.copies("A")
+        if (family := inspection.at(copy.place)) is not None
+    }
+    first_copies = {("stored", ids[state]) for state in ("retry", "dead")}
+    assert found == {(state, ids[state]) for state in STATES} | first_copies
+    assert len(inspection.copies("A")) == len(found)
+
+
+@pytest.mark.parametrize("state", CopyState)
+def test_one_state_is_selected(world: World, state: CopyState) -> None:
+    in_every_state(world)
+    everything = look(world).copies("A")
+    assert look(world).copies("A", state) == [copy for copy in everything if copy.state is state] != []
+
+
+def test_due_times_and_groups_of_copies(world: World) -> None:
+    in_every_state(world)
+    start = min(copy.stored_at_ms for copy in look(world).copies("A"))
+    due = {copy.state.value: copy.due_ms for copy in look(world).copies("A")}
+    assert (due["delayed"], due["timed"]) == (start + 3_600_000, start + 7_200_000)
+    groups = {copy.state.value: copy.group for copy in look(world).copies("A")}
+    assert groups == dict.fromkeys(STATES) | {"retry": "H", "dead": "H"}
+
+
+def test_delivered_and_decided_copies_are_left_out(world: World) -> None:
+    world.topic("A")
+    world.send("A", DELAY="1", UNIQ_KEY="delayed-1")
+    world.send("A", TIMER_DELIVER_MS=str(world.now_ms + 2_000), UNIQ_KEY="timed-1")
+    world.advance(5_000)
+    assert [copy.state for copy in look(world).copies("A")] == [CopyState.STORED, CopyState.STORED]
+    (delayed,) = look(world).find("delayed-1")
+    (timed,) = look(world).find("timed-1")
+    assert [copy.state for copy in delayed.copies] == [CopyState.DELAYED, CopyState.STORED]
+    assert [copy.state for copy in timed.copies] == [CopyState.TIMED, CopyState.STORED]
+
+
+def test_matching_messages_are_yielded_once(world: World) -> None:
+    ids = in_every_state(world)
+    found = [family.message_id for family in look(world).matching("A", lambda copy: b"half" not in copy.record)]
+    assert sorted(found) == sorted(ids[state] for state in STATES if state != "half")
+    assert list(look(world).matching("B", lambda copy: True)) == []

@@ -1,0 +1,55 @@
+"""Delayed and timed messages are listed with their times."""
+
+from engine_world import World, make_world
+from inspected import look
+from rocketmq_testkit.emulator.operations.send import RecallMessage
+
+
+def test_timed_and_delayed_messages_are_listed(world: World) -> None:
+    world.topic("A")
+    start_ms = world.now_ms
+    world.send("A", UNIQ_KEY="timed", TIMER_DELIVER_MS=str(start_ms + 20_000))
+    world.send("A", UNIQ_KEY="delayed", DELAY="3")
+    found = [(view.message_id, view.topic, view.due_ms, view.kind, view.level) for view in look(world).timers()]
+    assert found == [("delayed", "A", start_ms + 10_000, "level", 3), ("timed", "A", start_ms + 20_000, "wheel", None)]
+    world.advance(11_000)
+    assert [view.message_id for view in look(world).timers()] == ["timed"]
+    world.advance(10_000)
+    assert look(world).timers() == []
+
+
+def test_message_is_delivered_at_its_due_time(world: World) -> None:
+    world.topic("A")
+    world.send("A", TIMER_DELIVER_MS=str(world.now_ms + 12_345))
+    (view,) = look(world).timers()
+    world.advance(view.due_ms - world.now_ms - 1)
+    assert world.broker.store.max_offset("A", 0) == 0
+    world.advance(1)
+    assert world.broker.store.max_offset("A", 0) == 1
+
+
+def test_rolled_message_has_its_own_time() -> None:
+    world = make_world(timer_roll_window_slot=10)
+    world.topic("A")
+    world.send("A", TIMER_DELIVER_MS=str(world.now_ms + 100_000))
+    (view,) = look(world).timers()
+    assert view.due_ms == world.now_ms + 100_000
+
+
+def test_recalled_message_is_not_listed() -> None:
+    world = make_world(recall_message_enable=True)
+    world.topic("A")
+    sent = world.send("A", UNIQ_KEY="timed", TIMER_DELIVER_MS=str(world.now_ms + 20_000))
+    assert sent.recall_handle is not None
+    world.engine.execute(world.broker, RecallMessage("A", sent.recall_handle))
+    assert look(world).timers() == []
+    (found,) = look(world).find("timed")
+    assert len(found.copies) == 2  # the message and the mark
+    assert look(world).copies("A") == []
+
+
+def test_check_points_of_pops_are_not_listed(world: World) -> None:
+    world.topic("A")
+    world.send("A")
+    world.popped("A", invisible_ms=30_000)
+    assert look(world).timers() == []

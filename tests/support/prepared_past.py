@@ -1,0 +1,142 @@
+"""A prepared past and present of brokers, for tests of texts: the read models with values that the test gives.
+
+The readers themselves are tested with an engine. Here they return what a test has put in, so that a table of situations
+needs no broker.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL, is_through_proxy
+from rocketmq_testkit.emulator.history.events import BrokerEvent, Firing, LostMessage, RecordedEvent, RefusedRequest
+from rocketmq_testkit.emulator.inspection.connections import ConnectionView
+from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, SubscriptionView
+from rocketmq_testkit.emulator.inspection.messages import CopyState, CopyView, MessageFamily
+from rocketmq_testkit.emulator.inspection.places import Place
+from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message.stored_record import encode, form_of, pack_host
+
+NOON_MS = 1_795_694_400_000
+"""2026-11-26 12:00:00 UTC."""
+HOST = pack_host(("10.0.0.5", 4711))
+
+
+@dataclass
+class PreparedHistory:
+    """Prepared events of the past; deliveries by (broker, topic, queue id, queue offset)."""
+
+    deliveries: dict[tuple[str, str, int, int], list[RecordedEvent]] = field(default_factory=dict)
+    since_ms: int | None = None
+    refusals: list[RefusedRequest] = field(default_factory=list)
+    fired: list[Firing] = field(default_factory=list)
+    lost_messages: list[LostMessage] = field(default_factory=list)
+    states: dict[str, list[BrokerEvent]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def of(self, node: str, topic: str, queue_id: int, queue_offset: int) -> list[RecordedEvent]:
+        return self.deliveries.get((node, topic, queue_id, queue_offset), [])
+
+    def complete_since_ms(self) -> int | None:
+        return self.since_ms
+
+    def client_of(self, channel: str) -> str | None:
+        return channel.removeprefix(GRPC_CHANNEL) if is_through_proxy(channel) else self.names.get(channel)
+
+    def refused(self, topic: str | None = None, group: str | None = None) -> Sequence[RefusedRequest]:
+        return [each for each in self.refusals if topic in (None, each.topic) and group in (None, each.group)]
+
+    def firings(self) -> Sequence[Firing]:
+        return self.fired
+
+    def lost(self) -> Sequence[LostMessage]:
+        return self.lost_messages
+
+    def broker_events(self, broker: str) -> Sequence[BrokerEvent]:
+        return self.states.get(broker, [])
+
+
+def prepared_history(**fields: Any) -> Any:
+    """Return a history with prepared events."""
+    return PreparedHistory(**fields)
+
+
+def connected(client: str, *, port: int = 4711) -> ConnectionView:
+    """Return a connection of a Java client."""
+    return ConnectionView(
+        client, f"channel of {client}", "remoting", "JAVA", "V5_3_3", f"10.0.0.5:{port}", NOON_MS, NOON_MS, ()
+    )
+
+
+def prepared_look(**found: Any) -> Any:
+    """Return an inspection whose readers return prepared values, by their names; all others return nothing.
+
+    `group` and `queues` are mappings by name.
+    """
+    by_name = {name: found.pop(name, {}) for name in ("queues", "assignments")}
+    groups: list[GroupView] = found.pop("groups", [])
+    readers: dict[str, Any] = {
+        name: (lambda value: lambda *_arguments: value)(found.pop(name, []))
+        for name in ("topics", "brokers", "connections", "locks", "receipts", "polls")
+    }
+    assert not found, f"there are no such readers: {sorted(found)}"
+    return SimpleNamespace(
+        **readers,
+        groups=lambda: groups,
+        group=lambda name: next((each for each in groups if each.name == name), absent_group(name)),
+        queues=lambda topic: by_name["queues"].get(topic, []),
+        assignments=lambda group, topic: by_name["assignments"].get(topic, []),
+    )
+
+
+def absent_group(name: str) -> GroupView:
+    """Return a group that does not exist."""
+    return GroupView(name, False, True, False, 16, (), (), (), ())
+
+
+def copy_of(
+    state: CopyState,
+    topic: str,
+    at_ms: int,
+    *,
+    queue: int = 0,
+    offset: int = 0,
+    due_ms: int | None = None,
+    group: str | None = None,
+    retry: int = 0,
+    **properties: str,
+) -> CopyView:
+    """Return a stored copy. Times are ms after noon."""
+    encoded = props.encode({props.UNIQ_KEY: "ID1", **properties}).encode()
+    at = NOON_MS + at_ms
+    form = form_of(topic.encode(), len(HOST), len(HOST))
+    record = encode(form, queue, 0, offset, 0, 0, at, HOST, at, HOST, retry, 0, b"x", encoded)
+    due = None if due_ms is None else NOON_MS + due_ms
+    return CopyView(Place("broker-a", topic, queue, offset, 0), state, at, due, group, retry, record)
+
+
+def family_of(*copies: CopyView, topic: str = "orders", **properties: str) -> MessageFamily:
+    """Return the message `ID1` with its copies."""
+    return MessageFamily(
+        "ID1", topic, "a", ("1001",), None, NOON_MS, "10.0.0.5:4711", {props.UNIQ_KEY: "ID1", **properties}, copies
+    )
+
+
+def member_of(
+    client: str, *topics: str, expression: str = "*", silent_ms: int = 0, protocol: str = "remoting"
+) -> MemberView:
+    """Return a member that subscribes to topics."""
+    subscriptions = tuple(SubscriptionView(topic, expression, "TAG", 1) for topic in topics)
+    return MemberView(
+        client,
+        f"channel of {client}",
+        "JAVA",
+        "V5_3_3",
+        protocol,
+        NOON_MS,
+        NOON_MS - silent_ms,
+        "push",
+        "last",
+        subscriptions,
+    )
