@@ -273,7 +273,7 @@ def timed(step: Callable[[AnyWorld, int], Callable[[], None]], world: AnyWorld, 
 
 
 def measure(
-    rows: Iterable[tuple[str, Callable[[AnyWorld, int], Callable[[], None]]]],
+    rows: Iterable[tuple[str, Callable[[AnyWorld, int], Callable[[], object]]]],
     few: AnyWorld,
     many: AnyWorld,
     only: str,
