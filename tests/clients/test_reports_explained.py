@@ -219,7 +219,7 @@ def denied() -> Denied:
 
         emulator.user("shop", "shop-secret", allow=rights)
         with SharedDrivers(emulator, "java-remoting", credentials=Credentials("shop", "shop-secret")) as drivers:
-            fails = {"mode": "orderly", "max_reconsume": 1, "fail": {"*": 9}, "suspend_ms": 10}
+            fails: dict[str, Any] = {"mode": "orderly", "max_reconsume": 1, "fail": {"*": 9}, "suspend_ms": 10}
             _subscribe(drivers["java-remoting"], "c", "kitchen", "orders", **fails)
             emulator.topic("orders").send(b"two teas")
             emulator.clock.advance_until(lambda: emulator.warnings, limit="1h", wait=WAIT)

@@ -23,6 +23,7 @@ IDLE = "idle"
 HISTORY = "history"
 """The verdict of an application whose author reads the history of a message."""
 SECONDS = 1000
+FIRST: dict[str, Any] = {"from": "first"}
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,7 @@ def reset_to_latest(scene: Scene) -> Message:
 def commit_beyond(scene: Scene) -> Message:
     """The application seeks to the end of the queue and commits there, although it has not read the message."""
     topic = scene.topic()
-    driver = scene.client("lite", "java-remoting", sub=scene.subscription(), **{"from": "first"})
+    driver = scene.client("lite", "java-remoting", sub=scene.subscription(), **FIRST)
     scene.emulator.wait_for_consumer(scene.name, assigned=True, timeout="30s")
     scene.call(driver, "pause", topic=topic)
     polled = scene.send(b"of the long poll")
@@ -406,8 +407,7 @@ def no_right_on_the_retry_topic(scene: Scene) -> Clue:
     with Emulator(topics=["orders:NORMAL:1"], config=ACL_KEYS) as emulator:
         emulator.user("shop", "shop-secret", allow={"Topic:orders": ["Pub", "Sub"], "Group:kitchen": "Sub"})
         with SharedDrivers(emulator, "java-remoting", credentials=Credentials("shop", "shop-secret")) as drivers:
-            fields: dict[str, Any] = {"mode": "orderly", "max_reconsume": 1, "fail": {"*": 9}, "suspend_ms": 10}
-            fields["from"] = "first"
+            fields = {"mode": "orderly", "max_reconsume": 1, "fail": {"*": 9}, "suspend_ms": 10, **FIRST}
             drivers["java-remoting"].call("push", as_="c", group="kitchen", sub={"orders": EVERYTHING}, **fields)
             emulator.topic("orders").send(b"tea")
             emulator.clock.advance_until(lambda: emulator.warnings, limit="1m", wait="30s")

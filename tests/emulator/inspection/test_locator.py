@@ -44,7 +44,7 @@ def test_message_is_found_by_id_offset_id_and_key(world: World) -> None:
 
 
 def test_record_without_unique_key_is_found_by_its_offset_id(world: World) -> None:
-    """A client may write one to a slave's or an old broker's log; its copy in a dead letter queue names the origin."""
+    """Brokers add a unique key to sent messages only. The copy in a dead letter queue names the origin."""
     world.topic("A")
     store = world.broker.store
     store.append(MessageToStore("A", 0, b"m", {}, world.now_ms, store.store_host))
