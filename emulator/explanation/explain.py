@@ -27,6 +27,7 @@ from .group_rules import (
     nobody_subscribes,
     other_cluster,
 )
+from .member_rules import dropped_by_member
 from .missing_rules import Missing, missing
 from .owner_rules import available, no_queue_owner, unread_fault
 from .passed_rules import acknowledged, moved_past
@@ -44,7 +45,15 @@ UNSTORED_RULES: tuple[Rule, ...] = (undecided_half, put_aside, recalled, waiting
 BROKER_RULES: tuple[Rule, ...] = (broker_down, broker_unreachable, not_readable, read_only)
 STORE_RULES: tuple[Rule, ...] = (*UNSTORED_RULES, expired, compacted, *BROKER_RULES, stored)
 """The verdict of the store."""
-PAST_RULES: tuple[Rule, ...] = (in_flight, returned, skipped_by_filter, broadcast_read, moved_past, acknowledged)
+PAST_RULES: tuple[Rule, ...] = (
+    in_flight,
+    returned,
+    skipped_by_filter,
+    dropped_by_member,
+    broadcast_read,
+    moved_past,
+    acknowledged,
+)
 PRESENT_RULES: tuple[Rule, ...] = (
     *BROKER_RULES,
     no_group,

@@ -5,6 +5,7 @@ from ..history.record_kind import RecordKind
 from ..inspection.check_points import ReceiptView
 from . import changes
 from .explanation import Change, Fact
+from .member_rules import start_facts
 from .reason import Reason
 from .subject import DELIVERED, Finding, Subject, fact
 
@@ -31,7 +32,8 @@ def in_flight(subject: Subject) -> Finding | None:
     if receipt.until_ms is None:
         text += ", and no offset beyond it is committed yet"
         change = changes.commit(scene, receipt.channel)
-        return Finding(Reason.IN_FLIGHT, _with_place(subject, text), _receipt_facts(subject, receipt), (change,))
+        pulled = (*_receipt_facts(subject, receipt), *start_facts(subject))
+        return Finding(Reason.IN_FLIGHT, _with_place(subject, text), pulled, (change,))
     end, advances, until_ms = _end(subject, receipt, receipt.until_ms)
     acknowledges = () if unwritten else (changes.acknowledge(scene, receipt.channel),)
     facts = _receipt_facts(subject, receipt)

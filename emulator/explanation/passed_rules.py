@@ -6,6 +6,7 @@ from ..history.events import MoveKind, OffsetMove, RecordedEvent
 from ..history.record_kind import RecordKind
 from . import changes
 from .explanation import Fact
+from .member_rules import start_facts
 from .reason import Reason
 from .subject import ACKNOWLEDGED, DELIVERED, Finding, Subject, fact
 
@@ -107,7 +108,8 @@ def acknowledged(subject: Subject) -> Finding | None:
         return None
     group, place = subject.consumer.name, subject.stored.place
     delivered, done = subject.last(*DELIVERED), subject.last(*ACKNOWLEDGED)
-    facts = (*_event_facts(subject, delivered, done), subject.progress_fact, subject.place_fact)
+    events = _event_facts(subject, delivered, done)
+    facts = (*events, *start_facts(subject), subject.progress_fact, subject.place_fact)
     retry = f" ({subject.retry_text})" if subject.is_retry else ""
     scene = subject.scene
     if delivered is not None:

@@ -14,7 +14,8 @@ def dead(subject: Subject) -> Finding | None:
     if not found:
         return None
     copy = found[-1]
-    retries = f"after {copy.retry} retr{'y' if copy.retry == 1 else 'ies'}" if copy.retry else "without a retry"
+    times = max(copy.retry - 1, 0)  # sending it back the last time has counted as well, as in upstream
+    retries = f"after {times} retr{'y' if times == 1 else 'ies'}" if times else "without a retry"
     return Finding(
         Reason.DEAD,
         f'is dead since {subject.at(copy.stored_at_ms)}, {retries}; rocketmq.dlq("{group.name}") returns it',
@@ -25,7 +26,7 @@ def dead(subject: Subject) -> Finding | None:
                 topic=copy.place.topic,
                 queue_id=copy.place.queue_id,
                 offset=copy.place.queue_offset,
-                retries=copy.retry,
+                retries=times,
             ),
         ),
         (

@@ -69,7 +69,12 @@ class Scene:
 
     def push(self, sdk: str, name: str = "c1", *, expression: str = "*", number: int = 0, **script: Any) -> Driver:
         """Start a push consumer of the topic in the group."""
-        fields: dict[str, Any] = {"mode": "concurrent", "from_": "first", "sub": self.subscription(expression), **script}
+        fields: dict[str, Any] = {
+            "mode": "concurrent",
+            "from_": "first",
+            "sub": self.subscription(expression),
+            **script,
+        }
         return self.client("push", sdk, name, number=number, **fields)
 
     def simple(self, sdk: str, name: str = "c1", *, expression: str = "*", kind: str = "TAG", **fields: Any) -> Driver:

@@ -317,7 +317,7 @@ SITUATIONS: dict[Reason, Situation] = {
         ),
         past=FakeHistory(deliveries=events(event(RecordKind.PULLED, 1_000), event(RecordKind.SENT_BACK, 20_000))),
     ),
-    Reason.DEAD: read(5, copies=(COPY, copy_of(CopyState.DEAD, "%DLQ%billing", 30_000, group=GROUP, retry=16))),
+    Reason.DEAD: read(5, copies=(COPY, copy_of(CopyState.DEAD, "%DLQ%billing", 30_000, group=GROUP, retry=17))),
     Reason.ACKNOWLEDGED: read(
         5,
         past=FakeHistory(deliveries=events(event(RecordKind.POPPED, 1_000), event(RecordKind.ACKNOWLEDGED, 2_000))),
@@ -355,6 +355,18 @@ SECOND: dict[str, Situation] = {
         past=FakeHistory(
             fired=[Firing(NOON_MS + 1_000, "lossy", "PullMessage", f"channel of {C1}", "drop_response", ("ID1",))]
         ),
+    ),
+    "filtered, dropped by the SDK of a member": read(
+        5,
+        group(member(C2, "b"), member(), disagreements=("orders",)),
+        past=FakeHistory(
+            deliveries=events(event(RecordKind.PULLED, 1_000, C2), event(RecordKind.COMMITTED, 6_000, C2))
+        ),
+    ),
+    "acknowledged, older than its group": read(
+        5,
+        group(member(since_ms=NOON_MS + 500, consume_from="CONSUME_FROM_LAST_OFFSET")),
+        past=FakeHistory(deliveries=events(event(RecordKind.PULLED, 1_000), event(RecordKind.COMMITTED, 6_000))),
     ),
     "acknowledged, no details held": read(5, past=FakeHistory(since_ms=NOW_MS)),
     "acknowledged, by a commit": read(

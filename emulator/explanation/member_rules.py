@@ -1,0 +1,74 @@
+"""Rules about the members that received a message: a subscription of their own, and the start of their group."""
+
+from ..history.events import MoveKind
+from ..inspection.groups import MemberView, SubscriptionView
+from . import changes
+from .explanation import Fact
+from .filter_rules import mismatch_of
+from .reason import Reason
+from .subject import Finding, Subject, fact
+
+_FROM_LAST = "CONSUME_FROM_LAST_OFFSET"
+
+
+def dropped_by_member(subject: Subject) -> Finding | None:
+    """The members disagree, and the SDKs of all members that received the message dropped it.
+
+    A broker filters by one subscription for the whole group, and remoting SDKs filter by their own again.
+    """
+    family, group = subject.family, subject.consumer
+    if subject.is_retry or family.topic not in group.disagreements or not subject.is_passed or not subject.is_recorded:
+        return None
+    receivers = [_member(subject, event.channel) for event in subject.deliveries]
+    dropping = [each for each in receivers if each is not None and _drops(subject, each)]
+    if not receivers or len(dropping) < len(receivers):
+        return None
+    last, own = dropping[-1], _own(subject, dropping[-1])
+    mismatch = None if own is None else mismatch_of(own, family, "does not match")
+    if own is None or mismatch is None:
+        return None
+    others = "; ".join(
+        f"{member.client} subscribes `TAG = {found.expression}`"
+        for member in group.members
+        if member.client != last.client and (found := _own(subject, member)) is not None
+    )
+    text = (
+        f"was delivered to {last.client} at {subject.at(subject.deliveries[-1].at_ms)}, whose own subscription "
+        f"`TAG = {own.expression}` {mismatch.text}, so its SDK drops it and commits the offset; the members of "
+        f"{group.name} disagree: {others}"
+    )
+    members = tuple(f"{each.client} {found.expression}" for each in group.members if (found := _own(subject, each)))
+    facts = (fact("subscriptions", topic=family.topic, members=members), mismatch.fact, subject.place_fact)
+    change = changes.subscribe(f"give all members of {group.name} the same subscription to {family.topic}")
+    return Finding(Reason.FILTERED_BY_MEMBER, text, facts, (change,))
+
+
+def start_facts(subject: Subject) -> tuple[Fact, ...]:
+    """Return the fact that a new group started before the message, though its member consumes from the last offset.
+
+    A broker starts a new group at the first message of a queue that still has it (ConsumerManageProcessor, 5.3.3).
+    """
+    queue, deliveries = subject.queue, subject.deliveries
+    member = _member(subject, deliveries[0].channel) if deliveries else None
+    if member is None or member.consume_from != _FROM_LAST or queue is None or queue.first > 0 or subject.is_retry:
+        return ()
+    place = subject.stored.place
+    moves = subject.scene.history.moves(place.broker, subject.consumer.name, place.topic, place.queue_id)
+    began_before = any(move.kind is not MoveKind.FIRST or move.at_ms < member.since_ms for move in moves)
+    if began_before or subject.stored.stored_at_ms >= member.since_ms:
+        return ()
+    because = f"queue {place.queue_id} still has its first message, so a new group starts there"
+    return (fact("group_start", offset=queue.first, consume_from=member.consume_from, because=because),)
+
+
+def _member(subject: Subject, channel: str) -> MemberView | None:
+    return next((each for each in subject.consumer.members if each.channel == channel), None)
+
+
+def _own(subject: Subject, member: MemberView) -> SubscriptionView | None:
+    return next((each for each in member.subscriptions if each.topic == subject.family.topic), None)
+
+
+def _drops(subject: Subject, member: MemberView) -> bool:
+    own = _own(subject, member)
+    return member.protocol == "remoting" and own is not None and mismatch_of(own, subject.family, "") is not None
