@@ -10,6 +10,8 @@ from rocketmq_testkit.emulator.explanation.explain import Explainer
 from rocketmq_testkit.emulator.explanation.explanation import Explanation
 from rocketmq_testkit.emulator.explanation.reason import Reason
 from rocketmq_testkit.emulator.inspection.places import Place
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed
+from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.send import SendMessageBack
 
 FIRST, SECOND = "7F0000010A2B18B4AAC2000000000001", "7F0000010A2B18B4AAC2000000000002"
@@ -85,6 +87,20 @@ def test_verdict_of_the_store_has_one_for_each_group_of_the_message() -> None:
         "failed": Reason.DEAD,
         "subscribed": Reason.AVAILABLE,
     }
+
+
+def test_pulled_message_of_a_closed_connection_is_not_acknowledged() -> None:
+    """With KV records the broker keeps the offset of pops where it keeps that of pulls; the record tells them apart."""
+    world = make_world(pop_consumer_kv_service_init=True, pop_consumer_kv_service_enable=True)
+    world.topic("A")
+    for message_id in (FIRST, SECOND):
+        world.send("A", UNIQ_KEY=message_id)
+    world.pull("A", count=1)
+    world.engine.execute(world.broker, UpdateConsumerOffset("G", "A", 0, 1))
+    world.pull("A", 1, count=1)
+    world.engine.execute(world.broker, ChannelClosed())
+    assert explain(world, FIRST).reason is Reason.ACKNOWLEDGED
+    assert explain(world, SECOND).reason is Reason.NO_MEMBERS
 
 
 def test_unknown_message_topic_and_group_are_verdicts() -> None:
