@@ -16,7 +16,7 @@ from rocketmq_testkit.emulator.operations.send import EndTransaction, RecallMess
 ID = "7F0000010A2B18B4AAC2000000000001"
 COMMIT, ROLLBACK = 8, 12
 HOUR_MS = 3_600_000
-SMALL: dict[str, Any] = {"store_max_bytes": 40_000, "mapped_file_size_commit_log": 10_000}
+SMALL: dict[str, Any] = {"store_max_bytes": 1024 * 1024, "mapped_file_size_commit_log": 256 * 1024}
 
 
 @pytest.fixture(params=(65_536, 0), ids=("recorded", "not recorded"))
@@ -104,8 +104,9 @@ def test_committed_message_that_was_deleted_is_no_rollback(recorded: dict[str, A
     end(world, half(world), COMMIT)
     found = look(world)
     (copy,) = [copy for copy in found.find(ID)[0].copies if copy.place.topic == "A"]
-    while found.at(copy.place) is not None:
-        world.send("A", b"x" * 1_000)
+    for _ in range(60):
+        world.send("A", b"x" * 30_000)
+    assert found.at(copy.place) is None
     verdict = explain(world, place=copy.place)
     assert verdict.reason is Reason.EXPIRED
     assert "was deleted with the oldest messages of broker-a" in str(verdict)
