@@ -16,7 +16,11 @@ from rocketmq_testkit.emulator.operations.send import EndTransaction, RecallMess
 ID = "7F0000010A2B18B4AAC2000000000001"
 COMMIT, ROLLBACK = 8, 12
 HOUR_MS = 3_600_000
-SMALL: dict[str, Any] = {"store_max_bytes": 1024 * 1024, "mapped_file_size_commit_log": 256 * 1024}
+SMALL: dict[str, Any] = {
+    "store_max_bytes": 1024 * 1024,
+    "mapped_file_size_commit_log": 256 * 1024,
+    "max_message_size": 64 * 1024,
+}
 
 
 @pytest.fixture(params=(65_536, 0), ids=("recorded", "not recorded"))
