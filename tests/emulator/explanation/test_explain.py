@@ -1,9 +1,13 @@
 """Verdicts of a real engine: the judged copies and groups, and facts of the past before hindrances of the present."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from all_tables import changes, held_by
 from engine_world import World, make_world
-from inspected import look
+from inspected import in_every_state, look
+from lived_in import lived_in
 from rocketmq_testkit.emulator import explanation, inspection
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.explanation.explain import Explainer
@@ -108,6 +112,32 @@ def test_unknown_message_topic_and_group_are_verdicts() -> None:
     assert explain(world, "no such id").reason is Reason.NEVER_RECEIVED
     assert explain(world, "no such id", None).groups == ()
     assert explain(world, SECOND, "no such group").reason is Reason.NO_SUCH_GROUP
+
+
+def every_state() -> World:
+    """Return a world with a message in each state of copies."""
+    world = make_world()
+    in_every_state(world)
+    return world
+
+
+@pytest.mark.parametrize("make", [every_state, lived_in, acknowledged_and_unread])
+def test_explaining_everything_changes_nothing(make: Callable[[], World]) -> None:
+    """Each stored record is explained for each group and in the store; no table of the engine changes by it."""
+    world = make()
+    before = held_by(world.engine)
+    found, reasons = look(world), set()
+    explainer = Explainer(found, world.engine.history, lambda: world.now_ms)
+    for topic in [*(topic.name for topic in found.topics()), "missing"]:
+        for copy in found.copies(topic):
+            family = found.at(copy.place)
+            assert family is not None
+            for group in ("G", "H", "missing", None):
+                verdict = explainer.explain(family, family.message_id, group, place=copy.place)
+                assert verdict.facts, verdict
+                reasons |= {verdict.reason, *(each.reason for each in verdict.groups)}
+    assert len(reasons) > 2
+    assert changes(before, held_by(world.engine)) == {}
 
 
 def test_verdict_reads_no_journal() -> None:
