@@ -74,7 +74,7 @@ def full(factor: int) -> World:
 
 # --- The steps: each prepares its data and returns the function to time, which repeats the step `count` times.
 
-Step = Callable[[World, int], Callable[[], object]]
+Step = Callable[[World, int], Callable[[], None]]
 
 
 def send(world: World, count: int) -> Callable[[], None]:
