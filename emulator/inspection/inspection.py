@@ -54,7 +54,8 @@ class Inspection:
     def messages(self, topic: str) -> list[MessageFamily]:
         """Return the messages that were sent to a topic in every state, rolled back and recalled ones too.
 
-        The oldest is the first. For many messages this takes less time than `at` for each.
+        Of a retry topic, a dead letter queue or an internal topic it returns the messages of which it has copies. The
+        oldest is the first. For many messages this takes less time than `at` for each.
         """
         return self._locator.of_topic(topic)
 

@@ -13,7 +13,7 @@ from .engine_parts import EngineParts
 from .family import age, families
 from .log_index import LogIndex
 from .messages import CopyState, CopyView, MessageFamily
-from .origins import REDIRECTED
+from .origins import REDIRECTED, state_of
 from .places import Place
 from .stored_copies import StoredCopy, decoded, each_current, each_sent_to, is_in
 
@@ -63,6 +63,8 @@ class Locator:
 
     def of_topic(self, topic: str) -> list[MessageFamily]:
         """Return the messages that were sent to a topic, see `Inspection.messages`."""
+        if state_of(topic) is not CopyState.STORED:  # its messages were sent to other topics
+            return list(self.matching(topic, lambda _copy: True))
         stores = stores_of(self._parts.brokers).values()
         return families(copy for broker in stores for copy in each_sent_to(broker, topic))
 

@@ -99,10 +99,9 @@ def each_current(broker: Broker, topic: str) -> Iterator[StoredCopy]:
 
 def each_sent_to(broker: Broker, topic: str) -> Iterator[StoredCopy]:
     """Yield the copies of the messages of a topic, also those that the broker has passed on to another topic."""
-    yield from each_in(broker, topic)
-    for name in list(broker.topics.table):
-        if name != topic and (name in REDIRECTED or names.is_retry_or_dlq(name)):
-            yield from (copy for copy in each_in(broker, name) if copy.origin == topic)
+    for name in dict.fromkeys(queue.topic for queue in broker.store.queues.values()):
+        if name == topic or name in REDIRECTED or names.is_retry_or_dlq(name):
+            yield from (copy for copy in each_in(broker, name) if name == topic or copy.origin == topic)
 
 
 def _waiting(broker: Broker) -> Iterator[StoredCopy]:

@@ -37,6 +37,8 @@ def look_at_everything(inspection: Inspection) -> None:
         places += [copy.place for copy in inspection.copies(topic)]
         for family in inspection.matching(topic, lambda copy: True):
             assert family in inspection.find(family.message_id)
+        for family in inspection.messages(topic):
+            assert family in inspection.find(family.message_id)
         for queue in inspection.queues(topic)[:3]:
             assert inspection.queue(queue.broker, topic, queue.queue_id) == queue
         for group in (*GROUPS, "missing"):

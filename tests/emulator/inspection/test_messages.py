@@ -4,6 +4,7 @@ import pytest
 from engine_world import World
 from inspected import STATES, in_every_state, look
 from rocketmq_testkit.emulator.inspection.messages import CopyState
+from rocketmq_testkit.emulator.operations.send import EndTransaction
 
 
 def test_each_state_is_listed_once(world: World) -> None:
@@ -45,6 +46,18 @@ def test_delivered_and_decided_copies_are_left_out(world: World) -> None:
     (timed,) = look(world).find("timed-1")
     assert [copy.state for copy in delayed.copies] == [CopyState.DELAYED, CopyState.STORED]
     assert [copy.state for copy in timed.copies] == [CopyState.TIMED, CopyState.STORED]
+
+
+def test_messages_of_a_topic_are_those_that_each_id_finds(world: World) -> None:
+    """Also decided, recalled and delivered ones, of which only an internal topic has a copy."""
+    ids = set(in_every_state(world).values())
+    sent = world.send("A", TRAN_MSG="true", PGROUP="PG", UNIQ_KEY="rolled-back")
+    world.engine.execute(
+        world.broker, EndTransaction("PG", sent.queue_offset, sent.physical_offset, 12, False, "rolled-back")
+    )
+    found = look(world).messages("A")
+    assert {each.message_id for each in found} == {*ids, "rolled-back"}
+    assert [look(world).find(each.message_id) for each in found] == [[each] for each in found]
 
 
 def test_matching_messages_are_yielded_once(world: World) -> None:
