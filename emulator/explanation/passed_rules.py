@@ -1,4 +1,7 @@
-"""Rules about messages that the offset of a group has passed: moved past, or acknowledged."""
+"""Rules about messages below the offset of a group: the offset was moved past them, or they were acknowledged.
+
+Each rule returns a finding, or None if it does not apply. Earlier rules have excluded messages in flight.
+"""
 
 from collections.abc import Sequence
 
@@ -12,7 +15,7 @@ from .subject import ACKNOWLEDGED, DELIVERED, Finding, Subject, fact
 
 
 def moved_past(subject: Subject) -> Finding | None:
-    """The offset of the group was moved past the message: at the start of the group, by a reset, or by a commit."""
+    """Apply if the offset passed the message without a delivery: at the group's start, by a reset or by a commit."""
     if not subject.is_passed:
         return None
     move = _move_past(subject)
@@ -22,10 +25,10 @@ def moved_past(subject: Subject) -> Finding | None:
 
 
 def _is_delivered(subject: Subject, move: OffsetMove) -> bool:
-    """True if a delivery, and no move, is the reason why the group is past the message.
+    """True if a delivery, and not the move, is the reason why the offset is past the message.
 
-    The first commit after a crash that lost the offset looks like the start of a group. Without records of deliveries
-    an earlier move tells that the group had an offset before.
+    If a crash lost the offset, the next commit is recorded as FIRST, like the start of a group. A delivery record, or
+    without delivery records an earlier move, shows that the group had an offset before.
     """
     delivered = subject.last(*DELIVERED)
     if move.kind is MoveKind.FIRST:
@@ -39,7 +42,7 @@ def _moves(subject: Subject) -> Sequence[OffsetMove]:
 
 
 def _move_past(subject: Subject) -> OffsetMove | None:
-    """Return the newest move that put the group past the message, unless a later one put it before the message."""
+    """Return the newest move past the message; None if there is none, or if a later move went back before it."""
     offset = subject.stored.place.queue_offset
     for move in reversed(_moves(subject)):
         if move.after <= offset:
@@ -75,7 +78,7 @@ def _origin(subject: Subject) -> str:
 
 
 def _committed_past(subject: Subject) -> Finding | None:
-    """The group is past the message without any recorded delivery, and nothing of the time since was dropped."""
+    """Apply if the offset is past the message, and the complete delivery records since its send have no delivery."""
     if subject.deliveries or not subject.is_recorded or subject.last(RecordKind.ACKNOWLEDGED, RecordKind.RENEWED):
         return None
     group, place = subject.consumer.name, subject.stored.place
@@ -103,7 +106,7 @@ def _committed_past(subject: Subject) -> Finding | None:
 
 
 def acknowledged(subject: Subject) -> Finding | None:
-    """The message was delivered and acknowledged, as far as the group's progress tells."""
+    """Apply to all other messages below the offset: the group has them neither in flight nor in a retry."""
     if not subject.is_passed:
         return None
     group, place = subject.consumer.name, subject.stored.place
@@ -126,7 +129,7 @@ def acknowledged(subject: Subject) -> Finding | None:
     else:
         text += f" and acknowledged at {subject.at(done.at_ms)}"
     if delivered is None and scene.complete_since_ms is not None:
-        text += f"; before {subject.at(scene.complete_since_ms)}, details are no longer held"
+        text += f"; before {subject.at(scene.complete_since_ms)}, no delivery is on record"
     back = changes.reset(group, place.topic, place.queue_offset)
     return Finding(Reason.ACKNOWLEDGED, text, facts, (back,))
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from .errors import FaultError, shown
 from .patterns import matches_pattern
 
-PATTERN = r"^(\d[\w.+-]*|[\w.+-]*\*[\w.+*-]*)$"
+_ALLOWED = re.compile(r"^(\d[\w.+-]*|[\w.+-]*\*[\w.+*-]*)$", re.ASCII)
+PATTERN = _ALLOWED.pattern
 """The texts that a rule may have, as a regular expression of Python and of JSON Schema."""
-_ALLOWED = re.compile(PATTERN, re.ASCII)
 
 
 def check_version(name: str, text: str) -> None:

@@ -1,9 +1,9 @@
 """Nodes of a compiled SQL92 filter: each is a function from properties to true, false or unknown.
 
-The possible types of an operand are known at compile time (only properties vary, and they are texts). So the
-conversions of a comparison are chosen then, and an evaluation is a few calls. Unknown is None. A text that is not a
-number raises ValueError, and a Boolean where upstream casts to a text raises TypeError. Both end the evaluation of the
-whole expression.
+The types of operands are known at compile time, because only properties vary, and these are texts. So the compiler
+chooses the conversions of a comparison, and an evaluation is a few calls. Unknown is None. An evaluation raises
+ValueError for a text that is not a number, and TypeError for a Boolean where upstream casts to a text. Either error
+ends the evaluation of the whole expression, and the message does not match.
 Source: ComparisonExpression, LogicExpression, UnaryExpression, UnaryInExpression, ConstantExpression (5.3.3).
 """
 
@@ -31,9 +31,10 @@ _PARSE = "org.apache.rocketmq.filter.parser.ParseException: "
 class SqlNode:
     """A node of an expression: the pieces of its text as upstream prints it, and its evaluation.
 
-    `constant` is upstream's ConstantExpression, `boolean` its BooleanExpression. `value` is set for nodes that never
-    vary (constants and negated numbers). `negated` is the operand of NOT. `search` is the text for which
-    CONTAINS, STARTSWITH or ENDSWITH search; upstream does not print it.
+    `name` is the name of a property without operator, None for all other nodes. `constant` is True for literals
+    (upstream's ConstantExpression), `boolean` for conditions, TRUE, FALSE and NULL (its BooleanExpression). `value` is
+    the value of literals and negated numbers, else None. `negated` is the evaluation of the operand of NOT. `search` is
+    the text for which CONTAINS, STARTSWITH or ENDSWITH search; upstream does not print it.
     """
 
     parts: tuple[Part, ...]
@@ -48,7 +49,7 @@ class SqlNode:
 
     @property
     def is_property(self) -> bool:
-        """True for a bare property."""
+        """True for a property without operator."""
         return self.name is not None
 
     @property
@@ -66,7 +67,7 @@ class SqlNode:
 
 
 def property_node(name: str) -> SqlNode:
-    """Create the node of a property; unknown if the message does not have it."""
+    """Create the node of a property; unknown if the message does not have it, or if its text is empty."""
     return SqlNode((name,), lambda properties: properties.get(name) or None, JavaType.STRING, name=name)
 
 
@@ -85,7 +86,7 @@ def constant_node(value: Value, java_type: JavaType) -> SqlNode:
 
 
 def decimal_node(image: str) -> SqlNode:
-    """Create the node of a whole number: an Integer if it fits, else a Long. Raises SqlError beyond 64 bits."""
+    """Create the node of a whole number: an Integer if it fits, else a Long. Raises SqlError from 2^63 on."""
     digits = image.rstrip("lL")
     value = int(digits) if len(digits) < 20 else 1 << 64
     if value > 0x7FFFFFFFFFFFFFFF:
@@ -94,7 +95,7 @@ def decimal_node(image: str) -> SqlNode:
 
 
 def float_node(image: str) -> SqlNode:
-    """Create the node of a Double. Raises SqlError for 0.0 (upstream's minimum is Double.MIN_VALUE) and infinity."""
+    """Create the node of a Double. Raises SqlError for 0.0 (upstream's minimum is 4.9E-324) and for infinity."""
     value = float(image)
     if value == float("inf"):
         raise SqlError(f"{_RUNTIME}{image} is greater than 1.7976931348623157E308")
@@ -104,7 +105,7 @@ def float_node(image: str) -> SqlNode:
 
 
 def negate_node(operand: SqlNode) -> SqlNode:
-    """Create the negative of a number; unknown for all other operands, even texts that look like numbers."""
+    """Create the negative of a number literal or its negative; unknown for all other operands, even properties."""
     parts = ("(- ", operand, ")")
     if operand.java_type not in NUMBERS or not isinstance(operand.value, int | float):
         inner = operand.evaluate
@@ -119,9 +120,9 @@ def negate_node(operand: SqlNode) -> SqlNode:
 
 
 def as_boolean(operand: SqlNode) -> SqlNode:
-    """Convert an operand to a condition: a bare property is false, or unknown if the message does not have it.
+    """Convert an operand to a condition. A property without operator is false, or unknown if it is missing or empty.
 
-    Raises SqlError for other values.
+    Raises SqlError for other operands that are not conditions.
     """
     if operand.boolean:
         return operand
@@ -157,7 +158,7 @@ def or_node(*conditions: SqlNode) -> SqlNode:
 
 
 def _chain(symbol: str, conditions: Sequence[SqlNode], *, deciding_value: bool) -> SqlNode:
-    """Create `a AND b AND c` with one evaluation loop, so that long chains need no deep stack; its text nests pairs."""
+    """Create `a AND b AND c`, with the text `((a && b) && c)`. One loop evaluates it, without recursion."""
     first, *others = conditions
     parts: list[Part] = ["(" * len(others), first]
     for condition in others:
@@ -200,7 +201,7 @@ def _many(conditions: Sequence[Evaluate], deciding_value: bool) -> Evaluate:
 
 
 def equal_node(left: SqlNode, right: SqlNode) -> SqlNode:
-    """Create `=`. Raises SqlError for NULL, and for a truth value compared with another constant."""
+    """Create `=`. Raises SqlError for NULL, and for TRUE or FALSE on the left of a number or text literal."""
     for operand in (left, right):
         if operand.constant and operand.value is None:
             raise SqlError(f"{_RUNTIME}'{operand.text}' cannot be compared.")
@@ -215,12 +216,12 @@ def not_equal_node(left: SqlNode, right: SqlNode) -> SqlNode:
 
 
 def is_null_node(operand: SqlNode) -> SqlNode:
-    """Create IS NULL: true or false; unknown becomes true, because null equals null."""
+    """Create IS NULL: true if the operand is unknown, else false."""
     return _equal(operand, constant_node(None, JavaType.NULL))
 
 
 def is_not_null_node(operand: SqlNode) -> SqlNode:
-    """Create IS NOT NULL."""
+    """Create IS NOT NULL: false if the operand is unknown, else true."""
     return not_node(is_null_node(operand))
 
 
@@ -230,7 +231,7 @@ def _equal(left: SqlNode, right: SqlNode) -> SqlNode:
 
 
 def _equal_to_constant(left: SqlNode, right: SqlNode) -> Evaluate | None:
-    """Compare a property with a literal, by far the most common comparison; None if the operands are others."""
+    """Return a fast evaluation of `property = literal`, the most common comparison; None for other operands."""
     name, wanted = left.name, right.value
     if name is None or not right.constant or wanted is None:
         return None
@@ -251,6 +252,7 @@ def _equal_to_constant(left: SqlNode, right: SqlNode) -> Evaluate | None:
 
 
 def _equal_in_general(left: SqlNode, right: SqlNode) -> Evaluate:
+    """Return an evaluation of `=`: as upstream, unknown on the left is unknown, and only on the right is false."""
     left_evaluate, right_evaluate = left.evaluate, right.evaluate
     left_type, right_type = left.java_type, right.java_type
 
@@ -270,7 +272,7 @@ _ORDERS: dict[str, _Order] = {">": gt, ">=": ge, "<": lt, "<=": le}
 
 
 def comparison_node(symbol: str, left: SqlNode, right: SqlNode) -> SqlNode:
-    """Create `>`, `>=`, `<` or `<=`. Raises SqlError for constants that are not numbers, and for conditions."""
+    """Create `>`, `>=`, `<` or `<=`, which compare numbers. Raises SqlError for text literals, NULL and conditions."""
     for operand in (left, right):
         if operand.boolean or (operand.constant and operand.java_type not in NUMBERS):
             raise SqlError(f"{_RUNTIME}Value '{operand.text}' cannot be compared.")
@@ -317,7 +319,7 @@ def _order_in_general(left: SqlNode, right: SqlNode, order: _Order) -> Evaluate:
 
 
 def between_node(operand: SqlNode, low: SqlNode, high: SqlNode) -> SqlNode:
-    """Create BETWEEN (`>= low AND <= high`). Raises SqlError for constant bounds that are null or in wrong order."""
+    """Create BETWEEN (`>= low AND <= high`). Raises SqlError for two literals that are null or in the wrong order."""
     if low.constant and high.constant:
         _check_bounds(low, high)
     return and_node(comparison_node(">=", operand, low), comparison_node("<=", operand, high))
@@ -349,7 +351,7 @@ def _plain(constant: SqlNode) -> str:
 
 
 def not_between_node(operand: SqlNode, low: SqlNode, high: SqlNode) -> SqlNode:
-    """Create NOT BETWEEN (`< low OR > high`); the bounds are not checked."""
+    """Create NOT BETWEEN (`< low OR > high`); the order of the bounds is not checked."""
     return or_node(comparison_node("<", operand, low), comparison_node(">", operand, high))
 
 
@@ -357,7 +359,7 @@ def not_between_node(operand: SqlNode, low: SqlNode, high: SqlNode) -> SqlNode:
 
 
 def in_node(operand: SqlNode, values: Sequence[str], *, negated: bool) -> SqlNode:
-    """Create [NOT] IN a list of texts. Raises SqlError if the operand is not a property."""
+    """Create [NOT] IN a list of texts; unknown without the property. Raises SqlError for any other operand."""
     name = operand.name
     if name is None:
         raise SqlError(f"{_RUNTIME}Expected a property for In expression, got: {operand.text}")
@@ -383,7 +385,10 @@ _SEARCHES: dict[str, Callable[[str, str], bool]] = {
 
 
 def text_search_node(symbol: str, operand: SqlNode, search: str, *, negated: bool) -> SqlNode:
-    """Create [NOT] CONTAINS, STARTSWITH or ENDSWITH: never unknown; false, even with NOT, if either text is missing."""
+    """Create [NOT] CONTAINS, STARTSWITH or ENDSWITH, which are never unknown.
+
+    They are false, even with NOT, if the operand is no text or `search` is empty.
+    """
     found = _SEARCHES[symbol]
     inner = operand.evaluate
 

@@ -1,7 +1,8 @@
 """Java values in SQL92 filters, and the comparison of values of different types.
 
-A property is always a text. Upstream converts it to the class of the other operand; a text that is not such a number
-ends the evaluation of the whole expression. Source: ComparisonExpression.__compare (5.3.3).
+A property is always a text. Upstream converts it to the class of the other operand, a number or a Boolean. A text that
+is not such a number ends the evaluation of the whole expression, and the message does not match.
+Source: ComparisonExpression.__compare (5.3.3).
 """
 
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from ..kernel.java_numbers import compare_doubles, parse_boolean, parse_double, 
 from ..message.properties import string_hash
 
 Value = bool | int | float | str | None
+"""The value of an expression; None is SQL's unknown (null)."""
 
 
 class JavaType(Enum):
@@ -35,10 +37,11 @@ PARSERS: dict[JavaType, Callable[[str], Value]] = {
 
 
 def compare(left: Value, left_type: JavaType, right: Value, right_type: JavaType) -> int:
-    """Compare two non-null values: below, equal or above 0; also -1 for values that cannot be compared.
+    """Compare two non-null values: returns a number below, equal to or above 0 if left is less, equal or greater.
 
-    Raises ValueError (a NumberFormatException upstream) for a text that is not a number. Raises TypeError (a
-    ClassCastException) for a Boolean on the left of a text, which upstream converts on the wrong side.
+    Returns -1 for a Boolean and a number, which cannot be compared. Raises ValueError (upstream: NumberFormatException)
+    for a text that is not a number. Raises TypeError (ClassCastException) for a Boolean on the left of a text: there
+    upstream casts the Boolean to a String, instead of converting the text.
     """
     if left_type is right_type:
         if left_type is JavaType.DOUBLE:
@@ -60,7 +63,7 @@ def compare(left: Value, left_type: JavaType, right: Value, right_type: JavaType
 
 
 def number_text(value: float, java_type: JavaType) -> str:
-    """Format a number as Java prints it."""
+    """Format a number of a literal as Java prints it: `1.0E10` for the Double 1e10. NaN is not allowed."""
     if java_type is not JavaType.DOUBLE:
         return str(value)
     if value in (float("inf"), float("-inf")):

@@ -3,7 +3,7 @@
 from ..client.client_versions import version_text
 
 NEWER = "HIGHER_VERSION"
-"""The name of a version beyond upstream's table (MQVersion.getVersionDesc)."""
+"""The name of a version number above the table of known versions (source: MQVersion.getVersionDesc, 5.3.3)."""
 
 
 def host_port(host: str, port: int) -> str:
@@ -12,7 +12,10 @@ def host_port(host: str, port: int) -> str:
 
 
 def sdk_version(number: int) -> str:
-    """Return the name of the version number in a heartbeat, such as `V5_3_3`; a negative number stays a number."""
+    """Return the name of the version number in a heartbeat, such as `V5_3_3`.
+
+    A number above the table of known versions is `HIGHER_VERSION`, and a negative one is its decimal digits.
+    """
     try:
         return version_text(number) if number >= 0 else str(number)
     except IndexError:

@@ -61,7 +61,7 @@ def _due_ms(broker: Broker, parts: Record, properties: dict[str, str]) -> int | 
     if parts.topic == names.SCHEDULE_TOPIC:
         queue = broker.store.queue(parts.topic, parts.queue_id)
         held = queue is not None and queue.first <= parts.queue_offset < queue.max_offset
-        return queue.unit(parts.queue_offset)[2] if queue is not None and held else None
+        return broker.delays.next_check_ms(queue.unit(parts.queue_offset)[2]) if queue is not None and held else None
     if parts.topic != names.TIMER_TOPIC:
         return None
     try:

@@ -33,7 +33,7 @@ def _of_broker(broker: Broker) -> Iterator[TimerView]:
     for due_ms, level, stored in broker.delays.waiting():
         copy = decoded(broker, stored)
         if copy is not None:
-            yield TimerView(copy.message_id, copy.origin, due_ms, "level", level)
+            yield TimerView(copy.message_id, copy.origin, broker.delays.next_check_ms(due_ms), "level", level)
     for slot_ms, waiting in broker.timers.waiting():
         copy = decoded(broker, waiting.stored)
         if copy is None or waiting.is_recalled(copy.properties) or copy.origin.startswith(REVIVE_TOPIC_PREFIX):

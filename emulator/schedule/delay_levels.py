@@ -136,7 +136,7 @@ class DelayService:
             message.properties[props.DELAY] = str(level)
         message.redirect(SCHEDULE_TOPIC, level - 1)
         message.tags_code = due_ms = long_sum(self._scheduler.now_ms, self.delays_ms[level - 1])
-        self._checked_since_ms.setdefault(level, self._next_check_ms(self._scheduler.now_ms))
+        self._checked_since_ms.setdefault(level, self.next_check_ms(self._scheduler.now_ms))
         if level not in self._timers:
             self._schedule_check(level, due_ms)
 
@@ -173,14 +173,14 @@ class DelayService:
         changed_ms = now - (now - start_ms) % period if version else start_ms
         return DelayOffsetsResult({level: self.offsets.get(level, 0) for level in sorted(checked)}, version, changed_ms)
 
-    def _next_check_ms(self, at_ms: int) -> int:
+    def next_check_ms(self, at_ms: int) -> int:
         """Return the time of the first check at or after a time."""
         period = self._emulation.delay_level_check_interval
         return self._first_check.ms + max(-(-(at_ms - self._first_check.ms) // period), 0) * period
 
     def _schedule_check(self, level: int, due_ms: int) -> None:
         self._timers[level] = self._scheduler.call_at(
-            self._next_check_ms(due_ms), lambda: self._check(level), TimerKind.DELAY_LEVEL, f"level {level}"
+            self.next_check_ms(due_ms), lambda: self._check(level), TimerKind.DELAY_LEVEL, f"level {level}"
         )
 
     def _check(self, level: int) -> None:

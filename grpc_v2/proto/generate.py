@@ -3,6 +3,7 @@
     python -m venv /tmp/protoc && /tmp/protoc/bin/pip install 'grpcio-tools==1.60.1' 'setuptools<81'
     /tmp/protoc/bin/python grpc_v2/proto/generate.py
 
+Run it in the root of the repository. grpcio-tools 1.60 imports pkg_resources, which newer versions of setuptools lack.
 Generated code runs with the protobuf version of its protoc and with newer versions, but not with older ones.
 grpcio-tools 1.60 contains protoc 25, whose code runs with protobuf 4.25 to 7. This package supports protobuf from 4.25
 (`pyproject.toml`), so the files must not come from a newer protoc.
@@ -19,13 +20,17 @@ FILES = ("definition", "service", "admin")
 
 
 def generate(target: Path) -> list[Path]:
-    """Write the generated files below `target` and return their paths. Raises RuntimeError if protoc fails."""
+    """Write the generated files to `rocketmq_testkit/grpc_v2/proto` in the folder `target`, and return their paths.
+
+    Raises RuntimeError if protoc fails; protoc prints the reason to standard error.
+    """
     # Imported here, because only the generator's environment has the required version.
     import grpc_tools
     from grpc_tools import protoc
 
     with tempfile.TemporaryDirectory() as scratch:
-        # protoc names Python modules by the path of the .proto file, and this folder is installed under this name.
+        # protoc derives the names in import statements from the paths of the .proto files, so that these must match
+        # the installed package, rocketmq_testkit.grpc_v2.proto.
         package = Path(scratch) / "rocketmq_testkit" / "grpc_v2"
         package.mkdir(parents=True)
         (package / "proto").symlink_to(HERE)
@@ -39,7 +44,10 @@ def generate(target: Path) -> list[Path]:
 
 
 def main() -> int:
-    """Generate the files in place. Returns 2 and prints the reason if grpcio-tools has another version."""
+    """Generate the files in this folder and return 0; return 2 if grpcio-tools has another version.
+
+    Raises PackageNotFoundError if grpcio-tools is not installed.
+    """
     installed = version("grpcio-tools")
     if installed != GRPCIO_TOOLS_VERSION:
         print(f"grpcio-tools {installed} is installed; install {GRPCIO_TOOLS_VERSION}", file=sys.stderr)

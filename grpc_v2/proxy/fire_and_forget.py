@@ -1,4 +1,4 @@
-"""Operations that the proxy submits on its own for a client, and whose outcome it ignores."""
+"""Operations that the proxy submits on its own for a client, such as heartbeats, and whose outcome it ignores."""
 
 from rocketmq_testkit.emulator.gate.gate import Channel, Gate, Node, Outcome
 from rocketmq_testkit.emulator.operations.base import Operation
@@ -7,24 +7,24 @@ from .routes import Routes
 
 
 class FireAndForget:
-    """Submits operations to the engine and ignores their outcomes, as upstream's proxy does."""
+    """Submits operations to brokers and ignores their outcomes, errors included, as upstream's proxy does."""
 
     def __init__(self, gate: Gate, routes: Routes) -> None:
         self._gate = gate
         self._routes = routes
 
     def submit(self, node: Node, channel: Channel, label: str, operation: Operation) -> None:
-        """Submit an operation for a client. `label` is its name in the journal."""
+        """Submit an operation for the client of `channel` to a node. `label` is its name in the journal."""
         self._gate.submit(node, FireAndForgetCall(channel, label), operation)
 
     def submit_to_masters(self, channel: Channel, label: str, operation: Operation) -> None:
-        """Submit an operation for a client to every running master."""
+        """Submit an operation for the client of `channel` to every running master."""
         for broker in self._routes.masters:
             self.submit(broker, channel, label, operation)
 
 
 class FireAndForgetCall:
-    """One such operation, as a Call of the gate."""
+    """The gate's view (`Call`) of one operation: always active, and without a number, since no client sent it."""
 
     __slots__ = ("channel", "label")
     active = True
@@ -35,4 +35,4 @@ class FireAndForgetCall:
         self.label = label
 
     def reply(self, outcome: Outcome) -> None:
-        """Do nothing."""
+        """Ignore the outcome."""

@@ -1,5 +1,7 @@
 """QueryRoute and QueryAssignment: the brokers and queues of a topic for clients.
 
+Each RPC is one operation on the name server: a public method makes it from the request, and a private one makes the
+response from its result. The docstrings of the public methods describe the RPCs in `docs/rpcs.md`.
 Source: RouteActivity (5.3.3).
 """
 
@@ -24,6 +26,7 @@ from ..rules.proxy_rules import check_endpoints, group_name
 from ..rules.status import OK, Refusal, from_broker_error, no_route
 
 _ANY_QUEUE = -1
+"""The queue id of an assignment with which a consumer receives from any queue of the broker."""
 _ACCEPTED = {
     "NORMAL": (pb.NORMAL,),
     "FIFO": (pb.FIFO,),
@@ -31,6 +34,7 @@ _ACCEPTED = {
     "TRANSACTION": (pb.TRANSACTION,),
     "MIXED": (pb.NORMAL, pb.FIFO, pb.DELAY, pb.TRANSACTION),
 }
+"""The message types that queues of a topic accept, by the topic's message type."""
 
 
 def _route_refusal(request: sv.QueryRouteRequest | sv.QueryAssignmentRequest, error: EngineError) -> Refusal:
@@ -40,7 +44,11 @@ def _route_refusal(request: sv.QueryRouteRequest | sv.QueryAssignmentRequest, er
 
 
 def queue_permissions(perm: int, read: int, write: int) -> Iterator[pb.Permission]:
-    """Yield one permission per queue, in upstream's order: read only, write only, both, or none at all."""
+    """Yield one permission per queue, in upstream's order: queues to read only, to write only, then for both.
+
+    `perm` has the permission bits of the topic, `read` and `write` are its numbers of queues. A topic without read and
+    write permission yields NONE for each queue, at least once.
+    """
     readable, writable = bool(perm & PERM_READ), bool(perm & PERM_WRITE)
     both = min(read, write) if readable and writable else 0
     for count, permission in (
@@ -93,7 +101,7 @@ class RouteService:
         return response
 
     def assignment_operation(self, _call: RpcCall, request: sv.QueryAssignmentRequest) -> NodeOperation:
-        """Return the queues of a push consumer: any queue of each broker, or each queue if its group is ordered."""
+        """Return a push consumer's queues: each one if its group is ordered, else one with id -1 for each broker."""
         topic = self.routes.topic_name(request.topic)
         group_name(request.group)
         check_endpoints(request.endpoints)
@@ -137,6 +145,7 @@ class RouteService:
         requested: pb.Endpoints,
         address: str | None,
     ) -> None:
+        """Fill in a broker. `address` (`host:port`) is its endpoint; if None, the proxy chooses one (`Routes`)."""
         broker.name = name
         broker.id = broker_id
         if address is not None:
