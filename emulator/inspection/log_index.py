@@ -13,7 +13,6 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from zlib import crc32
 
-from ..message import properties as props
 from ..store.commit_log import CommitLog
 
 SEARCHED_BYTES = 4 << 20
@@ -24,7 +23,7 @@ BLOCK_BYTES = 1 << 18
 _VALUES = re.compile(rb"KEYS?\x01([^\x02\x00]*)")
 """The values of UNIQ_KEY and KEYS. Other properties with a similar name add hashes that match no record."""
 _SEVERAL_KEYS = re.compile(rb"KEYS\x01([^\x02\x00 ]* [^\x02\x00]*)")
-_ORIGINS = re.compile(rb"%b\x01([^\x02\x00]*)" % props.ORIGIN_MESSAGE_ID.encode())
+_ORIGINS = re.compile(rb"ORIGIN_MESSAGE_ID\x01([^\x02\x00]*)")
 _MAGIC = b"\xda\xa3\x20"
 _BEFORE = (b"\x01", b" ")
 _AFTER = b"\x02\x00 "
