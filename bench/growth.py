@@ -264,7 +264,7 @@ class Row:
         return self.full / self.empty
 
 
-def timed(step: Callable[[AnyWorld, int], Callable[[], None]], world: AnyWorld, count: int) -> float:
+def timed(step: Callable[[AnyWorld, int], Callable[[], object]], world: AnyWorld, count: int) -> float:
     """Return the microseconds for one step."""
     work = step(world, count)
     begin = time.process_time_ns()
@@ -273,7 +273,7 @@ def timed(step: Callable[[AnyWorld, int], Callable[[], None]], world: AnyWorld, 
 
 
 def measure(
-    rows: Iterable[tuple[str, Callable[[AnyWorld, int], Callable[[], None]]]],
+    rows: Iterable[tuple[str, Callable[[AnyWorld, int], Callable[[], object]]]],
     few: AnyWorld,
     many: AnyWorld,
     only: str,

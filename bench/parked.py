@@ -70,7 +70,7 @@ def full_of_parked(factor: int) -> World:
     return world
 
 
-Work = Callable[[], None]
+Work = Callable[[], object]
 
 
 def timed_sent(world: World, count: int) -> Work:

@@ -33,17 +33,18 @@ def stored(draw: st.DrawFn, offset: int = 0) -> bytes:
     """Create a record as stored by a broker, with either address family, with or without a compressed body."""
     body = draw(st.binary(max_size=40))
     packed, sys_flag = draw(st.sampled_from([(body, 0), (zlib.compress(body), 0x1), (zlib.compress(body), 0x301)]))
+    born_host, store_host = records.pack_host(draw(HOSTS)), records.pack_host(draw(HOSTS))
     return records.encode(
-        b"orders",
+        records.form_of(b"orders", len(born_host), len(store_host)),
         3,
         draw(st.integers(-(1 << 31), (1 << 31) - 1)),
         offset,
         draw(st.integers(0, 1 << 50)),
         sys_flag,
         draw(st.integers(0, 1 << 42)),
-        records.pack_host(draw(HOSTS)),
+        born_host,
         draw(st.integers(0, 1 << 42)),
-        records.pack_host(draw(HOSTS)),
+        store_host,
         draw(st.integers(0, 16)),
         0,
         packed,
@@ -54,7 +55,8 @@ def stored(draw: st.DrawFn, offset: int = 0) -> bytes:
 def plain(body: bytes, offset: int = 0, properties: str = "", *, topic: bytes = b"orders", sys_flag: int = 0) -> bytes:
     """Create a usual record."""
     host = records.pack_host(("10.0.0.1", 5))
-    return records.encode(topic, 3, 0, offset, 7, sys_flag, 1, host, 2, host, 0, 0, body, properties.encode())
+    form = records.form_of(topic, len(host), len(host))
+    return records.encode(form, 3, 0, offset, 7, sys_flag, 1, host, 2, host, 0, 0, body, properties.encode())
 
 
 @given(st.integers(0, 6).flatmap(lambda count: st.tuples(*(stored(at) for at in range(count)))))
@@ -119,7 +121,8 @@ def test_properties_as_json_equal_the_parsing_of_each_string(texts: list[bytes])
 def with_properties(text: bytes) -> bytes:
     """Create a usual record with arbitrary bytes as properties."""
     host = records.pack_host(("10.0.0.1", 5))
-    return records.encode(b"orders", 3, 0, 0, 7, 0, 1, host, 2, host, 0, 0, b"", text)
+    form = records.form_of(b"orders", len(host), len(host))
+    return records.encode(form, 3, 0, 0, 7, 0, 1, host, 2, host, 0, 0, b"", text)
 
 
 def _is_text(data: bytes) -> bool:

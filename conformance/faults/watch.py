@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from rocketmq_testkit.emulator.faults.events import RequestEvent
 from rocketmq_testkit.emulator.faults.facts import PROTOCOLS
-from rocketmq_testkit.emulator.faults.fault import Fault, Kind
+from rocketmq_testkit.emulator.faults.fault import Fault
+from rocketmq_testkit.emulator.faults.kind_declaration import Kind
 from rocketmq_testkit.emulator.faults.phase import Phase
 
 SAME, OTHER, OTHER_BROKER = "same connection", "other connection", "other broker"

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from typing import Any
 
-from rocketmq_testkit.emulator.faults.fault import KINDS, LAYERS, Fault, Kind
+from rocketmq_testkit.emulator.faults.fault import KINDS, Fault
+from rocketmq_testkit.emulator.faults.kind_declaration import LAYERS, Kind
 from rocketmq_testkit.emulator.faults.phase import Phase
 from rocketmq_testkit.emulator.faults.upstream_defects import UPSTREAM_DEFECTS
 

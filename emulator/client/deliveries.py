@@ -13,6 +13,7 @@ A jump of the clock waits for the clients that it lists. It must not know protoc
 from collections.abc import Callable, Iterator
 from enum import Enum
 
+from ..faults.client_call import GhostCall
 from ..gate.effects import (
     CheckTransactionState,
     PushReplyMessage,
@@ -231,9 +232,9 @@ class Deliveries:
             if use.ended and (found := self._consumer(node, group, channel_id)) is not None:
                 yield PollEnd(use.ended, node, group, topic, *found, use.ended_ms)
 
-    def popped(self) -> Iterator[tuple[Place, Popped]]:
-        """Yield the popped messages whose clients have not completed them, and change nothing."""
-        return self._popped.unexpired()
+    def popped_at(self, place: Place) -> Popped | None:
+        """Return the pop of a message that its client has not completed, None if there is none. It changes nothing."""
+        return self._popped.unexpired(place)
 
     def uses(self) -> Iterator[tuple[str, Topic, int, QueueUse]]:
         """Yield (channel id, topic, queue id, use) of the queues that clients use; the caller must not change them."""
@@ -305,7 +306,7 @@ class Deliveries:
         record, channel_id = records.decode(stored), call.channel.channel_id
         key = (node.name, operation.group, record.topic)
         self._queues.sent_back(channel_id, key, record.queue_id, record.queue_offset)
-        if outcome is not None and not is_by_proxy(call):
+        if outcome is not None and not is_by_proxy(call) and call.__class__ is not GhostCall:
             self._context.history.record.append(
                 RecordKind.SENT_BACK,
                 self._context.scheduler.now_ms,

@@ -183,10 +183,13 @@ class PoppedMessages:
 
     # readers
 
-    def unexpired(self) -> Iterator[tuple[Place, Popped]]:
-        """Yield the messages whose invisible duration has not ended, and change nothing. Channels may be closed."""
-        now_ms = self._context.scheduler.now_ms
-        return ((place, popped) for place, popped in self._held.items() if popped.until_ms > now_ms)
+    def unexpired(self, place: Place) -> Popped | None:
+        """Return the pop of a message whose invisible duration has not ended, and change nothing.
+
+        The channel of the pop may be closed. None if there is no such pop.
+        """
+        popped = self._held.get(place)
+        return popped if popped is not None and popped.until_ms > self._context.scheduler.now_ms else None
 
     def __iter__(self) -> Iterator[tuple[Place, Popped]]:
         """Yield the messages whose invisible duration has not ended."""

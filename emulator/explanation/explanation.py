@@ -1,14 +1,11 @@
 """Explanations and histories of messages, as data. All times are engine time in ms."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from ..inspection.places import Place
 from ..kernel.value_class import frozen_value
 from .reason import Reason
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @frozen_value
@@ -76,11 +73,6 @@ class Explanation:
 
         text = block(f"Explanation {self.reason.name}", self.sentence, self.facts, self.changes, now_ms=self.at_ms)
         return "\n".join([text, *map(repr, self.groups)])
-
-    @property
-    def until(self) -> datetime | None:
-        """The time at which the verdict changes by itself, in UTC; None if it does not."""
-        return None if self.until_ms is None else EPOCH + timedelta(milliseconds=self.until_ms)
 
     def as_json(self) -> dict[str, object]:
         """Return the explanation in JSON types, as `GET /v1/explain/{message}` does."""

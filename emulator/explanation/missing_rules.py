@@ -1,5 +1,6 @@
 """Verdicts about messages of which no broker has a copy: lost, refused, dropped by a fault, deleted, never received."""
 
+import re
 from collections.abc import Callable
 
 from ..history.events import RefusedRequest
@@ -13,7 +14,11 @@ from .scene import Scene
 from .subject import Finding, fact
 
 _TYPE_CONFLICT = "MESSAGE_PROPERTY_CONFLICT_WITH_TYPE"
+_ACTUAL_TYPE = re.compile(r"actual type is (\w+)")
+_EXCEPTION = re.compile(r"^(?:[a-z]\w*\.)+\w+(?:Exception|Error): ")
 _ADDRESS = "check the name server address or endpoints that the producer uses"
+
+_OWN_ERROR = changes.send("read the error of the send: gRPC SDKs refuse messages of another type than the topic's")
 
 
 @frozen_value
@@ -83,15 +88,21 @@ def _refused(scene: Scene, message: Missing) -> Finding | None:
     when = f"was refused at {scene.at(refused.at_ms)} and never stored"
     if refused.code == _TYPE_CONFLICT:
         return Finding(Reason.REFUSED_TYPE, f"{when}: {_conflict(scene, refused)}", facts, _other_type(refused))
-    remark = f": {refused.remark}" if refused.remark else ""
+    remark = f": {_plain(refused.remark)}" if refused.remark else ""
     change = changes.send(f"send it again without the cause of {refused.code}")
     return Finding(Reason.REFUSED, f"{when}: {refused.code}{remark}", facts, (change,))
 
 
 def _conflict(scene: Scene, refused: RefusedRequest) -> str:
-    topic = scene.topics.get(refused.topic)
-    kind = f"topic {refused.topic} has the type {topic.type}, and the message has another" if topic is not None else ""
-    return "; ".join(filter(None, (kind, refused.remark)))
+    topic, sent = scene.topics.get(refused.topic), _ACTUAL_TYPE.search(refused.remark)
+    if topic is None or sent is None:
+        return _plain(refused.remark) or "the message has another type than its topic"
+    return f"topic {refused.topic} has the type {topic.type}, and the message is {sent[1]}"
+
+
+def _plain(remark: str) -> str:
+    """Return a remark without the class of upstream's exception before it."""
+    return _EXCEPTION.sub("", remark, count=1)
 
 
 def _other_type(refused: RefusedRequest) -> tuple[Change, ...]:
@@ -169,4 +180,5 @@ def _never_received(scene: Scene, message: Missing) -> Finding:
             nearest_topic=None if nearest is None else nearest[1],
         ),
     )
-    return Finding(Reason.NEVER_RECEIVED, text, facts, (changes.send("send it"), changes.configure(_ADDRESS)))
+    options = changes.send("send it"), changes.configure(_ADDRESS), _OWN_ERROR
+    return Finding(Reason.NEVER_RECEIVED, text, facts, options)

@@ -17,11 +17,8 @@ def behind_in_order(subject: Subject) -> Finding | None:
     place, scene = subject.stored.place, subject.scene
     blocking = [
         receipt
-        for receipt in scene.look.receipts(subject.consumer.name)
-        if receipt.holder == "order"
-        and (receipt.place.broker, receipt.place.topic, receipt.place.queue_id)
-        == (place.broker, place.topic, place.queue_id)
-        and receipt.place.queue_offset < place.queue_offset
+        for receipt in scene.look.ordered_batch(subject.consumer.name, place.broker, place.topic, place.queue_id)
+        if receipt.place.queue_offset < place.queue_offset
         and receipt.until_ms is not None
         and receipt.until_ms > scene.now_ms
     ]

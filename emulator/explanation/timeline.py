@@ -47,7 +47,7 @@ def timeline(history: MessageHistory) -> str:
     with_date = len({step.at_ms // _DAY_MS for step in history.steps}) > 1
     if history.since_ms is not None:
         since = exact_clock_text(history.since_ms, with_date=with_date)
-        lines.append(f"before {since}, details no longer held (deliveryRecordMaxEntries)")
+        lines.append(f"before {since}, details no longer held (deliveryRecordMaxEntries, or a restored snapshot)")
     lines += _step_lines(history.steps, with_date=with_date)
     if history.trace:
         lines.append("trace context: " + ", ".join(f"{name}={value}" for name, value in history.trace.items()))

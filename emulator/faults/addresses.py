@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 from .errors import FaultError, shown
+from .patterns import matches_pattern
 
 LOCALHOST = "localhost"
 _LOOPBACK = ("127.0.0.1", "::1")
@@ -25,7 +25,7 @@ def matches_address(address: str, wanted: str | Sequence[str]) -> bool:
         return any(matches_address(address, each) for each in wanted)
     if wanted == LOCALHOST:
         return address in _LOOPBACK
-    return fnmatchcase(address, wanted) if "*" in wanted else address in {wanted, _plain(wanted)}
+    return matches_pattern(address, wanted) if "*" in wanted else address in {wanted, _plain(wanted)}
 
 
 def _plain(text: str) -> str | None:

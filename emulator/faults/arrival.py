@@ -7,10 +7,7 @@ from .client_call import Later, Line, Piece, Response, ResponseHandler
 
 
 def observed(writer: ResponseHandler | None, arrived: Callable[[], None]) -> ResponseHandler:
-    """Return a handler that sends a response, or lets a fault write its bytes, and calls `arrived` once it is sent.
-
-    A response whose client has left meanwhile is discarded.
-    """
+    """Return a handler that sends a response, or lets a fault write its bytes, and calls `arrived` once it is sent."""
     pending = [arrived]
 
     def arrive() -> None:
@@ -18,8 +15,6 @@ def observed(writer: ResponseHandler | None, arrived: Callable[[], None]) -> Res
             pending.pop()()
 
     def send(response: Response) -> None:
-        if not response.is_open:
-            return
         if writer is None:
             arrive()
             response.send()

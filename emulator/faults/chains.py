@@ -25,7 +25,7 @@ class Judge(Protocol):
 
 
 class Chain(ABC):
-    """The rules for one event, and the end of the chain, which no rule has to do with."""
+    """The rules for one event, in order. An event that no rule takes over is finished without them."""
 
     def __init__(self, judge: Judge, rules: Sequence[Rule], facts: EventFacts) -> None:
         self._judge = judge

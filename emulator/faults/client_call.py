@@ -52,10 +52,6 @@ class Response(Protocol):
     def line(self) -> Line:
         """The connection that the response takes."""
 
-    @property
-    def is_open(self) -> bool:
-        """False if the client no longer waits for the response, or has disconnected."""
-
     def send(self, copies: int = 1) -> None:
         """Send the response, and further copies of it: of a gRPC response, its messages before its end."""
 

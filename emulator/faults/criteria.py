@@ -4,7 +4,6 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields
-from fnmatch import fnmatchcase
 from typing import Any
 
 from ..gate.raw_request import RawRequest
@@ -16,6 +15,7 @@ from .criterion_checks import BASE64, CHECKS, check_names, ms_of_criterion
 from .errors import FaultError, listed, shortened, shown
 from .facts import Facts
 from .message_facts import MessageFacts
+from .patterns import matches
 from .phase import KNOWN_CRITERIA, Phase
 from .versions import matches_version
 
@@ -112,9 +112,9 @@ class Criteria:
     def matches_message(self, message: MessageFacts) -> bool:
         """True if a message satisfies the criteria about messages."""
         return (
-            (self.tag is None or (message.tag is not None and _is_one(message.tag, self.tag)))
-            and (self.key is None or any(_is_one(key, self.key) for key in message.keys))
-            and (self.property is None or self.property.items() <= dict(message.properties).items())
+            (self.tag is None or (message.tag is not None and matches(message.tag, self.tag)))
+            and (self.key is None or any(matches(key, self.key) for key in message.keys))
+            and (self.property is None or all(_has(message, name, text) for name, text in self.property.items()))
             and (self.body_matches is None or _body_matches(self.body_matches, message.readable_body))
         )
 
@@ -141,22 +141,21 @@ def names_of(wanted: Names) -> Sequence[str]:
 
 def is_one(text: str, wanted: Names) -> bool:
     """True if a text equals a wanted name, matches its pattern, or does so for one of several."""
-    return wanted is None or _is_one(text, wanted)
+    return wanted is None or matches(text, wanted)
 
 
-def _is_one(text: str, wanted: str | Sequence[str]) -> bool:
-    if isinstance(wanted, str):
-        return fnmatchcase(text, wanted) if "*" in wanted else text == wanted
-    return any(_is_one(text, each) for each in wanted)
+def _has(message: MessageFacts, name: str, wanted: str) -> bool:
+    found = message.properties.get(name)
+    return found is not None and matches(found, wanted)
 
 
 def _language(wanted: str | Sequence[str]) -> Predicate:
     upper = wanted.upper() if isinstance(wanted, str) else [each.upper() for each in wanted]
-    return lambda facts: _is_one(facts.language.upper(), upper)
+    return lambda facts: matches(facts.language.upper(), upper)
 
 
 def _several(read: Callable[[Facts], Sequence[str]]) -> Callable[[str | Sequence[str]], Predicate]:
-    return lambda wanted: lambda facts: any(_is_one(each, wanted) for each in read(facts))
+    return lambda wanted: lambda facts: any(matches(each, wanted) for each in read(facts))
 
 
 def _body_matches(wanted: str, body: bytes) -> bool:

@@ -100,7 +100,8 @@ def _check_body(name: str, value: object) -> None:
         )
     try:
         if value.startswith(BASE64):
-            b64decode(value.removeprefix(BASE64), validate=True)
+            if not b64decode(value.removeprefix(BASE64), validate=True):
+                raise ValueError("without bytes, which each body contains")
         else:
             re.compile(value)
     except (ValueError, re.error) as wrong:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from ..gate.effects import CloseConnection, Effect
-from ..gate.gate import Call, CarryOut, Channel, Gate, Node, Outcome, Request, RuledOutcome
+from ..gate.gate import CONNECT_LABEL, Call, CarryOut, Channel, Gate, Node, Outcome, Request, RuledOutcome
 from ..gate.proxy_only_request import ProxyOnlyRequest
 from ..history.history import History
 from ..kernel.scheduler import Scheduler
@@ -26,7 +26,7 @@ _IDS_MAX = 32
 
 
 class Decisions:
-    """Applies the rules of an index. Implements Rules of the gate, which holds it only while there are rules.
+    """Applies the rules of an index. It implements GateRules; the gate holds it only while there are rules.
 
     `find_clients` returns the client ids of a channel.
     """
@@ -129,7 +129,8 @@ class Decisions:
         for rule in self._index.candidates(Phase.CONNECT, None):
             meets = rule.is_open(self._scheduler.now_ms) and _meets(rule, ConnectionFacts(protocol, node, address))
             if meets and rule.counter.count_match():
-                self._note(rule, "connect", address, ())
+                self._note(rule, CONNECT_LABEL, address, ())
+                self._gate.record_connection_fault(node, address, rule.name)
                 rule.spec.fault.on_connect(ConnectEvent(firing=self.firing(rule), connection=connection))
                 return
 

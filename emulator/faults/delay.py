@@ -4,10 +4,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..kernel.durations import DurationError, milliseconds
+from ..kernel.random_streams import RandomStream
 from ..kernel.value_class import frozen_value
 from .errors import FaultError, shown
-from .parameters import DURATION_PATTERN, DurationCheck, given
-from .times import ms_of
+from .parameters import DURATION_PATTERN, DurationCheck, OneOf, Optional, duration_error, given, parameter
+from .times import drawn_ms, ms_of
 
 _SIGN = re.compile(r"±|\+-|\+/-")
 _RANGE = rf"(±|\+-|\+/-){DURATION_PATTERN}"
@@ -32,12 +34,16 @@ class SpreadCheck:
 
     def plain(self, name: str, value: Any) -> str:
         """Return the text."""
-        check = DurationCheck()
         if not isinstance(value, str):
-            return check.plain(name, value)
+            return DurationCheck().plain(name, value)
         spread = Spread.of(value)
-        mean = check.plain(name, spread.mean)
-        return mean if spread.jitter is None else f"{mean}±{check.plain(name, spread.jitter)}"
+        try:
+            for part in (spread.mean, spread.jitter):
+                if part is not None:
+                    milliseconds(part, name)
+        except DurationError as wrong:
+            raise duration_error(name, value, wrong) from None
+        return spread.mean if spread.jitter is None else f"{spread.mean}±{spread.jitter}"
 
     def schema(self) -> Mapping[str, Any]:
         """Return the JSON Schema of a spread."""
@@ -50,6 +56,22 @@ ONE_JITTER: Mapping[str, Any] = {
 """JSON Schema: a jitter is given once, as a parameter or within the duration."""
 
 
+def varied_by() -> str | None:
+    """Declare the parameter `jitter`."""
+    about = "half of the range of a uniform delay, or standard deviation of a normal one"
+    declared: str | None = parameter(Optional(DurationCheck()), about, default=None)
+    return declared
+
+
+def distributed() -> str:
+    """Declare the parameter `distribution`."""
+    declared: str = parameter(OneOf("uniform", "normal"), "distribution of the jitter", default="uniform")
+    return declared
+
+
+DURATION_ABOUT = "delay, or its mean if there is jitter: `50ms±20ms`"
+
+
 class Delay:
     """The parameters of a delay: `duration`, `jitter` and `distribution`. Base of faults that have them."""
 
@@ -57,6 +79,16 @@ class Delay:
     duration: str
     jitter: str | None
     distribution: str
+
+    def check(self) -> None:
+        """Raise FaultError if there is no delay, or if jitter and duration contradict each other."""
+        self.divide_duration()
+        if ms_of(self.duration) == 0:
+            raise FaultError(f"duration={shown(self.duration)}: no delay; use '200ms'")
+
+    def draw_ms(self, chance: RandomStream) -> int:
+        """Return the delay of one firing in ms, at least 0."""
+        return drawn_ms(chance, self.duration, self.jitter, self.distribution)
 
     def divide_duration(self) -> None:
         """Move the range of a duration such as `50ms±20ms` to `jitter`.

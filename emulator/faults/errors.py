@@ -1,6 +1,6 @@
 """The errors for rules that cannot be used, and for rules that do not exist."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from ..kernel.nearest_name import nearest_of
@@ -58,6 +58,12 @@ def unknown_name(noun: str, name: object, known: Iterable[str]) -> FaultError:
     return FaultError(text, nearest=nearest)
 
 
+def unknown_parameter(owner: str, name: object, known: Iterable[str]) -> FaultError:
+    """Return the error for a parameter that a kind of fault or a preset (`owner`) does not have."""
+    hint, nearest = _hint(name, list(known))
+    return FaultError(f"{shortened(str(name))}: no parameter of {owner}; {hint}", nearest=nearest)
+
+
 def shown(value: object, characters_max: int = VALUE_CHARACTERS_MAX) -> str:
     """Return a value as Python writes it, shortened."""
     return shortened(text_of(value), characters_max)
@@ -81,7 +87,10 @@ def listed(names: Iterable[str]) -> str:
 
 
 def _unknown(noun: str, name: object, known: Iterable[str]) -> tuple[str, str | None]:
-    names = list(known)
-    nearest = nearest_of(name, names)
-    hint = f"did you mean {nearest}?" if nearest else listed(names)
+    hint, nearest = _hint(name, list(known))
     return f"{noun}={shown(name)}: there is no such {noun}; {hint}", nearest
+
+
+def _hint(name: object, known: Sequence[str]) -> tuple[str, str | None]:
+    nearest = nearest_of(name, known)
+    return f"did you mean {nearest}?" if nearest else listed(known), nearest

@@ -48,7 +48,7 @@ class Pacer:
         self._drain()
 
     def _drain(self) -> None:
-        """Send what has no pause before it, and come back after the next pause."""
+        """Send everything that has no pause before it, and continue after the next pause."""
         while self._waiting:
             pause_ms, item = self._waiting[0]
             if pause_ms > 0:

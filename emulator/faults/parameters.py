@@ -20,21 +20,24 @@ class Check(Protocol):
         """Return the JSON Schema of accepted values."""
 
 
-def duration_error(name: str, value: object, wrong: DurationError) -> FaultError:
-    """Return the error for a wrong duration, with a remedy that Python, JSON and YAML understand."""
-    return FaultError(f"{name}={shown(value)}: {wrong.why}; use {_durations_like(value, wrong)}")
+def duration_error(name: str, value: object, wrong: DurationError, sign: str = "") -> FaultError:
+    """Return the error for a wrong duration, with a remedy that Python, JSON and YAML understand.
+
+    `value` is the whole value as typed, `sign` the one before its number.
+    """
+    return FaultError(f"{name}={shown(value)}: {wrong.why}; use {_durations_like(value, wrong, sign)}")
 
 
-def _durations_like(value: object, wrong: DurationError) -> str:
+def _durations_like(value: object, wrong: DurationError, sign: str) -> str:
     """Return texts that are durations and that a wrong one may mean: `50` means `'50ms' or '50s'`."""
     if wrong.why == NO_UNIT:
-        number = wrong.example.removesuffix("s")
+        number = f"{sign}{wrong.example.removesuffix('s')}"
         return f"'{number}ms' or '{number}s'"
     if isinstance(value, str) and (found := _OTHER_UNIT.fullmatch(value)):
         unit = next((unit for start, unit in _UNITS if found[2].lower().startswith(start)), None)
         if unit is not None:
             return f"'{found[1]}{unit}'"
-    return f"'{wrong.example}'"
+    return f"'{sign}{wrong.example}'"
 
 
 _OTHER_UNIT = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]+)\.?\s*")
@@ -151,7 +154,9 @@ class Text:
 
 
 class Flag:
-    """True or False."""
+    """True or False. `example` is shown in errors."""
+
+    example = True
 
     def plain(self, name: str, value: Any) -> bool:
         """Return the flag."""

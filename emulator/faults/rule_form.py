@@ -18,7 +18,8 @@ from ..kernel.durations import milliseconds
 from ..kernel.nearest_name import nearest_of
 from .criteria import CRITERIA, Criteria, unknown_criterion
 from .errors import FaultError, listed, shown
-from .fault import FLAGS, KINDS, RULE_OPTIONS, create, example_of
+from .fault import KINDS, create
+from .kind_declaration import FLAGS, RULE_OPTIONS, example_of
 from .occurrence import OCCURRENCE, Occurrence
 from .rule import RuleSpec
 

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 from .errors import FaultError, shown
+from .patterns import matches_pattern
 
 PATTERN = r"^(\d[\w.+-]*|[\w.+-]*\*[\w.+*-]*)$"
 """The texts that a rule may have, as a regular expression of Python and of JSON Schema."""
@@ -27,4 +27,4 @@ def matches_version(version: str, wanted: str | Sequence[str]) -> bool:
     """
     if not isinstance(wanted, str):
         return any(matches_version(version, each) for each in wanted)
-    return fnmatchcase(version, wanted) if "*" in wanted else f"{version}.".startswith(f"{wanted}.")
+    return matches_pattern(version, wanted) if "*" in wanted else f"{version}.".startswith(f"{wanted}.")

@@ -25,6 +25,8 @@ from .raw_request import RawRequest, Rejection
 Outcome = Result | EngineError
 FAULTS_NODE = "faults"
 """The node in journal entries about faults that hold for a time."""
+CONNECT_LABEL = "connect"
+"""The label of journal entries about faults of new connections, which have no request and no channel yet."""
 GRPC_CHANNEL = "grpc:"
 """Prefix of the channel ids of gRPC clients, for which the proxy sends requests."""
 
@@ -292,6 +294,11 @@ class Gate:
         self._journal.faulted(
             self._scheduler.now_ms, node.name, channel.channel_id, label, subject=subject, rule=rule, number=number
         )
+
+    def record_connection_fault(self, node: str, address: str, rule: str) -> None:
+        """Write to the journal that a rule acted on a new connection. `address`: host of the client."""
+        subject = RawRequest.of([("address", address)])
+        self._journal.faulted(self._scheduler.now_ms, node, "", CONNECT_LABEL, subject=subject, rule=rule)
 
     def record_standing_fault(self, label: str, parameters: Mapping[str, object], rule: str) -> None:
         """Write to the journal that a fault that holds for a time begins or ends. `label` says which of the two."""

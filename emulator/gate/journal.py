@@ -135,8 +135,8 @@ class Journal:
     ) -> None:
         """Record that a rule acted on a request, its response, or an effect. `client` is the id of its channel.
 
-        `number`: as in `Call`, None for an effect. For the begin and the end of a fault that holds for a time, `client`
-        is empty, and `subject` has the parameters of the fault.
+        `number`: as in `Call`, None for an effect. `client` is empty for a new connection, with `subject` having its
+        address, and for the begin and the end of a fault that holds for a time, with `subject` having its parameters.
         """
         kept = subject.journaled() if isinstance(subject, Operation) else subject
         weight = SUBJECTS[kept.__class__](kept) + len(rule)

@@ -14,12 +14,12 @@ from typing import Any
 from ..kernel.errors import EngineError
 from .journal_entry import JournalEntry
 
-BLOCK_ENTRIES = 256
+BLOCK_ENTRIES = 128
 """The most entries of a block."""
 BLOCK_WEIGHT = 512 * 1024
 """The weight of entries at which a block ends, so that packing one takes some milliseconds at most."""
 _OWN_BYTES = 200
-"""Memory of a block besides its data."""
+"""Bytes of memory of a block, without its data."""
 _LEVEL = 1
 """The quickest level of zlib. A higher one saves some 10 %, in three times the time."""
 

@@ -170,10 +170,11 @@ class DeliveryRecord:
                 continue
             begin = self.dropped + index * self._chunk_records
             for number, packed in enumerate(_LAYOUT.iter_unpack(self._filled(index)), begin):
-                if packed[2] == wanted and (offset is None or packed[1] <= offset):
-                    record = _unpacked(packed, number)
-                    if offset is None or offset < record.first + record.length:
-                        found.append(record)
+                if packed[2] != wanted:
+                    continue
+                length = packed[4] if packed[6] == _COMMITTED else packed[5]
+                if offset is None or packed[1] <= offset < packed[1] + length:
+                    found.append(_unpacked(packed, number))
         return found
 
     @property

@@ -64,6 +64,8 @@ class History:
         """Return the recorded deliveries and acknowledgements of a stored message, by the name of its broker.
 
         A POPPED event of a message that the proxy did not write is left out; its SKIPPED or NOT_WRITTEN event is not.
+        A place is used again after a crash that lost its message, and after a deletion of its topic: events before the
+        message was stored belong to an earlier one.
         """
         runs = written_runs(self.record.of((node, topic, queue_id), queue_offset))
         return self._events(run for run in runs if run.first <= queue_offset < run.first + run.length)

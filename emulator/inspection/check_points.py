@@ -7,7 +7,7 @@ from ..kernel.value_class import frozen_value
 from ..message import stored_record as records
 from .brokers import stores_of
 from .engine_parts import EngineParts
-from .holds import Hold, Holder, Holds
+from .holds import Hold, Holder, Holds, Scope
 from .past import Past
 from .places import Place
 
@@ -44,14 +44,20 @@ class Receipts:
     def read(self, group: str | None, place: Place | None) -> Iterator[ReceiptView]:
         """Yield the messages in flight, see `Inspection.receipts`. A deleted message is not in flight."""
         brokers = stores_of(self._parts.brokers)
-        for hold in self._holds.read():
-            name, holding_group, *queue_and_offset = hold.key
-            if group is not None and group != holding_group:
-                continue
-            if place is None or [place.topic, place.queue_id, place.queue_offset] == queue_and_offset:
-                view = self._view(brokers[name], hold)
-                if view is not None and (place is None or place.broker == name):
-                    yield view
+        scope = Scope(group)
+        if place is not None:
+            scope = Scope(group, place.topic, place.queue_id, place.queue_offset)
+        for hold in self._holds.read(scope):
+            view = self._view(brokers[hold.key[0]], hold)
+            if view is not None and (place is None or place.broker == view.place.broker):
+                yield view
+
+    def ordered(self, group: str, queue: tuple[str, str, int]) -> Iterator[ReceiptView]:
+        """Yield the messages in flight of an ordered batch, see `Inspection.ordered_batch`."""
+        broker = stores_of(self._parts.brokers).get(queue[0])
+        if broker is not None:
+            views = (self._view(broker, hold) for hold in self._holds.ordered(broker, group, queue))
+            yield from (view for view in views if view is not None)
 
     def _view(self, broker: Broker, hold: Hold) -> ReceiptView | None:
         name, group, topic, queue_id, offset = hold.key

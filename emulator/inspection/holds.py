@@ -5,7 +5,8 @@ before the invisible duration ends, and then in the revive topic. Acknowledgemen
 topic of the timer as well. Other tables hold KV records, ordered batches, and the pulls of connected clients.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Literal
 
 from ..client.popped_messages import Popped
@@ -23,6 +24,7 @@ from .engine_parts import EngineParts
 Holder = Literal["buffer", "log", "kv", "order", "pull"]
 HoldKey = tuple[str, str, str, int, int]
 """(broker, group, topic, queue id, queue offset)"""
+LAST_OFFSET = (1 << 63) - 1
 _POINT, _ACKS = tags_code_of(CK_TAG), (tags_code_of(ACK_TAG), tags_code_of(BATCH_ACK_TAG))
 
 
@@ -42,6 +44,30 @@ class Hold:
     """True if the client has changed the invisible duration, as far as the tables show it."""
 
 
+@frozen_value
+class Scope:
+    """A selection of messages in flight; None stands for all."""
+
+    group: str | None = None
+    topic: str | None = None
+    queue_id: int | None = None
+    offset: int | None = None
+
+    def has(self, group: str, topic: str, queue_id: int, first: int, last: int) -> bool:  # noqa: PLR0917 - a queue and its offsets
+        """True if some of the offsets from `first` to `last` of a queue may be selected."""
+        return (
+            self.group in (None, group)
+            and self.topic in (None, topic)
+            and self.queue_id in (None, queue_id)
+            and (self.offset is None or first <= self.offset <= last)
+        )
+
+
+EVERYTHING = Scope()
+FindPopped = Callable[[HoldKey], Popped | None]
+"""Returns the delivery of a message that its client has not completed, None if there is none."""
+
+
 class Holds:
     """Reads the messages in flight of all brokers."""
 
@@ -49,31 +75,43 @@ class Holds:
         self._parts = parts
         self._timer_logs: dict[str, _TimerLog] = {}
 
-    def read(self) -> list[Hold]:
-        """Return all messages in flight, each once: the newest delivery to each group."""
-        popped = dict(self._parts.deliveries.popped())
+    def read(self, scope: Scope = EVERYTHING) -> list[Hold]:
+        """Return the selected messages in flight, each once: the newest delivery to each group."""
+        popped = self._parts.deliveries.popped_at
         found: dict[HoldKey, Hold] = {}
         for broker in stores_of(self._parts.brokers).values():
-            for hold in (
-                *self._check_points(broker, popped),
-                *_kv_records(broker, popped),
-                *_ordered(broker, popped),
-                *self._pulled(broker),
+            for hold in chain(
+                self._check_points(broker, scope, popped),
+                _kv_records(broker, scope, popped),
+                _ordered(broker, scope, popped),
+                self._pulled(broker, scope),
             ):
+                if scope.offset not in (None, hold.key[-1]):
+                    continue
                 before = found.get(hold.key)
                 if before is None or before.popped_ms <= hold.popped_ms:
                     found[hold.key] = hold
         return list(found.values())
 
-    def _check_points(self, broker: Broker, popped: dict[HoldKey, Popped]) -> Iterator[Hold]:
+    def ordered(self, broker: Broker, group: str, queue: tuple[str, str, int]) -> list[Hold]:
+        """Return the messages in flight of the ordered batch of one queue (broker, topic, queue id)."""
+        _, topic, queue_id = queue
+        return list(_ordered(broker, Scope(group, topic, queue_id), self._parts.deliveries.popped_at))
+
+    def _check_points(self, broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Hold]:
         timer_log = self._timer_logs.get(broker.name)
         if timer_log is None:
             timer_log = self._timer_logs[broker.name] = _TimerLog(broker.name)
         timer_log.read(broker)
-        points: list[tuple[Holder, CheckPoint]] = [
-            *(("log", point) for point in timer_log.points),
-            *(("log", point) for point in broker.revive.points()),
-            *(("buffer", point) for point in broker.pop_buffer.points()),
+        everywhere: Iterator[tuple[Holder, CheckPoint]] = chain(
+            (("log", point) for point in timer_log.points),
+            (("log", point) for point in broker.revive.points()),
+            (("buffer", point) for point in broker.pop_buffer.points()),
+        )
+        points = [
+            (holder, point)
+            for holder, point in everywhere
+            if scope.has(point.group, point.topic, point.queue_id, point.start_offset, _last_offset(point))
         ]
         first_ms: dict[HoldKey, int] = {}
         """The first pop of messages with an acknowledged check point. A change of the duration acknowledges it."""
@@ -90,10 +128,12 @@ class Holds:
                     changed = since_ms < point.pop_time
                     yield _popped(key, since_ms, point.revive_ms, popped, holder=holder, changed=changed)
 
-    def _pulled(self, broker: Broker) -> Iterator[Hold]:
+    def _pulled(self, broker: Broker, scope: Scope) -> Iterator[Hold]:
         """Yield the pulled messages above the committed offsets, of connected members that report their progress."""
         for channel, (node, group, topic), queue_id, use in self._parts.deliveries.uses():
-            if node != broker.name or not use.pulled or broker.clients.connected_consumer(group, channel) is None:
+            if node != broker.name or not use.pulled or not scope.has(group, topic, queue_id, 0, LAST_OFFSET):
+                continue
+            if broker.clients.connected_consumer(group, channel) is None:
                 continue
             if broker.clients.consumers[group].kind.reports_progress:
                 committed = broker.offsets.query(group, topic, queue_id)
@@ -148,29 +188,37 @@ def _popped(
     key: HoldKey,
     since_ms: int,
     until_ms: int,
-    popped: dict[HoldKey, Popped],
+    popped: FindPopped,
     *,
     holder: Holder,
     deliveries_before: int = 0,
     changed: bool = False,
 ) -> Hold:
-    held = popped.get(key)
+    held = popped(key)
     # A change by the client removes the entry of the delivery, renewals by the proxy keep it.
     channel = None if held is None else held.channel_id
     return Hold(key, since_ms, until_ms, holder, channel, deliveries_before, changed and held is None)
 
 
-def _kv_records(broker: Broker, popped: dict[HoldKey, Popped]) -> Iterator[Hold]:
+def _last_offset(point: CheckPoint) -> int:
+    return point.start_offset + max(point.diffs, default=0)
+
+
+def _kv_records(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Hold]:
     service = broker.pop_kv_service
     cached: Iterator[PopRecord] = iter(()) if service is None else service.cached()
     for record in (*broker.pop_records.table.values(), *cached):
+        if not scope.has(record.group, record.topic, record.queue_id, record.offset, record.offset):
+            continue
         key = (broker.name, record.group, record.topic, record.queue_id, record.offset)
         yield _popped(key, record.pop_time, record.visible_ms, popped, holder="kv")
 
 
-def _ordered(broker: Broker, popped: dict[HoldKey, Popped]) -> Iterator[Hold]:
+def _ordered(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Hold]:
     now_ms = broker.lifetime.now_ms
     for (topic, group, queue_id), info in broker.orders.batches():
+        if not scope.has(group, topic, queue_id, 0, LAST_OFFSET):
+            continue
         for index, offset in enumerate(info.offsets):
             until_ms = info.next_visible.get(offset, info.pop_time + info.invisible_ms)
             if not info.acked >> index & 1 and until_ms > now_ms:

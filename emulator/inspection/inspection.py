@@ -83,6 +83,10 @@ class Inspection:
         """Return the messages in flight: all, of one group, or of one place."""
         return list(self._receipts.read(group, place))
 
+    def ordered_batch(self, group: str, broker: str, topic: str, queue_id: int) -> list[ReceiptView]:
+        """Return the messages in flight of a queue that a group pops in order; empty if there is no such batch."""
+        return list(self._receipts.ordered(group, (broker, topic, queue_id)))
+
     def topics(self) -> list[TopicView]:
         """Return all topics by name."""
         return read_topics(self._parts)

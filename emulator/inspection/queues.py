@@ -9,7 +9,7 @@ from ..pop.consumer_order_info import GroupQueue
 from ..topic.topic_table import PERM_READ
 from .brokers import stores_of
 from .engine_parts import EngineParts
-from .holds import Holds
+from .holds import Holds, Scope
 from .past import Past
 
 
@@ -55,7 +55,7 @@ class Queues:
 
     def of_topic(self, topic: str) -> list[QueueView]:
         """Return the queues of a topic by broker and number, see `Inspection.queues`."""
-        held = self._count_held(topic)
+        held = self._count_held(Scope(topic=topic))
         return [
             self._view(broker, topic, queue_id, held)
             for broker in stores_of(self._parts.brokers).values()
@@ -67,11 +67,11 @@ class Queues:
         broker = stores_of(self._parts.brokers).get(name)
         if broker is None or not 0 <= queue_id < _queue_nums(broker, topic):
             return None
-        return self._view(broker, topic, queue_id, self._count_held(topic))
+        return self._view(broker, topic, queue_id, self._count_held(Scope(topic=topic, queue_id=queue_id)))
 
-    def _count_held(self, topic: str) -> Counter[tuple[str, str, int]]:
+    def _count_held(self, scope: Scope) -> Counter[tuple[str, str, int]]:
         """Return the number of messages in flight by broker, group and queue id."""
-        return Counter((hold.key[0], hold.key[1], hold.key[3]) for hold in self._holds.read() if hold.key[2] == topic)
+        return Counter((hold.key[0], hold.key[1], hold.key[3]) for hold in self._holds.read(scope))
 
     def _view(self, broker: Broker, topic: str, queue_id: int, held: Counter[tuple[str, str, int]]) -> QueueView:
         config = broker.topics.find(topic)

@@ -150,12 +150,6 @@ class RpcResponse:
         """The connection that the response takes."""
         return self._call.server_call.control
 
-    @property
-    def is_open(self) -> bool:
-        """False if the call is complete or cancelled."""
-        server_call = self._call.server_call
-        return not server_call.finished and not server_call.cancelled
-
     def send(self, copies: int = 1) -> None:
         """Send all messages `copies` times, then the end of the call. A no-op if the call is complete."""
         server_call = self._call.server_call

@@ -91,11 +91,6 @@ class RemotingResponse:
         """The connection that the response takes."""
         return self._channel
 
-    @property
-    def is_open(self) -> bool:
-        """False if the connection is closed."""
-        return self._channel.active
-
     def send(self, copies: int = 1) -> None:
         """Send the frame, and further copies of it."""
         for _ in range(copies):

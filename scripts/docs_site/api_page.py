@@ -3,7 +3,7 @@
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ from typing import Any
 import rocketmq_testkit
 from pyspark_rocketmq import pytest_plugin as spark_plugin
 from rocketmq_testkit.fixtures import factory, plugin
-from rocketmq_testkit.fixtures.views import clock, journal_view
+from rocketmq_testkit.fixtures.assertions import query
+from rocketmq_testkit.fixtures.views import clock, inspection, journal_view
 
 from .markdown import annotation, prose, table
 
@@ -21,8 +22,14 @@ HEAD = """\
 Made from the docstrings. Import the classes from `rocketmq_testkit`: `from rocketmq_testkit import Emulator`. The
 fixtures need no import; [Using the fixtures](fixtures.md) shows them in tests.
 """
-REACHED: Sequence[type[Any]] = (clock.Clock, journal_view.JournalView, factory.Factory)
-"""Classes that attributes and fixtures return, so that users need not import them."""
+REACHED: Sequence[type[Any]] = (
+    clock.Clock,
+    inspection.InspectionView,
+    journal_view.JournalView,
+    factory.Factory,
+    query.MessageQuery,
+)
+"""Classes that attributes and fixtures return, and arguments by name, so that users need not import them."""
 PACKAGE = "rocketmq_testkit"
 
 
@@ -31,8 +38,11 @@ def page() -> str:
     parts = [HEAD, "## Fixtures\n"]
     for module in (plugin, spark_plugin):
         parts += [f"### {name}\n\n{prose(text)}\n" for name, text in fixtures_of(module)]
-    for each in classes():
-        parts.append(_section(each))
+    for each in functions():
+        shown = f"{each.__name__}{_signature(each)}"
+        parts.append(f"## {each.__name__}\n\n```python\n{shown}\n```\n\n{prose(inspect.getdoc(each) or '')}\n")
+    for class_ in classes():
+        parts.append(_section(class_))
     return "\n".join(parts)
 
 
@@ -40,6 +50,12 @@ def classes() -> list[type[Any]]:
     """The public classes, by name."""
     public = [getattr(rocketmq_testkit, name) for name in rocketmq_testkit.__all__]
     return sorted((each for each in {*public, *REACHED} if inspect.isclass(each)), key=lambda each: each.__name__)
+
+
+def functions() -> list[Callable[..., object]]:
+    """The public functions, by name."""
+    public = (getattr(rocketmq_testkit, name) for name in rocketmq_testkit.__all__)
+    return sorted((each for each in public if inspect.isfunction(each)), key=lambda each: each.__name__)
 
 
 def fixtures_of(module: Any) -> Iterator[tuple[str, str]]:

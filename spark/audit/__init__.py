@@ -13,6 +13,7 @@ from .rules import VERDICTS, Rules
 
 if TYPE_CHECKING:
     from .job import SparkAudit, audit_journals
+    from .kept_journals import events_of_file
     from .recording import events_of
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "audit_events",
     "audit_journals",
     "events_of",
+    "events_of_file",
     "read_lines",
     "write_lines",
 ]
@@ -41,4 +43,8 @@ def __getattr__(name: str) -> Any:
         from .recording import events_of
 
         return events_of
+    if name == "events_of_file":
+        from .kept_journals import events_of_file
+
+        return events_of_file
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

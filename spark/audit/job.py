@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from . import facts, journals, order
+from . import facts, journals, kept_journals, order
 from .events import OF_MESSAGES, JournalError
 from .rules import Rules
 
@@ -40,12 +40,15 @@ def audit_journals(
 ) -> Iterator[SparkAudit]:
     """Judge journals of any size; temporary files go to a folder in `scratch`, which is removed at the end.
 
+    A journal file of an emulator must fit into memory; each is a recording of its own.
+
     On a cluster `scratch` must be a folder that all workers share. Raises JournalError if there is no journal, if lines
     are not events, or if only some events of a recording have `seq`.
     """
     rules = rules or Rules()
     files = journals.find(paths)
     with TemporaryDirectory(prefix="rocketmq-audit-", dir=scratch) as folder:
+        files = journals.find(kept_journals.as_events([*files.lines, *files.parquet], Path(folder)))
         events = journals.read(spark, files)
         if files.lines:
             # JSON is parsed once; later passes read only the columns that they need.

@@ -46,7 +46,8 @@ def parser() -> Parser:
         "recordings",
         nargs="*",
         metavar="RECORDING",
-        help="read a recording of --save: Parquet, or JSON Lines (.jsonl), a file or a folder; instead of --from",
+        help="read a recording of --save: Parquet, or JSON Lines (.jsonl), a file or a folder; or the messages in a "
+        "journal file of an emulator; instead of --from",
     )
     add("--from", dest="source", metavar="HOST:PORT", help="read from the cluster of this name server")
     add("--topic", metavar="TOPIC", help="read this topic, with --from")
@@ -139,6 +140,7 @@ def _check(options: argparse.Namespace) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from pyspark.errors import PySparkException
+    from rocketmq_testkit.fixtures.journal.journal_file import UnreadableJournal
 
     from ..errors import OptionError, RocketMQError, SchemaError
     from .resend import replay
@@ -146,7 +148,7 @@ def _run(options: argparse.Namespace) -> int:
     with TemporaryDirectory(prefix="rocketmq-replay-") as folder:
         spark = _session(options, folder)
         try:
-            recorded = _recorded(spark, options)
+            recorded = _recorded(spark, options, Path(folder))
             if options.save:
                 writer = recorded.write.mode("errorifexists")
                 (writer.json if options.save.endswith(".jsonl") else writer.parquet)(options.save)
@@ -159,7 +161,7 @@ def _run(options: argparse.Namespace) -> int:
             if options.to_topic:
                 given["topic"] = options.to_topic
             done = replay(recorded, given, speed=options.speed, keep=options.keep, tasks=options.tasks)
-        except (OptionError, SchemaError) as error:
+        except (OptionError, SchemaError, UnreadableJournal) as error:
             return _said(str(error), UNUSABLE)
         except (RocketMQError, PySparkException) as error:
             return _said(_reason(error), FAILED)
@@ -170,10 +172,12 @@ def _run(options: argparse.Namespace) -> int:
     return SENT
 
 
-def _recorded(spark: "SparkSession", options: argparse.Namespace) -> "DataFrame":
-    """Return the rows to send again."""
+def _recorded(spark: "SparkSession", options: argparse.Namespace, folder: Path) -> "DataFrame":
+    """Return the rows to send again. Raises UnreadableJournal."""
     if options.recordings:
-        first, *others = (_kept(spark, path) for path in options.recordings)
+        from .journal_messages import recording_of
+
+        first, *others = (_kept(spark, recording_of(path, folder) or path) for path in options.recordings)
         for other in others:
             first = first.unionByName(other)
         return first

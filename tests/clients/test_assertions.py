@@ -143,3 +143,18 @@ def test_delayed_message_is_due_at_its_time(emulator: Emulator, producer: Any) -
     emulator.assert_bodies("later", [])
     emulator.assert_bodies("later", ["pay the baker"], within="2h")
     emulator.assert_delayed_until(receipt, instant=due_s * 1000, tolerance="1s")
+
+
+def test_group_with_a_member_exists_before_its_configuration(emulator: Emulator, configuration: Any) -> None:
+    """Brokers create the configuration of a gRPC consumer's group with its first receive, after its registration."""
+    consumer = SimpleConsumer(configuration, "fresh", {"orders": FilterExpression("*")}, 1)
+    consumer.startup()
+    try:
+        emulator.assert_consumers("fresh", 1, within="10s")
+        assert "fresh" not in emulator.groups
+        emulator.assert_subscriptions_agree("fresh")
+        emulator.assert_idle("fresh")
+        with pytest.raises(AssertionError, match="group fresh has a lag of 0, expected 1"):
+            emulator.assert_lag("fresh", 1)
+    finally:
+        consumer.shutdown()

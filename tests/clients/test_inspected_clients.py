@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from mqadmin_text import cells
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, start
 from rocketmq_testkit.conformance.drivers.registry import recipe
@@ -98,11 +99,6 @@ def test_receipt_names_the_client_and_progress_equals_mqadmin(
     (row,) = [row for row in shown if row[0] == "tagged"]
     assert row[3:5] == [str(queue.end), str(progress.committed)]
     driver.call("close", on="reader")
-
-
-def cells(text: str) -> list[list[str]]:
-    """Split lines of mqadmin into columns, which two or more blanks or tabs separate."""
-    return [re.split(r"\s{2,}|\t", line.strip().lstrip("#")) for line in text.splitlines() if line.strip()]
 
 
 def test_members_that_subscribe_differently_disagree_as_mqadmin_shows(

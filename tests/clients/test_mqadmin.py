@@ -4,6 +4,7 @@ import re
 from functools import partial
 from typing import Protocol
 
+from mqadmin_text import cells
 from rocketmq_testkit.conformance.clients.remoting_consumption import commit_request, pull_request
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Driver, body
@@ -19,11 +20,6 @@ class Server(Protocol):
     def emulator(self) -> Emulator: ...
 
     def start(self, sdk: str) -> Driver: ...
-
-
-def cells(text: str) -> list[list[str]]:
-    """Split lines into columns, which mqadmin separates by two or more blanks or by tabs."""
-    return [re.split(r"\s{2,}|\t", line.strip().lstrip("#")) for line in text.splitlines() if line.strip()]
 
 
 def test_mqadmin_creates_a_topic_and_shows_its_route_status_and_progress(server: Server) -> None:

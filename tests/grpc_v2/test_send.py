@@ -311,6 +311,14 @@ def test_a_message_group_gets_the_same_queue_as_in_upstream(group: str, queues: 
     assert [consistent_hash(string_hash(group), count) for count in (1, 4, 8, 16)] == queues
 
 
+@pytest.mark.parametrize(
+    ("value", "bucket"), [(-20_000, 967_718_913), (0, 0), (7, 1_388_389_443), (1_234_567_890_123, 672_846_944)]
+)
+def test_a_hash_gets_the_same_of_very_many_buckets_as_in_guava(value: int, bucket: int) -> None:
+    """Values of Hashing.consistentHash(value, 2147483647), computed with Guava 32.0.1."""
+    assert consistent_hash(value, 0x7FFFFFFF) == bucket
+
+
 def test_a_batch_is_stored_under_the_first_messages_id_and_returns_one_entry(world: GrpcWorld) -> None:
     """A batch returns one entry with a new id, and every message has the first one's id and properties."""
     world.topic()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 from remoting_world import Peer, Port, create, send
-from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -180,6 +180,28 @@ def test_tags_of_clients_are_not_kept_after_the_journal_drops_the_requests() -> 
     grown = tracemalloc.get_traced_memory()[0] - (port.engine.brokers[0].store.log.max_offset - stored)
     tracemalloc.stop()
     assert grown < 1_000_000  # of 3,900,000 characters
+
+
+def test_history_of_long_and_unique_names_takes_little_memory() -> None:
+    """Refused requests, and groups and connections that are used once, leave notes of limited number and size."""
+    port = Port(Engine(emulation=EmulationConfig(journal_max_entries=0), now_ms=1_700_000_000_000))
+    create(port.peer(), "T")
+    send(port.peer(), "T")
+    long = "x" * 10_000
+    tracemalloc.start()
+    for number in range(600):
+        peer = port.peer()
+        peer.exchange(RequestCode.PULL_MESSAGE, {**PULL, "consumerGroup": f"G{number}", "subscription": "*"})
+        peer.exchange(RequestCode.PULL_MESSAGE, {**PULL, "topic": f"{number}{long}", "consumerGroup": long})
+        peer.exchange(RequestCode.SEND_MESSAGE_V2, {**SEND, "b": f"{number}{long}", "i": f"UNIQ_KEY\x01{number}{long}"})
+        peer.connection.closed()
+    notes = tracemalloc.take_snapshot().filter_traces(
+        [tracemalloc.Filter(inclusive=True, filename_pattern="*/history/*")]
+    )
+    tracemalloc.stop()
+    history = port.engine.history
+    assert (len(history.refused()), len(history.record)) == (1_000, 600)
+    assert sum(each.size for each in notes.statistics("filename")) < 1_000_000  # of 24,000,000 characters
 
 
 @pytest.mark.parametrize("count", [1, 50])

@@ -19,6 +19,7 @@ from rocketmq_testkit.remoting.client import (
     RemotingTimeout,
     batch_body,
     decode_messages,
+    ext_texts,
     properties_text,
     signature,
 )
@@ -198,3 +199,13 @@ def test_records_are_split_by_their_size_fields() -> None:
     for broken in (small + b"abc", pack(">i", 3), pack(">i", 8), larger[:-1]):
         with pytest.raises(ValueError, match=r"bytes after the last record|record of \d+ bytes"):
             list(split_records(broken))
+
+
+def test_ext_fields_are_written_as_java_writes_them() -> None:
+    """Booleans are `true` and `false`, and fields that are None are left out."""
+    assert ext_texts({"order": True, "unique": False, "queueId": 3, "note": None}) == {
+        "order": "true",
+        "unique": "false",
+        "queueId": "3",
+    }
+    assert ext_texts(None) is None

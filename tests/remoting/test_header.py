@@ -1,5 +1,6 @@
 """Declare, read and write the custom header of a request."""
 
+import json
 from typing import Any
 
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import strategies as st
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.remoting.processors import PROCESSORS
+from rocketmq_testkit.remoting.wire.errors import ProtocolError
 from rocketmq_testkit.remoting.wire.ext_fields import Header, Int, Long, header, required, wire
+from rocketmq_testkit.remoting.wire.header_json import read_head
 
 
 @header
@@ -151,3 +154,19 @@ def test_every_request_header_is_written_and_read_back_equal(code: int) -> None:
     assert len(ext) == len(kind.FIELDS)
     needed = {each.name: ext[each.name] for each in kind.FIELDS if each.required}
     assert kind.parse(needed).ext_fields().items() >= needed.items()
+
+
+@pytest.mark.parametrize("name", ["code", "opaque", "flag", "version"])
+@pytest.mark.parametrize(
+    ("number", "is_valid"), [(-1, True), (0x7FFFFFFF, True), (-0x80000000, True), (1 << 31, False)]
+)
+def test_each_number_of_a_header_is_checked(name: str, number: int, is_valid: bool) -> None:
+    """A number beyond a Java int is refused in each member, whatever the other members are."""
+    members = {"code": 10, "opaque": 1, "flag": 0, "version": 0} | {name: number}
+    header = json.dumps(members).encode()
+    if is_valid:
+        code, opaque, flag, _, version, *_ = read_head(header)
+        assert {"code": code, "opaque": opaque, "flag": flag, "version": version} == members
+    else:
+        with pytest.raises(ProtocolError, match="where a 32-bit number belongs"):
+            read_head(header)

@@ -47,6 +47,18 @@ def test_unserved_codes_are_journaled(code: int, label: str | None, oneway: bool
     assert entry.label == (label or RequestCode(code).name)
     assert entry.subject == RawRequest({"topic": "T"})
     assert error(entry)[0] == "REQUEST_CODE_NOT_SUPPORTED"
+    (noted,) = port.engine.history.refused("T")
+    assert (noted.channel, noted.label, noted.code) == (entry.client, entry.label, error(entry)[0])
+
+
+def test_send_without_permission_is_noted_in_the_history_with_its_message() -> None:
+    """Its fields have short names."""
+    port = Port(Engine(brokers=[_GUARDED], now_ms=1_700_000_000_000))
+    fields = {"AccessKey": "ann", "Signature": "c2lnbmVk", "a": "P", "b": "T", "i": "UNIQ_KEY\x01id-1\x02KEYS\x01k"}
+    port.peer().ask(RequestCode.SEND_MESSAGE_V2, fields, b"m")
+    (noted,) = port.engine.history.refused()
+    assert (noted.operation, noted.topic, noted.group) == ("SEND_MESSAGE_V2", "T", "P")
+    assert (noted.message_id, noted.keys, noted.code) == ("id-1", "k", "NO_PERMISSION")
 
 
 @pytest.mark.parametrize("code", [int(code) for code, each in PROCESSORS.items() if each.role is Role.BROKER])

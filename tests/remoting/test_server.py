@@ -5,9 +5,15 @@ from typing import Any
 import pytest
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.request.request_code import RequestCode
-from rocketmq_testkit.remoting.server.twisted_server import IDLE_SECONDS, RemotingServerFactory, RemotingServerProtocol
+from rocketmq_testkit.remoting.server.twisted_server import (
+    IDLE_SECONDS,
+    RemotingServerFactory,
+    RemotingServerProtocol,
+    _endpoint,
+)
 from rocketmq_testkit.remoting.wire import frame
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
+from twisted.internet.address import IPv4Address
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
@@ -228,3 +234,9 @@ def test_a_server_without_broker_and_name_server_raises_value_error() -> None:
             tick=lambda: None,
             log=lambda line: None,
         )
+
+
+def test_the_end_of_a_connection_is_its_address_and_port() -> None:
+    """A socket of another kind, such as one in memory, has neither."""
+    assert _endpoint(IPv4Address("TCP", "10.0.0.7", 4711)) == ("10.0.0.7", 4711)
+    assert _endpoint(object()) == ("127.0.0.1", 0)

@@ -59,9 +59,22 @@ class Scene:
         self._clients.callback(self.close, driver, name)
         return driver
 
+    def producer(self, sdk: str, **fields: Any) -> Driver:
+        """Create a producer for the topic, named `p`."""
+        return self.client("producer", sdk, "p", group=f"{self.name}-producer", topics=[self.name], **fields)
+
+    def produce(self, driver: Driver, content: bytes = b"tea", *, verb: str = "send", **fields: Any) -> dict[str, Any]:
+        """Send a message with the producer of this test; return the reply, which has the id."""
+        return self.call(driver, verb, "p", topic=self.name, body=content, **fields)
+
     def push(self, sdk: str, name: str = "c1", *, expression: str = "*", number: int = 0, **script: Any) -> Driver:
         """Start a push consumer of the topic in the group."""
-        fields: dict[str, Any] = {"mode": "concurrent", "from": "first", "sub": self.subscription(expression), **script}
+        fields: dict[str, Any] = {
+            "mode": "concurrent",
+            "from_": "first",
+            "sub": self.subscription(expression),
+            **script,
+        }
         return self.client("push", sdk, name, number=number, **fields)
 
     def simple(self, sdk: str, name: str = "c1", *, expression: str = "*", kind: str = "TAG", **fields: Any) -> Driver:

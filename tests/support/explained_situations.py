@@ -174,10 +174,19 @@ OF_ORDER = replace(family_of(EARLIER), message_id="ID0", message_group="table-7"
 LATER = replace(family_of(copy_of(CopyState.STORED, "orders", 9_000, queue=3, offset=9)), message_id="ID2")
 GRPC = {"protocol": "grpc", "version": "5.0.8"}
 
+TYPE_REMARK = "a.b.ProxyException: TopicMessageType failed, the expected type is NORMAL, but actual type is FIFO"
+
 SITUATIONS: dict[Reason, Situation] = {
     Reason.NEVER_RECEIVED: replace(missing(), look=FakeInspection(near=("ID2", "orders"), all_topics=[ORDERS])),
     Reason.REFUSED_TYPE: missing(
-        FakeHistory(refusals=[refused("MESSAGE_PROPERTY_CONFLICT_WITH_TYPE", "TopicMessageType validate failed")])
+        FakeHistory(
+            refusals=[
+                refused(
+                    "MESSAGE_PROPERTY_CONFLICT_WITH_TYPE",
+                    TYPE_REMARK,
+                )
+            ]
+        )
     ),
     Reason.REFUSED: missing(FakeHistory(refusals=[refused("MESSAGE_ILLEGAL", "the message body size over max value")])),
     Reason.SEND_LOST_BY_FAULT: missing(

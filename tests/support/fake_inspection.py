@@ -72,6 +72,14 @@ class FakeInspection:
     def receipts(self, group: str | None = None, place: Place | None = None) -> list[ReceiptView]:
         return [each for each in self.held if group in (None, each.group) and place in (None, each.place)]
 
+    def ordered_batch(self, group: str, broker: str, topic: str, queue_id: int) -> list[ReceiptView]:
+        queue = (broker, topic, queue_id)
+        return [
+            each
+            for each in self.receipts(group)
+            if each.holder == "order" and (each.place.broker, each.place.topic, each.place.queue_id) == queue
+        ]
+
     def topics(self) -> list[TopicView]:
         return self.all_topics
 

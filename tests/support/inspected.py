@@ -1,5 +1,7 @@
 """Inspection of a world in virtual time, and messages in every state."""
 
+from typing import Any
+
 from engine_world import World
 from rocketmq_testkit.emulator.inspection.engine_parts import NoSurroundings
 from rocketmq_testkit.emulator.inspection.inspection import Inspection
@@ -9,6 +11,15 @@ from rocketmq_testkit.emulator.operations.send import SendMessageBack
 STATES = ("stored", "delayed", "timed", "half", "put aside", "retry", "dead")
 """The states of copies, in the order in which `in_every_state` sends the messages."""
 _HOUR_MS = 3_600_000
+BUFFERED: dict[str, Any] = {"enable_pop_buffer_merge": True}
+KV: dict[str, Any] = {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_enable": True}
+TABLES: dict[str, tuple[dict[str, Any], str]] = {
+    "log": ({}, "log"),
+    "buffer": (BUFFERED, "buffer"),
+    "kv": (KV, "kv"),
+    "kv-cache": (BUFFERED | KV, "kv"),
+}
+"""Keys by which a broker keeps popped messages in different tables, and the name of the table."""
 
 
 def look(world: World) -> Inspection:

@@ -63,7 +63,8 @@ class ShopClient(Closeable):
 
         `delay_level` and `deliver_at` (ms) delay it, `half` begins a transaction.
         """
-        properties = {"UNIQ_KEY": f"M{next(self._shop.numbers)}", **fields.pop("properties", {})}
+        message_id = f"M{next(self._shop.numbers)}"
+        properties = {"UNIQ_KEY": message_id, **fields.pop("properties", {})}
         for name, key in (
             ("delay_level", "DELAY"),
             ("deliver_at", "TIMER_DELIVER_MS"),
@@ -78,7 +79,7 @@ class ShopClient(Closeable):
         response = self.ask(*request)
         assert response.code == 0, response
         self.sent = response.ext_fields
-        return properties["UNIQ_KEY"]
+        return message_id
 
     def end(self, message_id: str, how: int) -> None:
         """Commit or roll back the half message that was sent last."""
@@ -133,6 +134,8 @@ class NoonShop(Closeable):
         self.rocketmq.clock.advance(noon - now)
         self.rocketmq.restart()  # the periodic work of the broker, such as transaction checks, begins at noon
         self._clients: list[ShopClient] = []
+        self.popped: list[ReceivedMessage] = []
+        """Messages that a test has popped, for what follows."""
 
     def close(self) -> None:
         """Close all connections and stop the emulator."""

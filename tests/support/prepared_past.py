@@ -16,7 +16,7 @@ from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, S
 from rocketmq_testkit.emulator.inspection.messages import CopyState, CopyView, MessageFamily
 from rocketmq_testkit.emulator.inspection.places import Place
 from rocketmq_testkit.emulator.message import properties as props
-from rocketmq_testkit.emulator.message.stored_record import encode, pack_host
+from rocketmq_testkit.emulator.message.stored_record import encode, form_of, pack_host
 
 NOON_MS = 1_795_694_400_000
 """2026-11-26 12:00:00 UTC."""
@@ -110,7 +110,8 @@ def copy_of(
     """Return a stored copy. Times are ms after noon."""
     encoded = props.encode({props.UNIQ_KEY: "ID1", **properties}).encode()
     at = NOON_MS + at_ms
-    record = encode(topic.encode(), queue, 0, offset, 0, 0, at, HOST, at, HOST, retry, 0, b"x", encoded)
+    form = form_of(topic.encode(), len(HOST), len(HOST))
+    record = encode(form, queue, 0, offset, 0, 0, at, HOST, at, HOST, retry, 0, b"x", encoded)
     due = None if due_ms is None else NOON_MS + due_ms
     return CopyView(Place("broker-a", topic, queue, offset, 0), state, at, due, group, retry, record)
 

@@ -6,10 +6,10 @@ from ...gate.gate import Outcome
 from ...kernel.scheduler import Timer
 from ..addresses import check_address, matches_address
 from ..client_call import Line
-from ..errors import FaultError, shown
+from ..errors import FaultError
 from ..events import ConnectEvent, PushEvent, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
-from ..parameters import DurationCheck, Flag, OneOf, Optional, Text, given, parameter
+from ..parameters import Flag, OneOf, Optional, PositiveDurationCheck, Text, given, parameter
 from ..phase import Phase
 from ..times import ms_of
 from ..world import StandingFault, World
@@ -44,16 +44,10 @@ class FlapBroker(StandingKind):
     """Stop and start a broker repeatedly. It is stopped first, and runs at the end."""
 
     broker: str = parameter(BROKER, "name of the broker, with the id of a slave: `broker-a:1`")
-    down: str = parameter(DurationCheck(), "time for which the broker is stopped", default="5s")
-    up: str = parameter(DurationCheck(), "time for which the broker runs", default="5s")
+    down: str = parameter(PositiveDurationCheck(), "time for which the broker is stopped", default="5s")
+    up: str = parameter(PositiveDurationCheck(), "time for which the broker runs", default="5s")
     duration: str | None = lasting()
     kill: bool = parameter(Flag(), "true: as a crash of the process; false: gracefully", default=True)
-
-    def check(self) -> None:
-        """Raise FaultError for a phase without a duration."""
-        for name, duration in (("down", self.down), ("up", self.up)):
-            if ms_of(duration) == 0:
-                raise FaultError(f"{name}={shown(duration)}: the broker would change without end; use '5s'")
 
     def start(self, world: World) -> StandingFault:
         """Stop the broker for the first time."""

@@ -5,13 +5,11 @@ from copy import copy
 
 from ...gate.gate import Request
 from ...operations.send import SendMessage, SendReplyMessage
-from ..delay import ONE_JITTER, Delay, SpreadCheck
-from ..errors import FaultError, shown
+from ..delay import DURATION_ABOUT, ONE_JITTER, Delay, SpreadCheck, distributed, varied_by
 from ..events import Firing, PushEvent, RequestEvent
 from ..fault import Fault, kind
-from ..parameters import Code, DurationCheck, Number, OneOf, Optional, Text, Whole, parameter
+from ..parameters import Code, Number, OneOf, Optional, Text, Whole, parameter
 from ..phase import Phase
-from ..times import drawn_ms, ms_of
 from ..vocabulary import Codes, RequestName, check_code
 from .responses import REMARK
 
@@ -50,24 +48,13 @@ class DelayRequest(Delay, Fault):
 
     SCHEMA = ONE_JITTER
 
-    duration: str = parameter(SpreadCheck(), "delay, or its mean if there is jitter: `50ms±20ms`")
-    jitter: str | None = parameter(
-        Optional(DurationCheck()),
-        "half of the range of a uniform delay, or standard deviation of a normal one",
-        default=None,
-    )
-    distribution: str = parameter(OneOf("uniform", "normal"), "distribution of the jitter", default="uniform")
-
-    def check(self) -> None:
-        """Raise FaultError if there is no delay, or if jitter and duration contradict each other."""
-        self.divide_duration()
-        if ms_of(self.duration) == 0:
-            raise FaultError(f"duration={shown(self.duration)}: no delay; use '200ms'")
+    duration: str = parameter(SpreadCheck(), DURATION_ABOUT)
+    jitter: str | None = varied_by()
+    distribution: str = distributed()
 
     def on_request(self, event: RequestEvent) -> bool:
         """Carry the request out later."""
-        delay_ms = drawn_ms(event.firing.chance, self.duration, self.jitter, self.distribution)
-        event.hold(delay_ms)
+        event.hold(self.draw_ms(event.firing.chance))
         return True
 
 
@@ -116,7 +103,6 @@ class Throttle(Fault):
     code: str | int | None = parameter(
         Optional(Code()), "response code of requests above the rate; without it they wait for their turn", default=None
     )
-
     remark: str = parameter(Text("too busy"), "text of the response to refused requests", default=REMARK)
 
     def usable_protocols(self, requests: Sequence[RequestName]) -> Sequence[str]:
@@ -178,24 +164,13 @@ class DelayPush(Delay, Fault):
 
     SCHEMA = ONE_JITTER
 
-    duration: str = parameter(SpreadCheck(), "delay, or its mean if there is jitter: `50ms±20ms`")
-    jitter: str | None = parameter(
-        Optional(DurationCheck()),
-        "half of the range of a uniform delay, or standard deviation of a normal one",
-        default=None,
-    )
-    distribution: str = parameter(OneOf("uniform", "normal"), "distribution of the jitter", default="uniform")
-
-    def check(self) -> None:
-        """Raise FaultError if there is no delay, or if jitter and duration contradict each other."""
-        self.divide_duration()
-        if ms_of(self.duration) == 0:
-            raise FaultError(f"duration={shown(self.duration)}: no delay; use '200ms'")
+    duration: str = parameter(SpreadCheck(), DURATION_ABOUT)
+    jitter: str | None = varied_by()
+    distribution: str = distributed()
 
     def on_push(self, event: PushEvent) -> bool:
         """Send the push later."""
-        delay_ms = drawn_ms(event.firing.chance, self.duration, self.jitter, self.distribution)
-        event.firing.hold(delay_ms, event.push)
+        event.firing.hold(self.draw_ms(event.firing.chance), event.push)
         return True
 
 

@@ -7,13 +7,13 @@ from typing import Any
 from ...gate.gate import Outcome
 from ...kernel.nearest_name import nearest_of
 from ..client_call import Response
-from ..delay import ONE_JITTER, Delay, SpreadCheck
+from ..delay import DURATION_ABOUT, ONE_JITTER, Delay, SpreadCheck, distributed, varied_by
 from ..errors import FaultError, shown
 from ..events import Firing, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
-from ..parameters import Code, DurationCheck, Number, OneOf, Optional, Text, Whole, given, parameter
+from ..parameters import Code, DurationCheck, Number, Optional, Text, Whole, given, parameter
 from ..phase import Phase
-from ..times import drawn_ms, ms_of
+from ..times import ms_of
 from ..vocabulary import Codes, RequestName, check_code, check_status
 
 RESPONSE = (Phase.RESPONSE,)
@@ -85,13 +85,9 @@ class DelayResponse(Delay, Fault):
 
     SCHEMA = {"anyOf": [given(name) for name in ("duration", "bytes_per_second")], **ONE_JITTER}
 
-    duration: str = parameter(SpreadCheck(), "delay, or its mean if there is jitter: `50ms±20ms`", default="0ms")
-    jitter: str | None = parameter(
-        Optional(DurationCheck()),
-        "half of the range of a uniform delay, or standard deviation of a normal one",
-        default=None,
-    )
-    distribution: str = parameter(OneOf("uniform", "normal"), "distribution of the jitter", default="uniform")
+    duration: str = parameter(SpreadCheck(), DURATION_ABOUT, default="0ms")
+    jitter: str | None = varied_by()
+    distribution: str = distributed()
     bytes_per_second: float | None = parameter(
         Optional(Number(1)), "further delay, in proportion to the size of the response", default=None
     )
@@ -112,7 +108,7 @@ class DelayResponse(Delay, Fault):
         return event.intercept(partial(self._send_later, event.firing))
 
     def _send_later(self, firing: Firing, response: Response) -> None:
-        delay_ms = drawn_ms(firing.chance, self.duration, self.jitter, self.distribution)
+        delay_ms = self.draw_ms(firing.chance)
         if self.bytes_per_second is None:
             firing.hold(delay_ms, response.send)
             return

@@ -16,7 +16,7 @@ from .standing import BROKER
 ROUTE = (GetRouteInfo,)
 DEAD = "127.0.0.1:9"
 """The port of the discard protocol, on which nothing listens."""
-_PORT_MAX = 65535
+_PORT_MAX, _PORT_DIGITS_MAX = 65535, 5
 
 
 @kind(
@@ -80,7 +80,7 @@ class RouteToDeadBroker(Fault):
     def check(self) -> None:
         """Raise FaultError for an address without a port."""
         host, _, port = self.address.rpartition(":")
-        if not host or not port.isdecimal() or not 0 < int(port) <= _PORT_MAX:
+        if not host or not _is_port(port):
             raise FaultError(f"address={shown(self.address)}: not HOST:PORT; use {DEAD!r}")
 
     def check_world(self, world: World) -> None:
@@ -98,6 +98,10 @@ class RouteToDeadBroker(Fault):
             for member in route.brokers
         ]
         return replace(route, brokers=members)
+
+
+def _is_port(text: str) -> bool:
+    return text.isdecimal() and len(text) <= _PORT_DIGITS_MAX and 0 < int(text) <= _PORT_MAX
 
 
 def _topic(event: RequestEvent | ResponseEvent) -> str:

@@ -3,9 +3,10 @@
 from datetime import timedelta
 from typing import Any
 
+from ...kernel.durations import DurationError, milliseconds
 from ..errors import FaultError, shown
 from ..fault import kind
-from ..parameters import DURATION_PATTERN, DurationCheck, Text, parameter
+from ..parameters import DURATION_PATTERN, DurationCheck, Text, duration_error, parameter
 from ..times import ms_of
 from ..world import StandingFault, World
 from .standing import BROKER, STANDING, StandingKind, lasting, of_brokers
@@ -16,16 +17,24 @@ class SignedDurationCheck(DurationCheck):
 
     def plain(self, name: str, value: Any) -> str:
         """Return the duration as text."""
-        if isinstance(value, timedelta) and value < timedelta(0):
-            return f"-{super().plain(name, -value)}"
-        if isinstance(value, str) and value.startswith("-"):
-            super().plain(name, value[1:])
-            return value
-        return super().plain(name, value)
+        sign, size = _divided(value)
+        try:
+            ms = milliseconds(size, name)
+        except DurationError as wrong:
+            raise duration_error(name, value, wrong, sign) from None
+        return f"{sign}{ms}ms" if isinstance(value, timedelta) else str(value)
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of a duration with a sign."""
         return {"type": "string", "pattern": f"^-?{DURATION_PATTERN}$", "examples": ["90s", "-90s"]}
+
+
+def _divided(value: Any) -> tuple[str, Any]:
+    """Return the sign of a value, empty if it is not negative, and the value without it."""
+    if isinstance(value, str):
+        return ("-", value[1:]) if value.startswith("-") else ("", value)
+    is_negative = value < timedelta(0) if isinstance(value, timedelta) else isinstance(value, int | float) and value < 0
+    return ("-", -value) if is_negative else ("", value)
 
 
 @kind(
@@ -85,7 +94,7 @@ class StopRevive(StandingKind):
     situation="The thread that checks half messages hangs: transactions without an end stay undecided.",
 )
 class StopTransactionChecks(StandingKind):
-    """Check no half message: producers are not asked, and no half message is discarded."""
+    """Check no half message: no producer gets a check, and no half message is discarded."""
 
     broker: str | None = of_brokers("name of the broker; by default all brokers")
     duration: str | None = lasting()

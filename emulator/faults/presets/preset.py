@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from ...kernel.user_error import hides_frames
 from ...kernel.value_class import frozen_value
-from ..errors import FaultError, joined, shown, unknown_name, without_frames
+from ..errors import FaultError, joined, shown, unknown_name, unknown_parameter, without_frames
 from ..parameters import parameter
 from ..rule import RuleSpec
 
@@ -67,7 +67,7 @@ def preset(name: str, /, **parameters: Any) -> list[RuleSpec]:
     known = [each.name for each in fields(cls)]
     for given in parameters:
         if given not in known:
-            raise unknown_name(f"parameter of {name}", given, known)
+            raise unknown_parameter(name, given, known)
     made: Preset = without_frames(partial(cls, **parameters))
     return made.rules()
 

@@ -11,7 +11,7 @@ from ..kinds.requests import DelayPush, DropRequest
 from ..kinds.responses import DelayResponse, DropResponse
 from ..kinds.store import RefuseAppend
 from ..occurrence import Occurrence
-from ..parameters import DurationCheck, Flag, Number, parameter
+from ..parameters import DurationCheck, Flag, Number, PositiveDurationCheck, parameter
 from ..rule import RuleSpec
 from ..times import ms_of
 from .preset import Preset, named
@@ -34,12 +34,7 @@ class FlakyNetwork(Preset):
 
     def rules(self) -> list[RuleSpec]:
         """Return the rules."""
-        delay = Spread.of(self.delay)
-        return [
-            *_lost(self.loss, None),
-            _rule(DelayResponse(duration=delay.mean, jitter=delay.jitter)),
-            _rule(DelayPush(duration=delay.mean, jitter=delay.jitter)),
-        ]
+        return [*_lost(self.loss, None), *_late(DelayResponse, self.delay), *_late(DelayPush, self.delay)]
 
 
 @named("slow-disk")
@@ -54,10 +49,9 @@ class SlowDisk(Preset):
 
     def rules(self) -> list[RuleSpec]:
         """Return the rules."""
-        delay = Spread.of(self.delay)
         return [
             *_refused("page_cache_busy", self.busy),
-            _rule(DelayResponse(duration=delay.mean, jitter=delay.jitter), operation=list(APPENDS)),
+            *_late(DelayResponse, self.delay, list(APPENDS)),
             *_refused("flush_timeout", self.timeouts),
         ]
 
@@ -67,7 +61,7 @@ class RollingRestart(Preset):
     """One broker after another stops and starts again."""
 
     brokers: Sequence[str] = parameter(BrokerNames(), "names of the brokers, in their order", default=("broker-a",))
-    down: str = parameter(DurationCheck(), "time for which each broker is stopped", default="5s")
+    down: str = parameter(PositiveDurationCheck(), "time for which each broker is stopped", default="5s")
     pause: str = parameter(DurationCheck(), "time between the start of a broker and the next stop", default="5s")
     kill: bool = parameter(Flag(), "true: each stop is a crash; false: graceful", default=False)
 
@@ -99,6 +93,14 @@ def _lost(loss: float, operation: Names) -> list[RuleSpec]:
         return []
     often = Occurrence(probability=loss)
     return [_rule(fault, often, operation=operation) for fault in (DropRequest(), DropResponse())]
+
+
+def _late(kind: type[DelayResponse | DelayPush], delay: str, operation: Names = None) -> list[RuleSpec]:
+    """Return a rule that delays; none without a delay."""
+    spread = Spread.of(delay)
+    if ms_of(spread.mean) == 0 and (spread.jitter is None or ms_of(spread.jitter) == 0):
+        return []
+    return [_rule(kind(duration=spread.mean, jitter=spread.jitter), operation=operation)]
 
 
 def _refused(reason: str, share: float) -> list[RuleSpec]:

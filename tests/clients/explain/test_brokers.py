@@ -12,12 +12,19 @@ from rocketmq_testkit.conformance.clients.remoting_topics import topic_request
 from rocketmq_testkit.fixtures import Emulator, Reason
 from rocketmq_testkit.remoting.client import RemotingClient
 
+MIB = 1024 * 1024
+
 
 @pytest.fixture(scope="module")
 def own_sdks() -> Iterator[Sdks]:
-    """An emulator whose brokers the tests may stop. The guard against slow consumers acts 100 bytes behind the end."""
+    """An emulator whose brokers the tests may stop, and whose log holds 1 MiB.
+
+    The guard against slow consumers acts 100 bytes behind the end.
+    """
     guard = {"disableConsumeIfConsumerReadSlowly": False, "consumerFallbehindThreshold": 100}
-    with Emulator(config=CONFIG | guard) as emulator:
+    with Emulator(
+        config=CONFIG | guard | {"storeMaxBytes": MIB, "mappedFileSizeCommitLog": MIB // 4, "maxMessageSize": 1000}
+    ) as emulator:
         sdks = Sdks(emulator)
         yield sdks
         sdks.close()
@@ -117,3 +124,22 @@ def test_overloaded(scene: Scene) -> None:
     finally:
         scene.emulator.configure({"requestRefusals": ""})
     assert "a request pool of broker-a refused PULL_MESSAGE" in str(found)
+
+
+def test_started_at_end_of_an_old_queue(scene: Scene) -> None:
+    """A new group of a remoting SDK starts at the end of a queue whose first messages are deleted.
+
+    The broker lets it start at the first message of a queue that still has all messages.
+    """
+    scene.topic()
+    for _ in range(1500):
+        missed = scene.send(bytes(900))
+    assert scene.emulator.messages(scene.name)[0].queue_offset > 0
+    driver = scene.push("go-remoting", from_="last")
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    received = scene.send(b"received")
+    scene.wait_for(driver, b"received")
+    scene.emulator.clock.advance("1ms")  # waits until the offset is committed
+    assert scene.emulator.explain(received, scene.name).reason is Reason.ACKNOWLEDGED
+    found = scene.explain(missed, Reason.STARTED_AT_END)
+    assert f"but group {scene.name} started at offset " in str(found)

@@ -81,6 +81,7 @@ def test_tag_hash_collision(scene: Scene) -> None:
     driver = consume(scene, "java-remoting", "BB")
     filtered = scene.send(b"filtered", tag="Aa")
     pass_over(scene, "java-remoting", driver, scene.send(b"accepted", tag="BB"))
+    scene.emulator.clock.advance("1ms")  # waits until the offset beyond both is committed
     found = scene.explain(filtered, Reason.TAG_HASH_COLLISION)
     assert "have the same hash (BB, Aa)" in str(found)
     assert scene.bodies(driver) == [b"accepted"]

@@ -18,7 +18,7 @@ def test_started_at_end(scene: Scene) -> None:
     scene.send(b"received")
     scene.emulator.configure({"initPopOffsetByCheckMsgInMem": False})
     try:
-        driver = scene.push("java-grpc", **{"from": "last"})
+        driver = scene.push("java-grpc", from_="last")
         scene.wait_for(driver, b"received")
     finally:
         scene.emulator.configure({"initPopOffsetByCheckMsgInMem": True})
@@ -34,6 +34,7 @@ def test_reset_past(scene: Scene) -> None:
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
     scene.send(b"consumed")
     scene.wait_for(driver, b"consumed")
+    scene.emulator.clock.advance("1ms")  # waits until the offset is committed
     scene.close(driver)
     skipped = scene.send(b"skipped")
     scene.emulator.reset_offset(scene.name, topic, to="latest")
@@ -53,7 +54,7 @@ def test_committed_past(scene: Scene) -> None:
     holds receives the message before.
     """
     topic = scene.topic()
-    driver = scene.client("lite", "java-remoting", sub=scene.subscription(), **{"from": "first"})
+    driver = scene.client("lite", "java-remoting", sub=scene.subscription(), from_="first")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
     scene.call(driver, "pause", topic=topic)
     scene.send(b"of the long poll")
@@ -97,3 +98,18 @@ def test_available(scene: Scene) -> None:
     found = scene.explain(scene.send(), Reason.AVAILABLE)
     assert "is available (queue 0, offset 0) and was not requested yet" in str(found)
     assert "decides when it receives" in str(found)
+
+
+def test_available_while_the_consumer_polls_another_queue(scene: Scene) -> None:
+    """A consumer that has paused one of two queues waits in a long poll of the other one."""
+    topic = scene.topic(queues=2)
+    driver = scene.client("lite", "java-remoting", sub=scene.subscription(), from_="first")
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    producer = scene.client("producer", "java-remoting", "p1", topics=[topic])
+    scene.call(driver, "pause", topic=topic, queue=0)
+    scene.call(producer, "send", "p1", topic=topic, body=b"of the long poll", queue=0)
+    assert poll(scene, driver) == [b"of the long poll"]
+    sent = scene.call(producer, "send", "p1", topic=topic, body=b"unread", queue=0)
+    found = scene.explain(sent["id"], Reason.AVAILABLE)
+    assert "is available (queue 0, offset 1) and was not requested yet" in str(found)
+    assert f"waits in a long poll of queue 1 of {topic} since" in str(found)

@@ -220,6 +220,10 @@ def test_topic_and_consume_stats_return_offsets_by_queue(world: World) -> None:
     stats = world.engine.execute(world.broker, GetTopicStats("A"))
     assert isinstance(stats, TopicStatsResult)
     assert stats.offsets == {0: TopicOffset(0, 0, 0), 1: TopicOffset(0, 3, now)}
+    world.engine.execute(world.broker, CreateTopic(TopicConfig("A", 4, 2, 6)))
+    stats = world.engine.execute(world.broker, GetTopicStats("A"))
+    assert isinstance(stats, TopicStatsResult)
+    assert list(stats.offsets) == [0, 1, 2, 3]
     with pytest.raises(EngineError) as refused:
         world.engine.execute(world.broker, GetTopicStats("none"))
     assert (refused.value.code, refused.value.remark) == (17, "topic[none] not exist")

@@ -158,6 +158,18 @@ def test_user_and_acl_lists_are_filtered_by_name_subject_and_resource() -> None:
     group = [PolicyInfo("Custom", [PolicyEntryInfo("Group:g", ["Sub"], [], "Deny")])]
     assert world.ask(AclsResult, ListAcls("User:", "g")) == AclsResult({"bob": group})
     assert world.ask(AclsResult, ListAcls("User:a", None)) == AclsResult({})
+    assert world.ask(AclsResult, ListAcls("User:", "nothing")) == AclsResult({})
+
+
+def test_a_right_keeps_the_type_of_its_policy() -> None:
+    """Default and Custom are kept; an unknown type counts as Custom."""
+    world = make_world(**WITH_PROVIDERS)
+    world.ask(Done, CreateUser("bob", UserInfo("secret", None)))
+    entry = PolicyEntryInfo("Group:g", ["Sub"], [], "Deny")
+    world.ask(Done, PutAcl(None, "User:bob", [PolicyInfo("Default", [entry])]))
+    world.ask(Done, PutAcl(None, "User:bob", [PolicyInfo("unknown", [entry])]))
+    found = world.ask(AclsResult, ListAcls("User:bob", None)).acls["bob"]
+    assert [policy.policy_type for policy in found] == ["Default", "Custom"]
 
 
 def test_authentication_needs_an_enabled_user_and_a_valid_signature() -> None:

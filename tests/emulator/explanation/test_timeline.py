@@ -224,7 +224,10 @@ def test_each_stored_copy_is_a_step(copies: list[CopyView], expected: list[str])
 def test_dropped_details_are_named() -> None:
     """The text says before which time details are missing, unless all of them are older than the message."""
     found = told(SENT, since_ms=NOON_MS + 31_000)
-    assert repr(found).splitlines()[1] == "before 12:00:31.000, details no longer held (deliveryRecordMaxEntries)"
+    assert (
+        repr(found).splitlines()[1]
+        == "before 12:00:31.000, details no longer held (deliveryRecordMaxEntries, or a restored snapshot)"
+    )
     assert found.since_ms == NOON_MS + 31_000
     assert told(SENT, since_ms=NOON_MS).since_ms is None
     assert "no longer held" not in repr(told(SENT, since_ms=NOON_MS))

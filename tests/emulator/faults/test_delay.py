@@ -33,7 +33,11 @@ def test_a_duration_with_its_range_equals_a_duration_and_a_jitter(kind: str, tex
             "duration='50ms±20ms' and jitter='10ms': the duration has a jitter already; remove one of them",
             True,
         ),
-        ({"duration": "50ms±soon"}, "duration='soon': this is not a duration such as '500ms', '30s', '1h30m'", True),
+        (
+            {"duration": "50ms±soon"},
+            "duration='50ms±soon': this is not a duration such as '500ms', '30s', '1h30m'",
+            True,
+        ),
         ({"duration": "50ms±80ms"}, "jitter='80ms': greater than duration='50ms', so that delays would be neg", False),
         ({"duration": "50ms", "distribution": "normal"}, "distribution='normal': without a jitter all delays", False),
         ({"duration": "0s"}, "d", False),
@@ -56,6 +60,8 @@ def test_a_contradictory_delay_is_refused(
         ("stop_broker", {"broker": "broker-a", "duration": "0s"}, "duration"),
         ("stall_frame", {"duration": "0ms"}, "duration"),
         ("slave_lag", {"delay": "0h"}, "delay"),
+        ("flap_broker", {"broker": "broker-a", "down": "0s"}, "down"),
+        ("flap_broker", {"broker": "broker-a", "up": "0s"}, "up"),
     ],
 )
 def test_a_fault_that_would_last_no_time_is_refused(kind: str, parameters: dict[str, Any], name: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.filter.sql_filter import SqlError, compile_sql
+from rocketmq_testkit.emulator.filter.sql_nodes import constant_node
 from rocketmq_testkit.emulator.filter.sql_values import JavaType, number_text
 
 _VECTORS: dict[str, Any] = json.loads(Path(__file__).with_name("sql_vectors.json").read_text())
@@ -283,3 +284,9 @@ def test_a_character_beyond_u_ffff_counts_as_two_columns_in_sql_errors(text: str
     with pytest.raises(SqlError) as caught:
         compile_sql(text)
     assert f"at line 1, column {column}." in str(caught.value)
+
+
+@pytest.mark.parametrize(("value", "text"), [(True, "TRUE"), (False, "FALSE"), (None, "NULL"), ("it's", "'it''s'")])
+def test_a_constant_is_printed_as_sql(value: bool | str | None, text: str) -> None:
+    kind = JavaType.STRING if isinstance(value, str) else JavaType.NULL if value is None else JavaType.BOOLEAN
+    assert constant_node(value, kind).parts == (text,)

@@ -33,11 +33,13 @@ def comparable(entry: JournalEntry) -> tuple[Any, ...]:
 
 
 def packed(journal: Journal) -> list[JournalEntry]:
-    """Return the entries of a journal after packing each of them in a block of its own and in blocks of 256."""
+    """Return the entries of a journal after packing each of them in a block of its own and in full blocks."""
     entries = list(journal)
     for each in entries:
         assert comparable(Block([each]).entries()[0]) == comparable(each)
-    return [one for at in range(0, len(entries), BLOCK_ENTRIES) for one in Block(entries[at : at + 256]).entries()]
+    return [
+        one for at in range(0, len(entries), BLOCK_ENTRIES) for one in Block(entries[at : at + BLOCK_ENTRIES]).entries()
+    ]
 
 
 def test_every_entry_of_a_random_walk_survives_packing() -> None:

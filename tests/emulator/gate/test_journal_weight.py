@@ -3,14 +3,14 @@
 import json
 import tracemalloc
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from extremes import exchange
 from remoting_world import Peer, Port, create, send
 from rocketmq_testkit.emulator.config import EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.gate.journal_weight import OUTCOMES, SUBJECTS, walked
+from rocketmq_testkit.emulator.gate.journal_weight import OUTCOMES, SUBJECTS, _form, walked
 from rocketmq_testkit.emulator.message.properties import encode
 from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.clients import SubscriptionData
@@ -120,3 +120,22 @@ def test_texts_weigh_their_length_and_shared_or_empty_values_weigh_nothing() -> 
     assert walked(SubscriptionData("t", tags=frozenset({"a" * 500}))) > walked(SubscriptionData("t")) + 500
     assert OUTCOMES[OffsetResult](OffsetResult(5)) == 0
     assert OUTCOMES[Done](Done("remark")) == 0
+
+
+@pytest.mark.parametrize(
+    ("hint", "form"),
+    [
+        (int, "number"),
+        (Annotated[int, 64], "number"),
+        (int | None, "number"),
+        (str, "text"),
+        (bytes, "text"),
+        (str | None, "optional text"),
+        (tuple[str, int], "number"),
+        (dict[str, str], "texts"),
+        (list[str], "more"),
+    ],
+)
+def test_the_form_of_a_field_decides_how_it_is_weighed(hint: object, form: str) -> None:
+    """Numbers count as nothing, and so do addresses: all requests of a connection share one object."""
+    assert _form(hint) == form

@@ -120,6 +120,14 @@ def test_a_search_finds_what_a_scan_finds() -> None:
         assert places(record.of(queue, offset)) == wanted
 
 
+def test_summary_of_a_chunk_counts_all_messages_of_a_commit() -> None:
+    """They are found by the highest offset that the commit passed, also in a chunk that is full."""
+    record = a_record(80)
+    for at_ms in range(20):
+        record.append_commit(at_ms, QUEUE, LINK, first=0, end=100_000)
+    assert len(record.of(QUEUE, 99_999)) == 20
+
+
 def test_renewals_of_a_message_share_a_record_until_it_is_dropped() -> None:
     """An hour of renewals does not push other records out of the ring."""
     record = a_record(100)

@@ -189,6 +189,17 @@ def test_deletion_is_noted_with_its_reason(
     assert len(trims) <= OF_BROKER_MAX
 
 
+def test_deletion_by_size_after_a_requested_one_has_its_own_reason() -> None:
+    """Each deletion names the cause of its own."""
+    world = filled(3, file_reserved_time=0, store_max_bytes=2 * 1024 * 1024)
+    request_deletion(world)
+    world.broker.config.file_reserved_time = 72
+    for _ in range(10 * IN_A_FILE):
+        world.send("A", b"x" * 10_000)
+    reasons = [each.reason for each in world.engine.history.trims("broker-a")]
+    assert (reasons[0], set(reasons[1:])) == (TrimReason.REQUEST, {TrimReason.LIMIT})
+
+
 # rules of faults
 
 

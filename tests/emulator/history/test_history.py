@@ -3,16 +3,22 @@
 from typing import Any
 
 import pytest
-from engine_world import World, make_world
+from engine_world import START_MS, World, make_world
 from fault_rules import Rules
 from grpc_protocol_client import GrpcProtocolClient, GrpcWaiting
 from protocol_client import ProtocolClient
 from protocol_clients import protocol_client
-from remoting_protocol_client import RemotingWaiting
+from remoting_protocol_client import RemotingProtocolClient, RemotingWaiting
+from rocketmq_testkit.emulator.client.consumption import holding_topic
 from rocketmq_testkit.emulator.client.popped_messages import RECEIVE
+from rocketmq_testkit.emulator.cluster.broker import Broker
+from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
+from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import StallFrame
+from rocketmq_testkit.emulator.faults.kinds.deliveries import DeliverToSecondConsumer
 from rocketmq_testkit.emulator.faults.kinds.responses import DelayResponse, DropResponse
 from rocketmq_testkit.emulator.history.record_kind import RecordKind
+from rocketmq_testkit.emulator.message.names import HALF_TOPIC
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
@@ -23,14 +29,18 @@ from rocketmq_testkit.emulator.operations.consume import (
     AckMessage,
     BatchAck,
     BatchAckMessage,
+    ChangeInvisibleResult,
     ChangeInvisibleTime,
     PopMessage,
     PopResult,
     PullMessage,
+    PullResult,
     bit_set,
 )
-from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
-from rocketmq_testkit.emulator.operations.send import SendMessageBack
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset, UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack
+from rocketmq_testkit.emulator.operations.topics import CreateStaticTopic, QueueMapping, QueuePart, TopicConfig
 
 INVISIBLE_MS = 10_000
 POPPED, PULLED, ACKNOWLEDGED = RecordKind.POPPED, RecordKind.PULLED, RecordKind.ACKNOWLEDGED
@@ -80,6 +90,13 @@ class Consumer:
     def events(self, offset: int = 0) -> list[tuple[RecordKind, int, int]]:
         """Return (kind, first offset, number of messages) of the events of a message."""
         return [(each.kind, each.first, each.count) for each in self.history.of("broker-a", "T", 0, offset)]
+
+
+def small_world(entries: int) -> tuple[Engine, Broker]:
+    """Return an engine whose record has few entries, and its broker with topic T."""
+    world = make_world(delivery_record_max_entries=entries)
+    world.topic("T")
+    return world.engine, world.broker
 
 
 def handle(popped: PopResult, offset: int = 0) -> str:
@@ -309,3 +326,215 @@ def test_history_of_a_crashed_broker_remains() -> None:
     assert consumer.events() == [(POPPED, 0, 3)]
     assert consumer.history.client_of("channel of c") == "c"
     assert consumer.history.client_of("channel of nobody") is None
+
+
+def test_pulled_message_of_a_closed_connection_is_not_delivered() -> None:
+    """The broker reads for a connection that closes meanwhile."""
+    consumer = Consumer()
+    call = DirectCall(consumer.channel)
+    call.active = False
+    pull = PullMessage("G", "T", 0, 0, 2, FLAG_SUBSCRIPTION, 0, 0, subscription="*")
+    consumer.world.engine.gate.submit(consumer.world.broker, call, pull)
+    assert isinstance(call.outcome, PullResult)
+    assert (len(call.outcome.records), consumer.events()) == (2, [])
+
+
+def test_messages_filtered_by_the_broker_are_no_part_of_a_run() -> None:
+    """A pull by tag has runs of one message each."""
+    consumer = Consumer(count=0)
+    for tag in "abab":
+        consumer.world.send("T", TAGS=tag)
+    consumer.ask(PullMessage("G", "T", 0, 0, 32, FLAG_SUBSCRIPTION, 0, 0, subscription="a"))
+    assert [consumer.events(offset) for offset in range(4)] == [[(PULLED, 0, 1)], [], [(PULLED, 2, 1)], []]
+
+
+def test_message_of_a_retry_topic_is_recorded_where_it_is_stored() -> None:
+    """A pop reads it from the group's pop retry topic."""
+    consumer = Consumer(count=1)
+    consumer.pop()
+    consumer.world.advance(INVISIBLE_MS + 5_000)
+    popped = consumer.pop()
+    (message,) = popped.messages
+    topic = holding_topic("T", "G", message.topic_digit)
+    assert topic != "T"
+    (event,) = consumer.history.of("broker-a", topic, message.queue_id, message.queue_offset)
+    assert (event.kind, event.group) == (POPPED, "G")
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [(8, [RecordKind.COMMITTED_TRANSACTION]), (12, [RecordKind.ROLLED_BACK]), (0, [])],
+    ids=["commit", "rollback", "unknown"],
+)
+@pytest.mark.parametrize("name", ["remoting", "grpc"])
+def test_end_of_a_transaction_is_recorded_at_its_half_message(name: str, how: int, expected: list[RecordKind]) -> None:
+    """An end with "unknown" decides nothing."""
+    e = protocol_client(name)
+    e.topic(kind="TRANSACTION")
+    sent = e.put(half=True)
+    e.end(sent, how)
+    assert kinds(e.engine, topic=HALF_TOPIC) == expected
+
+
+def test_delivery_of_a_slave_is_recorded_under_the_name_of_its_master() -> None:
+    """With a mark of its own."""
+    configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE", slave_read_enable=True)]
+    engine = Engine(brokers=configs, now_ms=START_MS)
+    world = World(engine, engine.brokers[0])
+    world.topic("T")
+    engine.execute(world.broker, CreateGroup(GroupConfig("G")))
+    world.advance(80_000)
+    world.send("T")
+    pull = PullMessage("G", "T", 0, 0, 2, FLAG_SUBSCRIPTION, 0, 0, subscription="*")
+    for broker in engine.brokers:
+        engine.execute(broker, pull)
+    assert [each.by_slave for each in engine.history.of("broker-a", "T", 0, 0)] == [False, True]
+
+
+def test_ordered_pop_is_marked() -> None:
+    """Its group pops in order."""
+    consumer = Consumer()
+    consumer.ask(PopMessage("G", "T", 0, 1, INVISIBLE_MS, 0, 0, 0, order=True))
+    consumer.ask(PopMessage("H", "T", 0, 1, INVISIBLE_MS, 0, 0, 0))
+    assert [(each.group, each.in_order) for each in consumer.history.of("broker-a", "T", 0, 0)] == [
+        ("G", True),
+        ("H", False),
+    ]
+
+
+def test_pull_of_a_static_topic_is_recorded_at_the_broker_that_stores_the_message() -> None:
+    """The queue has moved: its first part is on broker-a, where it has another number. Clients pull at broker-b."""
+    e = protocol_client("engine", brokers=2)
+    first, second = e.masters
+    e.topic("T", queues=4, on=["broker-a"])
+    e.engine.execute(first, SendMessage("P", "T", 3, b"m", {}, ("10.0.0.1", 1), e.now_ms))
+    parts = [QueuePart(0, 3, "broker-a", 0, 0, 1), QueuePart(1, 0, "broker-b", 100)]
+    mapping = QueueMapping("T", 1, "broker-b", 1, {0: parts})
+    e.engine.execute(second, CreateStaticTopic(TopicConfig("T", 4, 4), mapping, force=False))
+    e.group()
+    result = e.engine.execute(second, PullMessage("G", "T", 0, 0, 2, FLAG_SUBSCRIPTION, 0, 0, subscription="*"))
+    assert isinstance(result, PullResult)
+    assert (len(result.records), result.forwarded) == (1, True)
+    assert [each.kind for each in e.engine.history.of("broker-a", "T", 3, 0)] == [PULLED]
+    assert e.engine.history.of("broker-b", "T", 0, 0) == []
+
+
+def test_history_says_since_when_it_is_complete() -> None:
+    """None means since the start. A record that has dropped entries names its oldest one, and an empty one now."""
+    consumer = Consumer(count=12, world=World(*small_world(8)))
+    assert consumer.history.complete_since_ms() is None
+    times = []
+    for offset in range(12):
+        consumer.world.advance(1)
+        times.append(consumer.world.now_ms)
+        consumer.pull(offset)
+    assert consumer.history.complete_since_ms() == times[4]
+    assert consumer.events(3) == []
+    without = Consumer(count=1, world=World(*small_world(0)))
+    without.pull(0)
+    assert (without.history.complete_since_ms(), without.events()) == (without.world.now_ms, [])
+
+
+def test_history_of_an_engine_from_a_snapshot_is_complete_since_its_start() -> None:
+    """A snapshot has no history of its messages."""
+    consumer = Consumer()
+    consumer.pop()
+    consumer.world.advance(500)
+    engine = Engine(state=consumer.world.engine.state())
+    assert engine.history.of("broker-a", "T", 0, 0) == []
+    assert engine.history.complete_since_ms() == consumer.world.now_ms
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_stalled_response_is_delivered_with_its_last_bytes(*, leaves: bool) -> None:
+    """If the client disconnects during the pause, the rest is never written."""
+    e = filled("remoting")
+    Rules(e.engine).add(StallFrame(duration="250ms", at=20), operation="PopMessage", times=1)
+    waiting = e.pop()
+    assert isinstance(waiting, RemotingWaiting)
+    e.advance(249)
+    assert kinds(e.engine) == []
+    if leaves:
+        waiting.disconnect()
+    e.advance(1)
+    assert kinds(e.engine) == ([] if leaves else [POPPED])
+
+
+def test_renewal_is_listed_at_the_time_of_the_last_one() -> None:
+    """Its record is older than the events that follow the first renewal."""
+    consumer = Consumer(count=1)
+    popped = consumer.pop()
+    renewal = ChangeInvisibleTime("G", "T", 0, handle(popped), 0, 30_000)
+    consumer.ask(renewal, RENEWAL)
+    consumer.world.advance(1)
+    consumer.pull(0)
+    consumer.world.advance(1)
+    consumer.ask(renewal, RENEWAL)
+    assert [kind for kind, _, _ in consumer.events()] == [POPPED, PULLED, RecordKind.RENEWED]
+
+
+def test_message_that_a_rule_makes_visible_is_not_returned_by_its_client() -> None:
+    """The rule acts for nobody: the client still works on the message."""
+    e = filled("remoting", 1)
+    Rules(e.engine).add(DeliverToSecondConsumer(), operation="PopMessage", times=1)
+    e.pop()
+    e.advance(100)
+    assert kinds(e.engine) == [POPPED]
+
+
+def test_message_that_a_rule_sends_back_is_not_sent_back_by_its_client() -> None:
+    """Of a pull, the rule sends the message back."""
+    e = filled("remoting", 1)
+    assert isinstance(e, RemotingProtocolClient)
+    Rules(e.engine).add(DeliverToSecondConsumer(), operation="PullMessage", times=1)
+    e.pull(0)
+    e.advance(100)
+    assert kinds(e.engine) == [PULLED]
+    assert e.broker.store.max_offset("SCHEDULE_TOPIC_XXXX", 0) == 1
+
+
+def test_message_that_the_proxy_moves_to_the_dead_letter_queue_is_skipped() -> None:
+    """It was delivered too often. Neither is it sent back by the client, nor acknowledged."""
+    e = protocol_client("grpc")
+    e.topic()
+    e.group(retry_max_times=0)
+    e.put()
+    e.take(invisible_ms=INVISIBLE_MS)
+    e.advance(INVISIBLE_MS + 5_000)
+    assert e.take() == []
+    topic = holding_topic("T", "G", 1)
+    assert kinds(e.engine) == [POPPED]
+    assert kinds(e.engine, topic=topic) == [SKIPPED]
+
+
+def test_change_that_comes_after_the_group_has_moved_on_returns_nothing() -> None:
+    """Of an ordered batch: the broker accepts the request and changes nothing."""
+    consumer = Consumer()
+    outcome = consumer.ask(PopMessage("G", "T", 0, 1, INVISIBLE_MS, 0, 0, 0, order=True)).outcome
+    assert isinstance(outcome, PopResult)
+    consumer.acknowledge(outcome, 0)
+    changed = consumer.ask(ChangeInvisibleTime("G", "T", 0, handle(outcome), 0, 30_000)).outcome
+    assert isinstance(changed, ChangeInvisibleResult)
+    assert consumer.events() == [(POPPED, 0, 1), (ACKNOWLEDGED, 0, 1)]
+
+
+def test_commit_while_a_reset_is_pending_acknowledges_nothing() -> None:
+    """The broker accepts the request and ignores it."""
+    consumer = Consumer()
+    consumer.pull(0)
+    consumer.world.engine.execute(consumer.world.broker, ResetOffset("G", "T", 0, 0, offset=1))
+    consumer.commit(2)
+    assert consumer.events() == [(PULLED, 0, 2)]
+
+
+def test_commit_in_a_static_topic_leaves_no_record_at_the_logical_queue() -> None:
+    """Its offsets are those of the logical queue, and messages are recorded where they are stored."""
+    world = make_world()
+    part = QueuePart(0, 1, "broker-a", 0)
+    mapping = QueueMapping("T", 1, "broker-a", 1, {0: [part]})
+    world.engine.execute(world.broker, CreateStaticTopic(TopicConfig("T", 2, 2), mapping, force=False))
+    consumer = Consumer(count=3, world=world)
+    consumer.pull(0)
+    consumer.commit(2)
+    assert consumer.events() == []
+    assert [each.kind for each in consumer.history.of("broker-a", "T", 1, 0)] == [PULLED]

@@ -15,7 +15,7 @@ BANNED = {
     "take_reset": "it removes a pending reset; read `pending_reset`",
     "drain": "it stores the merge buffer",
     "catch_up": "it advances a compacted log; use `snapshot_of`",
-    "in_flight": "Deliveries.in_flight forgets expired messages; use `popped` and `uses`",
+    "in_flight": "Deliveries.in_flight forgets expired messages; use `popped_at` and `uses`",
     "poll_ends": "it yields after a sweep of the uses",
     "subscription": "it makes a subscription from a request; use `compensated`",
     "find_or_create": "it creates a group",

@@ -1,22 +1,11 @@
 """Messages in flight are listed with group, client, end and attempt, whichever table holds them."""
 
-from typing import Any
-
 import pytest
 from engine_world import World, make_world
-from inspected import look
+from inspected import TABLES, look
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.inspection.check_points import ReceiptView
 from rocketmq_testkit.emulator.operations.consume import RENEWAL, ChangeInvisibleTime, PopMessage, PullMessage
-
-BUFFERED: dict[str, Any] = {"enable_pop_buffer_merge": True}
-KV: dict[str, Any] = {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_enable": True}
-TABLES: dict[str, tuple[dict[str, Any], str]] = {
-    "log": ({}, "log"),
-    "buffer": (BUFFERED, "buffer"),
-    "kv": (KV, "kv"),
-    "kv-cache": (BUFFERED | KV, "kv"),
-}
 
 
 @pytest.fixture(params=TABLES)

@@ -16,11 +16,11 @@ ID = "7F0000010A2B18B4AAC200000000000"
 
 @pytest.fixture(params=[False, True], ids=["searched", "indexed"])
 def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, world: World) -> World:
-    """A world whose log is searched, or whose log is indexed at once in blocks of few entries."""
+    """A world whose log is searched, or whose log is indexed at each search."""
     if request.param:
         monkeypatch.setattr(log_index, "SEARCHED_BYTES", -1)
         monkeypatch.setattr(log_index, "LONG_SEARCHES", 0)
-        monkeypatch.setattr(log_index, "BLOCK_ENTRIES", 3)
+        monkeypatch.setattr(log_index, "BLOCK_BYTES", 500)
     return world
 
 
@@ -44,7 +44,7 @@ def test_message_is_found_by_id_offset_id_and_key(world: World) -> None:
 
 
 def test_record_without_unique_key_is_found_by_its_offset_id(world: World) -> None:
-    """A client may write one to a slave's or an old broker's log; its copy in a dead letter queue names the origin."""
+    """Brokers add a unique key to sent messages only. The copy in a dead letter queue names the origin."""
     world.topic("A")
     store = world.broker.store
     store.append(MessageToStore("A", 0, b"m", {}, world.now_ms, store.store_host))

@@ -1,11 +1,12 @@
 """Topics are listed with type, permission and queues."""
 
-from engine_world import World
+from engine_world import World, make_world
 from inspected import look
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.inspection.engine_parts import NoSurroundings
 from rocketmq_testkit.emulator.inspection.inspection import Inspection
+from rocketmq_testkit.emulator.operations.consume import PullResult
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
 
@@ -28,3 +29,18 @@ def test_compacted_topic_and_replaced_message(world: World) -> None:
     world.send("C", KEYS="k")
     (first,) = [copy.place for copy in look(world).copies("C") if copy.place.queue_offset == 0]
     assert look(world).replaced_by(first) is None
+
+
+def test_compacted_messages_name_the_later_message_with_their_key() -> None:
+    world = make_world(compaction_cq_mapped_file_size=460, compaction_schedule_internal=60_000)
+    world.engine.execute(world.broker, CreateTopic(TopicConfig("C", 1, 1), {"+cleanup.policy": "COMPACTION"}))
+    for number in range(24):
+        world.send("C", KEYS=f"k{number % 4}")
+    world.advance(200_000)
+    replaced = {copy.place.queue_offset: look(world).replaced_by(copy.place) for copy in look(world).copies("C")}
+    read, offset = set[int](), 0
+    while isinstance(outcome := world.pull("C", offset).outcome, PullResult) and outcome.offsets:
+        read.update(outcome.offsets)
+        offset = outcome.next_begin_offset
+    assert {offset for offset, by in replaced.items() if by is None} == read
+    assert {by - offset for offset, by in replaced.items() if by is not None} == {4}

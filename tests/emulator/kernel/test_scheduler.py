@@ -123,7 +123,11 @@ def test_the_driver_is_notified_of_a_timer_due_before_all_others() -> None:
 
 def test_a_timer_that_advances_the_time_raises_assertion_error() -> None:
     scheduler = Scheduler()
-    scheduler.call_at(1, lambda: scheduler.advance_to(2), "bad")
+
+    def advance() -> None:
+        scheduler.advance_to(2)
+
+    scheduler.call_at(1, advance, "bad")
     with pytest.raises(AssertionError, match="inside a timer"):
         scheduler.advance_to(1)
 

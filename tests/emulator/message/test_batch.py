@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message.batch import LazyProperties, are_well_formed, split_batch, tag_of
-from rocketmq_testkit.emulator.message.stored_record import decode, encode, encode_consecutive
+from rocketmq_testkit.emulator.message.stored_record import decode, encode, encode_consecutive, form_of
 from rocketmq_testkit.emulator.operations.consume import PullResult
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 
@@ -203,6 +203,8 @@ def test_consecutive_records_are_encoded_like_single_ones(host: bytes, sys_flag:
     together = encode_consecutive(b"T", 3, 10, 1000, sys_flag, 5, host, 6, host, 7, 8, parts)
     apart, offset = b"", 1000
     for at, (flag, body, text) in enumerate(parts):
-        single = encode(b"T", 3, flag, 10 + at, offset, sys_flag, 5, host, 6, host, 7, 8, body, text)
+        single = encode(
+            form_of(b"T", len(host), len(host)), 3, flag, 10 + at, offset, sys_flag, 5, host, 6, host, 7, 8, body, text
+        )
         apart, offset = apart + single, offset + len(single)
     assert together == apart

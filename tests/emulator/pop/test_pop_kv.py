@@ -540,3 +540,37 @@ def test_only_the_retry_message_of_a_mixed_kv_pop_has_a_handle() -> None:
     world.send("A", b"new")
     found = [decode(message.record) for message in world.popped("A")]
     assert [(record.topic, "POP_CK" in record.property_map()) for record in found] == [("A", False), (RETRY, True)]
+
+
+def test_an_acknowledged_record_does_not_keep_later_ones_in_the_cache(cached: World) -> None:
+    """popCkStayBufferTime after a pop its records are stored, except those whose messages were acknowledged before."""
+    world = cached
+    filled(world, 3)
+    receipts = [world.receipt(message) for message in world.popped("A", invisible_ms=60_000)]
+    world.ack("A", receipts[0])
+    world.advance(10_000)
+    assert len(world.broker.pop_records) == 2
+
+
+def test_an_offset_reset_counts_the_records_of_other_queues_on() -> None:
+    """The cache is full again once it has as many records as before the reset."""
+    world = kv_world(enable_pop_buffer_merge=True, pop_ck_max_buffer_size=2)
+    filled(world, 4)
+    world.topic("B")
+    world.send("B")
+    world.popped("A", count=1, invisible_ms=60_000)
+    world.popped("B", count=1, invisible_ms=60_000)
+    world.engine.execute(world.broker, ResetOffset("G", "B", -1, 0, 0))
+    for stored_records in (0, 0, 1):
+        world.popped("A", count=1, invisible_ms=60_000)
+        assert len(world.broker.pop_records) == stored_records
+
+
+def test_a_message_without_a_record_is_not_redelivered_early(world: World) -> None:
+    """A rule of faults gets False for a message that is not in flight."""
+    filled(world, 1)
+    records = world.broker.pop_kv_service
+    assert records is not None
+    assert not records.redeliver_now("A", "G", 0, 0)
+    world.popped("A")
+    assert records.redeliver_now("A", "G", 0, 0)

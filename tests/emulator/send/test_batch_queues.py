@@ -191,3 +191,9 @@ def test_inner_num_without_batch_flag_or_batch_cq_topic_is_rejected(world: World
     with pytest.raises(EngineError) as found:
         world.ask(SendResult, message)
     assert found.value.code == ResponseCode.MESSAGE_ILLEGAL
+
+
+def test_a_batch_as_one_record_returns_its_queue_and_its_unique_key(world: World) -> None:
+    result = send_batch(world, UNIQ_KEY="U")
+    assert (result.queue_id, result.queue_offset) == (0, 0)
+    assert result.transaction_id == "U"

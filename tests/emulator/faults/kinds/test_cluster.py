@@ -8,6 +8,8 @@ from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_requ
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.conformance.clients.remoting_topics import route_request
 from rocketmq_testkit.emulator.faults.errors import FaultError
+from rocketmq_testkit.emulator.gate.fired_rule import FiredRule
+from rocketmq_testkit.emulator.gate.raw_request import RawRequest
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from stored import stored_bodies
@@ -309,6 +311,9 @@ def test_a_partition_by_address_covers_new_connections(world: FaultWorld, how: s
     world.plan.decisions.connected("remoting", "broker-a", "10.0.0.8", cut)
     world.plan.decisions.connected("remoting", "broker-a", "10.0.0.9", other)
     assert (cut.done, other.done) == ([done], [])
+    [entry] = [each for each in world.engine.journal if each.event == "faulted"]
+    assert (entry.node, entry.client, entry.label) == ("broker-a", "", "connect")
+    assert (entry.subject, entry.outcome) == (RawRequest.of([("address", "10.0.0.8")]), FiredRule("partition"))
     assert world.peer(address="10.0.0.8").exchange(*route_request("A")) == []
     assert world.peer(address="10.0.0.9").ask(*route_request("A")).code == 0
 

@@ -12,6 +12,7 @@ from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_members import lock_request
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.faults.errors import FaultError
+from rocketmq_testkit.emulator.faults.kinds.services import SignedDurationCheck
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.clients import Heartbeat
@@ -280,3 +281,11 @@ def test_a_lock_is_stolen_with_the_request_that_fires_the_rule() -> None:
     assert send(peer, "A").code == 0
     world.plan.clear()
     assert locked(peer, "c2", [0]) == [0]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(timedelta(seconds=90), "90000ms"), (timedelta(seconds=-90), "-90000ms"), (timedelta(0), "0ms"), ("-90s", "-90s")],
+)
+def test_a_duration_with_a_sign_is_written_with_its_sign(value: object, text: str) -> None:
+    assert SignedDurationCheck().plain("by", value) == text

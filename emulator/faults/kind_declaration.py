@@ -1,0 +1,79 @@
+"""The declaration of a kind of fault: its place, its phases, its parameters, and errors about their names."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import MISSING, Field, field
+from typing import Any
+
+from ..gate.effects import Effect
+from ..kernel.user_error import hides_frames
+from ..kernel.value_class import frozen_value
+from ..operations.base import Operation
+from .criteria import CRITERIA
+from .errors import FaultError, unknown_parameter
+from .occurrence import OCCURRENCE
+from .phase import Phase
+
+__tracebackhide__ = hides_frames
+
+LAYERS = ("responses", "effects", "bytes", "connections", "cluster", "upstream")
+
+FLAGS = ("optional", "strict")
+RULE_OPTIONS = ("name", *OCCURRENCE, *FLAGS)
+"""The parts of a rule besides its fault and its criteria."""
+
+
+@frozen_value
+class Kind:
+    """The declaration of a kind of fault.
+
+    `phases`: those in which it can act, the default first; with `in_all_phases` it acts in all of them at once.
+    `protocols`: those that can carry it out. `operations`: the operations or effects for which it makes sense, None for
+    all. `situation`: the upstream situation that it stands for. `parameters`: the declared parameters by name.
+    """
+
+    name: str
+    layer: str
+    phases: tuple[Phase, ...]
+    protocols: tuple[str, ...]
+    operations: tuple[type[Operation] | type[Effect], ...] | None
+    situation: str
+    in_all_phases: bool = False
+    parameters: Mapping[str, Field[Any]] = field(default_factory=dict)
+
+    @property
+    def required(self) -> list[str]:
+        """The names of the parameters without a default."""
+        return [name for name, each in self.parameters.items() if each.default is MISSING]
+
+
+def check_names(kind: Kind, parameters: Collection[str]) -> None:
+    """Raise FaultError for a parameter that a kind does not have, and for one that it needs and that is not given."""
+    name, known = kind.name, kind.parameters
+    for given in parameters:
+        if given not in known:
+            raise _unknown_parameter(name, given, known)
+    missing = [each for each in kind.required if each not in parameters]
+    if missing:
+        example = f"{missing[0]}={example_of(known[missing[0]])!r}"
+        raise FaultError(f"{name}: the parameter {missing[0]} is missing; add it, such as {example}")
+
+
+def _unknown_parameter(kind: str, given: str, known: Collection[str]) -> FaultError:
+    """Return the error for a parameter that a kind does not have. It may be a part of the rule."""
+    if given in CRITERIA:
+        return FaultError(
+            f"{given}: no parameter of {kind}, but a criterion of the rule; give it to add(), or write it below 'when'"
+        )
+    if given in RULE_OPTIONS:
+        return FaultError(
+            f"{given}: no parameter of {kind}, but an option of the rule; give it to add(), or write it beside 'then'"
+        )
+    return unknown_parameter(kind, given, known)
+
+
+def example_of(declared: Any) -> Any:
+    """Return a value that a declared parameter accepts."""
+    check = declared.metadata["check"]
+    schema = check.schema()
+    examples = schema.get("examples") or schema.get("enum") or [getattr(check, "example", schema.get("minimum", 1))]
+    return examples[0]

@@ -1,0 +1,119 @@
+"""Reasons that lie in the delivery: in flight, returned, waiting for a retry, dead, acknowledged."""
+
+from typing import Any
+
+import pytest
+from explained_sdks import Scene
+from rocketmq_testkit.conformance.drivers.process import Driver
+from rocketmq_testkit.fixtures import Reason
+from sdks import ALL, PUSH
+
+
+def receive(scene: Scene, driver: Driver, invisible_ms: int = 30_000) -> dict[str, Any]:
+    """Receive one message with a simple consumer."""
+    found: list[dict[str, Any]] = []
+    while not found:
+        found = scene.call(driver, "receive", max=1, invisible_ms=invisible_ms)["messages"]
+    return found[0]
+
+
+def test_in_flight_of_a_simple_consumer(scene: Scene) -> None:
+    """A received message is in flight for its invisible duration; then the broker redelivers it."""
+    scene.topic()
+    driver = scene.simple("python")
+    message = scene.send()
+    receive(scene, driver)
+    found = scene.explain(message, Reason.IN_FLIGHT)
+    client = scene.client_id()
+    assert f"broker-a delivered it to {client} (PYTHON " in str(found)
+    assert [change.client for change in found.changes] == [client, None]
+    assert found.until_ms is not None
+
+    scene.emulator.clock.advance(f"{found.until_ms - found.at_ms + 6_000}ms", wait=None)
+    again = scene.explain(message, Reason.AVAILABLE)
+    assert "is available for retry 1 of 16" in str(again)
+
+
+def test_in_flight_of_a_push_consumer(scene: Scene) -> None:
+    """A pulled message is in flight until the consumer commits an offset beyond it."""
+    scene.topic()
+    driver = scene.push("java-remoting", hang_ms={"slow": 3_600_000}, begin=True)
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    message = scene.send(b"slow")
+    driver.wait_for_event(lambda event: event["ev"] == "begin" and event.get("of") == f"{scene.name}-c1")
+    found = scene.explain(message, Reason.IN_FLIGHT)
+    assert str(found).endswith("and no offset beyond it is committed yet")
+    assert found.until_ms is None
+
+
+def test_invisible_after_failure(scene: Scene) -> None:
+    """A message whose invisible duration a client has changed is invisible for the new duration."""
+    scene.topic()
+    driver = scene.simple("python")
+    message = scene.send()
+    received = receive(scene, driver)
+    scene.call(driver, "invisible", h=received["h"], ms=10_000)
+    found = scene.explain(message, Reason.INVISIBLE_AFTER_FAILURE)
+    assert f"is invisible: {scene.client_id()} (PYTHON " in str(found)
+    assert found.until_ms is not None
+    assert found.until_ms - found.at_ms <= 10_000
+
+
+def test_waiting_for_retry(scene: Scene) -> None:
+    """A message that a listener fails is sent back, and waits for its next retry at a delay level."""
+    scene.topic()
+    driver = scene.push("go-remoting", fail={"bad": 2})
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    message = scene.send(b"bad")
+    scene.wait_for(driver, b"bad")
+    scene.emulator.clock.advance_until(
+        lambda: scene.emulator.explain(message, scene.name).reason is Reason.WAITING_FOR_RETRY, limit="5s"
+    )
+    found = scene.explain(message, Reason.WAITING_FOR_RETRY)
+    assert "waits for retry 1 of 16 until " in str(found)
+    assert f"after {scene.client_id()} " in str(found)
+    assert found.until_ms is not None
+
+    scene.emulator.clock.advance_until(
+        lambda: scene.emulator.explain(message, scene.name).reason is Reason.ACKNOWLEDGED, limit="5m"
+    )
+
+
+def test_dead(scene: Scene) -> None:
+    """A message with one retry is dead after its second failure."""
+    scene.topic()
+    driver = scene.push("java-remoting", fail={"*": 9}, max_reconsume=1)
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    message = scene.send(b"bad")
+    scene.wait_for(driver, b"bad")
+    scene.emulator.clock.advance_until(
+        lambda: scene.emulator.explain(message, scene.name).reason is Reason.DEAD, limit="5m"
+    )
+    found = scene.explain(message, Reason.DEAD)
+    assert f'rocketmq.dlq("{scene.name}") returns it' in str(found)
+    assert [each.message_id for each in scene.emulator.dlq(scene.name)] == [message.message_id]
+
+
+@pytest.mark.parametrize("sdk", ALL)
+def test_acknowledged(scene: Scene, sdk: str) -> None:
+    """A message is acknowledged by an acknowledgement, or by a commit of an offset beyond it.
+
+    Remoting SDKs commit every 5 s and when they are closed.
+    """
+    scene.topic()
+    if sdk in PUSH:
+        driver = scene.push(sdk)
+        scene.emulator.wait_for_consumer(scene.name, assigned=True)
+        message = scene.send()
+        scene.wait_for(driver, message.body)
+        scene.close(driver)
+    else:
+        driver = scene.simple(sdk)
+        message = scene.send()
+        scene.call(driver, "ack", h=receive(scene, driver)["h"])
+    scene.emulator.clock.advance_until(
+        lambda: scene.emulator.explain(message, scene.name).reason is Reason.ACKNOWLEDGED, limit="10s"
+    )
+    found = scene.explain(message, Reason.ACKNOWLEDGED)
+    assert "was delivered to " in str(found)
+    assert found.history_since_ms is None

@@ -1,0 +1,98 @@
+"""Histories of messages that real SDKs send and consume."""
+
+import json
+from contextlib import suppress
+
+from explained_sdks import Scene
+from rocketmq_testkit import faults
+from rocketmq_testkit.conformance.drivers.process import DriverError
+from rocketmq_testkit.fixtures import MessageHistory, Reason
+
+TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+def kinds(history: MessageHistory) -> list[tuple[str, int | None]]:
+    """Return the kind of each step, with the attempt of a delivery."""
+    return [(step.kind.value, step.attempt) for step in history.steps]
+
+
+def consumed(scene: Scene, message_id: str) -> MessageHistory:
+    """Advance the clock until the message is acknowledged, and return its history."""
+    scene.emulator.clock.advance_until(
+        lambda: scene.emulator.explain(message_id, scene.name).reason is Reason.ACKNOWLEDGED, limit="1h", wait="30s"
+    )
+    return scene.emulator.history(message_id)
+
+
+def test_failed_message_of_a_grpc_consumer(scene: Scene) -> None:
+    """Its producer's SDK and trace context are named; the consumer returns it, and a retry acknowledges it."""
+    topic = scene.topic()
+    producer = scene.client("producer", "java-grpc", "p1", topics=[topic])
+    scene.push("java-grpc", fail={"tea": 1})
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    sent = scene.call(producer, "send", "p1", topic=topic, body=b"tea", keys=["1001"], props={"traceparent": TRACE})
+    found = consumed(scene, sent["id"])
+    assert kinds(found) == [
+        ("sent", None),
+        ("delivered", 1),
+        ("returned", None),
+        ("redelivered", None),
+        ("delivered", 2),
+        ("acknowledged", None),
+    ]
+    assert found.trace == {"traceparent": TRACE}
+    first, second, *_ = found.steps
+    assert first.sdk.startswith("JAVA 5.")
+    assert first.detail == f"{topic} queue 0 offset 0, key 1001"
+    assert (second.client, second.group) == (scene.client_id(), scene.name)
+    assert [each["at_ms"] for each in json.loads(json.dumps(found.as_json()))["steps"]] == [
+        step.at_ms for step in found.steps
+    ]
+
+
+def test_failed_message_of_a_remoting_consumer(scene: Scene) -> None:
+    """The consumer sends it back; a delay level holds it before each retry."""
+    scene.topic()
+    driver = scene.push("go-remoting", fail={"tea": 1})
+    scene.emulator.wait_for_consumer(scene.name, assigned=True)
+    message = scene.send()
+    scene.wait_for(driver, b"tea")
+    found = consumed(scene, message.message_id)
+    names = [kind for kind, _ in kinds(found)]
+    assert names[-1] == "acknowledged"  # the SDK commits the offset of the first delivery some time after the retry
+    assert [name for name in names if name != "acknowledged"] == [
+        "sent",
+        "delivered",
+        "sent back",
+        "delayed",
+        "redelivered",
+        "delivered",
+    ]
+    assert [attempt for kind, attempt in kinds(found) if kind == "delivered"] == [1, 2]
+    assert "before retry 1, level 3, until" in repr(found)
+
+
+def test_checked_transaction(scene: Scene) -> None:
+    """The producer leaves the transaction undecided and commits it at its first check."""
+    topic = scene.topic("TRANSACTION")
+    producer = scene.client("producer", "java-grpc", "p1", topics=[topic], check="COMMIT")
+    sent = scene.call(producer, "send_tx", "p1", topic=topic, body=b"tea", outcome="UNKNOWN")
+    scene.emulator.clock.advance_until(lambda: scene.emulator.messages(topic), limit="5m", wait="30s")
+    found = scene.emulator.history(sent["id"])
+    assert [kind for kind, _ in kinds(found)] == ["half", "checked", "committed", "available"]
+    assert found.steps[2].client is not None
+
+
+def test_fault_that_acted(scene: Scene) -> None:
+    """The rule that lost the response of an acknowledgement is a step of the message."""
+    topic = scene.topic()
+    driver = scene.simple("python")
+    message = scene.send()
+    lost = faults.drop_response()
+    scene.emulator.faults.add(lost, operation="ReceiveMessage", topic=topic, name="lost-pops", times=1)
+    with suppress(DriverError):  # the deadline of the call
+        assert scene.call(driver, "receive", max=1, invisible_ms=10_000)["messages"] == []
+    found = scene.emulator.history(message)
+    assert ("fault", None) in kinds(found)
+    assert "rule lost-pops acted on" in repr(found)
+    assert ("delivered", 1) not in kinds(found)

@@ -1,0 +1,81 @@
+"""Looking at one message does not take longer with the number of messages."""
+
+from collections.abc import Callable
+
+import pytest
+from engine_world import World, make_world
+from inspected import look
+from operation_counts import executed_lines
+from rocketmq_testkit.emulator.inspection import log_index
+from rocketmq_testkit.emulator.inspection.inspection import Inspection
+from rocketmq_testkit.emulator.message.message import MessageToStore
+
+FEW, MANY = 2_000, 16_000
+
+
+def id_of(number: int) -> str:
+    return f"7F0000010A2B18B4AAC2{number:012X}"
+
+
+def filled(messages: int) -> tuple[World, Inspection]:
+    """Return a world with messages in one queue, ten of them in flight, whose log is indexed."""
+    world = make_world()
+    world.topic("A")
+    store = world.broker.store
+    parts = [
+        (0, b"tea", f"UNIQ_KEY\x01{id_of(number)}\x02KEYS\x01k{number}\x02".encode()) for number in range(messages)
+    ]
+    for first in range(0, messages, 1_000):
+        whole = MessageToStore("A", 0, b"", {}, world.now_ms, store.store_host)
+        store.append_batch(parts[first : first + 1_000], whole)
+    world.popped("A", count=10, invisible_ms=60_000)
+    inspection = look(world)
+    assert inspection.find(id_of(0))
+    return world, inspection
+
+
+@pytest.fixture(scope="module")
+def worlds() -> tuple[tuple[World, Inspection], tuple[World, Inspection]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log_index, "SEARCHED_BYTES", 1 << 16)
+        patch.setattr(log_index, "LONG_SEARCHES", 0)
+        return filled(FEW), filled(MANY)
+
+
+LOOKS: dict[str, Callable[[Inspection], object]] = {
+    "id": lambda inspection: inspection.find(id_of(5)),
+    "key": lambda inspection: inspection.find("k5"),
+    "missing id": lambda inspection: inspection.find(id_of(MANY + 1)) or True,
+    "receipts of a place": lambda inspection: inspection.receipts("G", inspection.receipts()[0].place),
+    "queue": lambda inspection: inspection.queue("broker-a", "A", 0),
+    "queues": lambda inspection: inspection.queues("A"),
+    "group": lambda inspection: inspection.group("G"),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_work_of_a_look_does_not_grow_with_the_messages(
+    worlds: tuple[tuple[World, Inspection], tuple[World, Inspection]], name: str
+) -> None:
+    """The index has a block for each 256 KiB of the log, each with one comparison."""
+    (_, few), (_, many) = worlds
+    for inspection in (few, many):
+        assert LOOKS[name](inspection)
+    blocks = (MANY - FEW) * 200 // log_index.BLOCK_BYTES
+    assert executed_lines(lambda: LOOKS[name](many)) <= executed_lines(lambda: LOOKS[name](few)) + 5 * blocks
+
+
+def test_first_looks_search_the_log_and_then_it_is_indexed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_index, "SEARCHED_BYTES", 1 << 10)
+    world = make_world()
+    world.topic("A")
+    for number in range(50):
+        world.send("A", UNIQ_KEY=id_of(number))
+    index = log_index.LogIndex(world.broker.store.log)
+    built = []
+    monkeypatch.setattr(log_index.LogIndex, "_build", lambda _self: built.append(True))
+    for _ in range(log_index.LONG_SEARCHES):
+        assert index.records(id_of(7))
+        assert built == []
+    index.records(id_of(7))
+    assert built == [True]
