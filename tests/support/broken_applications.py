@@ -241,7 +241,7 @@ def fifo_with_a_plain_group(scene: Scene) -> None:
     scene.simple("python")
 
 
-@broken(Reason.REFUSED_TYPE, "topic {name} has the type FIFO", "actual type is NORMAL")
+@broken(Reason.REFUSED_TYPE, "topic {name} has the type FIFO", "the message is NORMAL")
 def no_message_group(scene: Scene) -> str:
     """The producer sends a message without a message group to a FIFO topic."""
     topic = scene.topic("FIFO")
