@@ -15,7 +15,6 @@ UNTESTED = {
     "conformance/pytest_verdict.py",
     "conformance/test_conformance.py",
     "conformance/test_scenarios_of_sdks.py",
-    "emulator/consumer_lag.py",  # used by the fixtures alone
     "emulator/deviation.py",  # a declaration without a rule
     "spark/pytest_plugin.py",
 }

@@ -10,7 +10,7 @@ from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.host import host as host_module
+from rocketmq_testkit.fixtures.host import beginning, life
 from rocketmq_testkit.fixtures.host.host import Host
 from rocketmq_testkit.fixtures.time.real_time import wall_clock_ms
 from rocketmq_testkit.remoting.client import RemotingClient
@@ -74,11 +74,13 @@ class ObservedEmulator(Emulator):
 def observed_emulator(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObservedEmulator]:
     """Run an emulator with the topics, groups, clients and rules that the examples of verbs name."""
     emulator = ObservedEmulator(brokers=2, slaves=1, topics=["orders:FIFO"], config=KEEPING, control_token=TOKEN)
-    monkeypatch.setattr(host_module, "wall_clock_ms", lambda: wall_clock_ms() + emulator.ahead_ms)
+    for module in (beginning, life):
+        monkeypatch.setattr(module, "wall_clock_ms", lambda: wall_clock_ms() + emulator.ahead_ms)
     with emulator:
         emulator.topic("payments", type="TRANSACTION")
         emulator.topic("%DLQ%booking").send(b"dead")
         emulator.group("warehouse")
+        emulator.run_on_loop(lambda host: [host.kept_snapshots.keep() for _ in range(2)])
         emulator.faults.add(faults.drop_response(), name=RULE, topic="nowhere", optional=True)
         beat = Heartbeat(CONSUMER_ID, ["orders"], [ConsumerData("booking")])
         emulator.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], beat))

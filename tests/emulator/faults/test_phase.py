@@ -10,6 +10,7 @@ VALUES = {
     "where": bool,
     "phase": "request",
     "protocol": "grpc",
+    "version": "5.3.3",
     "start": "1s",
     "end": "2s",
     "address": "::1",
