@@ -19,7 +19,7 @@ from rocketmq_testkit.fixtures.views.inspection import InspectionView
 from sdks import ALL
 
 Drivers = dict[str, Driver]
-WAIT_S = 15.0
+WAIT_S = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def look(emulator: Emulator) -> InspectionView:
 
 
 def until(condition: Callable[[], Any]) -> Any:
-    """Return the first true value of a condition, which an SDK fulfills at a time of its own. Fails after 15 s."""
+    """Return the first true value of a condition, which an SDK fulfills at a time of its own. Fails after 60 s."""
     deadline = time.monotonic() + WAIT_S
     while not (found := condition()):
         assert time.monotonic() < deadline, condition

@@ -89,10 +89,10 @@ def test_fault_that_acted(scene: Scene) -> None:
     driver = scene.simple("python")
     message = scene.send()
     lost = faults.drop_response()
-    scene.emulator.faults.add(lost, operation="ReceiveMessage", topic=topic, name="lost-pops", times=1)
+    scene.emulator.faults.add(lost, operation="ReceiveMessage", topic=topic, name="one-lost-pop", times=1)
     with suppress(DriverError):  # the deadline of the call
         assert scene.call(driver, "receive", max=1, invisible_ms=10_000)["messages"] == []
     found = scene.emulator.history(message)
     assert ("fault", None) in kinds(found)
-    assert "rule lost-pops acted on" in repr(found)
+    assert "rule one-lost-pop acted on" in repr(found)
     assert ("delivered", 1) not in kinds(found)
