@@ -31,7 +31,7 @@ def test_the_number_of_programs_in_the_pages_is_known() -> None:
         page: len(BLOCK.findall((ROOT / "docs" / page).read_text())) for page in ("spark.md", "audit.md", "replay.md")
     }
 
-    assert counts == {"spark.md": 2, "audit.md": 3, "replay.md": 1}
+    assert counts == {"spark.md": 2, "audit.md": 4, "replay.md": 1}
 
 
 def test_the_first_program_of_the_spark_page_reads_and_copies_a_topic(spark_rocketmq: SparkRocketMQ) -> None:
@@ -67,7 +67,11 @@ def test_the_test_of_the_spark_page_passes(spark_rocketmq: SparkRocketMQ) -> Non
 
 
 def test_the_test_of_the_audit_page_passes(rocketmq: Emulator) -> None:
-    run(program("audit.md", "assert_none"))["test_nothing_is_lost_on_the_way"](rocketmq)
+    run(program("audit.md", "test_orders_audited"))["test_nothing_is_lost_on_the_way"](rocketmq)
+
+
+def test_the_test_of_a_kept_journal_on_the_audit_page_passes(rocketmq: Emulator, tmp_path: Path) -> None:
+    run(program("audit.md", "test_kept_journal"))["test_a_file_is_audited"](rocketmq, tmp_path)
 
 
 def test_the_program_of_the_audit_page_shows_the_lost_message(
