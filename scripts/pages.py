@@ -19,6 +19,7 @@ MODULES: Mapping[str, str] = {
     "request-codes.md": "rocketmq_testkit.remoting.request_code_page",
     "rpcs.md": "rocketmq_testkit.grpc_v2.rpc_page",
     "control-api.md": "rocketmq_testkit.fixtures.control.reference_page",
+    "openapi.json": "rocketmq_testkit.fixtures.control.openapi_page",
     "fault-kinds.md": "rocketmq_testkit.conformance.pages.fault_kinds_page",
     "spark-options.md": "pyspark_rocketmq.options_page",
 }
