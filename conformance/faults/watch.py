@@ -21,7 +21,6 @@ class Arrival:
     address: tuple[str, int]
 
 
-@dataclass(init=False, eq=False)
 class Watch(Fault):
     """Record each request and let it pass. It is no kind that users have."""
 

@@ -13,14 +13,17 @@ from ..operations.base import Operation
 from .errors import FaultError, joined, shown, unknown_name, without_frames
 from .events import release
 from .facts import PROTOCOLS
-from .kind_declaration import LAYERS, Kind, check_names
+from .kind_declaration import KEYWORDS, LAYERS, Kind, check_names
 from .parameters import parameter
 from .phase import Phase
 
 if TYPE_CHECKING:
     from .events import ConnectEvent, PushEvent, RequestEvent, ResponseEvent
+    from .rule_keywords import RuleKeywords
     from .vocabulary import Codes, RequestName
     from .world import StandingFault, World
+else:
+    RuleKeywords = object
 
 __tracebackhide__ = hides_frames
 
@@ -33,8 +36,13 @@ class Called(type):
     if not TYPE_CHECKING:  # type checkers read the parameters of a kind from its fields
 
         def __call__(cls, *given: Any, **parameters: Any) -> Any:
-            """Create a fault. Raises FaultError."""
+            """Create a fault, or with the criteria and options of a rule a RuleSpec. Raises FaultError."""
             kind = cls.KIND
+            of_rule = {name: parameters.pop(name) for name in KEYWORDS if name in parameters.keys() - kind.parameters}
+            if of_rule:
+                from .given_fault import rule_of
+
+                return without_frames(lambda: rule_of(cls(*given, **parameters), of_rule))
             names = list(kind.parameters)[: len(given)]
             if len(given) > len(names):
                 at_most = joined(kind.parameters) or "none"
@@ -42,12 +50,15 @@ class Called(type):
             for name in names:
                 if name in parameters:
                     raise FaultError(f"{kind.name}: the parameter {name} is given twice; remove one of its values")
-            check_names(kind, [*names, *parameters])
+            check_names(kind, [*names, *parameters], others=KEYWORDS)
             return without_frames(partial(super().__call__, *given, **parameters))
 
 
-class Fault(metaclass=Called):
-    """A fault with its parameters. A subclass overrides the method of each phase in which it acts."""
+class Fault(RuleKeywords, metaclass=Called):
+    """A fault with its parameters. A subclass overrides the method of each phase in which it acts.
+
+    A call with criteria or numbers, such as `DropRequest(operation="AckMessage", times=1)`, returns a `RuleSpec`.
+    """
 
     __slots__ = ()
     KIND: ClassVar[Kind]
@@ -118,7 +129,7 @@ class Fault(metaclass=Called):
             if (value := getattr(self, name)) != each.default or each.default is MISSING
         }
 
-    def phase(self, chosen: str | None) -> Phase:
+    def phase_for(self, chosen: str | None) -> Phase:
         """Return the phase in which a rule with this fault acts. Raises FaultError if it cannot act in `chosen`."""
         kind = self.KIND
         if chosen is None:
@@ -147,7 +158,7 @@ class Fault(metaclass=Called):
         """Act on a new connection."""
         raise NotImplementedError(self.KIND.name)
 
-    def start(self, world: "World") -> "StandingFault":
+    def begin(self, world: "World") -> "StandingFault":
         """Begin a standing fault. The result ends it."""
         raise NotImplementedError(self.KIND.name)
 

@@ -5,6 +5,7 @@ from dataclasses import MISSING, Field, field
 from typing import Any
 
 from ..gate.effects import Effect
+from ..kernel.nearest_name import nearest_of
 from ..kernel.user_error import hides_frames
 from ..kernel.value_class import frozen_value
 from ..operations.base import Operation
@@ -20,6 +21,8 @@ LAYERS = ("responses", "effects", "bytes", "connections", "cluster", "upstream")
 FLAGS = ("optional", "strict")
 RULE_OPTIONS = ("name", *OCCURRENCE, *FLAGS)
 """The parts of a rule besides its fault and its criteria."""
+KEYWORDS = (*CRITERIA, *RULE_OPTIONS)
+"""The keywords of a rule in Python. A parameter of a kind with the same name comes before them."""
 
 
 @frozen_value
@@ -46,20 +49,28 @@ class Kind:
         return [name for name, each in self.parameters.items() if each.default is MISSING]
 
 
-def check_names(kind: Kind, parameters: Collection[str]) -> None:
-    """Raise FaultError for a parameter that a kind does not have, and for one that it needs and that is not given."""
+def check_names(kind: Kind, parameters: Collection[str], others: Collection[str] = ()) -> None:
+    """Raise FaultError for a parameter that a kind does not have, and for one that it needs and that is not given.
+
+    `others` are names that are allowed besides, which the error may suggest.
+    """
     name, known = kind.name, kind.parameters
     for given in parameters:
         if given not in known:
-            raise _unknown_parameter(name, given, known)
+            raise _unknown_parameter(name, given, known, others)
     missing = [each for each in kind.required if each not in parameters]
     if missing:
         example = f"{missing[0]}={example_of(known[missing[0]])!r}"
         raise FaultError(f"{name}: the parameter {missing[0]} is missing; add it, such as {example}")
 
 
-def _unknown_parameter(kind: str, given: str, known: Collection[str]) -> FaultError:
+def _unknown_parameter(kind: str, given: str, known: Collection[str], others: Collection[str]) -> FaultError:
     """Return the error for a parameter that a kind does not have. It may be a part of the rule."""
+    if nearest_of(given, known) is None and (nearest := nearest_of(given, others)) is not None:
+        return FaultError(
+            f"{given}: neither a parameter of {kind} nor a criterion of a rule; did you mean {nearest}?",
+            nearest=nearest,
+        )
     if given in CRITERIA:
         return FaultError(
             f"{given}: no parameter of {kind}, but a criterion of the rule; give it to add(), or write it below 'when'"

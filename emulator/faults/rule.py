@@ -61,9 +61,9 @@ class RuleSpec:
 
         A standing fault with criteria about requests begins at the first request that fires the rule.
         """
-        phase = self.fault.phase(self.criteria.phase)
+        phase = self.fault.phase_for(self.criteria.phase)
         if phase is Phase.STANDING and self.criteria.phase is None and self._waits_for_request:
-            return self.fault.phase(Phase.REQUEST.value)
+            return self.fault.phase_for(Phase.REQUEST.value)
         return phase
 
     @property

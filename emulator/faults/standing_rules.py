@@ -65,7 +65,7 @@ class StandingRules:
         if rule.removed or rule.standing is not None:
             return
         fault = rule.spec.fault
-        rule.standing = fault.start(self._world)
+        rule.standing = fault.begin(self._world)
         self._record(rule, BEGIN)
         if fault.duration_ms is not None:
             self._at(rule, self._scheduler.now_ms + fault.duration_ms, partial(self._restore, rule))

@@ -29,7 +29,7 @@ class StopBroker(StandingKind):
     duration: str | None = lasting()
     kill: bool = parameter(Flag(), "true: as a crash of the process; false: gracefully", default=False)
 
-    def start(self, world: World) -> StandingFault:
+    def begin(self, world: World) -> StandingFault:
         """Stop the broker."""
         return world.stop_broker(self.broker, kill=self.kill)
 
@@ -49,7 +49,7 @@ class FlapBroker(StandingKind):
     duration: str | None = lasting()
     kill: bool = parameter(Flag(), "true: as a crash of the process; false: gracefully", default=True)
 
-    def start(self, world: World) -> StandingFault:
+    def begin(self, world: World) -> StandingFault:
         """Stop the broker for the first time."""
         return Flapping(world, self)
 
@@ -99,7 +99,7 @@ class StopNameServer(StandingKind):
 
     duration: str | None = lasting()
 
-    def start(self, world: World) -> StandingFault:
+    def begin(self, world: World) -> StandingFault:
         """Stop the name server."""
         return world.stop_name_server()
 

@@ -65,7 +65,7 @@ class SkewClock(StandingKind):
         ms = ms_of(self.by.removeprefix("-"))
         return -ms if slow else ms
 
-    def start(self, world: World) -> StandingFault:
+    def begin(self, world: World) -> StandingFault:
         """Turn the clock."""
         return world.skew_clock(self.broker, self._by_ms)
 
@@ -82,7 +82,7 @@ class StopRevive(StandingKind):
     broker: str | None = of_brokers("name of the broker; by default all brokers")
     duration: str | None = lasting()
 
-    def start(self, world: World) -> StandingFault:
+    def begin(self, world: World) -> StandingFault:
         """Stop redelivery."""
         return world.stop_revive(self.broker)
 
@@ -99,7 +99,7 @@ class StopTransactionChecks(StandingKind):
     broker: str | None = of_brokers("name of the broker; by default all brokers")
     duration: str | None = lasting()
 
-    def start(self, world: World) -> StandingFault:
+    def begin(self, world: World) -> StandingFault:
         """Stop the checks."""
         return world.stop_transaction_checks(self.broker)
 
@@ -118,6 +118,6 @@ class StealQueueLock(StandingKind):
     topic: str = parameter(Text("orders"), "topic of the queues")
     duration: str | None = lasting()
 
-    def start(self, world: World) -> StandingFault:
+    def begin(self, world: World) -> StandingFault:
         """Take the locks."""
         return world.steal_queue_locks(self.group, self.topic)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from ...gate.effects import Effect
 from ...gate.gate import Outcome
@@ -61,7 +62,7 @@ class RefuseAppend(Fault):
         OneOf(DISK_FULL, PAGE_CACHE_BUSY, *NOT_STORED, *NOT_CONFIRMED), "the reason", default=DISK_FULL
     )
 
-    def phase(self, chosen: str | None) -> Phase:
+    def phase_for(self, chosen: str | None) -> Phase:
         """Return the phase: that of the response if the message is stored."""
         own = Phase.RESPONSE if self.reason in NOT_CONFIRMED else Phase.REQUEST
         if chosen not in (None, own.value):
@@ -131,7 +132,7 @@ class LoseFlush(StandingKind):
     broker: str | None = of_brokers("name of the broker; by default all brokers")
     duration: str | None = lasting()
 
-    def start(self, world: World) -> StandingFault:
+    def begin(self, world: World) -> StandingFault:
         """Lose flushes from now on."""
         return world.lose_flushes(self.broker)
 
@@ -148,15 +149,21 @@ class SlaveLag(StandingKind):
     The slave gets everything at the end of the rule. Tables of topics, groups and offsets are copied as usual.
     """
 
-    delay: str = parameter(PositiveDurationCheck(), "time by which the slave is behind")
+    delay: str = parameter(  # type: ignore[misc]  # `__init__` has the order; the inherited name `broker` is first
+        PositiveDurationCheck(), "time by which the slave is behind"
+    )
     broker: str | None = of_brokers("a slave, `broker-a:1`, or a master for all its slaves; by default all slaves")
     duration: str | None = lasting()
+
+    if TYPE_CHECKING:  # type checkers would put the inherited name `broker` before `delay`
+
+        def __init__(self, delay: str, broker: str | None = None, duration: str | None = None, **rule: Any) -> None: ...
 
     def check_world(self, world: World) -> None:
         """Raise FaultError if there is no broker with the given name, or no slave that could lag."""
         StandingKind.check_world(self, world)  # not super(): a class with slots is created twice
         world.check_slave(self.broker)
 
-    def start(self, world: World) -> StandingFault:
+    def begin(self, world: World) -> StandingFault:
         """Delay the replication from now on."""
         return world.lag_slaves(self.broker, ms_of(self.delay))

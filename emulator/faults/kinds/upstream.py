@@ -19,6 +19,6 @@ class UpstreamDefectFault(StandingKind):
     defect: str = parameter(OneOf(*UPSTREAM_DEFECTS), "name of the defect")
     duration: str | None = lasting()
 
-    def start(self, world: World) -> StandingFault:
+    def begin(self, world: World) -> StandingFault:
         """Switch the defect on."""
         return world.enable_defect(self.defect)

@@ -17,7 +17,7 @@ METHODS = {
     Phase.RESPONSE: "on_response",
     Phase.PUSH: "on_push",
     Phase.CONNECT: "on_connect",
-    Phase.STANDING: "start",
+    Phase.STANDING: "begin",
 }
 
 
@@ -89,9 +89,9 @@ def test_a_wrong_fault_is_one_sentence(name: str, parameters: dict[str, Any], te
 def test_a_fault_acts_in_its_first_phase_unless_another_is_chosen() -> None:
     """A phase of another fault is refused with those of this one."""
     close = create("close_connection", {})
-    assert close.phase(None) is close.KIND.phases[0]
-    assert close.phase("response") is Phase.RESPONSE
+    assert close.phase_for(None) is close.KIND.phases[0]
+    assert close.phase_for("response") is Phase.RESPONSE
     with pytest.raises(
         FaultError, match=r"^phase='push': close_connection does not act in this phase; it acts in requ"
     ):
-        close.phase("push")
+        close.phase_for("push")
