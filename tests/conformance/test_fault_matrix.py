@@ -107,7 +107,7 @@ def test_the_page_has_each_kind_with_each_parameter() -> None:
         _, _, section = page.partition(f"\n### {name}\n")
         section = section.partition("\n### ")[0]
         assert cls.KIND.situation in section
-        for parameter in cls.__dataclass_fields__:  # type: ignore[attr-defined]  # each kind is a dataclass
+        for parameter in cls.__dataclass_fields__:
             assert f"| `{parameter}` |" in section, (name, parameter)
 
 
