@@ -116,13 +116,18 @@ class Engine:
         self.journal = Journal(self.emulation.journal_max_entries, self.emulation.journal_max_bytes)
         callbacks = callbacks or Callbacks()
         self.history = History(
-            self.scheduler, self.emulation.delivery_record_max_entries, is_continued=bool(state.brokers)
+            self.scheduler,
+            self.emulation.delivery_record_max_entries,
+            is_continued=bool(state.brokers),
+            before=state.history,
         )
         self.deliveries = Deliveries(self.scheduler, self.broker, self.history, callbacks.watch)
         listeners = self.deliveries.listeners()
         self.gate = Gate(self.scheduler, self.journal, report_bug, callbacks.ahead_ms, listeners=listeners)
         self.defects = Defects()
-        """Upstream's defects that are switched on: none at first."""
+        """Upstream's defects that are switched on: none at first, except in a fork."""
+        for name, holders in state.defects.items():
+            self.defects.enable(name, holders)
         self.pools_changed_listeners: list[Callable[[], None]] = []
         """Callbacks invoked after request pools of a broker may have become active or inactive."""
         self.brokers: list[Broker] = []
@@ -151,7 +156,8 @@ class Engine:
                 state=left,
             )
             self.brokers.append(broker)
-            self._note(broker, BrokerEventKind.STARTED)
+            if state.history is None:
+                self._note(broker, BrokerEventKind.STARTED)
         self.replicas = [
             Replica(master, slave)
             for slave in self.brokers
@@ -182,6 +188,20 @@ class Engine:
             brokers=[broker.state() for broker in self.brokers],
             extras={name: dict(held) for name, held in (extras or {}).items()},
         )
+
+    def lend(self, extras: Mapping[str, Mapping[str, str]] | None = None) -> EngineState:
+        """Return the state from which a fork starts: `Engine(state=engine.lend())`. Both engines continue.
+
+        It is the state of `state()`, the history, and the defects of upstream that are switched on. The engines share
+        the bytes of the log and the units of the queues, and each sees only its own changes. Call it between requests
+        or from a timer. Only one fork can start from it. `extras`: as in `state`.
+        """
+        from .snapshot.lent_state import lend_state
+
+        lent = lend_state(self.state(extras))
+        lent.defects = {name: holders for name, holders in self.defects.holders.items() if holders}
+        lent.history = self.history.lend()
+        return lent
 
     def broker(self, name: str, broker_id: int = MASTER_ID) -> Broker | None:
         """Return the broker with this name and id (0 = master), or None."""

@@ -139,6 +139,7 @@ class Broker:
             full=log.full,
             last_store_timestamp=log.last_store_timestamp,
             queues=state.queues,
+            lent=log.lent,
         )
         self.pop_records.restore(state.pop_records)
         self.mappings.restore(table=state.mappings, version=state.mappings_version)
@@ -285,6 +286,7 @@ class Broker:
                 segments=segments,
                 full=full,
                 last_store_timestamp=self.store.last_store_timestamp,
+                lent=log.lent,
             ),
             topics=topics.table,
             topics_version=(topics.version_counter, topics.version_timestamp),

@@ -32,9 +32,9 @@ class Defects:
     holders: dict[str, int] = field(default_factory=dict)
     """The number of rules that keep a switch on, by its name."""
 
-    def enable(self, name: str) -> None:
+    def enable(self, name: str, holders: int = 1) -> None:
         """Switch a defect on. Several holders may keep it on."""
-        self.holders[name] = self.holders.get(name, 0) + 1
+        self.holders[name] = self.holders.get(name, 0) + holders
         setattr(self, name, True)
 
     def release(self, name: str) -> None:

@@ -14,6 +14,12 @@ class ClientCommits:
     def __init__(self) -> None:
         self._last: dict[_Key, int] = {}
 
+    def copy(self) -> "ClientCommits":
+        """Return an independent copy."""
+        made = ClientCommits()
+        made._last = self._last.copy()
+        return made
+
     def advance(self, group: str, queue: Queue, offset: int, *, read_from: int | None) -> int | None:
         """Record a commit. Return the offset of the first message that it passes, None if it passes none.
 

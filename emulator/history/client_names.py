@@ -12,6 +12,12 @@ class ClientNames:
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
 
+    def copy(self) -> "ClientNames":
+        """Return an independent copy."""
+        made = ClientNames()
+        made._names = self._names.copy()
+        return made
+
     def note(self, channel_id: str, client_id: str) -> None:
         """Record the client id of a connection."""
         names = self._names

@@ -54,14 +54,29 @@ class Record(NamedTuple):
 class _Chunk:
     """Records in their order, and after the last one their summary."""
 
-    __slots__ = ("data", "high", "low", "queues")
+    __slots__ = ("data", "high", "is_shared", "low", "queues")
 
-    def __init__(self, records: int) -> None:
-        self.data = bytearray(records * RECORD_BYTES)
+    def __init__(self, data: bytearray) -> None:
+        self.data = data
+        self.is_shared = False
+        """True if another engine reads the data, too: it must be copied before a change."""
         self.queues = -1
         """Bit n: the chunk has records of queues whose number is n modulo 64. All bits while it is not full."""
         self.low, self.high = -_LARGEST, _LARGEST
         """The lowest and the highest offset."""
+
+    def lend(self) -> "_Chunk":
+        """Return an equal chunk for a fork, with the same data."""
+        made = _Chunk(self.data)
+        made.queues, made.low, made.high = self.queues, self.low, self.high
+        self.is_shared = made.is_shared = True
+        return made
+
+    def own_data(self) -> bytearray:
+        """Return the data, for a change of a record. No other engine sees the change."""
+        if self.is_shared:
+            self.data, self.is_shared = self.data.copy(), False
+        return self.data
 
     def seal(self) -> None:
         """Compute the summary of a full chunk, column by column."""
@@ -92,6 +107,7 @@ class DeliveryRecord:
 
     def __init__(self, max_entries: int, keys: RecordKeys) -> None:
         self.keys = keys
+        self.max_entries = max_entries
         self.is_on = max_entries > 0
         self.dropped = 0
         """The number of records that were appended and dropped since."""
@@ -108,6 +124,17 @@ class DeliveryRecord:
         """The numbers of the records of renewals, by queue, link and offset; the first record of all has number 0."""
         if not self.is_on:
             self.append = _append_nothing  # type: ignore[method-assign]  # costs nothing while the record is off
+
+    def lend(self) -> "DeliveryRecord":
+        """Return an equal record for a fork. It shares the data of full chunks, and copies only the newest chunk."""
+        made = DeliveryRecord(self.max_entries, self.keys.copy())
+        made.dropped, made._renewed = self.dropped, self._renewed.copy()
+        if self._chunks:
+            *full, newest = self._chunks
+            made._chunks.extend(chunk.lend() for chunk in full)
+            made._data, made._at = newest.data.copy(), self._at
+            made._chunks.append(_Chunk(made._data))
+        return made
 
     def append(  # noqa: PLR0917 - once per delivery; keywords would cost time
         self,
@@ -152,9 +179,8 @@ class DeliveryRecord:
         number = self._renewed.get(key, -1)
         if number >= self.dropped:
             chunk, at = divmod(number - self.dropped, self._chunk_records)
-            _pack(
-                self._chunks[chunk].data, at * RECORD_BYTES, at_ms, offset, *key[:2], hold_ms, 1, RecordKind.RENEWED, 0
-            )
+            data = self._chunks[chunk].own_data()
+            _pack(data, at * RECORD_BYTES, at_ms, offset, *key[:2], hold_ms, 1, RecordKind.RENEWED, 0)
             return
         if len(self._renewed) >= RENEWALS_MAX:
             self._renewed.clear()
@@ -202,7 +228,7 @@ class DeliveryRecord:
             self._chunks.popleft()
             self.dropped += self._chunk_records
             self._remove_unused_keys()
-        chunk = _Chunk(self._chunk_records)
+        chunk = _Chunk(bytearray(self._chunk_records * RECORD_BYTES))
         self._chunks.append(chunk)
         self._data = chunk.data
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from operator import attrgetter
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..kernel.scheduler import Scheduler
 from .client_commits import ClientCommits
@@ -31,6 +31,9 @@ from .record_keys import RecordKeys
 from .short_text import TEXT_MAX
 from .written_runs import written_runs
 
+if TYPE_CHECKING:
+    from .lent_history import LentHistory
+
 REFUSED_MAX = FIRINGS_MAX = 1_000
 """The maximum number of refused requests, and of firings of rules; the oldest are dropped."""
 LOST_MAX = 4_096
@@ -44,10 +47,17 @@ class History:
     """The records of an engine. Every reader returns events in the order of their times.
 
     `delivery_record_max_entries` limits the delivery record; 0 keeps none. `is_continued`: the engine starts from a
-    snapshot, which has no history of its messages.
+    snapshot, which has no history of its messages. `before`: the history that a fork continues.
     """
 
-    def __init__(self, scheduler: Scheduler, delivery_record_max_entries: int, *, is_continued: bool = False) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        delivery_record_max_entries: int,
+        *,
+        is_continued: bool = False,
+        before: "LentHistory | None" = None,
+    ) -> None:
         self._scheduler = scheduler
         self._missing_until_ms = scheduler.now_ms if is_continued else None
         self.record = DeliveryRecord(delivery_record_max_entries, RecordKeys())
@@ -59,6 +69,33 @@ class History:
         self._firings: deque[Firing] = deque(maxlen=FIRINGS_MAX)
         self._trims: dict[str, deque[Trim]] = {}
         self._broker_events: dict[str, deque[BrokerEvent]] = {}
+        if before is not None:
+            self._continue(before)
+
+    def lend(self) -> "LentHistory":
+        """Return what a fork continues: equal records, of which neither engine sees changes of the other."""
+        from .lent_history import LentHistory
+
+        return LentHistory(
+            record=self.record.lend(),
+            commits=self.commits.copy(),
+            clients=self.clients.copy(),
+            offset_moves=self.offset_moves.copy(),
+            missing_until_ms=self._missing_until_ms,
+            refused=self._refused.copy(),
+            lost=self._lost.copy(),
+            firings=self._firings.copy(),
+            trims={broker: trims.copy() for broker, trims in self._trims.items()},
+            broker_events={broker: events.copy() for broker, events in self._broker_events.items()},
+        )
+
+    def _continue(self, before: "LentHistory") -> None:
+        """Continue the history of another engine; without its delivery record if this one has another size."""
+        if before.record.max_entries == self.record.max_entries:
+            self.record, self._missing_until_ms = before.record, before.missing_until_ms
+        self.commits, self.clients, self.offset_moves = before.commits, before.clients, before.offset_moves
+        self._refused, self._lost, self._firings = before.refused, before.lost, before.firings
+        self._trims, self._broker_events = dict(before.trims), dict(before.broker_events)
 
     def of(self, node: str, topic: str, queue_id: int, queue_offset: int) -> list[RecordedEvent]:
         """Return the recorded deliveries and acknowledgements of a stored message, by the name of its broker.

@@ -21,6 +21,13 @@ class OffsetMoves:
         self.unnamed: list[GroupQueue] = []
         """The group queues of moves whose client is not known yet: those of the request that is being carried out."""
 
+    def copy(self) -> "OffsetMoves":
+        """Return an independent copy."""
+        made = OffsetMoves()
+        made._moves = {key: moves.copy() for key, moves in self._moves.items()}
+        made.unnamed = self.unnamed.copy()
+        return made
+
     def note(self, group: str, queue: Queue, move: OffsetMove) -> bool:
         """Append a move. Returns False for the part of a reset that commits its offset."""
         key = (group, queue)

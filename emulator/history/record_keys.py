@@ -28,6 +28,13 @@ class KeyNumbers(Generic[K]):
         self._next = 0
         self._sweep_at = KEYS_MAX
 
+    def copy(self) -> "KeyNumbers[K]":
+        """Return an independent copy."""
+        made: KeyNumbers[K] = KeyNumbers()
+        made.numbers, made._keys = self.numbers.copy(), self._keys.copy()
+        made._next, made._sweep_at = self._next, self._sweep_at
+        return made
+
     def number(self, key: K) -> int:
         """Return the number of a key; a new key gets the next one."""
         if any(len(part) > _NAME_MAX for part in key if isinstance(part, str)):
@@ -72,6 +79,12 @@ class RecordKeys:
     def __init__(self) -> None:
         self.queues: KeyNumbers[Queue] = KeyNumbers()
         self.links: KeyNumbers[Link] = KeyNumbers()
+
+    def copy(self) -> "RecordKeys":
+        """Return an independent copy."""
+        made = RecordKeys()
+        made.queues, made.links = self.queues.copy(), self.links.copy()
+        return made
 
 
 def _cut(key: K) -> K:

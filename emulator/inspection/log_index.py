@@ -87,16 +87,8 @@ class LogIndex:
         kept = bisect_left(self._blocks, log.min_offset, key=lambda block: block.begin)
         del self._blocks[:kept]
 
-    def _parts(self, begin: int, end: int) -> Iterator[tuple[int, bytearray, int, int]]:
-        """Yield (offset of its first byte, segment, first position, position after the last) of a part of the log."""
-        size = self._log.segment_bytes
-        while begin < end:
-            segment, at = self._log.segment_of(begin)
-            yield begin - at, segment, at, min(len(segment), end - begin + at)
-            begin += size - at
-
     def _build(self) -> None:
-        for base, segment, begin, stop in self._parts(self._end, self._log.max_offset):
+        for base, segment, begin, stop in self._log.parts(self._end, self._log.max_offset):
             while begin < stop:
                 end = self._block_end(base + begin, base + stop) - base
                 values = _VALUES.findall(segment, begin, end) + _ORIGINS.findall(segment, begin, end)
@@ -115,7 +107,7 @@ class LogIndex:
 
     def _search(self, wanted: bytes, begin: int, end: int) -> Iterator[int]:
         """Yield the positions of a text that is a value in a part of the log."""
-        for base, segment, first, stop in self._parts(begin, end):
+        for base, segment, first, stop in self._log.parts(begin, end):
             for before in _BEFORE:
                 needle = before + wanted
                 at = segment.find(needle, first, stop)
@@ -130,7 +122,7 @@ class LogIndex:
         log = self._log
         if not log.min_offset <= position < log.max_offset:
             return None
-        segment, at = log.segment_of(position)
+        segment, at, _ = log.part_of(position)
         base, found = position - at, at + len(_MAGIC)
         while (found := segment.rfind(_MAGIC, 0, found)) >= 4:
             record = log.record_at(base + found - 4)

@@ -11,6 +11,7 @@ from typing import Annotated
 from ..auth.user_table import User
 from ..config import BrokerConfig, EmulationConfig, NamesrvConfig
 from ..filter import filter_table as filter_data
+from ..history.lent_history import LentHistory
 from ..kernel.value_class import frozen_value, value
 from ..operations.groups import GroupConfig, SetMessageRequestMode
 from ..operations.topics import QueueMapping, TopicConfig
@@ -18,6 +19,7 @@ from ..pop.consumer_order_info import GroupQueue, OrderInfo
 from ..pop.pop_kv_records import PopRecord
 from ..schedule.timer_service import TimerState
 from ..store.consume_queue import ConsumeQueue
+from ..store.lent_log import LentSegment
 
 BigInt = Annotated[int, 1024]
 """An integer that Java code never sees: the seed is any integer, the state of a random stream has 64 unsigned bits."""
@@ -43,6 +45,13 @@ class LogState:
     segments: dict[int, bytearray] = field(default_factory=lambda: {0: bytearray()})
     full: dict[int, int] = field(default_factory=dict)
     last_store_timestamp: int = 0
+    lent: Mapping[int, LentSegment] = field(default_factory=dict)
+    """The first bytes of files, if other engines share them; `segments` has the bytes after them."""
+
+    def parts(self, number: int) -> list[tuple[bytearray, int]]:
+        """Return the buffers of a file, each with the number of its bytes that belong to the file."""
+        own, lent = self.segments[number], self.lent.get(number)
+        return [*([] if lent is None else lent.parts()), (own, len(own))]
 
 
 @value
@@ -84,3 +93,7 @@ class EngineState:
     kv_config: dict[str, dict[str, str]] = field(default_factory=dict)
     brokers: list[BrokerState] = field(default_factory=list)
     extras: dict[str, dict[str, str]] = field(default_factory=dict)
+    defects: dict[str, int] = field(default_factory=dict)
+    """Of a fork: the number of rules that keep a defect of upstream switched on, by its name. Not in snapshots."""
+    history: LentHistory | None = None
+    """Of a fork: the past that it continues. Not in snapshots."""

@@ -28,6 +28,7 @@ from zlib import crc32
 from ..config import ConfigError
 from ..kernel.errors import SqlError
 from ..store.consume_queue import ConsumeQueue
+from ..store.lent_column import LentColumn
 from .durable_state import BrokerState, EngineState
 from .snapshot_checks import check_state
 from .snapshot_tables import broker_from_json, broker_to_json, engine_from_json, engine_to_json
@@ -74,11 +75,11 @@ def snapshot_pieces(state: EngineState) -> Iterator[bytes]:
     The engine may continue between the pieces: tables and units are encoded before this function returns. The log is
     not copied, because bytes once appended to a segment never change. The pieces may be made on another thread.
     """
-    frames = [_Frame(ENGINE, _json(engine_to_json(state)))]
+    frames = [_json_frame(ENGINE, engine_to_json(state))]
     for broker in state.brokers:
-        frames.append(_Frame(BROKER, _json(broker_to_json(broker))))
-        frames.append(_Frame(UNITS, *(part for queue in broker.queues for part in _packed(queue))))
-        frames += [_Frame(SEGMENT, segment) for segment in broker.log.segments.values()]
+        frames.append(_json_frame(BROKER, broker_to_json(broker)))
+        frames.append(_Frame(UNITS, *((part, len(part)) for queue in broker.queues for part in _packed(queue))))
+        frames += [_Frame(SEGMENT, *broker.log.parts(number)) for number in broker.log.segments]
     frames.append(_Frame(DONE))
     return _checked(frames)
 
@@ -123,12 +124,12 @@ def _read_broker(frames: "_Reader") -> BrokerState:
 
 
 class _Frame:
-    """Kind and content of a frame; of a part that grows later, only the present bytes count."""
+    """Kind and content of a frame: parts, each with the number of its bytes that count, because it may grow later."""
 
-    def __init__(self, kind: bytes, *parts: bytes | bytearray | memoryview) -> None:
+    def __init__(self, kind: bytes, *parts: tuple[bytes | bytearray | memoryview, int]) -> None:
         self.kind = kind
-        self._parts = [(part, len(part)) for part in parts]
-        self.length = sum(length for _, length in self._parts)
+        self._parts = parts
+        self.length = sum(length for _, length in parts)
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the content. A slice copies; a view of a segment would keep the engine from appending to it."""
@@ -218,8 +219,9 @@ def _damaged(what: str) -> SnapshotError:
 # contents
 
 
-def _json(form: dict[str, Any]) -> bytes:
-    return json.dumps(form, separators=(",", ":")).encode()
+def _json_frame(kind: bytes, form: dict[str, Any]) -> _Frame:
+    content = json.dumps(form, separators=(",", ":")).encode()
+    return _Frame(kind, (content, len(content)))
 
 
 def _parsed(content: bytearray) -> dict[str, Any]:
@@ -237,6 +239,7 @@ def _packed(queue: ConsumeQueue) -> Iterator[memoryview]:
 def _unpack(queue: ConsumeQueue, count: int, units: memoryview) -> memoryview:
     """Fill a queue from the first units; return the remaining bytes."""
     for column in (queue.physical, queue.sizes, queue.tags_codes):
+        assert isinstance(column, array)  # the queue is new
         size = count * column.itemsize
         if len(units) < size:
             raise ValueError(f"there are too few units for queue {queue.queue_id} of {queue.topic}")
@@ -247,9 +250,9 @@ def _unpack(queue: ConsumeQueue, count: int, units: memoryview) -> memoryview:
     return units
 
 
-def _big_endian(column: "array[int]") -> "array[int]":
+def _big_endian(column: "array[int] | LentColumn") -> "array[int]":
     """Return a copy of a column in the byte order of the file."""
-    turned = array(column.typecode, column)
+    turned = column[:]
     if sys.byteorder == "little":
         turned.byteswap()
     return turned

@@ -5,11 +5,16 @@ is skipped, where upstream writes padding. Source: CommitLog, MappedFileQueue (5
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from struct import Struct
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from ..message.record_run import RecordRun
 from ..message.stored_record import is_readable
+
+if TYPE_CHECKING:
+    from .lent_log import LentSegment
 
 END_BYTES = 8
 """The space that a segment must have left after a record: upstream marks the end of a full file there."""
@@ -43,6 +48,11 @@ class CommitLog:
         self.max_offset = 0
         """The position of the next record, unless the record does not fit into the segment."""
 
+    @property
+    def lent(self) -> "Mapping[int, LentSegment]":
+        """The first bytes of segments that other engines share, by number of the segment: none, except in a fork."""
+        return MappingProxyType({})
+
     def restore(self, segment_bytes: int, segments: dict[int, bytearray], full: dict[int, int]) -> None:
         """Rebuild from the segments of a recovered log (at least one, equal size, consecutive, oldest first)."""
         self.segment_bytes = segment_bytes
@@ -64,13 +74,16 @@ class CommitLog:
     def reserve(self, size: int, now_ms: int) -> int:
         """Return the physical offset of the next record of `size` bytes; starts a new segment if it does not fit."""
         if len(self._tail) + size + END_BYTES > self.segment_bytes:
-            self._full[self._last] = now_ms
-            self._last += 1
-            self._tail = self._segments[self._last] = bytearray()
-            self.max_offset = self._last * self.segment_bytes
-            self._trim()
-            self._on_full()
+            self._begin_segment(now_ms)
         return self.max_offset
+
+    def _begin_segment(self, now_ms: int) -> None:
+        self._full[self._last] = now_ms
+        self._last += 1
+        self._tail = self._segments[self._last] = bytearray()
+        self.max_offset = self._last * self.segment_bytes
+        self._trim()
+        self._on_full()
 
     @property
     def free_bytes(self) -> int:
@@ -94,7 +107,7 @@ class CommitLog:
         self._tail = self._segments[self._last]
         kept = end - self._last * self.segment_bytes
         self.stored_bytes -= max(len(self._tail) - kept, 0)
-        # A new object: a snapshot that is being written reads the truncated bytes from the old one.
+        # A new object: a snapshot that is being written, and a fork, read the truncated bytes from the old one.
         self._tail = self._segments[self._last] = self._tail[:kept]
         self.max_offset = end
 
@@ -115,15 +128,19 @@ class CommitLog:
     def _is_prefix_of(self, other: "CommitLog", equal_until: int) -> bool:
         """True if this log is a prefix of the other one, apart from segments that the other one dropped."""
         for number in range(max(self._first, equal_until // self.segment_bytes), self._last + 1):
-            segment, theirs = self._segments[number], other._segments.get(number)
+            segment, theirs = self.whole(number), other.whole(number)
             if theirs is None and number < other._first:
                 continue  # the other log has dropped it
             at = max(equal_until - number * self.segment_bytes, 0)
-            if theirs is None or theirs[at : len(segment)] != segment[at:]:
+            if segment is None or theirs is None or theirs[at : len(segment)] != segment[at:]:
                 return False
             if number != self._last and len(theirs) != len(segment):
                 return False
         return True
+
+    def whole(self, number: int) -> bytearray | None:
+        """Return the bytes of a segment, None if the log does not have the segment."""
+        return self._segments.get(number)
 
     def read(self, physical_offset: int, size: int) -> bytes:
         """Return `size` bytes at an offset that must be stored."""
@@ -149,20 +166,35 @@ class CommitLog:
             for physical_offset, size in zip(physical_offsets, sizes, strict=True)
         ]
 
-    def segment_of(self, physical_offset: int) -> tuple[bytearray, int]:
-        """Return the segment that contains an offset, and the position in it. Raises KeyError if it was dropped."""
-        return self._segments[physical_offset // self.segment_bytes], physical_offset % self.segment_bytes
+    def part_of(self, physical_offset: int) -> tuple[bytearray, int, int]:
+        """Return the buffer that contains an offset, the position in it, and the end of the log's bytes in it.
+
+        The buffer is a segment, or a part of one that begins with a record. Raises KeyError if it was dropped.
+        """
+        segment = self._segments[physical_offset // self.segment_bytes]
+        return segment, physical_offset % self.segment_bytes, len(segment)
+
+    def parts(self, begin: int, end: int) -> Iterator[tuple[int, bytearray, int, int]]:
+        """Yield (offset of its first byte, buffer, first position, position after the last) of a part of the log."""
+        while begin < end:
+            buffer, at, stop = self.part_of(begin)
+            if at >= stop:
+                begin = (begin // self.segment_bytes + 1) * self.segment_bytes
+                continue
+            stop = min(stop, end - begin + at)
+            yield begin - at, buffer, at, stop
+            begin += stop - at
 
     def record_at(self, physical_offset: int) -> bytes | None:
         """Return the record that starts at an offset, or None if none starts there, or if it cannot be decoded."""
         if not self.min_offset <= physical_offset < self.max_offset:
             return None
-        segment, at = self.segment_of(physical_offset)
-        if at + 8 > len(segment):
+        segment, at, end = self.part_of(physical_offset)
+        if at + 8 > end:
             return None
         size = _SIZE.unpack_from(segment, at)[0]
         # No record is smaller than 91 bytes. The magic codes of both record versions begin with these three bytes.
-        if size < 91 or at + size > len(segment) or segment[at + 4 : at + 7] != b"\xda\xa3\x20":
+        if size < 91 or at + size > end or segment[at + 4 : at + 7] != b"\xda\xa3\x20":
             return None
         if Struct(">q").unpack_from(segment, at + 28)[0] != physical_offset:
             return None
@@ -173,23 +205,23 @@ class CommitLog:
         """Return the 32-bit number at an offset (the size, if a record starts there); None outside the log."""
         if not self.min_offset <= physical_offset < self.max_offset:
             return None
-        segment, at = self.segment_of(physical_offset)
-        if at + _SIZE.size > len(segment):
+        segment, at, end = self.part_of(physical_offset)
+        if at + _SIZE.size > end:
             return None
         size: int = _SIZE.unpack_from(segment, at)[0]
         return size
 
     def bytes_at(self, physical_offset: int, size: int) -> bytes | None:
         """Return `size` bytes from an offset in the log, or None if the segment contains fewer."""
-        segment, at = self.segment_of(physical_offset)
-        return bytes(memoryview(segment)[at : at + size]) if at + size <= len(segment) else None
+        segment, at, end = self.part_of(physical_offset)
+        return bytes(memoryview(segment)[at : at + size]) if at + size <= end else None
 
     def records_from(self, physical_offset: int) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, record) for all records from `physical_offset` on, the start of a record or of a segment."""
         position = max(physical_offset, self.min_offset)
         while position < self.max_offset:
-            segment, at = self.segment_of(position)
-            if at >= len(segment):
+            segment, at, end = self.part_of(position)
+            if at >= end:
                 position = (position // self.segment_bytes + 1) * self.segment_bytes
                 continue
             size = _SIZE.unpack_from(segment, at)[0]

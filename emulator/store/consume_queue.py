@@ -8,8 +8,14 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Self
 
 from ..message import properties as props
+
+if TYPE_CHECKING:
+    from .lent_column import LentColumn
+
+    Column = array[int] | LentColumn
 
 _SHORT_MAX = 0x7FFF
 _DIGITS_OF_SHORT = len(str(_SHORT_MAX))
@@ -24,9 +30,21 @@ class ConsumeQueue:
         self.topic = topic
         self.queue_id = queue_id
         self.first = 0
-        self.physical = array("q")
-        self.sizes = array("i")
-        self.tags_codes = array("q")
+        self.physical: Column = array("q")
+        self.sizes: Column = array("i")
+        self.tags_codes: Column = array("q")
+
+    def lend(self) -> Self:
+        """Return an equal queue for a fork. It shares the present units, and neither queue sees changes of the other.
+
+        Only appends change a column; removals replace it.
+        """
+        from .lent_column import lent
+
+        made = self.__class__.__new__(self.__class__)
+        made.topic, made.queue_id, made.first = self.topic, self.queue_id, self.first
+        made.physical, made.sizes, made.tags_codes = lent(self.physical), lent(self.sizes), lent(self.tags_codes)
+        return made
 
     @property
     def min_offset(self) -> int:
@@ -79,14 +97,19 @@ class ConsumeQueue:
     def truncate(self, end: int) -> None:
         """Remove the units whose record is at or after a physical offset."""
         count = bisect_left(self.physical, end)
-        del self.physical[count:], self.sizes[count:], self.tags_codes[count:]
+        if count < len(self.physical):
+            self._keep(slice(count))
 
     def trim(self, min_physical_offset: int) -> None:
         """Remove the units whose record is before `min_physical_offset`."""
         count = bisect_left(self.physical, min_physical_offset)
         if count:
-            del self.physical[:count], self.sizes[:count], self.tags_codes[:count]
+            self._keep(slice(count, None))
             self.first += count
+
+    def _keep(self, kept: slice) -> None:
+        """Replace the columns, because a fork may read the present ones."""
+        self.physical, self.sizes, self.tags_codes = self.physical[kept], self.sizes[kept], self.tags_codes[kept]
 
 
 class BatchConsumeQueue(ConsumeQueue):
@@ -100,6 +123,12 @@ class BatchConsumeQueue(ConsumeQueue):
     def __init__(self, topic: str, queue_id: int) -> None:
         super().__init__(topic, queue_id)
         self._messages = 1
+
+    def lend(self) -> Self:
+        """Return an equal queue for a fork."""
+        made = super().lend()
+        made._messages = 1
+        return made
 
     @contextmanager
     def as_batch_of(self, messages: int) -> Iterator[None]:

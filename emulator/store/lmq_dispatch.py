@@ -10,6 +10,7 @@ message sent to any topic can then be read. In the emulator such a message is ad
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Self
 
 from ..assembly.listeners import ArrivalListener
 from ..config import BrokerConfig
@@ -35,6 +36,12 @@ class LmqConsumeQueue(ConsumeQueue):
     def __init__(self, topic: str, queue_id: int) -> None:
         super().__init__(topic, queue_id)
         self.next_direct = self.next_dispatched = 0
+
+    def lend(self) -> Self:
+        """Return an equal queue for a fork."""
+        made = super().lend()
+        made.next_direct, made.next_dispatched = self.next_direct, self.next_dispatched
+        return made
 
     def begin(self) -> None:
         """Set both counters to the end of the queue when a broker starts."""

@@ -5,10 +5,10 @@ to the consume queues about 1 ms after the append; here both happen at once, whi
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, count
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..assembly.listeners import ArrivalListener, Hook, Listeners, Watcher, add_watchers
 from ..config import BrokerConfig
@@ -28,6 +28,9 @@ from .consume_queue import BatchConsumeQueue, ConsumeQueue, number_within
 from .disk import Disk
 from .flush import FlushPosition
 from .store_time_index import StoreTimeIndex
+
+if TYPE_CHECKING:
+    from .lent_log import LentSegment
 
 PROPERTIES_MAX_BYTES = 32767
 OVERHEAD_BYTES = 2 * 65536
@@ -79,7 +82,7 @@ class MessageStore:
         room = min(max_bytes, config.store_disk_bytes or max_bytes)
         segment_bytes = max(min(config.mapped_file_size_commit_log, room // 8), largest)
         self._flush_position = FlushPosition(config, scheduler.now_ms, 0)
-        self.log = CommitLog(segment_bytes, max_bytes, self._trimmed, self._file_is_full)
+        self.log: CommitLog = CommitLog(segment_bytes, max_bytes, self._trimmed, self._file_is_full)
         self._time_index = StoreTimeIndex()
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
         self._of_topic: dict[str, dict[int, ConsumeQueue]] = {}
@@ -407,12 +410,21 @@ class MessageStore:
         last_store_timestamp: int,
         *,
         queues: Iterable[ConsumeQueue],
+        lent: "Mapping[int, LentSegment] | None" = None,
     ) -> None:
         """Restore the content of another store (for the log see `CommitLog.restore`). The segment size stays the same.
 
+        `lent`: the bytes that the store shares with other engines, see `LentLog.restore`.
         Messages larger than a segment are refused, regardless of the current `maxMessageSize`.
         """
-        self.log.restore(segment_bytes, segments, full)
+        if lent:
+            from .lent_log import LentLog
+
+            log = LentLog(segment_bytes, self.log.max_bytes, self._trimmed, self._file_is_full)
+            log.restore(segment_bytes, segments, full, lent)
+            self.log = log
+        else:
+            self.log.restore(segment_bytes, segments, full)
         self._trimmed_to = self.log.min_offset
         self._time_index = StoreTimeIndex()
         self.max_message_size = min(self.max_message_size, segment_bytes - OVERHEAD_BYTES)
@@ -485,7 +497,7 @@ class MessageStore:
 
     def store_timestamp(self, queue: ConsumeQueue, offset: int) -> int:
         """Return the store timestamp of the message at an offset that must exist."""
-        segment, at = self.log.segment_of(queue.unit(offset)[0])
+        segment, at, _ = self.log.part_of(queue.unit(offset)[0])
         return records.store_timestamp(segment, at)
 
     def search(self, topic: str, queue_id: int, timestamp: int, *, upper: bool) -> int:

@@ -1,0 +1,190 @@
+"""The commit log of a fork: it reads the bytes of its parent's log and stores its own records.
+
+The parent only appends to a segment, and truncates it by a new object. So a fork holds the parent's segments and the
+length of the last one. Of a segment that has lent bytes, the fork's own bytes are in a buffer of their own; no record
+is in both.
+"""
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+
+from ..message.record_run import RecordRun
+from .commit_log import END_BYTES, MAX_BLOCK_FACTOR, CommitLog
+
+
+class LentSegment:
+    """The first bytes of a segment, in buffers of other engines, of which only the present bytes are read."""
+
+    __slots__ = ("_buffers", "_starts", "length")
+
+    def __init__(self, buffers: tuple[bytearray, ...], starts: tuple[int, ...], length: int) -> None:
+        """`starts`: the position of the first byte of each buffer; `length`: the number of all lent bytes."""
+        self._buffers = buffers
+        self._starts = starts
+        self.length = length
+
+    def parts(self) -> list[tuple[bytearray, int]]:
+        """Return the buffers, each with the number of bytes to read."""
+        ends = (*self._starts[1:], self.length)
+        return [(buffer, end - start) for buffer, start, end in zip(self._buffers, self._starts, ends, strict=True)]
+
+    def find(self, at: int) -> tuple[bytearray, int, int]:
+        """Return the buffer with a position of the segment, the position in it, and the end of its lent bytes."""
+        starts = self._starts
+        if at >= starts[-1]:
+            return self._buffers[-1], at - starts[-1], self.length - starts[-1]
+        number = bisect_right(starts, at) - 1
+        return self._buffers[number], at - starts[number], starts[number + 1] - starts[number]
+
+    def with_more(self, buffer: bytearray) -> "LentSegment":
+        """Return the lent bytes of a segment that continues with the present bytes of a buffer."""
+        if not buffer:
+            return self
+        return LentSegment((*self._buffers, buffer), (*self._starts, self.length), self.length + len(buffer))
+
+    def cut(self, length: int) -> "LentSegment":
+        """Return the first `length` lent bytes (at least one)."""
+        kept = bisect_right(self._starts, length - 1)
+        return LentSegment(self._buffers[:kept], self._starts[:kept], length)
+
+
+class LentLog(CommitLog):
+    """A commit log whose first bytes belong to other engines, which continue to append to their buffers."""
+
+    def __init__(
+        self, segment_bytes: int, max_bytes: int, on_trim: Callable[[int], None], on_full: Callable[[], None]
+    ) -> None:
+        super().__init__(segment_bytes, max_bytes, on_trim, on_full)
+        self._lent: dict[int, LentSegment] = {}
+        """The lent bytes by number of the segment. `_segments` has the bytes after them."""
+        self._tail_start = 0
+        """The position of the first own byte of the last segment."""
+
+    @property
+    def lent(self) -> Mapping[int, LentSegment]:
+        """The lent bytes by number of the segment; not copied."""
+        return self._lent
+
+    def restore(
+        self,
+        segment_bytes: int,
+        segments: dict[int, bytearray],
+        full: dict[int, int],
+        lent: Mapping[int, LentSegment] | None = None,
+    ) -> None:
+        """Rebuild from segments; `lent` has the first bytes of some of them."""
+        super().restore(segment_bytes, segments, full)
+        self._lent = dict(lent or {})
+        self.stored_bytes += sum(each.length for each in self._lent.values())
+        self._set_tail()
+
+    def _set_tail(self) -> None:
+        self._tail = self._segments[self._last]
+        self._tail_start = self._lent_length(self._last)
+        self.max_offset = self._last * self.segment_bytes + self._tail_start + len(self._tail)
+
+    def _lent_length(self, number: int) -> int:
+        lent = self._lent.get(number)
+        return 0 if lent is None else lent.length
+
+    def reserve(self, size: int, now_ms: int) -> int:
+        """Return the physical offset of the next record of `size` bytes; starts a new segment if it does not fit."""
+        if self._tail_start + len(self._tail) + size + END_BYTES > self.segment_bytes:
+            self._tail_start = 0
+            self._begin_segment(now_ms)
+        return self.max_offset
+
+    @property
+    def free_bytes(self) -> int:
+        """The number of bytes that records may still take in the current segment."""
+        return self.segment_bytes - self._tail_start - len(self._tail) - END_BYTES
+
+    def truncate(self, end: int) -> None:
+        """Truncate the log at `end`, the start or the end of a stored record."""
+        self.truncations.append(end)
+        for number in [number for number in self._segments if number * self.segment_bytes > end]:
+            self.stored_bytes -= len(self._segments.pop(number)) + self._lent_length(number)
+            self._lent.pop(number, None)
+            self._full.pop(number - 1, None)
+        self._last = max(self._segments)
+        kept = end - self._last * self.segment_bytes
+        segment, lent = self._segments[self._last], self._lent.get(self._last)
+        lent_length = 0 if lent is None else lent.length
+        self.stored_bytes -= max(lent_length + len(segment) - kept, 0)
+        if lent is None and kept:
+            # A segment of its own or of another engine: nobody appends to it, but a snapshot may be reading it.
+            self._lent[self._last] = LentSegment((segment,), (0,), kept)
+            self._segments[self._last] = bytearray()
+        elif lent is not None and kept < lent_length:
+            self._segments[self._last] = bytearray()
+            if kept:
+                self._lent[self._last] = lent.cut(kept)
+            else:
+                del self._lent[self._last]
+        else:
+            self._segments[self._last] = segment[: kept - lent_length]
+        self._set_tail()
+        self.max_offset = end
+
+    def whole(self, number: int) -> bytearray | None:
+        """Return a copy of a segment's bytes, None if the log does not have the segment."""
+        own, lent = self._segments.get(number), self._lent.get(number)
+        if own is None or lent is None:
+            return own
+        return bytearray().join([*(buffer[:length] for buffer, length in lent.parts()), own])
+
+    def read(self, physical_offset: int, size: int) -> bytes:
+        """Return `size` bytes at an offset that must be stored."""
+        buffer, at, _ = self.part_of(physical_offset)
+        return bytes(memoryview(buffer)[at : at + size])
+
+    def read_ascending(self, physical_offsets: Sequence[int], sizes: "array[int]", total: int) -> Sequence[bytes]:
+        """Read records at ascending offsets that must be stored, as those of a queue are; `total`: their total size."""
+        if not physical_offsets:
+            return []
+        first = physical_offsets[0]
+        buffer, start, stop = self.part_of(first)
+        end = start + physical_offsets[-1] + sizes[-1] - first
+        if end > stop or end - start > MAX_BLOCK_FACTOR * total:
+            return [
+                self.read(physical_offset, size) for physical_offset, size in zip(physical_offsets, sizes, strict=True)
+            ]
+        block = bytes(memoryview(buffer)[start:end])
+        if end - start == total:
+            return RecordRun(block, sizes)
+        return [
+            block[physical_offset - first : physical_offset - first + size]
+            for physical_offset, size in zip(physical_offsets, sizes, strict=True)
+        ]
+
+    def part_of(self, physical_offset: int) -> tuple[bytearray, int, int]:
+        """Return the buffer that contains an offset, the position in it, and the end of the log's bytes in it."""
+        number, at = divmod(physical_offset, self.segment_bytes)
+        own, lent = self._segments[number], self._lent.get(number)
+        if lent is None:
+            return own, at, len(own)
+        if at < lent.length:
+            return lent.find(at)
+        return own, at - lent.length, len(own)
+
+    def _drop_first(self) -> None:
+        lent = self._lent.pop(self._first, None)
+        if lent is not None:
+            self.stored_bytes -= lent.length
+        super()._drop_first()
+
+
+def lend_segments(
+    segments: Mapping[int, bytearray], lent: Mapping[int, LentSegment]
+) -> tuple[dict[int, bytearray], dict[int, LentSegment]]:
+    """Return both parts of a log's segments for a fork (see `LentLog.restore`), which shares their present bytes."""
+    own, shared = dict(segments), dict(lent)
+    for number in {*lent, max(segments)}:
+        tail, before = segments[number], lent.get(number)
+        if before is not None:
+            shared[number] = before.with_more(tail)
+        elif tail:
+            shared[number] = LentSegment((tail,), (0,), len(tail))
+        own[number] = bytearray()
+    return own, shared
