@@ -1,9 +1,10 @@
 """Crashes, stops and starts of simulated brokers, as their clients and the oracle observe them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import observations as obs
+from rocketmq_testkit.emulator.engine import Engine
 from simulated_client import Client
 from snapshot_files import copied
 
@@ -29,14 +30,25 @@ class Crashes:
         With `moves` another engine starts from a snapshot, if this broker is the only one of its engine.
         """
         session = self._session
-        self._disconnect()
         if moves and len(session.engine.brokers) == 1:  # other sessions use the other brokers of the engine
-            session.engine = copied(session.engine)
-            session.broker = session.engine.brokers[0]
-        elif in_order:
+            self.move_to(lambda: copied(session.engine))
+            return
+        self._disconnect()
+        if in_order:
             session.engine.restart(session.broker)
         else:
             session.engine.crash(session.broker, power_loss=power_loss)
+        session.listen()
+        self._connect()
+        self._begins_anew()
+        session.advance(1)
+
+    def move_to(self, made: Callable[[], Engine]) -> None:
+        """Continue with another engine of one broker, which `made` returns; all connections are lost."""
+        session = self._session
+        self._disconnect()
+        session.engine = made()
+        session.broker = session.engine.brokers[0]
         session.listen()
         self._connect()
         self._begins_anew()

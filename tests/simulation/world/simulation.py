@@ -369,6 +369,15 @@ class Simulation:
         """
         kind = action.a % 12
         self.crashes.crash(power_loss=kind % 2 == 0, in_order=kind % 6 == 5, moves=kind == 11)
+        self._greet()
+
+    def move_to(self, made: Callable[[], Engine]) -> None:
+        """Continue with another engine, which `made` returns, and send all heartbeats."""
+        self.crashes.move_to(made)
+        self._greet()
+        self.session.end_step()
+
+    def _greet(self) -> None:
         self._forget_orderly()
         for client in self.clients:
             self.session.beat(client, TOPICS)
