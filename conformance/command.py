@@ -29,8 +29,10 @@ from .outputs import OutputError, check_outputs, shown
 from .pages import behavior_page
 from .report import document, junit, page
 from .report.terminal import Terminal, builds_shown
+from .runner.matrix_record import MatrixRecord
 from .runner.plan import Selection, SelectionError, sdks_of
 from .runner.run import Run, carry_out, record
+from .runner.sample import Sample
 from .targets.apache import recipe as apache_recipe
 from .targets.choose import FORMS, target
 
@@ -145,6 +147,11 @@ def parser() -> Parser:
     running.add_argument(
         "--record", action="store_true", help="record the outcomes of real brokers as the new reference"
     )
+    running.add_argument(
+        "--sample",
+        action="store_true",
+        help="run each scenario with a fixed sample of the SDKs, not with all (see docs/conformance.md)",
+    )
     running.add_argument("--json", type=Path, metavar="FILE", help="write the outcomes as JSON, for `report`")
     running.add_argument("--junit", type=Path, metavar="FILE", help="write the outcomes as JUnit XML")
     running.add_argument(
@@ -229,7 +236,9 @@ def _run(options: argparse.Namespace) -> int:
     check_outputs({"--json": options.json, "--junit": options.junit, "--record-expected": options.record_expected})
     check_outputs({"--report": options.report}, page.NAME)
     expected = Expected.read(options.expected)
-    total = (len(cases) + len(scenarios) * len(sdks)) * len(targets)
+    sample = Sample(all_scenarios(), records, MatrixRecord.read()) if options.sample else None
+    pairs = sum(sample is None or not sample.omits(each, sdk) for each in scenarios for sdk in sdks)
+    total = (len(cases) + pairs) * len(targets)
     with Terminal(sys.stdout, total) as terminal:
         run = carry_out(
             cases,
@@ -243,6 +252,7 @@ def _run(options: argparse.Namespace) -> int:
             repeated_max=options.repeated_max,
             expected=expected,
             announce=terminal.announce,
+            sample=sample,
         )
     terminal.conclude(run)
     _write(run, targets, options)

@@ -18,6 +18,7 @@ from ..scenario import Scenario, record_key
 from .active_drivers import ActiveDrivers
 from .case_work import works_on_common_deployment, works_with_own_deployment
 from .pool import Pool, Work, WorkQueue
+from .sample import Sample
 from .scenario_work import scenario_works
 
 
@@ -66,12 +67,14 @@ def carry_out(
     repeated_max: int | None = None,
     expected: Expected | None = None,
     announce: Announce | None = None,
+    sample: Sample | None = None,
 ) -> Run:
     """Start the targets, run every case and every scenario with every SDK on each, stop the targets.
 
     `attempts` applies to scenarios, and to cases on a real broker; `repeated_max` outcomes may need more than one.
     After Ctrl-C the outcomes found so far are returned. `expected`: expected deviations of brokers other than this
-    project's emulator. `announce` shows builds of drivers in progress, by default in lines on standard error.
+    project's emulator. `announce` shows builds of drivers in progress, by default in lines on standard error. `sample`
+    omits pairs of scenario and SDK.
     """
     run = Run([target.name for target in targets], repeated_max=repeated_max)
     begin = time.monotonic()
@@ -98,7 +101,9 @@ def carry_out(
             lines: list[WorkQueue] = []
             shared: list[list[Work]] = []
             for target in targets:
-                works = scenario_works(scenarios, sdks, target, records, active_drivers, attempts=attempts)
+                works = scenario_works(
+                    scenarios, sdks, target, records, active_drivers, attempts=attempts, sample=sample
+                )
                 shared.append(works.common + works_on_common_deployment(cases, target, records, attempts))
                 lines.append(
                     WorkQueue(

@@ -3,7 +3,7 @@
 import itertools
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from .active_drivers import ActiveDrivers
 from .attempts import first_expected
 from .plan import is_own
 from .pool import Work
+from .sample import Sample
 
 _CONDITIONS = (DriverError, DriverFailure, BuildError, AssertionError)
 """Errors whose text is complete; any other error is shown with its source line."""
@@ -43,6 +44,7 @@ def scenario_works(
     active_drivers: ActiveDrivers,
     *,
     attempts: int = 1,
+    sample: Sample | None = None,
 ) -> Works:
     """Return the work of running every scenario with every SDK on a target.
 
@@ -50,13 +52,25 @@ def scenario_works(
     others. The other is one scenario that needs a deployment of its own, run with all SDKs in a row, because starting
     that deployment takes longer than using it. Pieces may run in parallel. Each yields an outcome for each of its
     scenarios and SDKs. A scenario with an unexpected outcome is run again, up to `attempts` times in all.
+
+    With a `sample`, the pairs that it omits do not run. They yield an outcome only if the SDK can no longer take part.
     """
     once = partial(outcomes, target=target, records=records, active_drivers=active_drivers, attempts=attempts)
+
+    def omitted(scenario: Scenario, sdk: str) -> bool:
+        return sample is not None and sample.omits(scenario, sdk)
+
     # Once a transaction has ended, a broker of 5.5.0 keeps a processor busy permanently, so those scenarios come last.
     in_order = sorted(scenarios, key=lambda each: "send_tx" in each.mark.verbs)
-    own: list[Work] = [partial(once, [each], sdks) for each in in_order if is_own(each)]
+    own: list[Work] = [
+        partial(once, [each], wanted)
+        for each in in_order
+        if is_own(each) and (wanted := [sdk for sdk in sdks if not omitted(each, sdk)])
+    ]
     shared = [each for each in scenarios if not is_own(each)]
-    common: list[Work] = [partial(once, [each], [sdk]) for each in shared if each.mark.long for sdk in sdks]
+    common: list[Work] = [
+        partial(once, [each], [sdk]) for each in shared if each.mark.long for sdk in sdks if not omitted(each, sdk)
+    ]
     # Scenarios in which time passes take longest on a real broker, and the pieces started last should be short.
     for ends, passes in itertools.product((False, True), (True, False)):
         alike = [
@@ -64,7 +78,14 @@ def scenario_works(
             for each in shared
             if ("send_tx" in each.mark.verbs) == ends and each.mark.passes == passes and not each.mark.long
         ]
-        common += [partial(once, piece, [sdk]) for piece in _pieces(alike) for sdk in sdks]
+        pieces = [
+            [(piece, sdk) for piece in _pieces([each for each in alike if not omitted(each, sdk)])] for sdk in sdks
+        ]
+        by_turns = itertools.chain.from_iterable(itertools.zip_longest(*pieces))
+        common += [partial(once, each[0], [each[1]]) for each in by_turns if each is not None]
+    without = [(each, sdk) for sdk in sdks for each in scenarios if omitted(each, sdk)]
+    if without:
+        common.append(partial(lost, without, target, records, active_drivers))
     return Works(own, common)
 
 
@@ -100,6 +121,16 @@ def outcomes(
                 for scenario in scenarios:
                     again = partial(run_scenario, scenario, deployment, drivers, target, records)
                     yield first_expected(again, attempts)
+
+
+def lost(
+    pairs: Iterable[tuple[Scenario, str]], target: Target, records: RecordedOutcomes, active_drivers: ActiveDrivers
+) -> Iterator[Outcome]:
+    """Yield the outcomes of pairs that do not run and could not, for example since a driver lost a verb."""
+    for scenario, sdk in pairs:
+        obstacle = ruled_out(scenario, sdk, target, records, active_drivers)
+        if obstacle is not None:
+            yield obstacle
 
 
 def ruled_out(

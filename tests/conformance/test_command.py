@@ -152,7 +152,7 @@ def test_build_prints_the_folder_of_each_requested_driver(capsys: pytest.Capture
         (["run", "-k", "("], "a part of a name is missing"),
         (["run", "--target", "emulater"], "--target=emulater: there is no such target; did you mean emulator?"),
         (["run", "--target", "namesrv=127.0.0.1:1,endpoint=127.0.0.1:1,wait=0"], "namesrv=127.0.0.1:1 cannot be"),
-        (["run", "--target", "namesrv=127.0.0.1:99999,endpoint=127.0.0.1:1,wait=0"], "namesrv=127.0.0.1:99999 cannot"),
+        (["run", "--target", "namesrv=127.0.0.1:65537,endpoint=127.0.0.1:1,wait=0"], "namesrv=127.0.0.1:65537 cannot"),
         (
             ["run", "--target", "namesrv=127.0.0.1:1,endpoint=127.0.0.1:1,wait=soon"],
             "wait=soon is not a number of seconds",

@@ -19,8 +19,8 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder for reports."""
     monkeypatch.setattr(stages, "REPORTS", tmp_path)
     monkeypatch.setattr(stages, "CASES", tmp_path / "cases.json")
-    monkeypatch.setattr(stages, "MATRIX", tmp_path / "scenarios.json")
-    monkeypatch.setattr(stages, "OLDER", tmp_path / "scenarios-older.json")
+    monkeypatch.setattr(stages, "SAMPLE", tmp_path / "scenarios.json")
+    monkeypatch.setattr(stages, "MATRIX", tmp_path / "matrix.json")
     return tmp_path
 
 
