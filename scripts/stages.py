@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import environments
@@ -280,11 +281,12 @@ def scenarios(findings: Path, *words: str) -> None:
 def run_conformance() -> None:
     """Compare the emulator with recorded real brokers: every case, and a sample of scenarios and SDKs."""
     command = Path(sys.executable).with_name("rocketmq-conformance")
+    runs: tuple[Callable[[], None], ...] = (
+        partial(call, command, "run", "--target", "emulator", "--jobs", WORKERS, "--json", CASES),
+        partial(scenarios, SAMPLE, "--sample", "--repeated-max", REPEATED_MAX),
+    )
     problems = []
-    for run in (
-        lambda: call(command, "run", "--target", "emulator", "--jobs", WORKERS, "--json", CASES),
-        lambda: scenarios(SAMPLE, "--sample", "--repeated-max", REPEATED_MAX),
-    ):
+    for run in runs:
         try:
             run()
         except StageFailed as failed:
