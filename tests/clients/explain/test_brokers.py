@@ -119,7 +119,7 @@ def test_suspended_by_cold_data_control() -> None:
         sdks = Sdks(emulator)
         try:
             driver = sdks.driver("java-remoting")
-            driver.call("push", as_="c", group="billing", sub={"orders": EVERYTHING}, **{"from": "first"})
+            driver.call("push", as_="c", group="billing", sub={"orders": EVERYTHING}, from_="first")
             emulator.wait_for_consumer("billing", assigned=True)
             emulator.topic("orders").send(b"first")
             driver.wait_for_event(lambda event: event["ev"] == "msg")

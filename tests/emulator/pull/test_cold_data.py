@@ -34,11 +34,12 @@ def make_cold_world(**keys: Any) -> World:
 
 def is_served(world: World, offset: int, group: str = "G") -> bool:
     """Pull one message; return False if the pull is refused as one of cold data."""
-    outcome = world.pull("T", offset, count=1, group=group).outcome
-    if isinstance(outcome, PullResult):
+    call = world.pull("T", offset, count=1, group=group)
+    if isinstance(call.outcome, PullResult):
         return True
-    assert outcome.code is ResponseCode.SYSTEM_BUSY
-    assert outcome.remark == "This consumer group is reading cold data. It has been flow control"
+    refusal = refused(call)
+    assert refusal.code is ResponseCode.SYSTEM_BUSY
+    assert refusal.remark == "This consumer group is reading cold data. It has been flow control"
     return False
 
 
