@@ -71,8 +71,7 @@ class Reason(StrEnum):
     FLOW_CONTROLLED = "flow_controlled"
     """The group has too many messages of the queue in flight."""
     SUSPENDED = "suspended"
-    """The broker suspended the group because it reads too far behind the end: cold-data control, or the guard against
-    slow groups."""
+    """The broker suspended the group because it reads too far behind the end."""
     BROKER_DOWN = "broker_down"
     """The broker does not run."""
     BROKER_UNREACHABLE = "broker_unreachable"

@@ -15,6 +15,7 @@ from .phase import Phase
 from .rule import RULES_MAX, Rule, RuleSpec
 from .rule_index import RuleIndex
 from .rule_scope import Scope, Scopes
+from .saved_rule import SavedRule
 from .standing_rules import StandingRules
 from .vocabulary import Vocabulary
 from .world import World
@@ -120,6 +121,18 @@ class FaultPlan:
             if rule.spec.is_standing:
                 self._standing.add(rule)
         return rules
+
+    def resume(self, saved: Sequence[SavedRule]) -> None:
+        """Add the rules of another emulator, which continue their counts. This plan has no rule. Raises FaultError."""
+        checked = list(self.checked([each.spec for each in saved]))
+        for each, found in zip(saved, checked, strict=True):
+            rule = self._new_rule(found, set(self._rules))
+            each.put_into(rule)
+        self._attach()
+        for each in saved:
+            rule = self._rules[each.name]
+            if rule.spec.is_standing:
+                self._standing.resume(rule, holds=each.holds)
 
     def _new_rule(self, checked: CheckedRule, taken: set[str]) -> Rule:
         spec, scope = checked.spec, checked.scope

@@ -121,6 +121,8 @@ class Rule:
         """The fault while it holds."""
         self.timers: list[Timer] = []
         """Timers of its begin and its end."""
+        self.restored_ms: int | None = None
+        """The time (ms) at which the fault that holds ends, None if it holds until the rule ends."""
         start, end = spec.criteria.window_ms()
         self.start_ms, self.end_ms = added_ms + start, None if end is None else added_ms + end
 

@@ -33,6 +33,18 @@ class StandingRules:
         else:
             self._at(rule, rule.start_ms, partial(self._begin_at_once, rule))
 
+    def resume(self, rule: Rule, *, holds: bool) -> None:
+        """Set the timers of a rule that another emulator had; begin its fault again if it `holds` there."""
+        now_ms = self._scheduler.now_ms
+        if rule.end_ms is not None and rule.end_ms > now_ms:
+            self._at(rule, rule.end_ms, partial(self.end, rule))
+        if holds:
+            rule.standing = rule.spec.fault.begin(self._world)
+            self._record(rule, BEGIN)
+            self._restore_later(rule)
+        elif rule.spec.phase is Phase.STANDING and rule.start_ms > now_ms:
+            self._at(rule, rule.start_ms, partial(self._begin_at_once, rule))
+
     def begin_before(self, rule: Rule, carry_out: Callable[[], None]) -> None:
         """Begin the fault of a rule that a request has fired, and then carry out the request.
 
@@ -67,8 +79,12 @@ class StandingRules:
         fault = rule.spec.fault
         rule.standing = fault.begin(self._world)
         self._record(rule, BEGIN)
-        if fault.duration_ms is not None:
-            self._at(rule, self._scheduler.now_ms + fault.duration_ms, partial(self._restore, rule))
+        rule.restored_ms = None if fault.duration_ms is None else self._scheduler.now_ms + fault.duration_ms
+        self._restore_later(rule)
+
+    def _restore_later(self, rule: Rule) -> None:
+        if rule.restored_ms is not None:
+            self._at(rule, rule.restored_ms, partial(self._restore, rule))
 
     def _restore(self, rule: Rule) -> None:
         standing, rule.standing = rule.standing, None

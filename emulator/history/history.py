@@ -76,18 +76,19 @@ class History:
         """Return what a fork continues: equal records, of which neither engine sees changes of the other."""
         from .lent_history import LentHistory
 
-        return LentHistory(
-            record=self.record.lend(),
-            commits=self.commits.copy(),
-            clients=self.clients.copy(),
-            offset_moves=self.offset_moves.copy(),
+        own = LentHistory(
+            record=self.record,
+            commits=self.commits,
+            clients=self.clients,
+            offset_moves=self.offset_moves,
             missing_until_ms=self._missing_until_ms,
-            refused=self._refused.copy(),
-            lost=self._lost.copy(),
-            firings=self._firings.copy(),
-            trims={broker: trims.copy() for broker, trims in self._trims.items()},
-            broker_events={broker: events.copy() for broker, events in self._broker_events.items()},
+            refused=self._refused,
+            lost=self._lost,
+            firings=self._firings,
+            trims=self._trims,
+            broker_events=self._broker_events,
         )
+        return own.lend()
 
     def _continue(self, before: "LentHistory") -> None:
         """Continue the history of another engine; without its delivery record if this one has another size."""

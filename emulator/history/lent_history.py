@@ -26,3 +26,18 @@ class LentHistory:
     firings: deque[Firing]
     trims: Mapping[str, deque[Trim]] = field(default_factory=dict)
     broker_events: Mapping[str, deque[BrokerEvent]] = field(default_factory=dict)
+
+    def lend(self) -> "LentHistory":
+        """Return equal records, of which the owner of these sees no change."""
+        return LentHistory(
+            record=self.record.lend(),
+            commits=self.commits.copy(),
+            clients=self.clients.copy(),
+            offset_moves=self.offset_moves.copy(),
+            missing_until_ms=self.missing_until_ms,
+            refused=self.refused.copy(),
+            lost=self.lost.copy(),
+            firings=self.firings.copy(),
+            trims={broker: trims.copy() for broker, trims in self.trims.items()},
+            broker_events={broker: events.copy() for broker, events in self.broker_events.items()},
+        )

