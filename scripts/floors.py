@@ -48,7 +48,7 @@ ROOMS: Mapping[str, Sequence[str]] = {
     "fixtures": _listed(
         """
         values network warnings options inspect faults time host control/http control/schema journal control/verbs
-        control/shell control views assertions reports
+        control/shell control views assertions reports exploration
         emulator.py __init__.py factory.py plugin.py command.py
         """
     ),

@@ -20,6 +20,7 @@ from .rule import Rule, RuleEvent
 from .rule_index import Key, RuleIndex
 from .standing_rules import StandingRules
 from .vocabulary import Codes
+from .watcher import Watcher
 from .world import World
 
 _IDS_MAX = 32
@@ -51,9 +52,13 @@ class Decisions:
         self._codes = codes
         self._find_clients = find_clients
         self._world = world
+        self.watcher: Watcher | None = None
+        """Sees each request, outcome and push before the rules act on it."""
 
     def takes(self, node: Node, call: Call, request: Request, carry_out: CarryOut) -> bool:
         """Apply the rules for requests. Returns True if a rule has taken the request over."""
+        if self.watcher is not None:
+            self.watcher.arrived(self._watched(node, call, request, None))
         key: Key = call.label if request.__class__ is ProxyOnlyRequest else request.__class__
         if key not in self._index.requests and None not in self._index.requests:
             return False
@@ -69,6 +74,8 @@ class Decisions:
 
         The rules get the response in the order in which they were added; one that writes its bytes gets it last.
         """
+        if self.watcher is not None:
+            self.watcher.carried_out(self._watched(node, call, request, outcome), outcome)
         if call.__class__ is GhostCall:
             return outcome, undelivered(outcome), undelivered(outcome)
         key: Key = call.label if request.__class__ is ProxyOnlyRequest else request.__class__
@@ -118,11 +125,16 @@ class Decisions:
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
         """Apply the rules for pushes. Returns True if the effect must not be sent; `push` sends it."""
+        if self.watcher is not None and channel.active:
+            self.watcher.pushed(EventFacts(node, channel, effect, None, None, self._find_clients))
         rules = self._index.candidates(Phase.PUSH, effect.__class__)
         if not rules or effect.__class__ is CloseConnection:
             return False
         facts = EventFacts(node, channel, effect, None, None, self._find_clients)
         return PushChain(self, rules, facts, channel, effect, push).is_taken()
+
+    def _watched(self, node: Node, call: Call, request: Request, outcome: Outcome | None) -> EventFacts:
+        return EventFacts(node, call.channel, request, client_call(call), outcome, self._find_clients)
 
     def connected(self, protocol: str, node: str, address: str, connection: NewConnection) -> None:
         """Apply the rules for new connections."""

@@ -18,6 +18,7 @@ from .rule_scope import Scope, Scopes
 from .saved_rule import SavedRule
 from .standing_rules import StandingRules
 from .vocabulary import Vocabulary
+from .watcher import Watcher
 from .world import World
 
 _SEEDS = 1 << 64
@@ -164,8 +165,14 @@ class FaultPlan:
         """Remove all rules, and return them."""
         return [self.remove(name) for name in tuple(self._rules)]
 
+    def watch(self, watcher: Watcher | None) -> None:
+        """Show each request, outcome and push to a watcher, before the rules act on it. None ends that."""
+        self.decisions.watcher = watcher
+        self._attach()
+
     def _attach(self) -> None:
-        self._gate.use_rules(self.decisions if self._acting else None)
+        in_use = self._acting or self.decisions.watcher is not None
+        self._gate.use_rules(self.decisions if in_use else None)
 
     def _check_number(self, new: int) -> None:
         if len(self._rules) + new > RULES_MAX:

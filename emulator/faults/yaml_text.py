@@ -30,15 +30,16 @@ def to_yaml(rules: Sequence[RuleSpec]) -> str:
 def _mapping(form: Mapping[str, Any], indent: str) -> Iterator[str]:
     for name, value in form.items():
         if isinstance(value, Mapping) and value:
-            yield f"{indent}{_scalar(name)}:"
+            yield f"{indent}{scalar(name)}:"
             yield from _mapping(value, indent + "  ")
         else:
-            yield f"{indent}{_scalar(name)}: {_scalar(value)}"
+            yield f"{indent}{scalar(name)}: {scalar(value)}"
 
 
-def _scalar(value: Any) -> str:
+def scalar(value: Any) -> str:
+    """Return a value without mappings as YAML text on one line."""
     if isinstance(value, list):
-        return f"[{', '.join(map(_scalar, value))}]"
+        return f"[{', '.join(map(scalar, value))}]"
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _RESERVED:
         return value
     if isinstance(value, float) and "." not in (text := repr(value)):

@@ -1,0 +1,96 @@
+"""Small applications of the exploration's tests: a thread that consumes, with the Python SDK."""
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from rocketmq import ClientConfiguration, Credentials, FilterExpression, Message, Producer, SimpleConsumer
+from rocketmq_testkit import Emulator
+
+REQUEST_SECONDS = 1
+"""The timeout of the SDK's requests (s). A lost request costs this much time."""
+INVISIBLE_SECONDS = 30
+CLOSE = "close"
+"""The end of a lost request: the SDK notices a closed connection at once, and waits for a silent one."""
+
+
+def configuration(emulator: Emulator) -> ClientConfiguration:
+    """Return the configuration of a client of an emulator."""
+    return ClientConfiguration(emulator.endpoint, Credentials(), request_timeout=REQUEST_SECONDS)
+
+
+def message(topic: str, key: str, body: bytes = b"{}") -> Message:
+    """Return a message with a key."""
+    found = Message()
+    found.topic, found.keys, found.body = topic, key, body
+    return found
+
+
+def key_of(received: Any) -> str:
+    """Return the key of a received message."""
+    return str(next(iter(received.keys)))
+
+
+class Worker(ABC):
+    """A consumer with a thread of its own. A subclass decides what happens with each message, and when.
+
+    `kill` ends the thread without an acknowledgement, as a crash of the application does; `start` starts another.
+    """
+
+    def __init__(self, emulator: Emulator, group: str, *topics: str) -> None:
+        self._emulator, self._group, self._topics = emulator, group, topics
+        self._ended = threading.Event()
+        self._consumer: SimpleConsumer | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the consumer and its thread."""
+        self._ended = threading.Event()
+        filters = {topic: FilterExpression("*") for topic in self._topics}
+        consumer = SimpleConsumer(configuration(self._emulator), self._group, filters, await_duration=5)
+        consumer.startup()
+        self._consumer = consumer
+        self._thread = threading.Thread(target=self._work, args=(consumer, self._ended))
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread, and wait for it."""
+        self._ended.set()
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None and self._thread is not None:
+            consumer.shutdown()
+            self._thread.join(10)
+            assert not self._thread.is_alive()
+
+    @abstractmethod
+    def handle(self, received: Any, acknowledge: Callable[[], None]) -> None:
+        """Process a message, and acknowledge it."""
+
+    def _work(self, consumer: SimpleConsumer, ended: threading.Event) -> None:
+        while not ended.is_set():
+            try:
+                batch = consumer.receive(1, INVISIBLE_SECONDS) or ()
+            except Exception:  # the connection is closed; the SDK opens another
+                ended.wait(0.01)
+                continue
+            for received in batch:
+                self.handle(received, lambda received=received: self._acknowledge(consumer, received))
+
+    @staticmethod
+    def _acknowledge(consumer: SimpleConsumer, received: Any) -> None:
+        try:
+            consumer.ack(received)
+        except Exception:  # as applications do: the broker delivers the message again
+            return
+
+
+def send(emulator: Emulator, *messages: Message) -> None:
+    """Send messages with a producer of their own. Raises the errors of the SDK."""
+    producer = Producer(configuration(emulator), sorted({str(each.topic) for each in messages}))
+    producer.startup()
+    try:
+        for each in messages:
+            producer.send(each)
+    finally:
+        producer.shutdown()
