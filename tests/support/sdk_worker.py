@@ -3,6 +3,7 @@
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rocketmq import ClientConfiguration, Credentials, FilterExpression, Message, Producer, SimpleConsumer
@@ -75,7 +76,7 @@ class Worker(ABC):
                 ended.wait(0.01)
                 continue
             for received in batch:
-                self.handle(received, lambda received=received: self._acknowledge(consumer, received))
+                self.handle(received, partial(self._acknowledge, consumer, received))
 
     @staticmethod
     def _acknowledge(consumer: SimpleConsumer, received: Any) -> None:

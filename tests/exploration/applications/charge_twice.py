@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from rocketmq_testkit import Emulator
+from rocketmq_testkit import Emulator, faults
 from sdk_worker import Worker, key_of, message, send
 
 
@@ -38,7 +38,7 @@ def billing(rocketmq: Emulator, request: pytest.FixtureRequest) -> Iterator[Brok
     worker.stop()
 
 
-@pytest.mark.rocketmq_explore(group="billing", faults=[{"when": {"operation": "AckMessage"}, "then": "drop_request"}])
+@pytest.mark.rocketmq_explore(group="billing", faults=[faults.drop_request(operation="AckMessage")])
 def test_billing_charges_once(rocketmq: Emulator, billing: Broken) -> None:
     send(rocketmq, message("orders", "order-1"), message("orders", "order-2"))
 
