@@ -33,6 +33,7 @@ from .owner_rules import available, no_queue_owner, unread_fault
 from .passed_rules import acknowledged, moved_past
 from .queue_rules import behind_in_order, flow_controlled, locked, overloaded
 from .reason import Reason
+from .refused_rules import requests_refused
 from .retry_rules import dead, delayed_retry, waiting_for_retry
 from .scene import Scene
 from .shared_scene import SharedScene
@@ -56,9 +57,10 @@ PAST_RULES: tuple[Rule, ...] = (
 )
 PRESENT_RULES: tuple[Rule, ...] = (
     *BROKER_RULES,
-    no_group,
     disabled,
     forbidden,
+    requests_refused,
+    no_group,
     other_cluster,
     no_members,
     nobody_subscribes,

@@ -25,7 +25,7 @@ def no_group(subject: Subject) -> Finding | None:
 def disabled(subject: Subject) -> Finding | None:
     """The group must not consume: an administrator disabled it, or a broker that protects itself from slow groups."""
     group = subject.consumer
-    if group.consume_enable:
+    if group.consume_enable or not group.exists:
         return None
     enable = changes.configure(f'rocketmq.group("{group.name}", consume_enable=True)')
     facts = (fact("group", name=group.name, consume_enable=False), subject.place_fact)

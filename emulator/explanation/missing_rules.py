@@ -10,12 +10,14 @@ from ..kernel.value_class import frozen_value
 from . import changes
 from .explanation import Change
 from .reason import Reason
+from .refused_rules import plain_remark, server
 from .scene import Scene
 from .subject import Finding, fact
 
 _TYPE_CONFLICT = "MESSAGE_PROPERTY_CONFLICT_WITH_TYPE"
 _ACTUAL_TYPE = re.compile(r"actual type is (\w+)")
-_EXCEPTION = re.compile(r"^(?:[a-z]\w*\.)+\w+(?:Exception|Error): ")
+_PREPARATIONS = frozenset(("QueryRoute", "GET_ROUTEINFO_BY_TOPIC", "Telemetry"))
+"""Requests without which a producer cannot send."""
 _ADDRESS = "check the name server address or endpoints that the producer uses"
 
 _OWN_ERROR = changes.send("read the error of the send: gRPC SDKs refuse messages of another type than the topic's")
@@ -88,7 +90,7 @@ def _refused(scene: Scene, message: Missing) -> Finding | None:
     when = f"was refused at {scene.at(refused.at_ms)} and never stored"
     if refused.code == _TYPE_CONFLICT:
         return Finding(Reason.REFUSED_TYPE, f"{when}: {_conflict(scene, refused)}", facts, _other_type(refused))
-    remark = f": {_plain(refused.remark)}" if refused.remark else ""
+    remark = f": {plain_remark(refused)}" if refused.remark else ""
     change = changes.send(f"send it again without the cause of {refused.code}")
     return Finding(Reason.REFUSED, f"{when}: {refused.code}{remark}", facts, (change,))
 
@@ -96,13 +98,8 @@ def _refused(scene: Scene, message: Missing) -> Finding | None:
 def _conflict(scene: Scene, refused: RefusedRequest) -> str:
     topic, sent = scene.topics.get(refused.topic), _ACTUAL_TYPE.search(refused.remark)
     if topic is None or sent is None:
-        return _plain(refused.remark) or "the message has another type than its topic"
+        return plain_remark(refused) or "the message has another type than its topic"
     return f"topic {refused.topic} has the type {topic.type}, and the message is {sent[1]}"
-
-
-def _plain(remark: str) -> str:
-    """Return a remark without the class of upstream's exception before it."""
-    return _EXCEPTION.sub("", remark, count=1)
 
 
 def _other_type(refused: RefusedRequest) -> tuple[Change, ...]:
@@ -171,14 +168,41 @@ def _never_received(scene: Scene, message: Missing) -> Finding:
         text += f"; there is no topic {topic}" + (f", the nearest is {like}" if like is not None else "")
     if nearest is not None:
         text += f"; the nearest id or key is {nearest[0]} in {nearest[1]}"
-    facts = (
+    facts = [
         fact(
             "not_stored",
             message=message.wanted,
             topic=topic,
             nearest=None if nearest is None else nearest[0],
             nearest_topic=None if nearest is None else nearest[1],
-        ),
-    )
-    options = changes.send("send it"), changes.configure(_ADDRESS), _OWN_ERROR
-    return Finding(Reason.NEVER_RECEIVED, text, facts, options)
+        )
+    ]
+    options = [changes.send("send it"), changes.configure(_ADDRESS), _OWN_ERROR]
+    refused = _refused_preparation(scene, topic)
+    if refused is not None:
+        about = f" for {refused.topic}" if refused.topic else ""
+        remark = f": {plain_remark(refused)}" if refused.remark else ""
+        client = scene.client(refused.channel)
+        text += (
+            f"; {server(refused)} refused {refused.label} of {client}{about} at {scene.at(refused.at_ms)} "
+            f"({refused.code}{remark}), and a client without a route or a session sends nothing"
+        )
+        facts.append(
+            fact(
+                "refused",
+                at_ms=refused.at_ms,
+                node=refused.node,
+                client=scene.client_id(refused.channel),
+                label=refused.label,
+                code=refused.code,
+                topic=refused.topic or None,
+            )
+        )
+        options.insert(1, changes.configure(f"remove the cause of {refused.code}"))
+    return Finding(Reason.NEVER_RECEIVED, text, tuple(facts), tuple(options))
+
+
+def _refused_preparation(scene: Scene, topic: str | None) -> RefusedRequest | None:
+    """Return the newest refused request that a client needs before it sends to a topic, or to any topic."""
+    found = [each for each in scene.history.refused() if each.label in _PREPARATIONS and not each.group]
+    return next((each for each in reversed(found) if topic is None or each.topic in ("", topic)), None)

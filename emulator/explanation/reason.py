@@ -98,5 +98,7 @@ class Reason(StrEnum):
     """The message is in the dead letter queue of the group."""
     ACKNOWLEDGED = "acknowledged"
     """The message was delivered and acknowledged."""
+    REQUESTS_REFUSED = "requests_refused"
+    """A broker or the proxy refuses the group's requests for messages."""
     OVERLOADED = "overloaded"
     """A request pool of the broker rejects or holds the requests of the group."""

@@ -322,6 +322,24 @@ SITUATIONS: dict[Reason, Situation] = {
         5,
         past=FakeHistory(deliveries=events(event(RecordKind.POPPED, 1_000), event(RecordKind.ACKNOWLEDGED, 2_000))),
     ),
+    Reason.REQUESTS_REFUSED: replace(
+        read(
+            None,
+            past=FakeHistory(
+                refusals=[
+                    refused(
+                        "UNAUTHORIZED",
+                        "User:shop has no permission to access Group:biling",
+                        label="ReceiveMessage",
+                        at_ms=10_000,
+                        group="biling",
+                        node="proxy",
+                    )
+                ]
+            ),
+        ),
+        group="biling",
+    ),
     Reason.OVERLOADED: read(
         4,
         past=FakeHistory(
@@ -334,6 +352,25 @@ SITUATIONS: dict[Reason, Situation] = {
 """The situations by reason."""
 
 SECOND: dict[str, Situation] = {
+    "never received, the producer has no route": replace(
+        missing(
+            FakeHistory(
+                refusals=[
+                    refused(
+                        "TOPIC_NOT_EXIST",
+                        "No topic route info",
+                        label="QueryRoute",
+                        at_ms=5_000,
+                        node="namesrv",
+                        topic="ordes",
+                        message_id="",
+                        keys="",
+                    )
+                ]
+            )
+        ),
+        topic="ordes",
+    ),
     "stored, no group asked for": replace(read(5, held=[receipt()]), group=None),
     "in flight, pulled": read(5, held=[receipt(until_ms=None, holder="pull")]),
     "in flight, its duration over": read(5, held=[receipt(until_ms=31_000)]),

@@ -1,0 +1,121 @@
+"""The rule about a group whose requests for messages a broker or the proxy refuses.
+
+Such a group may not exist yet: the broker creates it with the first request that it accepts.
+"""
+
+import re
+
+from ..history.events import RefusedRequest
+from ..inspection.groups import GroupView
+from . import changes
+from .explanation import Change
+from .reason import Reason
+from .scene import Scene
+from .subject import DELIVERED, Finding, Subject, fact
+
+_REQUESTS = frozenset(
+    ("ReceiveMessage", "PopMessage", "PullMessage", "LitePullMessage", "QueryAssignment", "QueryRoute", "Telemetry")
+)
+"""Operations and RPCs with which consumers get messages, or prepare for it."""
+_PASSING = frozenset(
+    (
+        "SYSTEM_BUSY",
+        "TOO_MANY_REQUESTS",
+        "POLLING_FULL",
+        "PULL_NOT_FOUND",
+        "PULL_RETRY_IMMEDIATELY",
+        "PULL_OFFSET_MOVED",
+        "SUBSCRIPTION_NOT_EXIST",
+        "SUBSCRIPTION_NOT_LATEST",
+        "TOPIC_NOT_EXIST",
+        "TOPIC_NOT_FOUND",
+        "QUERY_NOT_FOUND",
+    )
+)
+"""Codes after which the SDK requests again, and codes about which other rules say more."""
+_EXCEPTION = re.compile(r"^(?:[a-z]\w*\.)+\w+(?:Exception|Error): ")
+_RIGHTS = frozenset(("UNAUTHORIZED", "FORBIDDEN", "NO_PERMISSION"))
+_FILTERS = frozenset(("SUBSCRIPTION_PARSE_FAILED", "ILLEGAL_FILTER_EXPRESSION", "FILTER_DATA_NOT_EXIST"))
+
+
+def requests_refused(subject: Subject) -> Finding | None:
+    """The newest request of the group for the topic was refused, and no request was accepted since then."""
+    group, scene = subject.consumer, subject.scene
+    found = refused_receives(scene, group, subject.family.topic)
+    if not found or _was_served_since(subject, found[-1].at_ms):
+        return None
+    refused = cause_of(found)
+    times = sum(each.code == refused.code for each in found)
+    client = scene.client(refused.channel)
+    again = "" if times == 1 else f", {times} times so far"
+    remark = f": {plain_remark(refused)}" if refused.remark else ""
+    text = (
+        f"{server(refused)} refused {refused.label} of {client} for group {group.name} at {subject.at(refused.at_ms)}"
+        f"{again}: {refused.code}{remark}"
+    )
+    facts = (
+        fact(
+            "refused",
+            at_ms=refused.at_ms,
+            node=refused.node,
+            client=scene.client_id(refused.channel),
+            label=refused.label,
+            code=refused.code,
+            times=times,
+        ),
+        subject.place_fact,
+    )
+    return Finding(Reason.REQUESTS_REFUSED, subject.but(text), facts, (remedy(refused),))
+
+
+def refused_receives(scene: Scene, group: GroupView, topic: str) -> list[RefusedRequest]:
+    """Return the refused requests of a group that prepare or do receives of a topic, the oldest first."""
+    return [
+        each
+        for each in scene.history.refused(group=group.name)
+        if {each.label, each.operation} & _REQUESTS and each.topic in ("", topic) and each.code not in _PASSING
+    ]
+
+
+def cause_of(found: list[RefusedRequest]) -> RefusedRequest:
+    """Return the newest refusal. Of a refusal of a broker, which the proxy passes on, it is that of the broker."""
+    newest = found[-1]
+    same = [each for each in found if (each.at_ms, each.channel) == (newest.at_ms, newest.channel)]
+    return next((each for each in same if each.node != "proxy"), newest)
+
+
+def plain_remark(refused: RefusedRequest) -> str:
+    """Return the remark of a refusal on one line, without the class of upstream's exception before it."""
+    return _EXCEPTION.sub("", " ".join(refused.remark.split()), count=1)
+
+
+def server(refused: RefusedRequest) -> str:
+    """Return the server that refused a request as text."""
+    return {"proxy": "the proxy", "namesrv": "the name server"}.get(refused.node, refused.node)
+
+
+def remedy(refused: RefusedRequest) -> Change:
+    """Return what would make the refused request succeed."""
+    if refused.code in _RIGHTS:
+        return changes.configure("grant the right that the refusal names: rocketmq.user(..., allow={...})")
+    if refused.code in _FILTERS:
+        return changes.subscribe("correct the filter expression of the subscription")
+    return changes.wait(f"the client requests again without the cause of {refused.code}")
+
+
+def _was_served_since(subject: Subject, at_ms: int) -> bool:
+    """True if a broker accepted a request of the group for the queue after an instant."""
+    place, group = subject.stored.place, subject.consumer.name
+    delivered = subject.last(*DELIVERED)
+    if delivered is not None and delivered.at_ms > at_ms:
+        return True
+    look = subject.scene.look
+    if any(
+        poll.since_ms >= at_ms and (poll.group, poll.broker, poll.topic) == (group, place.broker, place.topic)
+        for poll in look.polls()
+    ):
+        return True
+    return any(
+        each.requested_ms is not None and each.requested_ms > at_ms and each.broker == place.broker
+        for each in look.assignments(group, place.topic)
+    )
