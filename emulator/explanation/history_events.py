@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from ..history.events import RecordedEvent
 from ..history.history import History
+from ..history.passed_on import original_refusals
 from ..history.record_kind import RecordKind
 from ..inspection.messages import CopyState, CopyView, MessageFamily
 from ..message import properties as props
@@ -34,14 +35,22 @@ _DELIVERIES = (RecordKind.PULLED, RecordKind.POPPED)
 
 
 def steps_of(family: MessageFamily, history: History, clients: KnownClients) -> list[HistoryStep]:
-    """Return the steps of a stored message in the order of their times; of steps at one time, the cause first."""
+    """Return the steps of a stored message in the order of their times; of steps at one time, the cause first.
+
+    A refused acknowledgement is in the delivery record and, with code and remark, among the refused requests.
+    """
     found = [
         (step.at_ms, index, step)
         for index, copy in enumerate(family.copies)
         for step in (*_stored(family, index, clients), *_recorded(copy, history, clients))
     ]
     found += _decided(family, history)
-    found += [(step.at_ms, len(family.copies), step) for step in _elsewhere(family.message_id, history, clients)]
+    elsewhere = list(_elsewhere(family.message_id, history, clients))
+    refused = {(step.at_ms, step.client) for step in elsewhere if step.kind is StepKind.REFUSED}
+    found = [
+        each for each in found if each[2].kind is not StepKind.REFUSED or (each[2].at_ms, each[2].client) not in refused
+    ]
+    found += [(step.at_ms, len(family.copies), step) for step in elsewhere]
     return [step for _, _, step in sorted(found, key=lambda each: each[:2])]
 
 
@@ -145,7 +154,7 @@ def _decided(family: MessageFamily, history: History) -> Iterator[tuple[int, int
 
 def _elsewhere(message_id: str, history: History, clients: KnownClients) -> Iterator[HistoryStep]:
     """Yield the steps that no copy has: refused requests, rules of faults that acted, and losses in crashes."""
-    for refused in history.refused():
+    for refused in original_refusals(history.refused()):
         if refused.message_id == message_id:
             client = clients.of_channel(refused.channel)
             text = f"{refused.label}: {refused.code}{': ' if refused.remark else ''}{refused.remark}"

@@ -6,6 +6,7 @@ Such a group may not exist yet: the broker creates it with the first request tha
 import re
 
 from ..history.events import RefusedRequest
+from ..history.passed_on import original_refusals
 from ..inspection.groups import GroupView
 from . import changes
 from .explanation import Change
@@ -44,7 +45,7 @@ def requests_refused(subject: Subject) -> Finding | None:
     found = refused_receives(scene, group, subject.family.topic)
     if not found or _was_served_since(subject, found[-1].at_ms):
         return None
-    refused = cause_of(found)
+    refused = found[-1]
     times = sum(each.code == refused.code for each in found)
     client = scene.client(refused.channel)
     again = "" if times == 1 else f", {times} times so far"
@@ -72,16 +73,9 @@ def refused_receives(scene: Scene, group: GroupView, topic: str) -> list[Refused
     """Return the refused requests of a group that prepare or do receives of a topic, the oldest first."""
     return [
         each
-        for each in scene.history.refused(group=group.name)
+        for each in original_refusals(scene.history.refused(group=group.name))
         if {each.label, each.operation} & _REQUESTS and each.topic in ("", topic) and each.code not in _PASSING
     ]
-
-
-def cause_of(found: list[RefusedRequest]) -> RefusedRequest:
-    """Return the newest refusal. Of a refusal of a broker, which the proxy passes on, it is that of the broker."""
-    newest = found[-1]
-    same = [each for each in found if (each.at_ms, each.channel) == (newest.at_ms, newest.channel)]
-    return next((each for each in same if each.node != "proxy"), newest)
 
 
 def plain_remark(refused: RefusedRequest) -> str:

@@ -112,6 +112,20 @@ def test_each_recorded_event_is_one_step(events: list[RecordedEvent], expected: 
     assert lines(told(SENT, deliveries={ORDERS: events}))[1:] == expected
 
 
+def test_a_refused_acknowledgement_is_one_step_with_its_code() -> None:
+    """It is in the delivery record, and among the refused requests of the broker and of the proxy."""
+    refusals = [
+        RefusedRequest(
+            NOON_MS + 2, node, "channel of c1", "AckMessage", "AckMessage", "orders", "billing", "ID1", "", code, "late"
+        )
+        for node, code in (("broker-a", "INVALID_PARAMETER"), ("proxy", "INTERNAL_SERVER_ERROR"))
+    ]
+    events = [event(RecordKind.POPPED, 1), event(RecordKind.REFUSED_ACKNOWLEDGEMENT, 2)]
+    assert lines(told(SENT, deliveries={ORDERS: events}, refusals=refusals))[2:] == [
+        "12:00:00.002 refused c1 (JAVA V5_3_3) of billing AckMessage: INVALID_PARAMETER: late"
+    ]
+
+
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
