@@ -5,8 +5,9 @@ from contextlib import suppress
 
 import pytest
 from explained_sdks import CONFIG, Scene
-from rocketmq_testkit.conformance.drivers.process import Addresses, Credentials, Driver, DriverError, start
+from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, DriverError, start
 from rocketmq_testkit.fixtures import Emulator, Reason
+from rocketmq_testkit.remoting.client import Credentials
 
 PROVIDER = "org.apache.rocketmq.auth.{0}.provider.Local{1}MetadataProvider"
 AUTH = {
