@@ -85,6 +85,20 @@ def test_check_comes_later_in_a_round_with_decisions(world: World) -> None:
     assert half(world).checks == 1
 
 
+def test_check_comes_at_once_in_a_round_after_those_with_decisions(world: World) -> None:
+    """The op messages of earlier rounds are read, so that the round begins with the check."""
+    world.topic("A")
+    roll_back(world, send_half(world))
+    world.advance(300_000)
+    send_half(world)
+    next_ms = half(world).next_check_ms
+    assert next_ms is not None
+    world.advance(next_ms - world.now_ms - 1)
+    assert half(world).checks == 0
+    world.advance(1)
+    assert half(world).checks == 1
+
+
 def test_message_with_all_checks_is_not_checked_again() -> None:
     world = make_world(transaction_check_max=1)
     world.topic("A")

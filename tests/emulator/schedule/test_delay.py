@@ -261,3 +261,17 @@ def test_the_version_of_delay_offsets_increases_every_200th_check(world: World) 
     assert offsets(world) == ({}, 0, 10_900)
     world.advance(1_000)
     assert offsets(world)[0] == {1: 1, 2: 1}
+
+
+def test_a_restart_leaves_the_offsets_of_the_previous_run_to_their_owner(world: World) -> None:
+    world.topic("A")
+    world.send("A", DELAY="1")
+    world.advance(10_000)
+    service = world.broker.delays
+    left = dict(service.dump_on_stop())
+    before = dict(left)
+    service.restore(left)
+    world.send("A", DELAY="1")
+    world.advance(10_000)
+    assert service.dump_on_stop() != before
+    assert left == before
