@@ -219,6 +219,13 @@ def test_a_pad_length_beyond_its_frame_is_a_connection_error(kind: int) -> None:
     assert peer.connection.output.failure == "PROTOCOL_ERROR: more padding than frame"
 
 
+def test_a_header_frame_too_short_for_its_priority_is_a_connection_error() -> None:
+    """A priority has five bytes (RFC 9113, 6.2). Without the rule the frame would be an empty header block."""
+    peer = Peer([unary()]).greet()
+    peer.feed(f.frame(f.HEADERS, f.END_HEADERS | f.PRIORITIZED, 1, bytes(4)))
+    assert peer.connection.output.failure == "FRAME_SIZE_ERROR: HEADERS too short for its priority"
+
+
 def test_padding_costs_credit() -> None:
     """The whole payload of a padded frame counts against the windows."""
     limits = Limits(stream_window_bytes=65_535, connection_window_bytes=65_535)
