@@ -245,6 +245,8 @@ def test_dropped_details_are_named() -> None:
     assert found.since_ms == NOON_MS + 31_000
     assert told(SENT, since_ms=NOON_MS).since_ms is None
     assert "no longer held" not in repr(told(SENT, since_ms=NOON_MS))
+    retried = copy_of(CopyState.RETRY, "%RETRY%billing", 60_000, group="billing", retry=1)
+    assert told(SENT, retried, since_ms=NOON_MS + 31_000).since_ms == NOON_MS + 31_000
 
 
 def test_steps_on_two_days_have_dates() -> None:

@@ -82,9 +82,25 @@ def test_a_snapshot_with_valid_tables_is_accepted() -> None:
     assert begun(rewritten(resource("Group:other"))).brokers[0].name == "broker-a"
 
 
+def queue_number(number: int) -> Change:
+    """Give the first queue this number."""
+
+    def change(form: dict[str, Any]) -> None:
+        form["queues"][0][1] = number
+
+    return change
+
+
+def test_a_queue_may_have_each_number_of_a_java_int_from_0() -> None:
+    world = begun(rewritten(queue_number((1 << 31) - 1)))
+    assert (1 << 31) - 1 in {queue_id for _, queue_id in world.brokers[0].store.queues}
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
+        (queue_number(1 << 31), f"queue {1 << 31} of A has no valid number"),
+        (queue_number(-1), "queue -1 of A has no valid number"),
         (files(), "the log has the files []"),
         (files(0, 1, 3), "the log has the files [0, 1, 3]"),
         (files(0, 3), "the log has the files [0, 3]"),

@@ -13,7 +13,7 @@ from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult
-from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult, PullStatus
 from rocketmq_testkit.emulator.operations.offsets import (
     GetEarliestStoreTime,
     GetMaxOffset,
@@ -37,6 +37,7 @@ from rocketmq_testkit.emulator.operations.topics import (
     TopicsResult,
 )
 from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot, write_snapshot
+from rocketmq_testkit.emulator.static_topic.logical_pull import PulledPart
 
 HERE, THERE = "broker-a", "broker-b"
 
@@ -340,6 +341,13 @@ def test_a_search_by_time_ignores_a_last_part_without_decided_offset(world: Worl
     first, open_end = QueuePart(0, 0, HERE, 0, 0, 3), QueuePart(1, 0, THERE, -1)
     create(world, {0: [first, open_end]}, queues=2, epoch=2, broker=there(world))
     assert [offset(world, SearchOffset("T", 0, time), there(world)) for time in times] == [0, 1, 2]
+
+
+def test_a_part_without_length_does_not_limit_the_next_offset() -> None:
+    """Its end counts as not decided. Source: LogicQueueMappingItem.checkIfEndOffsetDecided (5.3.3)."""
+    part = QueuePart(0, 0, HERE, 100, 0, 0)
+    found = PullResult(ResponseCode.SUCCESS, PullStatus.FOUND, 3, 0, 3, [b"record"])
+    assert PulledPart([part], part, 0).to_logical(found).next_begin_offset == 103
 
 
 def test_a_new_queue_part_starts_at_0_without_end_or_times() -> None:
