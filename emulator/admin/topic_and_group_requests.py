@@ -157,7 +157,11 @@ class TopicAdministration:
 
     @handles(GetTopicStats)
     def stats(self, call: Call, operation: GetTopicStats) -> TopicStatsResult:
-        """Return minimum and maximum offset of each queue. Errors: TOPIC_NOT_EXIST."""
+        """Return minimum and maximum offset of each queue. Errors: TOPIC_NOT_EXIST.
+
+        The last update is 0 for a queue that never had a message, and -1 if its last message is deleted.
+        Source: AdminBrokerProcessor.getTopicStatsInfo, DefaultMessageStore.getMessageStoreTimeStamp (5.3.3).
+        """
         topic = operation.topic
         config = self._topics.find(topic)
         if config is None:
@@ -166,7 +170,9 @@ class TopicAdministration:
         for queue_id in range(max(config.read_queue_nums, config.write_queue_nums)):
             low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
             queue = self._store.queue(topic, queue_id)
-            updated = self._store.store_timestamp(queue, high - 1) if queue is not None and high > low else 0
+            updated = -1 if high else 0
+            if queue is not None and high > low:
+                updated = self._store.store_timestamp(queue, high - 1)
             offsets[queue_id] = TopicOffset(low, high, updated)
         put_tps = self._store.stats.by_name.put_tps(topic, self._store.now_ms)
         return TopicStatsResult(topic, self._config.broker_name, offsets, put_tps)

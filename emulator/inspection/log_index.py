@@ -123,7 +123,7 @@ class LogIndex:
         if not log.min_offset <= position < log.max_offset:
             return None
         segment, at, _ = log.part_of(position)
-        base, found = position - at, at + len(_MAGIC)
+        base, found = position - at, at + 4 + len(_MAGIC)  # of a record that starts here
         while (found := segment.rfind(_MAGIC, 0, found)) >= 4:
             record = log.record_at(base + found - 4)
             if record is not None:

@@ -9,6 +9,7 @@ from rocketmq_testkit.emulator.operations.cluster import (
     UpdateBrokerConfig,
 )
 from rocketmq_testkit.emulator.operations.offsets import GetMinOffset, OffsetResult
+from rocketmq_testkit.emulator.operations.topics import GetTopicStats, TopicOffset, TopicStatsResult
 
 HOUR_MS = 3_600_000
 IN_A_FILE = 25
@@ -188,3 +189,16 @@ def test_a_cleanup_request_removes_queues_without_messages() -> None:
     assert min_offset(world) > 0
     assert {place: world.broker.store.queues[place].first for place in revive} == revive
     assert world.send("old").queue_offset == 0
+
+
+def test_topic_whose_messages_are_deleted_was_updated_at_minus_1() -> None:
+    """Queue 0 keeps its offsets, queue 1 never had a message."""
+    world = filled(1, file_reserved_time=0)
+    world.topic("gone", 2)
+    world.send("gone", queue=0)
+    while len(world.broker.store.log.files()[0]) < 3:
+        world.send("A", b"x" * 10_000)
+    request_deletion(world)
+    world.advance(60_000)
+    stats = world.ask(TopicStatsResult, GetTopicStats("gone"))
+    assert stats.offsets == {0: TopicOffset(1, 1, -1), 1: TopicOffset(0, 0, 0)}
