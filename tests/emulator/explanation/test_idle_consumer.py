@@ -236,6 +236,8 @@ def test_members_that_subscribe_differently_are_named_with_their_expressions() -
         "subscribes `b` and c3 does not subscribe to it; "
     )
     assert found.changes[0].sentence == "give all members of billing the same subscription to orders"
+    (fact,) = (each for each in found.facts if each.name == "subscriptions")
+    assert fact.values["topic"] == "orders"
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ from rocketmq_testkit.emulator.operations.topics import (
 )
 from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot, write_snapshot
 from rocketmq_testkit.emulator.static_topic.logical_pull import PulledPart
+from rocketmq_testkit.emulator.static_topic.queue_mappings import QueueMappings
 
 HERE, THERE = "broker-a", "broker-b"
 
@@ -341,6 +342,15 @@ def test_a_search_by_time_ignores_a_last_part_without_decided_offset(world: Worl
     first, open_end = QueuePart(0, 0, HERE, 0, 0, 3), QueuePart(1, 0, THERE, -1)
     create(world, {0: [first, open_end]}, queues=2, epoch=2, broker=there(world))
     assert [offset(world, SearchOffset("T", 0, time), there(world)) for time in times] == [0, 1, 2]
+
+
+def test_mappings_of_a_previous_run_are_left_to_their_owner(world: World) -> None:
+    create(world, {0: [QueuePart(0, 0, HERE, 0)]})
+    left = dict(world.broker.mappings.table)
+    mappings = QueueMappings(world.engine.scheduler, lambda: None)
+    mappings.restore(left, (1, 1))
+    mappings.delete("T")
+    assert (list(left), list(mappings.table)) == (["T"], [])
 
 
 def test_a_part_without_length_does_not_limit_the_next_offset() -> None:
