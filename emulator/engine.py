@@ -140,6 +140,7 @@ class Engine:
             kv_config=state.kv_config,
             on_missing_topic=callbacks.on_missing_topic,
         )
+        common_ends: dict[Broker, int] = {}
         for config, left in _with_state(brokers, state.brokers):
             broker = Broker(
                 config=config,
@@ -156,10 +157,11 @@ class Engine:
                 state=left,
             )
             self.brokers.append(broker)
+            common_ends[broker] = 0 if left is None else left.common_end
             if state.history is None:
                 self._note(broker, BrokerEventKind.STARTED)
         self.replicas = [
-            Replica(master, slave)
+            Replica(master, slave, common_ends.get(slave, 0))
             for slave in self.brokers
             if not slave.is_master and (master := self.broker(slave.name)) is not None
         ]
@@ -192,7 +194,8 @@ class Engine:
     def lend(self, extras: Mapping[str, Mapping[str, str]] | None = None) -> EngineState:
         """Return the state from which a fork starts: `Engine(state=engine.lend())`. Both engines continue.
 
-        It is the state of `state()`, the history, and the defects of upstream that are switched on. The engines share
+        It is the state of `state()`, the history, the defects of upstream that are switched on, and of the state that a
+        stop would lose whatever does not belong to a connection (`Room.memories`). The engines share
         the bytes of the log and the units of the queues, and each sees only its own changes. Call it between requests
         or from a timer. Only one fork can start from it. `extras`: as in `state`.
         """
@@ -201,6 +204,10 @@ class Engine:
         lent = lend_state(self.state(extras))
         lent.defects = {name: holders for name, holders in self.defects.holders.items() if holders}
         lent.history = self.history.lend()
+        for broker, left in zip(self.brokers, lent.brokers, strict=True):
+            left.memories = broker.lend_memories()
+        for replica in self.replicas:
+            lent.brokers[self.brokers.index(replica.slave)].common_end = replica.common_end()
         return lent
 
     def broker(self, name: str, broker_id: int = MASTER_ID) -> Broker | None:

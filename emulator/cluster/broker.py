@@ -14,6 +14,7 @@ from ..assembly.durable import Durable, joined_durables
 from ..assembly.handlers import handlers_of, joined
 from ..assembly.interference import Interference
 from ..assembly.room import Room
+from ..assembly.run_memory import RunMemory
 from ..auth import room as auth_room
 from ..auth.user_table import UserTable
 from ..client import room as client_room
@@ -123,6 +124,8 @@ class Broker:
             self.store.on_lost = partial(history.note_lost, self.name)
             self.store.on_trimmed = partial(history.note_trim, self.name)
         self._begin_run(services)
+        for name, lent in ({} if state is None else state.memories).items():
+            self.memories[name].continue_from(lent)
 
     def _restore(self, state: BrokerState) -> ServiceState:
         """Restore store and tables from the state of a previous broker; return the state of the services."""
@@ -222,6 +225,9 @@ class Broker:
         self.durables: dict[str, Durable[Any]] = joined_durables(*(room.durables for room in self._rooms))
         for name, durable in self.durables.items():
             durable.restore(getattr(state, name))
+        self.memories: dict[str, RunMemory[Any]] = {"offsets": self.offsets}
+        for room in self._rooms:
+            self.memories |= room.memories
         self._plain_handlers: Handlers = joined(handlers_of(self.replication), *(room.handlers for room in self._rooms))
         self._static_topics = static_topic.static_topics
         self._choose_handlers()
@@ -302,6 +308,10 @@ class Broker:
             mappings_version=(self.mappings.version_counter, self.mappings.version_timestamp),
             users=self.user_table.users,
         )
+
+    def lend_memories(self) -> dict[str, Any]:
+        """Return the state that a fork keeps although a stop would lose it."""
+        return {name: memory.lend() for name, memory in self.memories.items()}
 
     def _dump_on_stop(self) -> ServiceState:
         """Return the state of the services at a graceful shutdown."""

@@ -24,7 +24,8 @@ The slave checks the age every three seconds, first ten seconds after its start.
 class Replica:
     """A slave and its master in one engine."""
 
-    def __init__(self, master: Broker, slave: Broker) -> None:
+    def __init__(self, master: Broker, slave: Broker, common_end: int = 0) -> None:
+        """`common_end`: the end of the records that both logs are known to share."""
         self.master = master
         self.slave = slave
         self._receiver: RecordReceiver | None = None
@@ -34,7 +35,7 @@ class Replica:
         slave.replication.add_master(self._is_connected)
         self._tables_ms = self._first_check_ms = 0
         self._timer: TimerReplica | None = None
-        self._common_end = 0
+        self._common_end = common_end
         """End offset of both logs at the last record that the slave received."""
         self._truncations_before = (0, 0)
         """Number of truncations of either log when the replication began."""
@@ -68,12 +69,8 @@ class Replica:
             return
         if slave.log.max_offset < master.log.min_offset:
             return
-        # When the last connection ended, both logs were equal up to `_common_end`. Only later truncations can make them
-        # differ before it, so a long log need not be compared as a whole.
-        truncations = (
-            master.log.truncations[self._truncations_before[0] :] + slave.log.truncations[self._truncations_before[1] :]
-        )
-        slave.truncate(slave.log.common_end(master.log, min(self._common_end, *truncations, slave.log.max_offset)))
+        # A long log need not be compared as a whole.
+        slave.truncate(slave.log.common_end(master.log, self.common_end()))
         for _, record in master.log.records_from(slave.log.max_offset):
             slave.replicate(record, master.tags_code_at(record))
         self._receiver = slave
@@ -87,6 +84,17 @@ class Replica:
         master.slave_stores.append(self._receiver)
         self._truncations_before = len(master.log.truncations), len(slave.log.truncations)
         self.master.sync_replication.slave_caught_up()
+
+    def common_end(self) -> int:
+        """Return the end of the records that both logs are known to share."""
+        master, slave = self.master.store.log, self.slave.store.log
+        if self._receiver is not None:
+            return slave.max_offset
+        # When the last connection ended, both logs were equal up to `_common_end`. Only later truncations can make them
+        # differ before it.
+        before_master, before_slave = self._truncations_before
+        truncations = master.truncations[before_master:] + slave.truncations[before_slave:]
+        return min(self._common_end, *truncations, slave.max_offset)
 
     def disconnect(self) -> None:
         """Stop replication: one of the two has stopped or lost its connections."""

@@ -14,6 +14,7 @@ from ..topic.topic_group_index import TopicGroupIndex
 
 _GroupTopic = tuple[str, str]
 """(group, topic)"""
+OffsetsInMemory = dict[_GroupTopic, dict[int, int]]
 OnMove = Callable[[MoveKind, str, str, int, int | None, int], None]
 """Called with kind, group, topic, queue id, the offset before (None: there was none) and the offset after."""
 
@@ -159,6 +160,16 @@ class OffsetTable:
         """Write the file now."""
         self._file.write()
 
+    def lend(self) -> tuple[OffsetsInMemory, OffsetsInMemory]:
+        """Return the pull offsets and the pending resets for a fork."""
+        return _copied(self._pull_offsets), _copied(self._resets)
+
+    def continue_from(self, state: tuple[OffsetsInMemory, OffsetsInMemory]) -> None:
+        """Start with the pull offsets and pending resets of another broker's table."""
+        self._pull_offsets, self._resets = state
+        for group, topic in (*self._pull_offsets, *self._resets):
+            self._names.add(topic, group, (group, topic))
+
     def recover(self) -> None:
         """Recover after a crash: restore the offsets from the file; those never written to it are lost."""
         for (group, topic, queue_id), offset in self._file.values_at_last_write().items():
@@ -173,3 +184,7 @@ class OffsetTable:
         self._pull_offsets.clear()
         self._resets.clear()
         self._file = self._begin_file()
+
+
+def _copied(table: OffsetsInMemory) -> OffsetsInMemory:
+    return {pair: offsets.copy() for pair, offsets in table.items()}

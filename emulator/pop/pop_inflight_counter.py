@@ -27,6 +27,16 @@ class PopInflightCounter:
         self._counts: dict[GroupQueue, int] = {}
         self._names: TopicGroupIndex[GroupQueue] = TopicGroupIndex()
 
+    def lend(self) -> tuple[int, dict[GroupQueue, int]]:
+        """Return for a fork the time since which messages are counted (ms), and the counts."""
+        return self._start_ms, self._counts.copy()
+
+    def continue_from(self, state: tuple[int, dict[GroupQueue, int]]) -> None:
+        """Start with the counts of another broker."""
+        self._start_ms, self._counts = state
+        for group_queue in self._counts:
+            self._names.add(group_queue[0], group_queue[1], group_queue)
+
     def exceeds_threshold(self, group_queue: GroupQueue) -> bool:
         """Return True if too many messages are in flight, so that pops skip the queue."""
         config = self._config

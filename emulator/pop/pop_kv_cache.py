@@ -79,6 +79,12 @@ class PopKvCache:
         config = self._config
         if self._count > config.pop_ck_max_buffer_size:
             return False
+        self.restore(records)
+        return True
+
+    def restore(self, records: list[PopRecord]) -> None:
+        """Keep records in memory, whatever room there is."""
+        config = self._config
         for record in records:
             queue = self._queues.setdefault(record.group_queue, _Queue())
             self._count += record.offset not in queue.records
@@ -86,7 +92,6 @@ class PopKvCache:
             leaves_ms = min(record.visible_ms, record.pop_time + config.pop_ck_stay_buffer_time)
             self._leaving.add((record.group_queue, record.offset), self._next_scan_ms(leaves_ms))
             self._moving.add(record.group_queue, self._next_scan_ms(self._scheduler.now_ms + 1))
-        return True
 
     def delete(self, group_queue: GroupQueue, offset: int) -> bool:
         """Acknowledge a message. Returns False if there is no record of this offset."""

@@ -214,6 +214,18 @@ class PopKvService:
         """Yield the records that are only in memory."""
         return iter(()) if self._cache is None else self._cache.records()
 
+    def lend(self) -> tuple[dict[tuple[str, str], int], list[PopRecord]]:
+        """Return for a fork the number of pops by group and topic, and the records that are only in memory."""
+        return self._request_counts.copy(), list(self.cached())
+
+    def continue_from(self, state: tuple[dict[tuple[str, str], int], list[PopRecord]]) -> None:
+        """Start with the counts and records of another broker. Without a cache the records are stored."""
+        self._request_counts, in_memory = state
+        if self._cache is None:
+            self._scan.write(in_memory)
+        else:
+            self._cache.restore(in_memory)
+
     def take_all(self) -> list[PopRecord]:
         """Remove and return all stored records, in the order of their keys; those only in memory stay."""
         return self._scan.take_all()

@@ -154,4 +154,5 @@ def build(
             channel_closed=[waiting_pops.drop_inactive, waiting_notifications.drop_inactive],
         ),
         durables={"orders": orders},
+        memories={"pops in flight": in_flight, **({} if kv_service is None else {"records of pops": kv_service})},
     )

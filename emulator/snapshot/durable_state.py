@@ -6,7 +6,7 @@ resets, counts of in-flight messages, ends of transactions not yet written, rout
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Annotated
+from typing import Annotated, Any
 
 from ..auth.user_table import User
 from ..config import BrokerConfig, EmulationConfig, NamesrvConfig
@@ -74,6 +74,10 @@ class BrokerState:
     """Queue mappings of static topics."""
     mappings_version: Version = (0, 0)
     users: dict[str, User] = field(default_factory=dict)
+    memories: dict[str, Any] = field(default_factory=dict)
+    """Of a fork: state that a stop would lose, by the name of the service. Not in snapshots."""
+    common_end: int = 0
+    """Of a slave in a fork: the offset up to which its log is known to equal its master's. Not in snapshots."""
 
 
 @value

@@ -116,7 +116,7 @@ class CommitLog:
 
         `equal_until`: the end of a record up to which both are known to be equal.
         """
-        if self._is_prefix_of(other, equal_until):
+        if equal_until >= self.max_offset or self._is_prefix_of(other, equal_until):
             return self.max_offset
         end = max(self.min_offset, other.min_offset, equal_until)
         for ours, theirs in zip(self.records_from(end), other.records_from(end), strict=False):

@@ -50,6 +50,16 @@ class OpQueue:
                 self._anchor_ms + intervals * interval, self._flush, TimerKind.TRANSACTION_OP
             )
 
+    def lend(self) -> tuple[int, list[str]]:
+        """Return for a fork the start of the current interval (ms), and the collected ends."""
+        return self._anchor_ms, self._pending.copy()
+
+    def continue_from(self, state: tuple[int, list[str]]) -> None:
+        """Start with the ends of another broker, which are stored at the same time as there."""
+        self._anchor_ms, ends = state
+        for end in ends:
+            self.add(int(end.removesuffix(SEPARATOR)))
+
     def pending_offsets(self) -> set[int]:
         """Return the half offsets that are collected but not stored yet."""
         return {int(entry.removesuffix(SEPARATOR)) for entry in self._pending}

@@ -44,5 +44,6 @@ def build(
         transactions=transactions,
         checks=checks,
         handlers=handlers_of(transactions),
+        memories={"ends of transactions": op_queue, "transaction checks": checks},
         listeners=Listeners(watchers={HALF_TOPIC: checks.arrived, OP_HALF_TOPIC: checks.arrived}),
     )

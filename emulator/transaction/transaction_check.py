@@ -93,6 +93,18 @@ class TransactionChecks:
 
     # timing
 
+    def lend(self) -> int:
+        """Return for a fork the end of the last round (ms)."""
+        return self._round_end_ms
+
+    def continue_from(self, state: int) -> None:
+        """Start the next round at the same time as another broker. A round that pauses there begins anew."""
+        self._round_end_ms = state
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._resume()
+
     @property
     def next_round_ms(self) -> int | None:
         """The start of the next round (ms), or the end of the pause of the current one; None if none is scheduled."""

@@ -9,7 +9,7 @@ import pytest
 from observations import Observation
 from rocketmq_testkit.emulator.engine import Engine
 from simulation import Action, Simulation, plan
-from snapshot_files import copied, saved
+from snapshot_files import copied_with_memories, saved
 
 SHARED, OWN = 50, 40
 """The numbers of actions before the first fork, and of each engine after it was made."""
@@ -36,7 +36,7 @@ def perform(simulation: Simulation, actions: Iterable[Action]) -> None:
 
 def move_to_copy(simulation: Simulation) -> None:
     """Continue with an engine from a decoded snapshot."""
-    simulation.move_to(lambda: copied(simulation.session.engine))
+    simulation.move_to(lambda: copied_with_memories(simulation.session.engine))
 
 
 def own_actions(seed: int, number: int) -> list[Action]:
@@ -46,7 +46,9 @@ def own_actions(seed: int, number: int) -> list[Action]:
 
 def end(simulation: Simulation) -> Lived:
     """Return the observations of a simulation, and the final snapshot of its engine."""
-    simulation.drain()
+    for _ in range(3):
+        simulation.session.advance(50_000)
+        simulation.session.end_step()
     return simulation.observations, saved(simulation.session.engine)
 
 

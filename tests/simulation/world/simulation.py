@@ -119,6 +119,7 @@ class Simulation:
         self.oracle = new_oracle(setup)
         self.observations: list[Observation] = []
         self._keep = keep
+        self.is_fork = False
         self.steps = 0
         self.topics = TOPICS
         self.retention = RETENTIONS.get(setup.retention)
@@ -165,7 +166,8 @@ class Simulation:
     def _see(self, seen: Observation) -> None:
         if self._keep:
             self.observations.append(seen)
-        self.oracle.observe(seen)
+        if not self.is_fork:  # the oracle knows what a restarted broker has lost, and a fork has not lost all of that
+            self.oracle.observe(seen)
 
     def perform(self, action: Action) -> None:
         """Carry out an action and end the step. Raises Violation."""
@@ -372,7 +374,8 @@ class Simulation:
         self._greet()
 
     def move_to(self, made: Callable[[], Engine]) -> None:
-        """Continue with another engine, which `made` returns, and send all heartbeats."""
+        """Continue with a fork, which `made` returns, and send all heartbeats. The oracle observes no more."""
+        self.is_fork = True
         self.crashes.move_to(made)
         self._greet()
         self.session.end_step()

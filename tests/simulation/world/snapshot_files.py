@@ -1,5 +1,6 @@
 """Snapshots in memory, and engines started from them."""
 
+from copy import deepcopy
 from io import BytesIO
 
 from rocketmq_testkit.emulator.engine import Engine
@@ -21,3 +22,11 @@ def begun(snapshot: bytes, now_ms: int | None = None) -> Engine:
 def copied(engine: Engine) -> Engine:
     """Start an engine from a snapshot of another engine."""
     return begun(saved(engine))
+
+
+def copied_with_memories(engine: Engine) -> Engine:
+    """Start an engine from a snapshot of another engine, and from copies of the state that a fork keeps beyond it."""
+    state = read_snapshot(BytesIO(saved(engine)))
+    for broker, left in zip(engine.brokers, state.brokers, strict=True):
+        left.memories = deepcopy(broker.lend_memories())
+    return Engine(state=state)

@@ -1,0 +1,15 @@
+"""The protocol of services whose state a stop of their broker loses, and a fork keeps."""
+
+from typing import Protocol, TypeVar
+
+State = TypeVar("State")
+
+
+class RunMemory(Protocol[State]):
+    """A service of one run of a broker with state that exists in memory only."""
+
+    def lend(self) -> State:
+        """Return the state for a fork. The service does not change it later."""
+
+    def continue_from(self, state: State) -> None:
+        """Continue with the state of the parent's service. Called once, before the first request of a fork."""
