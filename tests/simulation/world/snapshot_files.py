@@ -27,6 +27,6 @@ def copied(engine: Engine) -> Engine:
 def copied_with_memories(engine: Engine) -> Engine:
     """Start an engine from a snapshot of another engine, and from copies of the state that a fork keeps beyond it."""
     state = read_snapshot(BytesIO(saved(engine)))
-    for broker, left in zip(engine.brokers, state.brokers, strict=True):
-        left.memories = deepcopy(broker.lend_memories())
+    for lent, left in zip(engine.lend().brokers, state.brokers, strict=True):
+        left.memories, left.common_end = deepcopy(lent.memories), lent.common_end
     return Engine(state=state)

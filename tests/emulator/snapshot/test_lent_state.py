@@ -1,0 +1,352 @@
+"""Forks: the state that an engine lends, what a fork keeps of it, and that neither engine sees changes of the other."""
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from io import BytesIO
+from typing import Any
+
+import pytest
+from all_tables import changes, held_by
+from engine_world import START_MS, World, bodies, make_world
+from full_tables import full_tables
+from operation_counts import operations
+from rocketmq_testkit.emulator.engine import DirectChannel, Engine
+from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
+from rocketmq_testkit.emulator.history.lent_history import LentHistory
+from rocketmq_testkit.emulator.kernel.value_class import value
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed, Heartbeat
+from rocketmq_testkit.emulator.operations.send import EndTransaction
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
+from rocketmq_testkit.emulator.snapshot.durable_state import BrokerState, EngineState, ServiceState
+from rocketmq_testkit.emulator.snapshot.lent_state import lend_state
+from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot
+from rocketmq_testkit.emulator.store.commit_log import CommitLog
+from shared_objects import shared_objects
+from snapshot_files import begun, copied_with_memories, saved
+from stored import stored_bodies
+
+RECORDS: dict[str, object] = {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_enable": True}
+MODES: dict[str, dict[str, object]] = {
+    "check points": {},
+    "buffer": {"enable_pop_buffer_merge": True},
+    "records": RECORDS,
+    "cached records": {**RECORDS, "enable_pop_buffer_merge": True},
+}
+"""The ways to track popped messages, with the keys that select them."""
+
+
+def fork(world: World) -> World:
+    """Return a world with a fork of the engine of another."""
+    engine = Engine(state=world.engine.lend())
+    return World(engine, engine.brokers[0])
+
+
+def unshared(engine: Engine) -> Engine:
+    """Copy the lent bytes and units of an engine into buffers of its own, to compare it with other engines."""
+    for broker in engine.brokers:
+        store, log = broker.store, broker.store.log
+        own = CommitLog(log.segment_bytes, log.max_bytes, log._on_trim, log._on_full)
+        segments, full = log.files()
+        own.restore(log.segment_bytes, {number: bytearray(log.whole(number) or b"") for number in segments}, full)
+        store.log = own
+        for queue in store.queues.values():
+            queue.physical, queue.sizes, queue.tags_codes = queue.physical[:], queue.sizes[:], queue.tags_codes[:]
+    return engine
+
+
+# equality
+
+
+@pytest.mark.parametrize("keys", MODES.values(), ids=MODES)
+def test_every_table_of_a_fork_equals_that_of_an_engine_from_a_snapshot(keys: dict[str, object]) -> None:
+    """All that the engines hold is compared: tables, timers, random streams. Only a fork has a history and defects."""
+    world = full_tables(slaves=1, **keys)
+    expected = held_by(unshared(copied_with_memories(world.engine)))
+    assert {b"ended", b"half"} <= {*stored_bodies(world, "A"), *stored_bodies(world, "RMQ_SYS_TRANS_HALF_TOPIC")}
+    forked = unshared(fork(world).engine)
+    assert forked.defects.route_cache
+    forked.defects.release("route_cache")
+    forked.defects.holders.clear()
+    different = changes(expected, held_by(forked))
+    assert [path for path in different if ".history" not in path and ".deliveries" not in path] == []
+    assert len(expected) > 3_000
+
+
+def test_a_fork_of_a_fork_equals_its_parent() -> None:
+    """The snapshots of both are equal, and a fork continues after its parent has been discarded."""
+    world = full_tables()
+    child = fork(world)
+    world.send("A", b"of the parent")
+    child.send("A", b"of the child")
+    grandchild = fork(child)
+    del world
+    assert saved(grandchild.engine) == saved(begun(saved(child.engine)))
+    assert stored_bodies(grandchild, "A", 0) == [b"0", b"2", b"4", b"soon", b"ended", b"of the child"]
+
+
+def test_no_field_of_a_lent_state_is_empty() -> None:
+    """The tests of this file know each table: one that is empty in all worlds would not be tested."""
+    states = [full_tables(slaves=1, **keys).engine.lend({"proxy": {"a": "b"}}) for keys in MODES.values()]
+
+    def filled(of: Callable[[EngineState], Any], kind: type) -> set[str]:
+        return {each.name for state in states for each in fields(kind) if getattr(of(state), each.name)}
+
+    assert filled(lambda state: state, EngineState) == {each.name for each in fields(EngineState)}
+    assert filled(lambda state: state.brokers[0], BrokerState) | {"common_end"} == {
+        each.name for each in fields(BrokerState)
+    }
+    assert filled(lambda state: state.brokers[0].services, ServiceState) == {each.name for each in fields(ServiceState)}
+    assert all(state.brokers[1].common_end for state in states)
+
+
+# nothing is shared
+
+
+@pytest.mark.parametrize("keys", MODES.values(), ids=MODES)
+def test_forks_and_parents_share_no_object_that_could_change(keys: dict[str, object]) -> None:
+    """Shared are only buffers of which both know it, also with a fork of the fork after both have continued."""
+    world, unrelated = full_tables(slaves=1, **keys), full_tables(slaves=1, **keys)
+    child = fork(world)
+    for each in (world, child):
+        each.send("A", b"later")
+        each.popped("A", group="H")
+        each.advance(60_000)
+    grandchild = fork(child)
+    for one, other in ((world, child), (child, grandchild), (world, grandchild)):
+        assert shared_objects(one.engine, other.engine, unrelated.engine) == []
+
+
+def test_a_table_that_a_fork_shares_with_its_parent_is_found() -> None:
+    world, unrelated = full_tables(), full_tables()
+    child = fork(world)
+    child.broker.mappings.table = world.broker.mappings.table
+    shared = shared_objects(world.engine, child.engine, unrelated.engine)
+    assert sorted({type(each).__name__ for each in shared}) == ["QueueMapping", "QueuePart", "dict", "list"]
+
+
+def test_a_value_of_an_unknown_class_is_refused() -> None:
+    """A new kind of table fails here, instead of being shared."""
+
+    class Table:
+        pass
+
+    table: Any = Table()
+    with pytest.raises(TypeError, match="Table: no rule how a fork copies it; give it one in"):
+        lend_state(replace(EngineState(), kv_config=table))
+
+
+def test_mutable_values_within_tables_are_copied() -> None:
+    @value
+    class Inner:
+        numbers: list[int]
+        pair: tuple[int, list[int]]
+
+    inner = Inner([1], (2, [3]))
+    table: Any = {"a": inner, "b": [inner, {4}], "c": 5}
+    copy: Any = lend_state(replace(EngineState(), kv_config=table)).kv_config
+    assert copy == table
+    inner.numbers.append(6)
+    inner.pair[1].append(6)
+    table["b"][1].add(6)
+    assert copy == {"a": Inner([1], (2, [3])), "b": [Inner([1], (2, [3])), {4}], "c": 5}
+
+
+def test_changes_of_topics_reach_neither_parent_nor_fork() -> None:
+    world = full_tables()
+    child = fork(world)
+    child.engine.execute(child.broker, CreateTopic(TopicConfig("A", 8, 8)))
+    world.engine.execute(world.broker, CreateTopic(TopicConfig("D", 8, 8)))
+    child.broker.topics.table["B"].attributes["x"] = "y"
+    assert world.broker.topics.get("A").read_queue_nums == 2
+    assert child.broker.topics.find("D") is None
+    assert world.broker.topics.get("B").attributes == {"queue.type": "BatchCQ"}
+
+
+def test_lending_changes_the_parent_no_more_than_a_snapshot() -> None:
+    """All that the parent holds is compared, except chunks of its delivery record that know that they are shared."""
+    world, other = full_tables(enable_pop_buffer_merge=True), full_tables(enable_pop_buffer_merge=True)
+    world.engine.lend()
+    other.engine.state()
+    different = changes(held_by(world.engine), held_by(other.engine))
+    assert different == {}
+
+
+# what a fork keeps
+
+
+@pytest.mark.parametrize("keys", MODES.values(), ids=MODES)
+def test_a_popped_message_stays_in_flight_in_a_fork(keys: dict[str, Any]) -> None:
+    """Its handle acknowledges it in either engine; in the other one it is redelivered after its invisible duration."""
+    world = make_world(**keys)
+    world.topic("A")
+    world.send("A", b"one")
+    world.send("A", b"two")
+    first, second = world.popped("A", invisible_ms=30_000)
+    handles = world.receipt(first), world.receipt(second)
+    world.advance(1_000)
+    child = fork(world)
+    assert child.popped("A") == world.popped("A") == []
+    child.ack("A", handles[0])
+    world.ack("A", handles[1])
+    for each in (world, child):
+        each.advance(60_000)
+    assert bodies(child.popped("A")) == [b"two"]
+    assert bodies(world.popped("A")) == [b"one"]
+
+
+def half(world: World) -> EndTransaction:
+    """Send a half message, and return its commit."""
+    sent = world.send("A", b"half", TRAN_MSG="true", PGROUP="P")
+    return EndTransaction("P", sent.queue_offset, sent.physical_offset, 8, False, sent.msg_id)
+
+
+def checks(world: World, ms: int) -> list[CheckTransactionState]:
+    """Return the transaction checks that a producer gets within some ms, after which it leaves."""
+    channel = DirectChannel("p", ("10.0.0.1", 5000))
+    world.engine.submit(world.broker, Heartbeat("p", ["P"], []), channel)
+    world.advance(ms)
+    world.engine.submit(world.broker, ChannelClosed(), channel)
+    return [effect for effect in channel.effects if isinstance(effect, CheckTransactionState)]
+
+
+def test_a_committed_transaction_stays_committed_in_a_fork() -> None:
+    """The broker has not stored its end yet. A restart would lose it, and ask the producer again."""
+    world = make_world(transaction_check_max=1)
+    world.topic("A")
+    world.engine.execute(world.broker, half(world))
+    child = fork(world)
+    assert stored_bodies(child, "A") == [b"half"]
+    assert checks(child, 100_000) == []
+
+
+def test_checks_of_a_half_message_continue_in_a_fork() -> None:
+    """The number of checks is kept, and the next one comes when it comes in the parent."""
+    world = make_world(transaction_check_max=3)
+    world.topic("A")
+    half(world)
+    assert len(checks(world, 70_000)) == 2
+    child = fork(world)
+    assert child.broker.checks.next_round_ms == world.broker.checks.next_round_ms
+    assert [len(checks(each, 100_000)) for each in (world, child)] == [1, 1]
+
+
+def test_a_fork_has_the_clock_the_seed_and_the_configuration_of_its_parent() -> None:
+    world = full_tables(slaves=1)
+    world.engine.scheduler.advance_to(START_MS + 5_000)
+    child = fork(world)
+    assert child.now_ms == START_MS + 5_000
+    assert child.engine.random_streams.states() == world.engine.random_streams.states()
+    assert child.engine.emulation == world.engine.emulation
+    assert [each.config for each in child.engine.brokers] == [each.config for each in world.engine.brokers]
+    assert child.broker.config.pop_polling_size == 5
+    child.broker.config.pop_polling_size = 6
+    assert world.broker.config.pop_polling_size == 5
+    queues = [[each.send("A", queue=-1).queue_id for _ in range(30)] for each in (world, child)]
+    assert queues[0] == queues[1]
+
+
+def test_connections_and_queue_locks_are_not_in_a_fork() -> None:
+    """A fork has no clients: they connect to its own ports."""
+    world = full_tables()
+    assert world.broker.clients.consumers
+    child = fork(world)
+    assert not child.broker.clients.consumers
+    assert list(child.engine.journal) == []
+
+
+def test_a_fork_continues_the_history_of_its_parent() -> None:
+    """`explain` in the fork knows the deliveries before it; later ones are in the history of their engine only."""
+    world = make_world()
+    world.topic("A")
+    for _ in range(3):
+        world.send("A")
+    world.popped("A", count=1)
+    child = fork(world)
+    child.popped("A", count=1)
+    assert [[len(each.engine.history.of("broker-a", "A", 0, at)) for at in range(3)] for each in (world, child)] == [
+        [1, 0, 0],
+        [1, 1, 0],
+    ]
+    assert child.engine.history.complete_since_ms() is None
+    assert len(child.engine.history.broker_events("broker-a")) == 1
+
+
+def test_a_fork_of_a_master_and_its_slave_replicates_its_own_records() -> None:
+    """The slave of a fork has its records, and not those of the parent."""
+    world = full_tables(slaves=1)
+    child = fork(world)
+    world.send("A", b"of the parent")
+    child.send("A", b"of the child")
+    for each, body in ((world, b"of the parent"), (child, b"of the child")):
+        slave = World(each.engine, each.engine.brokers[1])
+        assert stored_bodies(slave, "A", 0)[-1] == body
+        assert slave.broker.store.log.max_offset == each.broker.store.log.max_offset
+
+
+def test_a_power_loss_in_a_fork_leaves_the_parents_records() -> None:
+    world = make_world()
+    world.topic("A")
+    world.send("A", b"flushed")
+    child = fork(world)
+    for each in (world, child):
+        each.send("A", b"not flushed")
+    child.engine.crash(child.broker)
+    child.send("A", b"after the crash")
+    assert stored_bodies(child, "A") == [b"flushed", b"after the crash"]
+    assert stored_bodies(world, "A") == [b"flushed", b"not flushed"]
+
+
+def test_files_that_a_parent_deletes_stay_in_its_fork() -> None:
+    world = make_world(store_max_bytes=1024 * 1024, max_message_size=16 * 1024, mapped_file_size_commit_log=150 * 1024)
+    world.topic("A")
+    for number in range(50):
+        world.send("A", b"%d" % number + bytes(15_000))
+    child = fork(world)
+    for _ in range(60):
+        world.send("A", bytes(15_000))
+    assert world.broker.store.min_offset("A", 0) > 20
+    assert [body.rstrip(b"\0") for body in stored_bodies(child, "A")] == [b"%d" % number for number in range(50)]
+    for number in range(50, 110):
+        child.send("A", b"%d" % number + bytes(15_000))
+    low = child.broker.store.min_offset("A", 0)
+    assert low > 20
+    assert [body.rstrip(b"\0") for body in stored_bodies(child, "A")] == [b"%d" % number for number in range(low, 110)]
+
+
+def test_a_snapshot_of_a_fork_has_lent_and_own_bytes() -> None:
+    world = full_tables()
+    child = fork(world)
+    child.send("A", b"of the child")
+    world.send("A", b"of the parent")
+    again = read_snapshot(BytesIO(saved(child.engine)))
+    assert len(again.brokers[0].log.segments[0]) == child.broker.store.log.stored_bytes
+    engine = Engine(state=again)
+    assert stored_bodies(World(engine, engine.brokers[0]), "A", 0)[-1] == b"of the child"
+
+
+# cost
+
+
+def filled_world(messages: int) -> World:
+    world = make_world()
+    world.topic("A", 4)
+    for number in range(messages):
+        world.send("A", bytes(1024), queue=number % 4)
+    return world
+
+
+def test_the_work_of_a_fork_does_not_depend_on_the_number_of_messages() -> None:
+    """Counted are executed lines and calls, which are the same on every machine."""
+    few, many = (filled_world(messages) for messages in (100, 5_000))
+    counts = []
+    for world in (few, many):
+        fork(world)
+        counts.append(operations(lambda world=world: fork(world)))  # type: ignore[misc]  # lambdas have no types
+    assert abs(counts[1] - counts[0]) < 50
+    assert counts[1] < 20_000
+
+
+def test_lent_history_has_all_that_a_history_holds() -> None:
+    """A new attribute of the history enters the fork, or the fork would forget it."""
+    held = {name.lstrip("_") for name in vars(make_world().engine.history)}
+    assert held - {"scheduler"} == {each.name for each in fields(LentHistory)}

@@ -1,0 +1,82 @@
+"""An engine of which no table is empty: a fork copies each of them."""
+
+from engine_world import START_MS, World
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
+from rocketmq_testkit.emulator.operations.cluster import PutKvConfig, UpdateBrokerConfig
+from rocketmq_testkit.emulator.operations.groups import (
+    CreateGroup,
+    GroupConfig,
+    RetryPolicy,
+    SetMessageRequestMode,
+    UpdateGroupForbidden,
+)
+from rocketmq_testkit.emulator.operations.offsets import ResetOffset, UpdateConsumerOffset
+from rocketmq_testkit.emulator.operations.send import EndTransaction
+from rocketmq_testkit.emulator.operations.topics import (
+    CreateStaticTopic,
+    CreateTopic,
+    QueueMapping,
+    QueuePart,
+    TopicConfig,
+)
+from rocketmq_testkit.emulator.operations.users import CreateUser, PolicyEntryInfo, PolicyInfo, PutAcl, UserInfo
+
+_PROVIDER = "org.apache.rocketmq.auth.{0}.provider.Local{1}MetadataProvider"
+
+
+def full_tables(*, slaves: int = 0, **keys: object) -> World:
+    """Return a world with topics, groups, users, mappings, filters and settings, and with messages of each kind.
+
+    `keys` are keys of the brokers, by attribute name.
+    """
+    masters = BrokerConfig(
+        authentication_metadata_provider=_PROVIDER.format("authentication", "Authentication"),
+        authorization_metadata_provider=_PROVIDER.format("authorization", "Authorization"),
+        enable_property_filter=True,
+        recall_message_enable=True,
+    )
+    for name, value in keys.items():
+        setattr(masters, name, value)
+    copies = [masters.copy() for _ in range(slaves)]
+    for number, each in enumerate(copies, 1):
+        each.broker_id, each.broker_role = number, "SLAVE"
+    engine = Engine(brokers=[masters, *copies], seed=3, now_ms=START_MS)
+    world = World(engine, engine.brokers[0])
+    part = QueuePart(0, 0, "broker-a", 5)
+    for operation in (
+        CreateTopic(TopicConfig("A", 2, 2), {"+message.type": "NORMAL"}),
+        CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}),
+        CreateTopic(TopicConfig("C", 1, 1), {"+cleanup.policy": "COMPACTION"}),
+        CreateGroup(GroupConfig("G", retry_policy=RetryPolicy("EXPONENTIAL", initial_ms=7))),
+        CreateGroup(GroupConfig("H", attributes={"x": "y"}, retry_policy=RetryPolicy(next_ms=[1, 2]))),
+        UpdateGroupForbidden("G", "B", readable=False),
+        SetMessageRequestMode("A", "G", "POP", 4),
+        UpdateBrokerConfig({"popPollingSize": "5"}),
+        CreateStaticTopic(TopicConfig("S", 1, 1), QueueMapping("S", 1, "broker-a", 1, {0: [part]})),
+        CreateUser("alice", UserInfo("secret-1", "Normal")),
+        PutAcl(None, "User:alice", [PolicyInfo("Custom", [PolicyEntryInfo("Topic:A", ["Pub"], [], "Allow")])]),
+        Heartbeat("c", [], [ConsumerData("G", subscriptions=[SubscriptionData("A", "a > 1", "SQL92", sub_version=3)])]),
+    ):
+        engine.execute(world.broker, operation)
+    engine.execute(engine.name_server, PutKvConfig("n", "k", "vä"))
+    for number in range(6):
+        world.send("A", b"%d" % number, queue=number % 2, KEYS=f"k{number}", TAGS="red")
+        world.send("C", b"%d" % number, KEYS="same")
+    world.send("B", b"whole")
+    world.send("A", b"soon", DELAY="1")
+    world.send("A", b"delayed", DELAY="3")
+    world.send("A", b"timed", TIMER_DELIVER_MS=str(START_MS + 20_000))
+    world.send("A", b"half", TRAN_MSG="true", PGROUP="P")
+    world.advance(1_234)
+    ended = world.send("A", b"ended", TRAN_MSG="true", PGROUP="P")
+    engine.execute(world.broker, EndTransaction("P", ended.queue_offset, ended.physical_offset, 8, False, ended.msg_id))
+    world.heartbeat("reader", group="H", topics={"A": "*"})
+    world.popped("A", queue=0, count=1, invisible_ms=30_000, group="H")
+    world.popped("A", queue=1, count=2, invisible_ms=30_000, order=True, group="H")
+    world.pull("A", 0, queue=1, group="pulling")
+    engine.execute(world.broker, UpdateConsumerOffset("pulling", "A", 1, 1))
+    engine.execute(world.broker, ResetOffset("pulling", "A", 0, 0, 2))
+    engine.defects.enable("route_cache")
+    return world
