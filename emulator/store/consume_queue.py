@@ -11,10 +11,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Self
 
 from ..message import properties as props
+from .lent_column import LentColumn, lent
 
 if TYPE_CHECKING:
-    from .lent_column import LentColumn
-
     Column = array[int] | LentColumn
 
 _SHORT_MAX = 0x7FFF
@@ -39,8 +38,6 @@ class ConsumeQueue:
 
         Only appends change a column; removals replace it.
         """
-        from .lent_column import lent
-
         made = self.__class__.__new__(self.__class__)
         made.topic, made.queue_id, made.first = self.topic, self.queue_id, self.first
         made.physical, made.sizes, made.tags_codes = lent(self.physical), lent(self.sizes), lent(self.tags_codes)

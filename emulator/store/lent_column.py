@@ -8,25 +8,31 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import overload
 
+_FROM_FIRST = (0,)
+
 
 class LentColumn:
     """Numbers of arrays of other engines, of which only the first `count` are read, and then numbers of its own."""
 
     __slots__ = ("_count", "_lent", "_own", "_starts", "typecode")
 
-    def __init__(self, lent: "tuple[array[int], ...]", starts: tuple[int, ...], count: int) -> None:
-        """`starts`: the index of the first number of each array; `count`: the number of all lent numbers."""
-        self.typecode = lent[-1].typecode
+    def __init__(self, lent: "tuple[array[int], ...]", starts: tuple[int, ...], count: int, own: "array[int]") -> None:
+        """`starts`: the index of the first number of each array; `count`: the number of all lent numbers.
+
+        `own`: an empty array for further numbers.
+        """
+        self.typecode = own.typecode
         self._lent = lent
         self._starts = starts
         self._count = count
-        self._own = array(self.typecode)
+        self._own = own
 
     def lend(self) -> "LentColumn":
         """Return a column that begins with the present numbers and shares them."""
+        own = array(self.typecode)
         if not self._own:
-            return LentColumn(self._lent, self._starts, self._count)
-        return LentColumn((*self._lent, self._own), (*self._starts, self._count), len(self))
+            return LentColumn(self._lent, self._starts, self._count, own)
+        return LentColumn((*self._lent, self._own), (*self._starts, self._count), len(self), own)
 
     def __len__(self) -> int:
         return self._count + len(self._own)
@@ -93,4 +99,5 @@ def lent(column: "array[int] | LentColumn") -> "array[int] | LentColumn":
     """Return a column that begins with the present numbers of another and shares them; an array if there are none."""
     if isinstance(column, LentColumn):
         return column.lend()
-    return LentColumn((column,), (0,), len(column)) if column else array(column.typecode)
+    own: array[int] = array(column.typecode)
+    return LentColumn((column,), _FROM_FIRST, len(column), own) if column else own

@@ -1,0 +1,69 @@
+"""The memory of a fork: it grows with the messages that are sent to it, not with those of its parent."""
+
+import gc
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+from engine_world import World, make_world
+from rocketmq_testkit.emulator.engine import Engine
+
+MIB = 1024 * 1024
+BODY = bytes(1024)
+
+
+def filled(messages: int) -> World:
+    world = make_world()
+    world.topic("A", 4)
+    send(world, messages)
+    return world
+
+
+def send(world: World, messages: int) -> None:
+    for number in range(messages):
+        world.send("A", BODY, queue=number % 4)
+
+
+def allocated(work: Callable[[], object]) -> int:
+    """Return the bytes that are still allocated by some work after it has ended."""
+    gc.collect()
+    tracemalloc.start()
+    kept = work()
+    gc.collect()
+    found = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    del kept
+    return found
+
+
+def fork(world: World) -> World:
+    engine = Engine(state=world.engine.lend())
+    return World(engine, engine.brokers[0])
+
+
+@pytest.mark.parametrize("messages", [1_000, 10_000])
+def test_a_fork_of_messages_takes_no_memory_for_them(messages: int) -> None:
+    """The parent stores up to 11 MiB; the fork, its fork, and reads of all messages take a part of one."""
+    world = filled(messages)
+
+    def forks() -> list[World]:
+        child = fork(world)
+        for queue in range(4):
+            for offset in range(0, messages // 4, 32):
+                child.pull("A", offset, queue=queue)
+        child.engine.journal.clear()
+        return [child, fork(child)]
+
+    assert allocated(forks) < MIB // 2
+
+
+def test_a_forks_memory_grows_with_what_is_sent_to_it() -> None:
+    """1,000 messages of 1 KiB take less than 3 MiB, journal included."""
+    child = fork(filled(5_000))
+    assert MIB < allocated(lambda: send(child, 1_000)) < 3 * MIB
+
+
+def test_discarded_forks_leave_no_memory() -> None:
+    world = filled(2_000)
+    fork(world)
+    assert allocated(lambda: [fork(world) for _ in range(20)].clear()) < MIB // 8
