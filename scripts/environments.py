@@ -58,9 +58,11 @@ OLDEST = Environment("oldest", "conformance,speed,test,yaml", oldest_of=("confor
 SPARK_OLDEST = Environment("spark-oldest", "conformance,spark,test", oldest_of=("spark",))
 SPARK_CONNECT = Environment("spark-connect", "spark", ("pyspark[connect]",), on_top=True)
 """Of its own because pandas, a requirement of Spark Connect, makes each Python worker of Spark start later."""
+SCHEMATHESIS = Environment("schemathesis", "speed", ("schemathesis==4.32.5", "openapi-spec-validator==0.9.0"))
+"""Of its own because its newest versions of common libraries need not be those of the other tests."""
 PROTOBUF_5 = Environment("protobuf-5", "conformance,test,yaml", ("protobuf==5.*",), python="3.12")
 PROTOBUF_6 = Environment("protobuf-6", "conformance,test,yaml", ("protobuf==6.*",), python="3.13")
-OF_A_RUN = (OLDEST, PROTOBUF_5, PROTOBUF_6)
+OF_A_RUN = (OLDEST, PROTOBUF_5, PROTOBUF_6, SCHEMATHESIS)
 
 
 def made(wanted: Environment) -> Path:

@@ -379,6 +379,11 @@ def run_spark_connect() -> None:
     pytest("spark-connect", *existing(SPARK_CONNECT), python=environment(environments.SPARK_CONNECT), workers="0")
 
 
+def run_control_api() -> None:
+    """Send requests that are generated from docs/openapi.json to a running emulator."""
+    call(environment(environments.SCHEMATHESIS), ROOT / "scripts" / "openapi" / "generated_requests.py")
+
+
 def run_protobuf() -> None:
     """Test a sample with the protobufs between the oldest and the newest, and with newer Pythons."""
     for wanted in MIDDLE_PROTOBUFS:
@@ -415,9 +420,10 @@ STAGES: tuple[Stage, ...] = (
     Stage("spark", "the Spark connector, auditor and replay", run_spark, 310),
     Stage("sidecar", "the image", run_sidecar, 55),
     Stage("oldest", "a sample with the oldest allowed dependencies", run_oldest, 35),
+    Stage("control-api", "generated requests to the control port", run_control_api, 45),
     Stage("protobuf", "a sample with protobuf 5 and 6, newer Pythons", run_protobuf, 20),
 )
-"""All stages in their order, with a budget of 26 minutes and 46 seconds.
+"""All stages in their order, with a budget of 27 minutes and 31 seconds.
 
 The seconds of `tests`, `alone`, `conformance`, `clients` and `spark` were measured on 2026-11-26, with Python 3.11 on
 two cores of an Intel Xeon. The unchanged scenarios of `conformance` took 1.5 times as long there as when the budget was

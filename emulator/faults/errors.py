@@ -31,6 +31,14 @@ class FaultError(UserError, ValueError):
         return FaultError(f"{at}: {self}", nearest=self.nearest)
 
 
+class NameTaken(FaultError):
+    """A rule of that name exists already."""
+
+    def located(self, at: str) -> "NameTaken":
+        """Return the error with the place of the rule before its text."""
+        return NameTaken(f"{at}: {self}")
+
+
 class NoSuchRule(FaultError):
     """There is no rule with the name `name`; `known` are the names of all rules."""
 

@@ -9,7 +9,7 @@ from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import frozen_value
 from .criteria import names_of
 from .decisions import Decisions
-from .errors import FaultError, NoSuchRule, shown
+from .errors import FaultError, NameTaken, NoSuchRule, shown
 from .event_facts import Find
 from .phase import Phase
 from .rule import RULES_MAX, Rule, RuleSpec
@@ -185,7 +185,7 @@ class FaultPlan:
             name = each.spec.name
             if name in taken:
                 text = f"name={shown(name)}: a rule has this name already; choose another, or omit it"
-                raise _located(FaultError(text), each.at)
+                raise _located(NameTaken(text), each.at)
             if name is not None:
                 taken.add(name)
         return taken

@@ -1,0 +1,30 @@
+"""Hooks of Schemathesis: they shorten waits, so that a run with generated requests is short.
+
+Schemathesis imports this file. A wait for a client that never comes lasts its `timeout`, and a search for a condition
+that never becomes true its `wait`, up to 100 years.
+"""
+
+import re
+from typing import Any
+
+import schemathesis
+
+WAITS = {
+    "/v1/wait/consumer": "timeout",
+    "/v1/wait/producer": "timeout",
+    "/v1/clock/advance": "wait",
+    "/v1/clock/advance_to_next": "wait",
+    "/v1/clock/advance_until": "wait",
+}
+SHORT = "20ms"
+DURATION = re.compile(r"(\s*\d+(\.\d+)?\s*(ms|s|m|h|d))+\s*")
+
+
+@schemathesis.hook  # type: ignore[untyped-decorator]  # not installed where types are checked
+def before_call(_context: schemathesis.HookContext, case: schemathesis.Case, _kwargs: dict[str, Any]) -> None:
+    """Replace a valid wait by a short one."""
+    field = WAITS.get(case.operation.path)
+    if field is not None and isinstance(case.body, dict):
+        value = case.body.get(field, SHORT)
+        if isinstance(value, str) and DURATION.fullmatch(value):
+            case.body[field] = SHORT
