@@ -240,6 +240,7 @@ class Broker:
         self.checks = transaction.checks
         self.pulls, self.compaction = pull.pulls, pull.compaction
         self.slow_group_guard = pull.slow_group_guard
+        self.cold_data = pull.cold_data
         self.pops, self.notifications, self.revive = pop.pops, pop.notifications, pop.revive
         self.orders, self.pop_in_flight = pop.orders, pop.in_flight
         self.pop_buffer, self.pop_kv_service = pop.buffer, pop.kv_service

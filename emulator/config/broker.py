@@ -59,16 +59,26 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         "The read-ahead mode of the commit log, which SET_COMMITLOG_READ_MODE changes. It has no effect, as the"
         " emulator never reads ahead.",
     )
+    cold_data_flow_control_enable: bool = key(
+        False, "The broker suspends the pulls of groups that read more cold data than their limit within 5 s."
+    )
+    access_message_in_memory_hot_ratio: int = key(
+        26,
+        "Messages are cold if their distance from the end of the log exceeds this share of 8 GiB (upstream: of the"
+        " machine's memory). With 0 all messages are.",
+        unit="%",
+        low=0,
+        high=100,
+    )
     cg_cold_read_threshold: int = key(
         3 * 1024 * 1024,
-        "Limit of cold data that one group may read, as GET_COLD_DATA_FLOW_CTR_INFO returns it. It has no effect, as"
-        " the emulator has no cold data.",
+        "Cold data that pulls of one group may return within 5 s (coldDataFlowControlEnable). Administrators can set"
+        " other limits for groups.",
         unit="bytes",
     )
     global_cold_read_threshold: int = key(
         100 * 1024 * 1024,
-        "Limit of cold data that all groups together may read, as GET_COLD_DATA_FLOW_CTR_INFO returns it. It has no"
-        " effect.",
+        "Cold data that pulls of all groups together may return within 5 s (coldDataFlowControlEnable).",
         unit="bytes",
     )
     offset_check_in_slave: bool = key(False, "A slave corrects offsets that are out of range, as a master does.")

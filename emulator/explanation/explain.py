@@ -31,7 +31,7 @@ from .member_rules import dropped_by_member
 from .missing_rules import Missing, missing
 from .owner_rules import available, no_queue_owner, unread_fault
 from .passed_rules import acknowledged, moved_past
-from .queue_rules import behind_in_order, flow_controlled, locked, overloaded
+from .queue_rules import behind_in_order, flow_controlled, locked, overloaded, suspended
 from .reason import Reason
 from .refused_rules import requests_refused
 from .retry_rules import dead, delayed_retry, waiting_for_retry
@@ -69,6 +69,7 @@ PRESENT_RULES: tuple[Rule, ...] = (
     behind_in_order,
     locked,
     flow_controlled,
+    suspended,
     overloaded,
     unread_fault,
     no_queue_owner,

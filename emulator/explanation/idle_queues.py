@@ -32,6 +32,7 @@ class QueueStates:
         elif own:
             yield self._assigned(group, member, topic, own)
             yield from self._locks(group, member, own)
+            yield from self._suspensions(group, topic, own)
             unrequested = [each for each in own if each.requested_ms is None]
             if unrequested:
                 numbers = queues_text(each.queue_id for each in unrequested)
@@ -70,6 +71,23 @@ class QueueStates:
         queues = "the only queue" if len(places) == 1 else f"all {len(places)} queues"
         sentence = f"may read {queues} of {topic}, {_contents(waiting, len(places))}"
         return IdleClause(sentence, (fact,), _send(topic, waiting))
+
+    def _suspensions(self, group: GroupView, topic: str, own: list[AssignmentView]) -> Iterator[IdleClause]:
+        """Yield the queues in which cold-data control suspends the group."""
+        places = {(each.broker, each.queue_id) for each in own}
+        for queue in self._look.queues(topic):
+            progress = queue.groups.get(group.name)
+            if (queue.broker, queue.queue_id) not in places or progress is None or progress.suspension is None:
+                continue
+            found = progress.suspension
+            until = self._scene.at(found.until_ms)
+            by_ms = max(found.until_ms - self._now_ms, 0)
+            yield IdleClause(
+                f"is suspended in queue {queue.queue_id} until {until}: {queue.broker} counts {found.read} bytes of "
+                f"cold data, at least {found.limit} (coldDataFlowControlEnable)",
+                (Fact("cold_data", {"queue_id": queue.queue_id, "read": found.read, "limit": found.limit}),),
+                (Change(Action.ADVANCE, f"advance the clock by {span_text(by_ms)}", by_ms),),
+            )
 
     def _without_queue(
         self, group: GroupView, member: MemberView, topic: str, assignments: list[AssignmentView]

@@ -1,4 +1,4 @@
-"""Rules about the queue of an unread message: order, locks, flow control, full request pools."""
+"""Rules about the queue of an unread message: order, locks, flow control, cold data, full request pools."""
 
 from ..history.events import RefusedRequest
 from . import changes
@@ -130,6 +130,30 @@ def flow_controlled(subject: Subject) -> Finding | None:
         changes.configure(f'rocketmq.configure({{"popInflightMessageThreshold": {progress.in_flight}}})'),
     )
     return Finding(Reason.FLOW_CONTROLLED, subject.but(text), facts, options)
+
+
+def suspended(subject: Subject) -> Finding | None:
+    """Cold-data control suspends the group, because it reads too many bytes far behind the end of the log."""
+    progress, place, scene, group = subject.progress, subject.stored.place, subject.scene, subject.consumer
+    if progress is None or progress.suspension is None:
+        return None
+    found = progress.suspension
+    reader = "all groups together have" if found.key == "globalColdReadThreshold" else f"group {group.name} has"
+    limit = f"{found.key}={found.limit}" if found.key else f"the limit of the group, {found.limit}"
+    text = (
+        f"{place.broker} suspends group {group.name}, because {reader} read {found.read} bytes of cold data of the "
+        f"last 5 s, at least {limit} (coldDataFlowControlEnable); the count starts again at "
+        f"{subject.at(found.until_ms)}"
+    )
+    facts = (
+        fact("cold_data", broker=place.broker, read=found.read, limit=found.limit, until_ms=found.until_ms),
+        subject.progress_fact,
+        subject.place_fact,
+    )
+    options: list[Change] = [changes.advance(scene, found.until_ms, "the broker serves the next pull")]
+    if found.key:
+        options.append(changes.configure(f'rocketmq.configure({{"{found.key}": {found.read + 1}}})'))
+    return Finding(Reason.SUSPENDED, subject.but(text), facts, tuple(options), found.until_ms)
 
 
 def overloaded(subject: Subject) -> Finding | None:

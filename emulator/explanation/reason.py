@@ -71,7 +71,8 @@ class Reason(StrEnum):
     FLOW_CONTROLLED = "flow_controlled"
     """The group has too many messages of the queue in flight."""
     SUSPENDED = "suspended"
-    """The broker suspended the group because it reads too far behind the end."""
+    """The broker suspended the group because it reads too far behind the end: cold-data control, or the guard against
+    slow groups."""
     BROKER_DOWN = "broker_down"
     """The broker does not run."""
     BROKER_UNREACHABLE = "broker_unreachable"

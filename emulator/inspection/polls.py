@@ -51,6 +51,19 @@ def _of_broker(broker: Broker) -> Iterator[PollView]:
                 until_ms,
                 "pull",
             )
+    for suspended in broker.pulls.cold_hold.waiting():
+        if suspended.call.active:
+            pull = suspended.operation
+            yield PollView(
+                suspended.call.channel.channel_id,
+                pull.consumer_group,
+                broker.name,
+                pull.topic,
+                pull.queue_id,
+                suspended.since_ms,
+                suspended.until_ms,
+                "pull",
+            )
     for polling in broker.pops.polling.waiting():
         if polling.call.active:
             yield _view(broker, polling, "pop")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from ..cluster.broker import Broker
 from ..kernel.value_class import frozen_value
 from ..pop.consumer_order_info import GroupQueue
+from ..pull.cold_data import ColdSuspension
 from ..topic.topic_table import PERM_READ
 from .brokers import stores_of
 from .engine_parts import EngineParts
@@ -28,6 +29,8 @@ class ProgressView:
     lag: int
     passed: int = 0
     """The offset below which the group gets messages by redelivery only. Pulls that are not committed do not count."""
+    suspension: ColdSuspension | None = None
+    """The suspension of the group at its position, because it reads too much cold data; None if it may read."""
 
 
 @frozen_value
@@ -107,14 +110,16 @@ class Queues:
         else:
             read = broker.pop_buffer.next_read_offset(queue, -1 if known is None else known)
             read = None if read < 0 else read
+        position = self._position(broker, queue, first if read is None else max(read, first), reset)
         return ProgressView(
             committed=committed,
             pending_reset=reset,
-            position=self._position(broker, queue, first if read is None else max(read, first), reset),
+            position=position,
             delivered=delivered,
             in_flight=held,
             lag=max(end - (first if read is None else max(read, first)), 0) + ahead,
             passed=self._passed(broker, queue, 0 if read is None else read, reset),
+            suspension=broker.cold_data.suspension(group, topic, queue_id, position),
         )
 
     def _passed(self, broker: Broker, queue: GroupQueue, read: int, reset: int | None) -> int:

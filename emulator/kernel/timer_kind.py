@@ -37,6 +37,7 @@ class TimerKind:
     LATE_NOTICES = "late notices of changed groups"
     BROADCAST_OFFSETS = "broadcast offsets"
     SLOW_GROUPS = "check for slow groups"
+    COLD_DATA = "counts of cold reads"
 
     # brokers
     CLEAN_UP = "clean up"

@@ -93,12 +93,26 @@ class GetColdDataFlowCtrInfo(Operation):
 
 
 @value
+class ColdReads:
+    """Cold bytes that a group has read since the counts started again, and the times of its first and last read."""
+
+    acc: int
+    created_ms: int
+    last_ms: int
+
+
+@value
 class ColdDataFlowCtrResult(Result):
-    """Thresholds set for groups (bytes), the threshold of any other group, and that of all groups together."""
+    """Thresholds set for groups (bytes), the threshold of any other group, and that of all groups together.
+
+    `reads` are the groups that have read cold data lately, and `all_reads` the cold bytes of all groups.
+    """
 
     thresholds: dict[str, int]
     group_threshold: int
     global_threshold: int
+    reads: dict[str, ColdReads]
+    all_reads: int
 
 
 @value

@@ -3,6 +3,8 @@
 Source: PullMessageProcessor, DefaultPullMessageResultHandler (5.3.3).
 """
 
+from dataclasses import replace
+
 from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
 from ..client.client_registry import ClientRegistry
@@ -30,6 +32,8 @@ from ..operations.groups import GroupConfig
 from ..store.refusals import illegal_queue_id, refuse_on_slave
 from ..topic.topic_table import PERM_READ
 from .broadcast_offsets import BroadcastOffsets
+from .cold_data import ColdData
+from .cold_pull_hold import ColdPullHold
 from .pull_request_hold import PullRequestHold
 from .queue_reader import QueueReader, Read
 from .suggested_broker import BrokerSuggestions
@@ -58,6 +62,7 @@ class PullService:
         tables: BrokerTables,
         clients: ClientRegistry,
         reader: QueueReader,
+        cold_data: ColdData,
         complete: Complete,
     ) -> None:
         self._config = config
@@ -66,11 +71,13 @@ class PullService:
         self._clients = clients
         self._offsets = tables.offsets
         self._reader = reader
+        self._cold_data = cold_data
         self._complete = complete
         self._emulation = emulation
         self._suggestions = BrokerSuggestions(config, reader)
         self._broadcasts = BroadcastOffsets(config, scheduler, clients, tables.offsets)
         self.hold = PullRequestHold(scheduler, self._check_interval_ms, self._resume)
+        self.cold_hold = ColdPullHold(scheduler, self._resume_cold)
 
     @handles(PullMessage)
     def pull(self, call: Call, operation: PullMessage) -> Result | Parked:
@@ -87,6 +94,9 @@ class PullService:
         message_filter = self._filter(operation)
         if self._config.reject_pull_consumer_enable:
             self._refuse_pull_consumer(call, operation.consumer_group)
+        if self._cold_data.enabled and self._is_suspended(operation):
+            self.cold_hold.suspend(call, operation, self._cold_data.resume_ms())
+            return PARKED
         reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
         if reset is not None:
             low, high = self._reader.bounds(operation.topic, operation.queue_id)
@@ -118,13 +128,39 @@ class PullService:
             return self._emulation.pull_hold_check_interval
         return max(self._config.short_polling_time_mills, 1)
 
-    def _resume(self, call: Call, operation: PullMessage) -> None:
+    def _is_suspended(self, operation: PullMessage) -> bool:
+        """Return True if the pull of a pull consumer reads too much cold data. Raises SYSTEM_BUSY for push consumers.
+
+        Source: PullMessageProcessor.processRequest.
+        """
+        group = operation.consumer_group
+        if self._cold_data.suspension(group, operation.topic, operation.queue_id, operation.queue_offset) is None:
+            return False
+        registered = self._clients.consumers.get(group)
+        if registered is None:
+            raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.NullPointerException")  # as 5.3.3 (2026-11-27)
+        if registered.consume_type == ACTIVELY:
+            return True
+        raise EngineError(
+            ResponseCode.SYSTEM_BUSY, "This consumer group is reading cold data. It has been flow control"
+        )
+
+    def _resume_cold(self, call: Call, operation: PullMessage) -> None:
+        """Read one message, or all if the group is no longer suspended, for a pull that was suspended."""
+        self._resume(call, operation, after_suspension=True)
+
+    def _resume(self, call: Call, operation: PullMessage, *, after_suspension: bool = False) -> None:
         """Read once more for a pull that waited; it neither waits nor commits again."""
         try:
             group, topic_sys_flag = self._check(call, operation)
             message_filter = self._filter(operation)
             if self._config.reject_pull_consumer_enable:
                 self._refuse_pull_consumer(call, operation.consumer_group)
+            if self._cold_data.enabled and self._is_suspended(operation):
+                if not after_suspension:
+                    self.cold_hold.suspend(call, operation, self._cold_data.resume_ms())
+                    return
+                operation = replace(operation, max_msg_nums=1)
             read = self._read(operation, message_filter)
             reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
             if reset is not None:
@@ -230,6 +266,8 @@ class PullService:
         )
         if read.records:
             self._reader.count_delivery(operation.topic, operation.consumer_group, operation.queue_id)
+            if self._cold_data.enabled:
+                self._cold_data.record(operation.consumer_group, operation.topic, operation.queue_id, read.offsets)
         read.next_offset = self._suggestions.next_offset(operation, read)
         self._offsets.set_pull_offset(operation.consumer_group, operation.topic, operation.queue_id, read.next_offset)
         return read

@@ -263,6 +263,15 @@ class QueueReader:
             read.next_offset = at = end
         found.move_to(read)
 
+    def is_stored(self, topic: str, queue_id: int, offset: int) -> bool:
+        """Return True if a queue has a message at an offset."""
+        queue = self._store.queues.get((topic, queue_id))
+        return queue is not None and queue.first <= offset < queue.max_offset
+
+    def size(self, topic: str, queue_id: int, offset: int) -> int:
+        """Return the size of a stored message in bytes."""
+        return self._store.queues[topic, queue_id].unit(offset)[1]
+
     def lag_bytes(self, topic: str, queue_id: int, offset: int) -> int:
         """Return the number of log bytes after the start of a message; the log's end offset if it is not stored."""
         queue = self._store.queues.get((topic, queue_id))

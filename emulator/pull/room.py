@@ -22,6 +22,7 @@ class PullRoom(Room):
     reader: QueueReader
     compaction: Compaction
     slow_group_guard: SlowGroupGuard
+    cold_data: ColdData
 
 
 def build(context: BrokerContext, tables: BrokerTables, clients: ClientRegistry) -> PullRoom:
@@ -36,6 +37,7 @@ def build(context: BrokerContext, tables: BrokerTables, clients: ClientRegistry)
         compaction=compaction,
         slow_group_guard=slow_group_guard,
     )
+    cold_data = ColdData(config, clock, reader)
     pulls = PullService(
         config=config,
         emulation=context.emulation,
@@ -43,6 +45,7 @@ def build(context: BrokerContext, tables: BrokerTables, clients: ClientRegistry)
         tables=tables,
         clients=clients,
         reader=reader,
+        cold_data=cold_data,
         complete=context.complete,
     )
     return PullRoom(
@@ -50,10 +53,11 @@ def build(context: BrokerContext, tables: BrokerTables, clients: ClientRegistry)
         reader=reader,
         compaction=compaction,
         slow_group_guard=slow_group_guard,
-        handlers=handlers_of(pulls, ColdData(config)),
+        cold_data=cold_data,
+        handlers=handlers_of(pulls, cold_data),
         listeners=Listeners(
             arrivals=[ArrivalListener(pulls.hold.arrived, pulls.hold.is_awaited)],
             config_changed=[slow_group_guard.apply_config],
-            channel_closed=[pulls.hold.drop_inactive],
+            channel_closed=[pulls.hold.drop_inactive, pulls.cold_hold.drop_inactive],
         ),
     )

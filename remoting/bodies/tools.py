@@ -64,13 +64,20 @@ def request_modes(result: MessageRequestModesResult) -> bytes:
 
 
 def cold_data(result: ColdDataFlowCtrResult) -> bytes:
-    """Write the cold-read thresholds. No cold reads are recorded, so the runtime table is empty."""
+    """Write the cold-read thresholds, and the cold reads of groups."""
     return dumps(
         {
-            "runtimeTable": {},
+            "runtimeTable": {
+                group: {
+                    "coldAcc": reads.acc,
+                    "createTimeMills": reads.created_ms,
+                    "lastColdReadTimeMills": reads.last_ms,
+                }
+                for group, reads in result.reads.items()
+            },
             "configTable": result.thresholds,
             "cgColdReadThreshold": result.group_threshold,
             "globalColdReadThreshold": result.global_threshold,
-            "globalAcc": 0,
+            "globalAcc": result.all_reads,
         }
     )

@@ -1,7 +1,10 @@
 """Cold-read limits of consumer groups and the read-ahead mode of the commit log.
 
-With coldDataFlowControlEnable off, the default, the broker stores the limits but does not apply them.
+With coldDataFlowControlEnable off, the default, the broker stores the limits but does not apply them. Where it is on,
+all stored messages count as cold, because accessMessageInMemoryHotRatio is 0.
 """
+
+from collections.abc import Mapping
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -11,6 +14,13 @@ from ...context.remoting import RemotingContext
 from ...helpers.broker_config import read_settings
 
 READ_AHEAD = "dataReadAheadEnable"
+ALL_COLD: Mapping[str, str] = {
+    "coldDataFlowControlEnable": "true",
+    "accessMessageInMemoryHotRatio": "0",
+    "cgColdReadThreshold": "1",
+}
+CLEARED_WITHIN_S = 12.0
+"""The longest time in seconds until a pull is served again: two rounds of 5 s, and margin."""
 
 
 def limit(t: RemotingContext, text: str) -> Response:
@@ -18,7 +28,7 @@ def limit(t: RemotingContext, text: str) -> Response:
     return t.request(RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG, {}, text.encode())
 
 
-def limits(t: RemotingContext) -> object:
+def limits(t: RemotingContext) -> Response:
     """Request the configured limits and runtime data."""
     return t.request(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO, {})
 
@@ -63,3 +73,53 @@ def the_commit_log_read_mode_switches_read_ahead(t: RemotingContext) -> None:
     t.note("other mode", t.request(RequestCode.SET_COMMITLOG_READ_MODE, {"READ_AHEAD_MODE": 2}), 29)
     t.note("no number", t.request(RequestCode.SET_COMMITLOG_READ_MODE, {"READ_AHEAD_MODE": "x"}), 1)
     t.note("no field", t.request(RequestCode.SET_COMMITLOG_READ_MODE, None), 1)
+
+
+def _member(t: RemotingContext, kind: str) -> tuple[str, str]:
+    """Register a member of a new group, send it two messages, and return (topic, group)."""
+    topic, group = t.topic(queues=1), t.group()
+    t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, type=kind)
+    t.sent(topic, 2)
+    return topic, group
+
+
+@remoting_case("PullMessageProcessor.processRequest", settings=ALL_COLD, alone=True)
+def a_push_consumer_over_its_limit_of_cold_reads_is_refused(t: RemotingContext) -> None:
+    """The pull that exceeds the limit is served, and the next one returns SYSTEM_BUSY until the counts start again."""
+    topic, group = _member(t, "CONSUME_PASSIVELY")
+    t.note("served", t.pull(topic, group, max_messages=1).code)
+    t.note("next", t.pull(topic, group, offset=1), 2)
+    read = limits(t).json["runtimeTable"][group]
+    t.note("counted bytes, times", [read["coldAcc"] > 0, sorted(read)])
+    t.note("end of the queue", t.pull(topic, group, offset=2).code)
+    t.note("later", t.until(lambda: t.pull(topic, group, offset=1).code == 0, CLEARED_WITHIN_S))
+
+
+@remoting_case("ColdDataPullRequestHoldService.checkColdDataPullRequest", settings=ALL_COLD, alone=True)
+def a_pull_consumer_over_its_limit_of_cold_reads_waits(t: RemotingContext) -> None:
+    """The broker holds the pull for at least 3 s, until a round of 5 s, and then executes it."""
+    topic, group = _member(t, "CONSUME_ACTIVELY")
+    t.note("served", t.pull(topic, group, max_messages=1).code)
+    watch = t.stopwatch()
+    t.note_arrival(t.start_pull(topic, group, offset=1), watch, 2.9, 9, 0)
+
+
+@remoting_case("ColdDataCgCtrService.isCgNeedColdDataFlowCtr", settings={**ALL_COLD, "cgColdReadThreshold": "100000"})
+def the_limit_of_cold_reads_of_a_group_precedes_the_configuration(t: RemotingContext) -> None:
+    """A group with a limit of its own is suspended at that limit, and no longer when the limit is removed."""
+    topic, group = _member(t, "CONSUME_PASSIVELY")
+    t.note("served", t.pull(topic, group, max_messages=1).code)
+    t.note("with the limit of the configuration", t.pull(topic, group, offset=1).code)
+    limit(t, f"{group}=1\n")
+    t.note("with a limit of its own", t.pull(topic, group, offset=1).code)
+    t.request(RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG, {}, group.encode())
+    t.note("without it again", t.pull(topic, group, offset=1).code)
+
+
+@remoting_case("ColdDataCgCtrService.isCgNeedColdDataFlowCtr", settings=ALL_COLD, alone=True)
+def a_group_without_members_over_its_limit_of_cold_reads_gets_an_error(t: RemotingContext) -> None:
+    """The broker needs the consume type of the group, which only a heartbeat tells it."""
+    topic, group = t.topic(queues=1), t.group()
+    t.sent(topic, 2)
+    t.note("served", t.pull(topic, group, max_messages=1).code)
+    t.note("next", t.pull(topic, group, offset=1), 1)

@@ -9,8 +9,10 @@ import pytest
 from explained_sdks import CONFIG, Scene, Sdks, scene_of
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_topics import topic_request
+from rocketmq_testkit.conformance.drivers.process import body
 from rocketmq_testkit.fixtures import Emulator, Reason
 from rocketmq_testkit.remoting.client import RemotingClient
+from shared_drivers import EVERYTHING
 
 MIB = 1024 * 1024
 
@@ -106,6 +108,36 @@ def test_suspended(scene: Scene) -> None:
 
     scene.emulator.group(scene.name, consume_enable=True)
     assert scene.emulator.explain(messages[2], scene.name).reason is Reason.AVAILABLE
+
+
+ALL_COLD = {"coldDataFlowControlEnable": True, "accessMessageInMemoryHotRatio": 0, "cgColdReadThreshold": 1}
+
+
+def test_suspended_by_cold_data_control() -> None:
+    """A group has read more cold data than its limit, and its next pull is refused until the count starts again."""
+    with Emulator(topics=["orders:NORMAL:1"], config=CONFIG | ALL_COLD, time="frozen") as emulator:
+        sdks = Sdks(emulator)
+        try:
+            driver = sdks.driver("java-remoting")
+            driver.call("push", as_="c", group="billing", sub={"orders": EVERYTHING}, from_="first")
+            emulator.wait_for_consumer("billing", assigned=True)
+            emulator.topic("orders").send(b"first")
+            driver.wait_for_event(lambda event: event["ev"] == "msg")
+            second = emulator.topic("orders").send(b"second")
+            found = emulator.explain(second, "billing")
+            idle = emulator.groups["billing"].explain().sentence
+            emulator.clock.advance("5s", wait=None)
+            assert emulator.explain(second, "billing").reason is not Reason.SUSPENDED
+            driver.wait_for_event(lambda event: event["ev"] == "msg" and body(event["msg"]) == b"second")
+        finally:
+            sdks.close()
+    assert found.reason is Reason.SUSPENDED, found
+    assert "but broker-a suspends group billing, because group billing has read " in str(found)
+    assert "bytes of cold data of the last 5 s, at least cgColdReadThreshold=1" in str(found)
+    assert found.until_ms is not None
+    assert found.until_ms - found.at_ms <= 5_000
+    assert found.changes[0].sentence.endswith("the broker serves the next pull")
+    assert "is suspended in queue 0 until " in idle
 
 
 def test_overloaded(scene: Scene) -> None:

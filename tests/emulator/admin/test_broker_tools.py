@@ -159,7 +159,7 @@ def test_numeric_cold_read_limits_are_kept_until_the_broker_stops(world: World) 
     world.ask(Done, RemoveColdDataFlowCtrConfig("I"))
     world.ask(Done, RemoveColdDataFlowCtrConfig("nobody"))
     told = world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo())
-    assert told == ColdDataFlowCtrResult({"G": 5, "J": 9}, 3_145_728, 104_857_600)
+    assert told == ColdDataFlowCtrResult({"G": 5, "J": 9}, 3_145_728, 104_857_600, {}, 0)
     world.broker.stop()
     world.broker.start()
     assert world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo()).thresholds == {}

@@ -1,0 +1,124 @@
+"""Cold-data flow control: limits of groups and of all groups, and the counts, which start again every 5 s."""
+
+from typing import Any
+
+import pytest
+from engine_world import World, make_world, refused
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.tools import (
+    ColdDataFlowCtrResult,
+    GetColdDataFlowCtrInfo,
+    UpdateColdDataFlowCtrConfig,
+)
+
+ALL_COLD: dict[str, Any] = {
+    "cold_data_flow_control_enable": True,
+    "access_message_in_memory_hot_ratio": 0,
+    "cg_cold_read_threshold": 1,
+}
+ROUND_MS = 5_000
+
+
+def make_cold_world(**keys: Any) -> World:
+    """Create a world with a topic of three messages, of which all are cold, and a push consumer."""
+    world = make_world(**{**ALL_COLD, **keys})
+    world.topic("T")
+    for group in ("G", "H"):
+        world.heartbeat(f"client of {group}", group, {"T": "*"})
+    for _ in range(3):
+        world.send("T", b"tea")
+    return world
+
+
+def is_served(world: World, offset: int, group: str = "G") -> bool:
+    """Pull one message; return False if the pull is refused as one of cold data."""
+    call = world.pull("T", offset, count=1, group=group)
+    if isinstance(call.outcome, PullResult):
+        return True
+    refusal = refused(call)
+    assert refusal.code is ResponseCode.SYSTEM_BUSY
+    assert refusal.remark == "This consumer group is reading cold data. It has been flow control"
+    return False
+
+
+def info(world: World) -> ColdDataFlowCtrResult:
+    return world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo())
+
+
+def test_a_group_at_its_limit_is_refused_until_the_next_round() -> None:
+    world = make_cold_world()
+    assert is_served(world, 0)
+    assert not is_served(world, 1)
+    world.advance(ROUND_MS - 1)
+    assert not is_served(world, 1)
+    world.advance(1)
+    assert is_served(world, 1)
+
+
+def test_nothing_is_counted_while_the_control_is_off() -> None:
+    world = make_cold_world(cold_data_flow_control_enable=False)
+    assert is_served(world, 0)
+    assert is_served(world, 1)
+    assert info(world).all_reads == 0
+
+
+def test_hot_messages_are_neither_counted_nor_refused() -> None:
+    """With the default share the emulated log is far too short for cold data."""
+    world = make_cold_world(access_message_in_memory_hot_ratio=26)
+    assert is_served(world, 0)
+    assert is_served(world, 1)
+    assert info(world).reads == {}
+
+
+def test_messages_are_cold_beyond_the_share_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the message whose distance from the end exceeds the share counts, and only pulls that begin there wait."""
+    world = make_cold_world(access_message_in_memory_hot_ratio=1)
+    log = world.broker.store.log
+    size = log.max_offset // 3
+    monkeypatch.setattr("rocketmq_testkit.emulator.pull.cold_data.MEMORY_BYTES", 2 * size * 100)
+    assert is_served(world, 0)
+    assert info(world).all_reads == size
+    assert is_served(world, 1)
+    assert not is_served(world, 0)
+
+
+def test_the_limit_of_a_group_precedes_the_configuration() -> None:
+    world = make_cold_world(cg_cold_read_threshold=10_000)
+    world.ask(Done, UpdateColdDataFlowCtrConfig({"G": "1"}))
+    assert is_served(world, 0)
+    assert not is_served(world, 1)
+    assert is_served(world, 0, "H")
+    assert is_served(world, 1, "H")
+
+
+def test_groups_that_have_read_cold_data_share_the_limit_of_all() -> None:
+    """A group that has read none is served once more, as it is not in the table."""
+    world = make_cold_world(cg_cold_read_threshold=10_000, global_cold_read_threshold=1)
+    assert is_served(world, 0)
+    assert is_served(world, 0, "H")
+    assert not is_served(world, 1)
+    assert not is_served(world, 1, "H")
+
+
+def test_a_group_leaves_the_table_a_minute_after_its_last_cold_read() -> None:
+    world = make_cold_world()
+    assert is_served(world, 0)
+    read = info(world)
+    assert read.reads["G"].acc == read.all_reads > 0
+    world.advance(ROUND_MS)
+    assert (info(world).reads["G"].acc, info(world).all_reads) == (0, 0)
+    world.advance(50_000)
+    assert "G" in info(world).reads
+    world.advance(ROUND_MS)
+    assert info(world).reads == {}
+
+
+def test_a_waiting_pull_is_refused_when_a_message_wakes_it() -> None:
+    world = make_cold_world()
+    assert is_served(world, 0)
+    call = world.pull("T", 3, suspend_ms=15_000)
+    assert call.outcome is None
+    world.send("T", b"new")
+    assert refused(call).code is ResponseCode.SYSTEM_BUSY
