@@ -50,6 +50,9 @@ class EngineWorld:
     def open_ports(self, broker: Broker) -> None:
         """Open the ports of a broker that is about to start."""
 
+    def break_connections(self, broker: Broker) -> None:
+        """Break the connections of a broker that has restarted, and those of the proxy."""
+
     def close_name_server(self) -> None:
         """Close the port of the name server."""
 
@@ -118,6 +121,26 @@ class EngineWorld:
     def _is_in_force(stop: BrokerStop) -> bool:
         """True if the broker has not run since the rule stopped it."""
         return not stop.broker.running and stop.run is stop.broker.lifetime
+
+    def restart_broker(self, name: str | None, node: Node | None, *, kill: bool) -> None:
+        """Restart the broker with a name, else the broker `node`, else all. Those that are stopped stay stopped."""
+        brokers = self._named(name) if name is not None or not isinstance(node, Broker) else [node]
+        for broker in brokers:
+            if broker.running:
+                if kill:
+                    self._engine.crash(broker, power_loss=False)
+                else:
+                    self._engine.restart(broker)
+                self.break_connections(broker)
+
+    def call(self, function: Callable[[], Any], timeout_ms: int, done: Callable[[BaseException | None], None]) -> None:
+        """Call a function of the test at once: an engine alone has no other thread, and no real time."""
+        try:
+            function()
+        except Exception as error:
+            done(error)
+        else:
+            done(None)
 
     def stop_name_server(self) -> StandingFault:
         """Stop the name server for remoting clients."""

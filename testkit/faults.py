@@ -11,6 +11,7 @@ from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import StallFrame 
 from rocketmq_testkit.emulator.faults.kinds.bytes_on_the_wire import TruncateFrame as truncate_frame
 from rocketmq_testkit.emulator.faults.kinds.cluster import FlapBroker as flap_broker
 from rocketmq_testkit.emulator.faults.kinds.cluster import Partition as partition
+from rocketmq_testkit.emulator.faults.kinds.cluster import RestartBroker as restart_broker
 from rocketmq_testkit.emulator.faults.kinds.cluster import StopBroker as stop_broker
 from rocketmq_testkit.emulator.faults.kinds.cluster import StopNameServer as stop_name_server
 from rocketmq_testkit.emulator.faults.kinds.connections import CloseConnection as close_connection
@@ -27,6 +28,7 @@ from rocketmq_testkit.emulator.faults.kinds.deliveries import DeliverToSecondCon
 from rocketmq_testkit.emulator.faults.kinds.deliveries import DuplicateDelivery as duplicate_delivery
 from rocketmq_testkit.emulator.faults.kinds.deliveries import ReorderDelivery as reorder_delivery
 from rocketmq_testkit.emulator.faults.kinds.deliveries import SkipDelivery as skip_delivery
+from rocketmq_testkit.emulator.faults.kinds.functions import CallFunction as call
 from rocketmq_testkit.emulator.faults.kinds.requests import DelayPush as delay_push
 from rocketmq_testkit.emulator.faults.kinds.requests import DelayRequest as delay_request
 from rocketmq_testkit.emulator.faults.kinds.requests import DropPush as drop_push
@@ -59,6 +61,7 @@ from rocketmq_testkit.emulator.kernel.user_error import hides_frames
 
 __all__ = [
     "FaultError",
+    "call",
     "close_connection",
     "corrupt_byte",
     "corrupt_checksum",
@@ -92,6 +95,7 @@ __all__ = [
     "reorder_responses",
     "reset_connection",
     "respond",
+    "restart_broker",
     "route_to_dead_broker",
     "skew_clock",
     "skip_delivery",

@@ -110,6 +110,7 @@ SITUATIONS: Sequence[Situation] = (
     _standing(
         "stop_broker", "one of two brokers is stopped for 3 s, during four sends", {"count": 4}, **BROKER, duration="3s"
     ),
+    _send("restart_broker", "the broker that gets the first of two sends restarts and loses it", {"count": 2}),
     _standing(
         "flap_broker",
         "one of two brokers crashes and starts each second for 4 s, during four sends",
@@ -184,6 +185,11 @@ SITUATIONS: Sequence[Situation] = (
     ),
 )
 """One situation for each kind, in the order of layers."""
+
+WITHOUT_SITUATION: Mapping[str, str] = {
+    "call": "the application reacts to what the test's own function does, and every SDK gets its response afterwards",
+}
+"""The kinds without a situation, with the reason."""
 
 
 def situation(kind: str) -> Situation:

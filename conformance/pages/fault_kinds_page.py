@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from typing import Any
 
-from rocketmq_testkit.emulator.faults.fault import KINDS, Fault
+from rocketmq_testkit.emulator.faults.fault import IN_PYTHON, KINDS, Fault
 from rocketmq_testkit.emulator.faults.kind_declaration import LAYERS, Kind
 from rocketmq_testkit.emulator.faults.phase import Phase
 from rocketmq_testkit.emulator.faults.upstream_defects import UPSTREAM_DEFECTS
@@ -20,7 +20,7 @@ from ..faults.matrix import sdks
 from ..faults.reaction import Impossible, Reaction
 from ..faults.record import Record
 from ..faults.situation import Situation
-from ..faults.situations import SITUATIONS
+from ..faults.situations import SITUATIONS, WITHOUT_SITUATION
 from ..outcomes.recorded_outcomes import RecordedOutcomes
 
 HEAD = """\
@@ -73,7 +73,7 @@ def page() -> str:
     record = Record()
     parts = [HEAD, *_summary(), ""]
     for layer in LAYERS:
-        kinds = [cls for cls in KINDS.values() if cls.KIND.layer == layer]
+        kinds = [cls for cls in _kinds().values() if cls.KIND.layer == layer]
         if kinds:
             parts += [f"## {TITLES[layer]}", ""]
         for cls in kinds:
@@ -87,9 +87,13 @@ def _summary() -> Iterator[str]:
     yield "| layer | kinds |"
     yield "|---|---|"
     for layer in LAYERS:
-        names = [f"[`{name}`](#{name})" for name, cls in KINDS.items() if cls.KIND.layer == layer]
+        names = [f"[`{name}`](#{name})" for name, cls in _kinds().items() if cls.KIND.layer == layer]
         if names:
             yield f"| {TITLES[layer]} | {', '.join(names)} |"
+
+
+def _kinds() -> dict[str, type[Fault]]:
+    return {**KINDS, **IN_PYTHON}
 
 
 def _kind(cls: type[Fault], record: Record) -> Iterator[str]:
@@ -107,6 +111,8 @@ def _kind(cls: type[Fault], record: Record) -> Iterator[str]:
     for situation in SITUATIONS:
         if situation.kind == kind.name:
             yield from _situation(situation, record)
+    if kind.name in WITHOUT_SITUATION:
+        yield f"Only Python can add it. No reactions of SDKs are recorded: {WITHOUT_SITUATION[kind.name]}."
 
 
 def _compared(kind: str) -> Iterator[str]:

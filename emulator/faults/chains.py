@@ -74,7 +74,8 @@ class RequestChain(Chain):
 
     def _takes(self, rule: Rule, proceed: Callable[[], None]) -> bool:
         if rule.spec.is_standing:
-            self._standing.begin_before(rule, proceed)
+            lost = rule.spec.fault.loses_exchange
+            self._standing.begin_before(rule, self._facts.node, self._call.abandon if lost else proceed)
             return True
         event = RequestEvent(
             firing=self._judge.firing(rule),

@@ -11,7 +11,7 @@ from ..history.history import History
 from ..kernel.scheduler import Scheduler
 from .arrival import observed
 from .chains import PushChain, RequestChain
-from .client_call import GhostCall, ResponseHandler, client_call
+from .client_call import GhostCall, Response, ResponseHandler, client_call
 from .delivered import delivered, undelivered
 from .event_facts import ConnectionFacts, EventFacts, Find
 from .events import ConnectEvent, Firing, NewConnection, ResponseEvent
@@ -96,7 +96,10 @@ class Decisions:
             facts = EventFacts(node, call.channel, request, of_client, outcome, self._find_clients)
             if self.fires(rule, facts):
                 if rule.spec.is_standing:
-                    self._standing.begin_after_reply(rule)
+                    self._standing.begin_after_reply(rule, node)
+                    if fault.loses_exchange:
+                        handlers.append(_lose)
+                        is_lost = True
                     continue
                 event = ResponseEvent(
                     firing=self.firing(rule),
@@ -188,7 +191,12 @@ class Decisions:
             state=rule.state,
             codes=self._codes,
             world=self._world,
+            errors=rule.errors,
         )
+
+
+def _lose(_response: Response) -> None:
+    """Send nothing: the connection of the response breaks."""
 
 
 def _meets(rule: Rule, facts: Any) -> bool:

@@ -19,6 +19,8 @@ from .world import World
 
 HELD = "held"
 """Key of `Firing.state`: timers of actions that the rule holds back, with the actions."""
+CALLS = "calls"
+"""Key of `Firing.state`: actions that the rule holds back until a function of the test has returned."""
 
 
 class Carrier(Protocol):
@@ -44,6 +46,8 @@ class Firing:
     codes: Codes
     """The numbers of response codes."""
     world: World
+    errors: list[BaseException] = field(default_factory=list)
+    """The exceptions of the rule's function."""
 
     def later(self, delay_ms: int, action: Callable[[], None]) -> Timer:
         """Run an action after some ms of the emulator's time."""
@@ -64,9 +68,37 @@ class Firing:
         held[timer] = run
         return timer
 
+    def hold_for_call(
+        self, function: Callable[[], Any], timeout_ms: int, action: Callable[[], None], node: Node
+    ) -> None:
+        """Call a function of the test, and run an action when it has returned or the rule is removed.
+
+        The action is lost if the broker has stopped or restarted meanwhile. An exception of the function, and a
+        TimeoutError if it does not return in time, are added to `errors`.
+        """
+        waiting: list[Callable[[], None]] = self.state.setdefault(CALLS, [])
+        run_of_node = getattr(node, "lifetime", None)
+
+        def run() -> None:
+            if getattr(node, "lifetime", None) is run_of_node:
+                action()
+
+        def done(error: BaseException | None) -> None:
+            if error is not None:
+                self.errors.append(error)
+            if run in waiting:
+                waiting.remove(run)
+                run()
+
+        waiting.append(run)
+        self.world.call(function, timeout_ms, done)
+
 
 def release(state: dict[Any, Any]) -> None:
     """Run the actions that a rule holds back, in the order of their time, also those that they hold back in turn."""
+    waiting: list[Callable[[], None]] = state.get(CALLS, [])
+    while waiting:
+        waiting.pop(0)()
     held: dict[Timer, Callable[[], None]] = state.get(HELD, {})
     while held:
         timer = min(held, key=lambda each: (each.due_ms, each.sequence))

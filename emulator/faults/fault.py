@@ -18,6 +18,7 @@ from .parameters import parameter
 from .phase import Phase
 
 if TYPE_CHECKING:
+    from ..gate.gate import Node
     from .events import ConnectEvent, PushEvent, RequestEvent, ResponseEvent
     from .rule_keywords import RuleKeywords
     from .vocabulary import Codes, RequestName
@@ -113,6 +114,11 @@ class Fault(RuleKeywords, metaclass=Called):
         return True
 
     @property
+    def loses_exchange(self) -> bool:
+        """True if the request that fires a standing fault is lost with its connection, or its response is."""
+        return False
+
+    @property
     def duration_ms(self) -> int | None:
         """The time after which a standing fault ends on its own. None: it ends with its rule."""
         return None
@@ -162,9 +168,18 @@ class Fault(RuleKeywords, metaclass=Called):
         """Begin a standing fault. The result ends it."""
         raise NotImplementedError(self.KIND.name)
 
+    def begin_at(self, world: "World", node: "Node | None") -> "StandingFault | None":
+        """Begin a standing fault at the server of the request that fires it (None: no request does).
+
+        Returns None if the fault is over at once.
+        """
+        return self.begin(world)
+
 
 KINDS: dict[str, type[Fault]] = {}
-"""All kinds of faults by name. Importing `kinds` fills it."""
+"""The kinds of faults that every interface can add, by name. Importing `kinds` fills it."""
+IN_PYTHON: dict[str, type[Fault]] = {}
+"""The kinds of faults that only Python can add, because a parameter is a function, by name."""
 
 
 @dataclass_transform(field_specifiers=(parameter,), frozen_default=True)
@@ -177,16 +192,20 @@ def kind(
     protocols: tuple[str, ...] = PROTOCOLS,
     operations: tuple[type[Operation] | type[Effect], ...] | None = None,
     in_all_phases: bool = False,
+    in_python: bool = False,
 ) -> Callable[[C], C]:
-    """Declare the decorated subclass of Fault as a kind. Its annotated fields are the parameters."""
+    """Declare the decorated subclass of Fault as a kind. Its annotated fields are the parameters.
+
+    `in_python`: files, the control port and the command cannot give it.
+    """
     assert layer in LAYERS, layer
-    assert name not in KINDS, f"{name} is declared twice"
+    assert name not in KINDS.keys() | IN_PYTHON.keys(), f"{name} is declared twice"
 
     def declare(cls: C) -> C:
         made: Any = frozen_value(cls)
         parameters = {each.name: each for each in fields(made)}
         made.KIND = Kind(name, layer, phases, protocols, operations, situation, in_all_phases, parameters)
-        KINDS[name] = made
+        (IN_PYTHON if in_python else KINDS)[name] = made
         declared: C = made
         return declared
 
@@ -196,6 +215,8 @@ def kind(
 def create(name: str, parameters: Mapping[str, Any]) -> Fault:
     """Create a fault from the name of its kind and its parameters. Raises FaultError."""
     cls = KINDS.get(name)
+    if name in IN_PYTHON:
+        raise FaultError(f"fault={shown(name)}: a function can only be given in Python; use faults.{name}(function)")
     if cls is None:
         raise unknown_name("fault", name, KINDS)
     check_names(cls.KIND, parameters)

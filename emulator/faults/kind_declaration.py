@@ -60,7 +60,8 @@ def check_names(kind: Kind, parameters: Collection[str], others: Collection[str]
             raise _unknown_parameter(name, given, known, others)
     missing = [each for each in kind.required if each not in parameters]
     if missing:
-        example = f"{missing[0]}={example_of(known[missing[0]])!r}"
+        declared = known[missing[0]]
+        example = f"{missing[0]}={getattr(declared.metadata['check'], 'shown', None) or repr(example_of(declared))}"
         raise FaultError(f"{name}: the parameter {missing[0]} is missing; add it, such as {example}")
 
 

@@ -116,6 +116,8 @@ class Rule:
         """The protocols whose requests the rule acts on."""
         self.failure: str | None = None
         """The error that the function `where` raised, if it raised one."""
+        self.errors: list[BaseException] = []
+        """The exceptions that the function of `faults.call` raised."""
         self.removed = False
         self.standing: StandingFault | None = None
         """The fault while it holds."""

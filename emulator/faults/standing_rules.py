@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from ..gate.gate import Gate
+from ..gate.gate import Gate, Node
 from ..kernel.scheduler import Scheduler
 from ..kernel.timer_kind import TimerKind
 from .phase import Phase
@@ -45,21 +45,21 @@ class StandingRules:
         elif rule.spec.phase is Phase.STANDING and rule.start_ms > now_ms:
             self._at(rule, rule.start_ms, partial(self._begin_at_once, rule))
 
-    def begin_before(self, rule: Rule, carry_out: Callable[[], None]) -> None:
+    def begin_before(self, rule: Rule, node: Node, carry_out: Callable[[], None]) -> None:
         """Begin the fault of a rule that a request has fired, and then carry out the request.
 
         Both happen after the requests that run now: a broker cannot stop within one of its own.
         """
 
         def begin() -> None:
-            self._begin(rule)
+            self._begin(rule, node)
             carry_out()
 
         self._gate.run_after_reply(begin)
 
-    def begin_after_reply(self, rule: Rule) -> None:
+    def begin_after_reply(self, rule: Rule, node: Node) -> None:
         """Begin the fault of a rule that an outcome has fired, once the reply is sent."""
-        self._gate.run_after_reply(partial(self._begin, rule))
+        self._gate.run_after_reply(partial(self._begin, rule, node))
 
     def end(self, rule: Rule) -> None:
         """End the fault of a rule for good. A no-op if it does not hold."""
@@ -73,11 +73,11 @@ class StandingRules:
             rule.events.append(RuleEvent(self._scheduler.now_ms, BEGIN, "", ()))
             self._begin(rule)
 
-    def _begin(self, rule: Rule) -> None:
+    def _begin(self, rule: Rule, node: Node | None = None) -> None:
         if rule.removed or rule.standing is not None:
             return
         fault = rule.spec.fault
-        rule.standing = fault.begin(self._world)
+        rule.standing = fault.begin_at(self._world, node)
         self._record(rule, BEGIN)
         rule.restored_ms = None if fault.duration_ms is None else self._scheduler.now_ms + fault.duration_ms
         self._restore_later(rule)

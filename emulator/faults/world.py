@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..gate.gate import Node
 from ..kernel.errors import EngineError
@@ -51,6 +51,18 @@ class World(Protocol):
 
     def stop_broker(self, name: str, *, kill: bool) -> StandingFault:
         """Stop a broker: gracefully, or as a crash. Its ports are closed until the end."""
+
+    def restart_broker(self, name: str | None, node: Node | None, *, kill: bool) -> None:
+        """Restart brokers at once: gracefully, or after a crash. Their connections break; stopped ones stay stopped.
+
+        Without a name it is the broker `node`, or all brokers if that is none.
+        """
+
+    def call(self, function: Callable[[], Any], timeout_ms: int, done: Callable[[BaseException | None], None]) -> None:
+        """Call a function of the test, and then `done` on the engine's thread, once, with the exception or None.
+
+        `done` gets a TimeoutError if the function has not returned after `timeout_ms` of real time.
+        """
 
     def stop_name_server(self) -> StandingFault:
         """Stop the name server for remoting clients."""

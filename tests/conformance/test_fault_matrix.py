@@ -9,9 +9,9 @@ from rocketmq_testkit.conformance.faults.matrix import empty_cells, sdks
 from rocketmq_testkit.conformance.faults.reaction import Impossible, Reaction, agree, cell_of, time_class
 from rocketmq_testkit.conformance.faults.record import Record
 from rocketmq_testkit.conformance.faults.situation import Situation
-from rocketmq_testkit.conformance.faults.situations import SITUATIONS, situation
+from rocketmq_testkit.conformance.faults.situations import SITUATIONS, WITHOUT_SITUATION, situation
 from rocketmq_testkit.conformance.pages import fault_kinds_page
-from rocketmq_testkit.emulator.faults.fault import KINDS
+from rocketmq_testkit.emulator.faults.fault import IN_PYTHON, KINDS
 from rocketmq_testkit.emulator.faults.rule_form import read_rule, written_rule
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,6 +41,11 @@ def test_the_rule_of_a_situation_is_valid_in_each_protocol_of_its_kind(each: Sit
 def test_every_kind_was_observed_with_every_sdk() -> None:
     """A cell that no run of `make fault-matrix` has filled fails."""
     assert empty_cells(Record(), list(KINDS)) == []
+
+
+def test_every_kind_has_a_situation_or_a_reason_for_having_none() -> None:
+    assert {each.kind for each in SITUATIONS} == set(KINDS)
+    assert set(WITHOUT_SITUATION) == set(IN_PYTHON)
 
 
 def test_an_empty_cell_is_named_with_the_command_that_fills_it(tmp_path: Path) -> None:

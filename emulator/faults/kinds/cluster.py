@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...gate.gate import Outcome
+from ...gate.gate import Node, Outcome
 from ...kernel.scheduler import Timer
 from ..addresses import check_address, matches_address
 from ..client_call import Line
@@ -12,8 +12,8 @@ from ..fault import Fault, kind
 from ..parameters import Flag, OneOf, Optional, PositiveDurationCheck, Text, given, parameter
 from ..phase import Phase
 from ..times import ms_of
-from ..world import StandingFault, World
-from .standing import BROKER, STANDING, StandingKind, lasting
+from ..world import StandingFault, Undo, World
+from .standing import BROKER, STANDING, StandingKind, lasting, of_brokers
 
 
 @kind(
@@ -32,6 +32,44 @@ class StopBroker(StandingKind):
     def begin(self, world: World) -> StandingFault:
         """Stop the broker."""
         return world.stop_broker(self.broker, kill=self.kill)
+
+
+@kind(
+    "restart_broker",
+    layer="cluster",
+    phases=STANDING,
+    situation="A broker is restarted by its operator or its supervisor: an update, a crash of its process.",
+)
+class RestartBroker(StandingKind):
+    """Restart a broker at once, with its stored data. Its connections and those of the proxy break.
+
+    In the phase `request` the request that fires the rule is lost. In the phase `response` the broker has carried it
+    out, and the response is lost. Without a request the broker restarts when the rule is added, or at its `start`. A
+    broker that is stopped stays stopped.
+    """
+
+    broker: str | None = of_brokers("name of the broker; by default that of the request, or all brokers without one")
+    kill: bool = parameter(Flag(), "true: after a crash of the process; false: gracefully", default=False)
+
+    @property
+    def duration_ms(self) -> int | None:
+        """None: a restart is over at once."""
+        return None
+
+    @property
+    def loses_exchange(self) -> bool:
+        """True: the connection of the request breaks."""
+        return True
+
+    def begin_at(self, world: World, node: Node | None) -> StandingFault | None:
+        """Restart the broker of the parameter, that of the request, or all."""
+        world.restart_broker(self.broker, node, kill=self.kill)
+        return None
+
+    def begin(self, world: World) -> StandingFault:
+        """Restart the broker of the parameter, or all."""
+        self.begin_at(world, None)
+        return Undo(lambda: None)
 
 
 @kind(

@@ -1,0 +1,72 @@
+"""A fault that calls a function of the test, in an engine alone, which calls it at once."""
+
+from functools import partial
+
+import pytest
+from fault_world import FaultWorld, make_fault_world
+from remoting_world import send
+from rocketmq_testkit import faults
+from rocketmq_testkit.conformance.clients.remoting_sends import send_request
+from rocketmq_testkit.emulator.engine import DirectChannel
+from rocketmq_testkit.emulator.faults.errors import FaultError
+from rocketmq_testkit.emulator.faults.fault import create
+from rocketmq_testkit.emulator.faults.rule_form import written_rule
+from rocketmq_testkit.emulator.gate.effects import NotifyConsumerIdsChanged
+from stored import stored_bodies
+
+
+@pytest.fixture
+def world() -> FaultWorld:
+    """One broker with the topic A."""
+    world = make_fault_world()
+    world.topic("A")
+    return world
+
+
+@pytest.mark.parametrize(("phase", "stored"), [("request", []), ("response", [b"1"])])
+def test_a_function_is_called_before_or_after_the_request_is_carried_out(
+    world: FaultWorld, phase: str, stored: list[bytes]
+) -> None:
+    """The client gets its response in both phases."""
+    seen: list[list[bytes]] = []
+    world.add(faults.call(lambda: seen.append(stored_bodies(world, "A"))), operation="SendMessage", phase=phase)
+    assert send(world.peer(), "A", b"1").code == 0
+    assert seen == [stored]
+    assert stored_bodies(world, "A") == [b"1"]
+
+
+def test_a_function_is_called_before_a_push_is_sent(world: FaultWorld) -> None:
+    called: list[int] = []
+    world.add(faults.call(lambda: called.append(1)), operation="NotifyConsumerIdsChanged", phase="push")
+    channel = DirectChannel()
+    world.engine.gate.push(world.broker, channel, NotifyConsumerIdsChanged("g"))
+    assert called == [1]
+    assert channel.effects == [NotifyConsumerIdsChanged("g")]
+
+
+def test_a_function_that_raises_lets_the_request_through_and_its_exception_is_kept(world: FaultWorld) -> None:
+    def fail() -> None:
+        raise ValueError("no consumer")
+
+    rule = world.add(faults.call(fail), operation="SendMessage")
+    assert send(world.peer(), "A", b"1").code == 0
+    assert [repr(error) for error in rule.errors] == ["ValueError('no consumer')"]
+
+
+def test_a_request_is_lost_if_the_function_restarts_its_broker(world: FaultWorld) -> None:
+    """As a request that a delay holds back: the broker stopped before it carried it out."""
+    world.add(faults.call(lambda: world.engine.restart(world.broker)), operation="SendMessage")
+    assert world.peer().exchange(*send_request("A", b"1", born_ms=world.now_ms)) == []
+    assert stored_bodies(world, "A") == []
+
+
+def test_the_rule_of_a_function_is_written_with_its_name(world: FaultWorld) -> None:
+    """No file can hold the function itself."""
+    rule = world.add(faults.call(partial(world.advance, 1), timeout="1s"), topic="A")
+    then = {"call": {"function": "World.advance", "timeout": "1s"}}
+    assert written_rule(rule.spec) == {"when": {"topic": "A"}, "then": then}
+
+
+def test_data_cannot_give_a_function() -> None:
+    with pytest.raises(FaultError, match=r"^fault='call': a function can only be given in Python; use faults"):
+        create("call", {"function": "crash"})
