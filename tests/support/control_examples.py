@@ -7,6 +7,7 @@ from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat
 from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures.host.host import Host
 from rocketmq_testkit.remoting.client import RemotingClient
 
 AUTH = "org.apache.rocketmq.auth"
@@ -32,6 +33,12 @@ def start_all_brokers(emulator: Emulator) -> None:
             emulator.start_broker(broker.name if broker.id == 0 else f"{broker.name}:{broker.id}")
 
 
+def stop_all_forks(host: Host) -> None:
+    """Stop the forks of an emulator. The ids begin again."""
+    host.forks.stop_all()
+    del vars(host)["forks"]
+
+
 @contextmanager
 def state_of_examples(emulator: Emulator) -> Iterator[None]:
     """Create the objects that the examples name: topics, groups, snapshots, a rule, and connected clients."""
@@ -41,6 +48,8 @@ def state_of_examples(emulator: Emulator) -> Iterator[None]:
     emulator.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], beat))
     emulator.run_on_loop(lambda host: vars(host).pop("kept_snapshots", None))
     emulator.run_on_loop(lambda host: [host.kept_snapshots.keep() for _ in range(2)])
+    emulator.run_on_loop(stop_all_forks)
+    emulator.fork()
     emulator.topic("orders", type="FIFO")
     emulator.topic("payments", type="TRANSACTION")
     emulator.group("warehouse")
