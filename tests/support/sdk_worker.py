@@ -3,6 +3,7 @@
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -33,10 +34,14 @@ def key_of(received: Any) -> str:
     return str(next(iter(received.keys)))
 
 
+class Killed(Exception):
+    """The application was killed while it processed a message."""
+
+
 class Worker(ABC):
     """A consumer with a thread of its own. A subclass decides what happens with each message, and when.
 
-    `kill` ends the thread without an acknowledgement, as a crash of the application does; `start` starts another.
+    `kill` lets the thread do nothing more, as a crash of the application does; `start` starts another.
     """
 
     def __init__(self, emulator: Emulator, group: str, *topics: str) -> None:
@@ -44,6 +49,7 @@ class Worker(ABC):
         self._ended = threading.Event()
         self._consumer: SimpleConsumer | None = None
         self._thread: threading.Thread | None = None
+        self._crashed: list[SimpleConsumer] = []
 
     def start(self) -> None:
         """Start the consumer and its thread."""
@@ -63,6 +69,25 @@ class Worker(ABC):
             consumer.shutdown()
             self._thread.join(10)
             assert not self._thread.is_alive()
+        for each in self._crashed:
+            each.shutdown()
+
+    def kill(self) -> None:
+        """End the thread as a crash does: it sends nothing more. It may still wait for the SDK."""
+        self._ended.set()
+
+    def restart(self) -> None:
+        """Crash, and start again at once."""
+        consumer = self._consumer
+        self.kill()
+        self.start()
+        if consumer is not None:
+            self._crashed.append(consumer)
+
+    def check_alive(self) -> None:
+        """Raise Killed on the thread of a consumer that was killed. A step of an application between two others."""
+        if threading.current_thread() is not self._thread:
+            raise Killed
 
     @abstractmethod
     def handle(self, received: Any, acknowledge: Callable[[], None]) -> None:
@@ -76,14 +101,19 @@ class Worker(ABC):
                 ended.wait(0.01)
                 continue
             for received in batch:
-                self.handle(received, partial(self._acknowledge, consumer, received))
+                if ended.is_set():
+                    return
+                try:
+                    self.handle(received, partial(self._acknowledge, consumer, ended, received))
+                except Killed:
+                    return
 
     @staticmethod
-    def _acknowledge(consumer: SimpleConsumer, received: Any) -> None:
-        try:
+    def _acknowledge(consumer: SimpleConsumer, ended: threading.Event, received: Any) -> None:
+        with suppress(Exception):  # as applications do: the broker delivers the message again
             consumer.ack(received)
-        except Exception:  # as applications do: the broker delivers the message again
-            return
+        if ended.is_set():
+            raise Killed
 
 
 def send(emulator: Emulator, *messages: Message) -> None:
