@@ -124,6 +124,22 @@ class DelayService:
         offsets: dict[int, int | None] = {**self.offsets, **self._file.values_at_last_write()}
         return {level: offset for level, offset in offsets.items() if offset is not None}
 
+    def lend(self) -> tuple[int, dict[int, int]]:
+        """Return for a fork the time of the first check, and that of each level (ms)."""
+        return self._first_check.ms, self._checked_since_ms.copy()
+
+    def continue_from(self, state: tuple[int, dict[int, int]]) -> None:
+        """Check the levels at the same times as another broker, which has been running for longer."""
+        first_ms, self._checked_since_ms = state
+        now = self._scheduler.now_ms
+        self._first_check = self._scheduler.instant_after(first_ms - now)
+        for level, timer in list(self._timers.items()):
+            timer.cancel()
+            queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
+            first = 0 if queue is None else self._first_undelivered(level, queue)
+            due_ms = queue.unit(first)[2] if queue is not None and first < queue.max_offset else now
+            self._schedule_check(level, max(due_ms, now))
+
     def before_put(self, message: MessageToStore) -> None:
         """Redirect a message with a delay level to the schedule topic (store hook); clamp the level to the last one."""
         if props.DELAY not in message.properties or not may_be_delayed(message):

@@ -46,4 +46,5 @@ def build(
             config_changed=[timers.apply_config],
         ),
         durables={"delay_offsets": delays, "timer": timers},
+        memories={"checks of delay levels": delays},
     )

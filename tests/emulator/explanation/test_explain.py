@@ -64,6 +64,22 @@ def test_restored_engine_gives_the_same_verdicts_without_details() -> None:
     assert explain(restored, SECOND).reason is Reason.AVAILABLE
 
 
+def test_a_fork_gives_the_same_verdicts_and_details() -> None:
+    """A fork continues the history: it knows the delivery before it, and what its own clients did after it."""
+    world = acknowledged_and_unread()
+    world.advance(5_000)
+    engine = Engine(state=world.engine.lend())
+    forked = World(engine, engine.brokers[0])
+    for each in (world, forked):
+        each.heartbeat("client", topics={"A": "*"})
+    before, after = explain(world, FIRST), explain(forked, FIRST)
+    assert after.reason is Reason.ACKNOWLEDGED
+    assert (str(after), after.history_since_ms) == (str(before), None)
+    (message,) = forked.popped("A")
+    forked.ack("A", forked.receipt(message))
+    assert [explain(each, SECOND).reason for each in (world, forked)] == [Reason.AVAILABLE, Reason.ACKNOWLEDGED]
+
+
 def test_second_copy_of_a_repeated_send_counts_until_it_is_finished() -> None:
     """A producer that missed the response sends the message again, so that two records have one id."""
     world = acknowledged_and_unread()

@@ -230,6 +230,40 @@ def test_checks_of_a_half_message_continue_in_a_fork() -> None:
     assert [len(checks(each, 100_000)) for each in (world, child)] == [1, 1]
 
 
+def test_delayed_messages_arrive_in_a_fork_when_they_arrive_in_its_parent() -> None:
+    """A restarted broker checks its delay levels after a second only."""
+    world = make_world()
+    world.topic("A")
+    world.advance(1_050)
+    world.send("A", b"of both", DELAY="1")
+    world.send("A", b"later", DELAY="2")
+    world.advance(500)
+    child = fork(world)
+    assert stored_bodies(fork(child), "A") == []
+    child.send("A", b"of the child", DELAY="1")
+    for each in (world, child):
+        each.advance(549)
+        assert stored_bodies(each, "A") == []
+        each.advance(1)
+        assert stored_bodies(each, "A") == [b"of both"]
+        each.advance(4_000)
+    assert stored_bodies(world, "A") == [b"of both", b"later"]
+    assert stored_bodies(child, "A") == [b"of both", b"of the child", b"later"]
+
+
+def test_delayed_messages_that_are_deleted_do_not_hinder_a_fork() -> None:
+    keys: dict[str, Any] = {"max_message_size": 16 * 1024, "mapped_file_size_commit_log": 150 * 1024}
+    world = make_world(store_max_bytes=1024 * 1024, **keys)
+    world.topic("A")
+    world.send("A", b"deleted", DELAY="18")
+    for _ in range(100):
+        world.send("A", bytes(15_000))
+    child = fork(world)
+    child.send("A", b"stored", DELAY="18")
+    child.advance(2 * 3_600_000 + 1_000)
+    assert stored_bodies(child, "A")[-1] == b"stored"
+
+
 def test_a_fork_has_the_clock_the_seed_and_the_configuration_of_its_parent() -> None:
     world = full_tables(slaves=1)
     world.engine.scheduler.advance_to(START_MS + 5_000)
