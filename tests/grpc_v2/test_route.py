@@ -8,7 +8,7 @@ from rocketmq_testkit.emulator.operations.cluster import DeleteTopicInNamesrv
 from rocketmq_testkit.emulator.operations.topics import DeleteTopic, TopicConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.grpc_v2.proxy.routes import Routes
+from rocketmq_testkit.grpc_v2.proxy.routes import Routes, _order_conf_queues
 from rocketmq_testkit.grpc_v2.proxy.rpc_call import TransportCall
 from rocketmq_testkit.grpc_v2.services.route import queue_permissions
 
@@ -186,6 +186,11 @@ def test_a_topic_that_cannot_be_read_is_not_assigned(world: GrpcWorld) -> None:
         world.topic("closed", perm=perm)
         status = assignment(world, "closed").status
         assert (status.code, status.message) == (40300, "no readable queue")
+
+
+def test_entries_of_an_order_configuration_without_a_number_of_an_int_are_left_out() -> None:
+    text = "broker-a:4;broker-b:four;broker-c;broker-d:99999999999;broker-e:0"
+    assert _order_conf_queues(text) == {"broker-a": 4, "broker-e": 0}
 
 
 def test_the_counters_of_topics_are_bounded(world: GrpcWorld) -> None:

@@ -158,7 +158,8 @@ def test_every_request_header_is_written_and_read_back_equal(code: int) -> None:
 
 @pytest.mark.parametrize("name", ["code", "opaque", "flag", "version"])
 @pytest.mark.parametrize(
-    ("number", "is_valid"), [(-1, True), (0x7FFFFFFF, True), (-0x80000000, True), (1 << 31, False)]
+    ("number", "is_valid"),
+    [(-1, True), (0x7FFFFFFF, True), (-0x80000000, True), (1 << 31, False), (-0x80000001, False)],
 )
 def test_each_number_of_a_header_is_checked(name: str, number: int, is_valid: bool) -> None:
     """A number beyond a Java int is refused in each member, whatever the other members are."""

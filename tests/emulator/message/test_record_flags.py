@@ -3,6 +3,7 @@
 import pytest
 from engine_world import World
 from rocketmq_testkit.emulator.message.stored_record import Record, decode, is_readable, unpack_host
+from rocketmq_testkit.emulator.operations.cluster import GetBrokerRuntimeInfo, RuntimeInfoResult
 from rocketmq_testkit.emulator.operations.consume import PullResult
 from rocketmq_testkit.emulator.operations.message_queries import MessagesResult, QueryMessage
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
@@ -46,11 +47,14 @@ def test_with_the_defect_a_message_with_a_false_host_flag_is_in_the_log_and_in_n
     for sender, flag in (("10.0.0.1", 0x10), ("10.0.0.1", 0x20), ("::1", 0x10)):
         sent = SendMessage("PG", "T", 0, b"x", {"KEYS": "k"}, (sender, 5), world.now_ms, sys_flag=flag)
         world.ask(SendResult, sent)
+        world.advance(1)
     [record] = stored(world)
     assert unpack_host(record.born_host)[0] == "::1"
     assert [is_readable(each) for _, each in world.broker.store.log.records_from(0)] == [False, False, True]
     assert world.broker.store.log.record_at(0) is None
     assert len(world.ask(MessagesResult, QueryMessage("T", "k", 9, 0, world.now_ms + 1)).records) == 1
+    runtime_info = world.ask(RuntimeInfoResult, GetBrokerRuntimeInfo()).table
+    assert runtime_info["earliestMessageTimeStamp"] == str(record.store_timestamp)
     world.engine.crash(power_loss=False)
     assert [record.body for record in stored(world)] == [b"x"]
 

@@ -554,11 +554,11 @@ def test_an_acknowledged_record_does_not_keep_later_ones_in_the_cache(cached: Wo
 
 def test_an_offset_reset_counts_the_records_of_other_queues_on() -> None:
     """The cache is full again once it has as many records as before the reset."""
-    world = kv_world(enable_pop_buffer_merge=True, pop_ck_max_buffer_size=2)
-    filled(world, 4)
+    world = kv_world(enable_pop_buffer_merge=True, pop_ck_max_buffer_size=3)
+    filled(world, 5)
     world.topic("B")
     world.send("B")
-    world.popped("A", count=1, invisible_ms=60_000)
+    world.popped("A", count=2, invisible_ms=60_000)
     world.popped("B", count=1, invisible_ms=60_000)
     world.engine.execute(world.broker, ResetOffset("G", "B", -1, 0, 0))
     for stored_records in (0, 0, 1):

@@ -406,6 +406,24 @@ def test_a_congested_wheel_slot_rejects_at_random_and_less_often_as_it_fills() -
     assert few < 12
 
 
+def test_a_congested_wheel_slot_compares_with_its_limit_and_a_tenth(world: World) -> None:
+    """Of the messages for a slot with three of two, 52 % are rejected: 1 - 1 / 2.1, not 1 - 1 / 2.
+
+    Source: TimerMessageStore.isReject (5.3.3).
+    """
+    world = make_world(timer_congest_num_each_slot=2)
+    world.topic("A")
+    rejected = 0
+    for seconds in range(1, 4_001):
+        for _ in range(3):
+            deliver(world, 10_000 + seconds * 1_000)
+        try:
+            deliver(world, 10_000 + seconds * 1_000)
+        except EngineError:
+            rejected += 1
+    assert 2_047 < rejected < 2_147
+
+
 def test_a_timer_stopped_by_the_defect_continues_after_a_restart_without_it(world: World) -> None:
     """A message to the timer's topic stops the timer, over restarts as well, until the defect is off at a restart."""
     world.topic("A")

@@ -10,7 +10,7 @@ from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult, UpdateBrokerConfig
 from rocketmq_testkit.emulator.operations.consume import PullResult
-from rocketmq_testkit.emulator.operations.groups import AssignmentResult, QueryAssignment
+from rocketmq_testkit.emulator.operations.groups import AssignmentResult, GetGroup, QueryAssignment
 from rocketmq_testkit.emulator.operations.offsets import (
     AllOffsetsResult,
     GetAllConsumerOffset,
@@ -217,6 +217,17 @@ def test_a_light_group_has_one_offset_for_all_queue_ids(world: World) -> None:
     outcome = world.pull(A, 1, group=group).outcome
     assert isinstance(outcome, PullResult)
     assert (outcome.code, outcome.next_begin_offset) == (ResponseCode.PULL_OFFSET_MOVED, 0)
+
+
+def test_a_reset_of_another_group_moves_its_offset_of_one_queue(world: World) -> None:
+    world.topic("U", 4)
+    for _ in range(3):
+        world.send("U", queue=2)
+    world.engine.execute(world.broker, GetGroup("G"))
+    world.ask(Done, UpdateConsumerOffset("G", "U", 2, 3))
+    world.engine.execute(world.broker, ResetOffset("G", "U", -1, 2, 1))
+    assert world.ask(OffsetResult, QueryConsumerOffset("G", "U", 2)).offset == 1
+    assert world.broker.offsets.query("G", "U", 1) == -1
 
 
 def test_a_light_queue_is_assigned_without_a_route(world: World) -> None:

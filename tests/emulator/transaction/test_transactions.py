@@ -432,6 +432,17 @@ def test_a_half_message_born_in_the_future_is_checked(world: World) -> None:
     assert len(checks(channel)) == 1
 
 
+def test_a_half_message_born_at_the_start_of_a_round_ends_it_without_a_pause(world: World) -> None:
+    """It is as young as a message can be: the round ends, and the next one begins an interval later."""
+    world.topic("T")
+    round_ms = world.now_ms + 3000
+    operation = SendMessage("PG", "T", 0, b"t", {"TRAN_MSG": "true", "PGROUP": "PG"}, ("10.0.0.1", 5000), round_ms)
+    world.engine.execute(world.broker, operation)
+    assert world.broker.checks.next_round_ms == round_ms
+    world.advance(3000)
+    assert world.broker.checks.next_round_ms == round_ms + 3000
+
+
 def test_a_half_message_older_than_file_reserved_time_is_discarded_unchecked(world: World) -> None:
     channel = producer(world)
     world.topic("T")
