@@ -7,10 +7,21 @@ from . import changes
 from .explanation import Change, Fact
 from .member_rules import start_facts
 from .reason import Reason
+from .refused_rules import server
 from .subject import DELIVERED, Finding, Subject, fact
 
 _RECEIVES = ("PullMessage", "PopMessage", "ReceiveMessage", "LitePullMessage")
 """Operations whose responses contain messages."""
+_ACKNOWLEDGEMENTS = (
+    "AckMessage",
+    "BatchAckMessage",
+    "ChangeInvisibleTime",
+    "UpdateConsumerOffset",
+    "ChangeInvisibleDuration",
+    "SendMessageBack",
+    "ForwardMessageToDeadLetterQueue",
+)
+"""Operations and RPCs that end the time in flight of a message."""
 
 
 def in_flight(subject: Subject) -> Finding | None:
@@ -29,17 +40,59 @@ def in_flight(subject: Subject) -> Finding | None:
         text = f"is in flight: {broker} popped it for {client} of group {receipt.group} at {since}, but {unwritten}"
     else:
         text = f"is in flight: {broker} delivered it to {client} of group {receipt.group} at {since}{attempt}"
+    is_connected = not receipt.channel or scene.clients.is_connected(receipt.channel)
+    if not is_connected:
+        text += ", which is not connected any more"
+    lost, lost_facts, remedies = _lost_acknowledgement(subject, receipt)
     if receipt.until_ms is None:
-        text += ", and no offset beyond it is committed yet"
+        text += f", and no offset beyond it is committed yet{lost}"
         change = changes.commit(scene, receipt.channel)
-        pulled = (*_receipt_facts(subject, receipt), *start_facts(subject))
-        return Finding(Reason.IN_FLIGHT, _with_place(subject, text), pulled, (change,))
+        pulled = (*_receipt_facts(subject, receipt), *start_facts(subject), *lost_facts)
+        return Finding(Reason.IN_FLIGHT, _with_place(subject, text), pulled, (change, *remedies))
     end, advances, until_ms = _end(subject, receipt, receipt.until_ms)
-    acknowledges = () if unwritten else (changes.acknowledge(scene, receipt.channel),)
-    facts = _receipt_facts(subject, receipt)
-    return Finding(
-        Reason.IN_FLIGHT, _with_place(subject, f"{text}, and {end}"), facts, (*acknowledges, *advances), until_ms
+    may_acknowledge = not unwritten and is_connected and (until_ms is not None or not _by_proxy(receipt))
+    acknowledges = (changes.acknowledge(scene, receipt.channel),) if may_acknowledge else ()
+    facts = (*_receipt_facts(subject, receipt), *lost_facts)
+    text = _with_place(subject, f"{text}, and {end}{lost}")
+    return Finding(Reason.IN_FLIGHT, text, facts, (*acknowledges, *advances, *remedies), until_ms)
+
+
+def _by_proxy(receipt: ReceiptView) -> bool:
+    """True for a gRPC client. The proxy refuses its acknowledgement after the end of the invisible duration."""
+    return (receipt.channel or "").startswith("grpc:")
+
+
+def _lost_acknowledgement(subject: Subject, receipt: ReceiptView) -> tuple[str, tuple[Fact, ...], tuple[Change, ...]]:
+    """Return clause, facts and changes about an acknowledgement since a delivery that was lost or refused."""
+    scene, message_id = subject.scene, subject.family.message_id
+    fired = [
+        each
+        for each in scene.history.firings()
+        if each.at_ms >= receipt.popped_ms and each.operation in _ACKNOWLEDGEMENTS and message_id in each.message_ids
+    ]
+    if fired:
+        last = fired[-1]
+        text = (
+            f"; rule {last.rule} ({last.effect}) acted on {last.operation} of {scene.client(last.channel)} at "
+            f"{subject.at(last.at_ms)}"
+        )
+        found = fact("firing", at_ms=last.at_ms, rule=last.rule, effect=last.effect, operation=last.operation)
+        return text, (found,), (changes.remove_rule(last.rule),)
+    refused = [
+        each
+        for each in scene.history.refused(group=receipt.group)
+        if each.at_ms >= receipt.popped_ms
+        and {each.label, each.operation} & set(_ACKNOWLEDGEMENTS)
+        and each.message_id == message_id
+    ]
+    if not refused:
+        return "", (), ()
+    last_refused = refused[-1]
+    text = (
+        f"; {server(last_refused)} refused {last_refused.label} of {scene.client(last_refused.channel)} at "
+        f"{subject.at(last_refused.at_ms)}: {last_refused.code}"
     )
+    return text, (fact("refused", at_ms=last_refused.at_ms, label=last_refused.label, code=last_refused.code),), ()
 
 
 def returned(subject: Subject) -> Finding | None:

@@ -18,7 +18,10 @@ def no_group(subject: Subject) -> Finding | None:
         Reason.NO_SUCH_GROUP,
         subject.but(f"there is no group {group.name}{hint}"),
         (fact("group", name=group.name, exists=False, nearest=like), subject.place_fact),
-        (changes.start_consumer(group.name, subject.family.topic),),
+        (
+            *(() if like is None else (changes.configure(f"use the name of the existing group: {like}"),)),
+            changes.start_consumer(group.name, subject.family.topic),
+        ),
     )
 
 

@@ -12,6 +12,7 @@ from .explanation import Action, Change, Fact, IdleExplanation
 from .idle_clause import IdleClause
 from .idle_groups import group_clauses
 from .idle_members import MemberStates
+from .idle_passed import passed_clauses
 from .scene import Scene
 
 MEMBERS_MAX = 5
@@ -32,6 +33,7 @@ class IdleConsumers:
         clauses += [self._members.clause(group, member) for member in group.members[:MEMBERS_MAX]]
         if len(group.members) > MEMBERS_MAX:
             clauses.append(IdleClause(f"it has {len(group.members) - MEMBERS_MAX} more members"))
+        clauses += [*self._members.absent(group), *passed_clauses(group, self._scene)]
         return _joined(f"group {name}", clauses)
 
     def client(self, client_id: str) -> IdleExplanation:
@@ -47,7 +49,8 @@ class IdleConsumers:
     def _in_group(self, group: GroupView, client_id: str) -> list[IdleClause]:
         clauses = group_clauses(group, self._scene)
         members = [member for member in group.members if member.client == client_id]
-        return clauses + [self._members.clause(group, member) for member in members]
+        clauses += [self._members.clause(group, member) for member in members]
+        return [*clauses, *passed_clauses(group, self._scene)]
 
 
 def _producer(client_id: str) -> IdleClause:

@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from ..history.events import RefusedRequest
+from ..history.events import Firing, RefusedRequest
 from ..history.passed_on import original_refusals
+from ..inspection.check_points import ReceiptView
 from ..inspection.groups import GroupView, MemberView
+from . import changes
 from .clock_text import span_text
 from .explanation import Action, Change, Fact
 from .idle_clause import IdleClause, counted, phrases, queues_text
@@ -34,7 +36,9 @@ class MemberStates:
         found = [
             *self._silence(member),
             *(each for topic in own_topics(group) for each in self._queues.clauses(group, member, topic)),
+            *self._silent_reader(group, member),
             *self._refusals(group, member),
+            *self._faults(member),
             *self._in_flight(group, member),
             *self._polls(group, member),
         ]
@@ -65,15 +69,75 @@ class MemberStates:
             fact = Fact("refused", {"client": member.client, "label": last.label, "code": code, "times": number})
             yield IdleClause(f"is refused {last.label}: {code} ({times}){remark}", (fact,))
 
-    def _is_of(self, refused: RefusedRequest, member: MemberView) -> bool:
-        return refused.channel == member.channel or self._scene.client_id(refused.channel) == member.client
+    def _is_of(self, event: RefusedRequest | Firing, member: MemberView) -> bool:
+        return event.channel == member.channel or self._scene.client_id(event.channel) == member.client
 
     def _in_flight(self, group: GroupView, member: MemberView) -> Iterator[IdleClause]:
-        held = [each for each in self._look.receipts(group.name) if each.channel == member.channel]
+        found = [each for each in self._look.receipts(group.name) if each.channel == member.channel]
+        held, returned = [each for each in found if not each.returned], [each for each in found if each.returned]
         if held:
             fact = Fact("in_flight", {"client": member.client, "messages": len(held)})
             change = Change(Action.ACKNOWLEDGE, f"{member.client} acknowledges its messages", client=member.client)
-            yield IdleClause(f"has {counted(len(held), 'message')} in flight", (fact,), (change,))
+            order = self._order(group, held)
+            yield IdleClause(f"has {counted(len(held), 'message')} in flight{order}", (fact,), (change,))
+        if returned:
+            fact = Fact("returned", {"client": member.client, "messages": len(returned)})
+            ends = [each.until_ms for each in returned if each.until_ms is not None]
+            until = f", invisible until {self._scene.at(min(ends))}" if ends else ""
+            options = (changes.advance(self._scene, min(ends), "the broker redelivers it"),) if ends else ()
+            yield IdleClause(f"has returned {counted(len(returned), 'message')}{until}", (fact,), options)
+
+    @staticmethod
+    def _order(group: GroupView, held: list[ReceiptView]) -> str:
+        """Return a clause about the queues that messages in flight of an orderly group block; empty for others."""
+        places = [each.place for each in held if each.holder == "order"]
+        if not group.orderly or not places:
+            return ""
+        first = min(places, key=lambda place: (place.topic, place.queue_id, place.queue_offset))
+        numbers = queues_text(each.queue_id for each in places)
+        return f", and later messages of {numbers} of {first.topic} wait for it in order"
+
+    def absent(self, group: GroupView) -> Iterator[IdleClause]:
+        """Yield the messages in flight of clients that are no members of the group any more."""
+        members = {member.channel for member in group.members} | {member.client for member in group.members}
+        by_client: dict[str, list[ReceiptView]] = {}
+        for each in self._look.receipts(group.name):
+            if not {each.channel, each.client} & members:
+                client = self._scene.client_id(each.channel) or "a client that is not known"
+                by_client.setdefault(client, []).append(each)
+        for client, held in by_client.items():
+            ends = [each.until_ms for each in held if each.until_ms is not None]
+            until = f" until {self._scene.at(min(ends))}" if ends else ""
+            fact = Fact("in_flight", {"client": client, "messages": len(held)})
+            options = (changes.advance(self._scene, min(ends), "the broker redelivers it"),) if ends else ()
+            count = counted(len(held), "message")
+            yield IdleClause(f"{client}, which is no member any more, has {count} in flight{until}", (fact,), options)
+
+    def _faults(self, member: MemberView) -> Iterator[IdleClause]:
+        """Yield the rules of faults that acted on requests of a member."""
+        fired = [each for each in self._scene.history.firings() if self._is_of(each, member)]
+        for rule in dict.fromkeys(each.rule for each in fired):
+            last = [each for each in fired if each.rule == rule][-1]
+            times = counted(sum(each.rule == rule for each in fired), "time")
+            at = self._scene.at(last.at_ms)
+            fact = Fact("firing", {"rule": rule, "effect": last.effect, "operation": last.operation})
+            sentence = f"meets rule {rule} ({last.effect}) in {last.operation} ({times}, last {at})"
+            yield IdleClause(sentence, (fact,), (changes.remove_rule(rule),))
+
+    def _silent_reader(self, group: GroupView, member: MemberView) -> Iterator[IdleClause]:
+        """Yield why a member does not request the messages that wait for it, as far as the broker can know."""
+        if any((each.channel, each.group) == (member.channel, group.name) for each in self._look.polls()):
+            return
+        if not any(self._queues.has_waiting(group, topic) for topic in own_topics(group)):
+            return
+        if "push" in member.kind:
+            return  # the clauses about its queues have the habit of its SDK
+        change = Change(Action.WAIT, f"the application of {member.client} receives", client=member.client)
+        yield IdleClause(
+            "has no receive in progress (its application decides when it receives)",
+            (Fact("polls", {"client": member.client, "number": 0}),),
+            (change,),
+        )
 
     def _polls(self, group: GroupView, member: MemberView) -> Iterator[IdleClause]:
         polls = [each for each in self._look.polls() if (each.channel, each.group) == (member.channel, group.name)]

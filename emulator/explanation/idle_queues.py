@@ -105,6 +105,11 @@ class QueueStates:
         change = Change(Action.WAIT, f"{member.client} rebalances by its own clock", client=member.client)
         return IdleClause(sentence, facts, (change,))
 
+    def has_waiting(self, group: GroupView, topic: str) -> bool:
+        """True if messages of a topic wait for a group."""
+        places = {(each.broker, each.queue_id) for each in self._look.queues(topic) if each.readable}
+        return bool(self._waiting(group, topic, places))
+
     def _waiting(self, group: GroupView, topic: str, places: set[tuple[str, int]]) -> dict[str, int]:
         """Return the number of messages that wait in each queue, by its name; empty queues are left out."""
         found = {}

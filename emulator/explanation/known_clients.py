@@ -18,6 +18,10 @@ class KnownClients:
         """Return the client id of a connection, the connection itself if it never registered, None if it is empty."""
         return self._channels.get(channel) or self._history.client_of(channel) or channel or None
 
+    def is_connected(self, channel: str) -> bool:
+        """True if the client of a connection is connected, by this connection or by another one."""
+        return channel in self._channels or self._history.client_of(channel) in self._sdks
+
     def sender(self, address: str) -> str:
         """Return the client id of a producer by the address in its messages (`host:port`).
 

@@ -15,6 +15,8 @@ def dead(subject: Subject) -> Finding | None:
         return None
     copy = found[-1]
     times = max(copy.retry - 1, 0)  # sending it back the last time has counted as well, as in upstream
+    if group.retry_max_times >= 0:
+        times = min(times, group.retry_max_times)  # the proxy pops a last retry, and does not pass it on
     retries = f"after {times} retr{'y' if times == 1 else 'ies'}" if times else "without a retry"
     return Finding(
         Reason.DEAD,

@@ -47,6 +47,10 @@ class Inspection:
         """Return the message of a stored record, None if it is not stored."""
         return self._locator.at(place)
 
+    def at_offset(self, broker: str, topic: str, queue_id: int, offset: int) -> MessageFamily | None:
+        """Return the message at an offset of a queue, with this copy alone; None if it is not stored."""
+        return self._locator.at_offset(broker, topic, queue_id, offset)
+
     def matching(self, topic: str, where: Callable[[CopyView], bool]) -> Iterator[MessageFamily]:
         """Yield the messages of a topic of which a copy meets a condition, in the order of `copies`."""
         return self._locator.matching(topic, where)

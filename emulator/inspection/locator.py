@@ -53,6 +53,16 @@ class Locator:
             return None
         return self._family_of(copy)
 
+    def at_offset(self, broker: str, topic: str, queue_id: int, offset: int) -> MessageFamily | None:
+        """Return the message at an offset of a queue, see `Inspection.at_offset`."""
+        found = stores_of(self._parts.brokers).get(broker)
+        queue = None if found is None else found.store.queue(topic, queue_id)
+        if found is None or queue is None or not 0 <= offset - queue.first < len(queue.physical):
+            return None
+        at = offset - queue.first
+        copy = decoded(found, found.store.log.read(queue.physical[at], queue.sizes[at]))
+        return None if copy is None else next(iter(families([copy])), None)
+
     def matching(self, topic: str, where: Callable[[CopyView], bool]) -> Iterator[MessageFamily]:
         """Yield the messages that meet a condition, see `Inspection.matching`."""
         seen: set[str] = set()

@@ -66,6 +66,18 @@ class FakeInspection:
     def at(self, place: Place) -> MessageFamily | None:
         return next((each for each in self.families if any(copy.place == place for copy in each.copies)), None)
 
+    def at_offset(self, broker: str, topic: str, queue_id: int, offset: int) -> MessageFamily | None:
+        wanted = (broker, topic, queue_id, offset)
+        return next(
+            (
+                each
+                for each in self.families
+                for place in (copy.place for copy in each.copies)
+                if (place.broker, place.topic, place.queue_id, place.queue_offset) == wanted
+            ),
+            None,
+        )
+
     def nearest(self, message: str, topic: str | None = None) -> tuple[str, str] | None:
         return self.near
 

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 from explained_sdks import Scene
-from rocketmq_testkit.conformance.drivers.process import Driver
+from rocketmq_testkit import faults
+from rocketmq_testkit.conformance.drivers.process import Driver, DriverError
+from rocketmq_testkit.emulator.explanation.explanation import Action
 from rocketmq_testkit.fixtures import Reason
 from sdks import ALL, PUSH
 
@@ -117,3 +119,31 @@ def test_acknowledged(scene: Scene, sdk: str) -> None:
     found = scene.explain(message, Reason.ACKNOWLEDGED)
     assert "was delivered to " in str(found)
     assert found.history_since_ms is None
+
+
+def test_a_lost_acknowledgement_is_named(scene: Scene) -> None:
+    """A rule of faults refuses the acknowledgement, so the message stays in flight."""
+    topic = scene.topic()
+    driver = scene.simple("python")
+    message = scene.send()
+    received = receive(scene, driver)
+    busy = faults.respond("TOO_MANY_REQUESTS")
+    rule = scene.emulator.faults.add(busy, operation="AckMessage", topic=topic, name="lost-ack")
+    with pytest.raises(DriverError):
+        scene.call(driver, "ack", h=received["h"])
+    found = scene.explain(message, Reason.IN_FLIGHT)
+    rule.remove()
+    assert f"; rule lost-ack (respond) acted on AckMessage of {scene.client_id()}" in str(found)
+    assert found.changes[-1].sentence == "remove the rule lost-ack"
+
+
+def test_the_end_of_the_invisible_duration_leaves_no_acknowledgement(scene: Scene) -> None:
+    """The proxy refuses an acknowledgement after the end, so the verdict does not propose it."""
+    scene.topic()
+    driver = scene.simple("python")
+    message = scene.send()
+    receive(scene, driver, 10_000)
+    scene.emulator.run_on_loop(lambda host: host.real_time.jump(10_001))
+    found = scene.explain(message, Reason.IN_FLIGHT)  # until the next scan of the broker
+    assert "its invisible duration ended at " in str(found)
+    assert [change.action for change in found.changes] == [Action.WAIT]

@@ -4,6 +4,8 @@ import os
 import signal
 
 from explained_sdks import Scene
+from rocketmq_testkit.emulator.explanation.explanation import Action
+from rocketmq_testkit.fixtures import Reason
 
 SILENCE_MS = 31_000
 
@@ -90,3 +92,41 @@ def test_stopped_lock_owner(scene: Scene) -> None:
     assert f"has no queue of {topic}" in str(found)
     assert "waits for the lock of queue 0, which" in str(found)
     assert f"{scene.name}-z" in str(found)
+
+
+def test_skipped_messages_are_named(scene: Scene) -> None:
+    """The queue of a consumer with a wrong tag is empty, and the message that its filter skipped is named."""
+    topic = scene.topic(queues=1)
+    driver = scene.simple("python", expression="coffe")
+    message = scene.send(tag="coffee")
+    scene.call(driver, "receive", max=1, invisible_ms=10_000)
+    found = scene.emulator.groups[scene.name].explain()
+    assert f"may read the only queue of {topic}, empty; message {message.message_id} of {topic} is stored" in str(found)
+    assert "did not match tag `coffee`" in str(found)
+
+
+def test_a_simple_consumer_that_receives_nothing_is_named(scene: Scene) -> None:
+    """A message waits, and the application does not receive."""
+    scene.topic(queues=1)
+    scene.simple("python")
+    scene.emulator.wait_for_consumer(scene.name)
+    scene.send()
+    found = scene.emulator.clients[scene.client_id()].explain()
+    assert "has no receive in progress (its application decides when it receives)" in str(found)
+
+
+def test_messages_of_a_client_that_left_are_named(scene: Scene) -> None:
+    """A consumer takes a message and is closed; the message stays in flight."""
+    scene.topic(queues=1)
+    driver = scene.simple("python")
+    message = scene.send()
+    while not scene.call(driver, "receive", max=1, invisible_ms=30_000)["messages"]:
+        pass
+    client = scene.client_id()
+    scene.close(driver)
+    scene.emulator.clock.advance_until(lambda: client not in scene.emulator.clients, limit="10s")
+    found = scene.emulator.groups[scene.name].explain()
+    assert f"{client}, which is no member any more, has 1 message in flight until " in str(found)
+    verdict = scene.explain(message, Reason.IN_FLIGHT)
+    assert "which is not connected any more" in str(verdict)
+    assert [change.action for change in verdict.changes] == [Action.ADVANCE]

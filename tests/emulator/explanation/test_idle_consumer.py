@@ -1,20 +1,24 @@
 """Explanations of idle groups and clients: each cause as a clause of the sentence, with its changes."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from prepared_past import NOON_MS, connected, member_of, prepared_history, prepared_look
+from fake_inspection import FakeHistory, FakeInspection
+from prepared_past import NOON_MS, connected, copy_of, family_of, member_of, prepared_history, prepared_look
 from rocketmq_testkit.emulator.explanation.explanation import IdleExplanation
 from rocketmq_testkit.emulator.explanation.idle_clause import queues_text
 from rocketmq_testkit.emulator.explanation.idle_consumer import IdleConsumers
 from rocketmq_testkit.emulator.explanation.scene import Scene
-from rocketmq_testkit.emulator.history.events import BrokerEvent, BrokerEventKind, RefusedRequest
+from rocketmq_testkit.emulator.history.events import BrokerEvent, BrokerEventKind, Firing, RefusedRequest
 from rocketmq_testkit.emulator.inspection.assignments import AssignmentView
 from rocketmq_testkit.emulator.inspection.broker_view import BrokerView
 from rocketmq_testkit.emulator.inspection.check_points import ReceiptView
 from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, SubscriptionView
+from rocketmq_testkit.emulator.inspection.holds import Holder
 from rocketmq_testkit.emulator.inspection.locks import LockView
+from rocketmq_testkit.emulator.inspection.messages import CopyState
 from rocketmq_testkit.emulator.inspection.places import Place
 from rocketmq_testkit.emulator.inspection.polls import PollView
 from rocketmq_testkit.emulator.inspection.queues import ProgressView, QueueView
@@ -50,6 +54,12 @@ def queue_of(queue_id: int, *, end: int = 5, position: int = 5, broker: str = "b
 
 def assigned(queue_id: int, client: str | None = C1, requested_ms: int | None = NOON_MS) -> AssignmentView:
     return AssignmentView("billing", "broker-a", "orders", queue_id, client, "AVG", requested_ms)
+
+
+def receipt_of(offset: int, client: str = C1, *, holder: Holder = "log", returned: bool = False) -> ReceiptView:
+    """Return a message of queue 0 of orders in flight."""
+    place = Place("broker-a", "orders", 0, offset, 0)
+    return ReceiptView("billing", place, f"channel of {client}", NOON_MS, NOON_MS + 1, 1, holder, returned)
 
 
 def broker_of(
@@ -142,22 +152,26 @@ def test_member_without_a_queue_is_told_who_has_the_queues() -> None:
         ),
         (
             group_of(member_of(C1, "orders")),
-            {
-                "receipts": [
-                    ReceiptView(
-                        "billing",
-                        Place("broker-a", "orders", 0, offset, 0),
-                        f"channel of {client}",
-                        NOON_MS,
-                        NOON_MS + 1,
-                        1,
-                        "log",
-                        False,
-                    )
-                    for offset, client in ((0, C1), (1, C1), (2, C1), (3, C2))
-                ]
-            },
-            "c1@10.0.0.5 has queues 0-3 of orders, all empty, and has 3 messages in flight",
+            {"receipts": [receipt_of(offset, client) for offset, client in ((0, C1), (1, C1), (2, C1), (3, C2))]},
+            "c1@10.0.0.5 has queues 0-3 of orders, all empty, and has 3 messages in flight; channel of c2@10.0.0.6, "
+            "which is no member any more, has 1 message in flight until 12:00:00.001",
+        ),
+        (
+            group_of(member_of(C1, "orders")),
+            {"receipts": [receipt_of(0, returned=True)]},
+            "c1@10.0.0.5 has queues 0-3 of orders, all empty, and has returned 1 message, invisible until 12:00:00.001",
+        ),
+        (
+            group_of(member_of(C1, "orders"), orderly=True),
+            {"receipts": [receipt_of(0, holder="order")]},
+            "c1@10.0.0.5 has queues 0-3 of orders, all empty, and has 1 message in flight, and later messages of queue "
+            "0 of orders wait for it in order",
+        ),
+        (
+            group_of(replace(member_of(C1, "orders"), kind="pull or simple consumer")),
+            {"queues": {"orders": [queue_of(0, position=4)]}, "assignments": {"orders": [assigned(-1)]}},
+            "c1@10.0.0.5 may read the only queue of orders, with 1 message to read in broker-a/0, and has no receive "
+            "in progress (its application decides when it receives)",
         ),
         (
             group_of(member_of(C1, "orders")),
@@ -208,6 +222,9 @@ def test_member_without_a_queue_is_told_who_has_the_queues() -> None:
         "not requested",
         "lock",
         "in flight",
+        "returned",
+        "in flight in order",
+        "no receive",
         "polls",
         "no member",
         "disabled and forbidden",
@@ -265,6 +282,40 @@ def test_master_that_does_not_serve_the_group_is_named(broker: BrokerView, expec
     found = explained(group_of(member_of(C1, "orders")), past=past, brokers=[broker])
     assert str(found) == f"{expected}c1@10.0.0.5 has queues 0-3 of orders, all empty"
     assert found.changes[0].sentence == change
+
+
+def test_a_rule_of_faults_that_acted_on_a_member_is_named() -> None:
+    fired = [
+        Firing(NOON_MS - 2000, "lost-pop", "PopMessage", f"channel of {client}", "drop_response", ("ID1",))
+        for client in (C1, C1, C2)
+    ]
+    found = explained(group_of(member_of(C1, "orders")), past=prepared_history(fired=fired))
+    assert str(found) == (
+        "c1@10.0.0.5 has queues 0-3 of orders, all empty, and meets rule lost-pop (drop_response) in PopMessage "
+        "(2 times, last 11:59:58)"
+    )
+    assert found.changes[-1].sentence == "remove the rule lost-pop"
+
+
+def test_the_newest_message_that_the_filter_skipped_is_named() -> None:
+    """An empty queue has messages that the group has passed without a delivery."""
+    family = family_of(copy_of(CopyState.STORED, "orders", 0, offset=4))
+    member = member_of(C1, "orders", expression="b")
+    subscribed = replace(group_of(member), subscriptions=member.subscriptions)
+    look = FakeInspection(
+        families=[family],
+        all_groups=[subscribed],
+        all_topics=[ORDERS],
+        all_queues=[
+            QueueView("broker-a", "orders", 0, 0, 5, True, {"billing": ProgressView(5, None, 5, 0, 0, 0, passed=5)})
+        ],
+        assigned=[assigned(0)],
+    )
+    sources: tuple[Any, ...] = (look, FakeHistory(), NOON_MS)
+    found = IdleConsumers(Scene(*sources)).group("billing")
+    assert str(found).startswith("c1@10.0.0.5 has queue 0 of orders, empty; message ID1 of orders is stored (queue 0, ")
+    assert "subscription `TAG = b` of c1@10.0.0.5 did not match tag `a`" in str(found)
+    assert "subscribe with an expression that matches tag `a`" in [change.sentence for change in found.changes]
 
 
 def test_refused_requests_of_a_member_are_counted_by_code() -> None:
