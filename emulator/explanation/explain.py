@@ -37,14 +37,14 @@ from .refused_rules import requests_refused
 from .retry_rules import dead, delayed_retry, waiting_for_retry
 from .scene import Scene
 from .shared_scene import SharedScene
-from .storage_rules import compacted, expired, recalled, stored, waiting
+from .storage_rules import compacted, expired, recalled, stored, topic_deleted, waiting
 from .subject import Finding, Rule, Subject
 from .transaction_rules import put_aside, rolled_back, undecided_half
 
 UNSTORED_RULES: tuple[Rule, ...] = (undecided_half, put_aside, recalled, waiting, rolled_back)
 """Rules about messages that groups cannot read yet, or never will."""
 BROKER_RULES: tuple[Rule, ...] = (broker_down, broker_unreachable, not_readable, read_only)
-STORE_RULES: tuple[Rule, ...] = (*UNSTORED_RULES, expired, compacted, *BROKER_RULES, stored)
+STORE_RULES: tuple[Rule, ...] = (*UNSTORED_RULES, expired, compacted, topic_deleted, *BROKER_RULES, stored)
 """The verdict of the store."""
 PAST_RULES: tuple[Rule, ...] = (
     in_flight,
@@ -81,6 +81,7 @@ GROUP_RULES: tuple[Rule, ...] = (
     waiting_for_retry,
     expired,
     compacted,
+    topic_deleted,
     *PAST_RULES,
     *PRESENT_RULES,
 )

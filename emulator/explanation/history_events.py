@@ -6,13 +6,15 @@ record, which may have dropped the oldest.
 
 from collections.abc import Iterator
 
-from ..history.events import RecordedEvent
+from ..history.events import LostMessage, RecordedEvent
 from ..history.history import History
 from ..history.passed_on import original_refusals
 from ..history.record_kind import RecordKind
+from ..inspection.client_text import host_port
 from ..inspection.messages import CopyState, CopyView, MessageFamily
 from ..message import properties as props
 from ..message import stored_record as records
+from ..message.names import is_retry
 from .clock_text import clock_text
 from .explanation import HistoryStep, StepKind
 from .known_clients import KnownClients
@@ -155,7 +157,7 @@ def _decided(family: MessageFamily, history: History) -> Iterator[tuple[int, int
 def _elsewhere(message_id: str, history: History, clients: KnownClients) -> Iterator[HistoryStep]:
     """Yield the steps that no copy has: refused requests, rules of faults that acted, and losses in crashes."""
     for refused in original_refusals(history.refused()):
-        if refused.message_id == message_id:
+        if message_id in (refused.message_id, *refused.keys.split()):
             client = clients.of_channel(refused.channel)
             text = f"{refused.label}: {refused.code}{': ' if refused.remark else ''}{refused.remark}"
             group = refused.group or None
@@ -168,11 +170,40 @@ def _elsewhere(message_id: str, history: History, clients: KnownClients) -> Iter
             text = f"rule {firing.rule} acted on {firing.operation}: {firing.effect}"
             yield HistoryStep(firing.at_ms, StepKind.FAULT, "", client, None, None, None, text, clients.sdk(client))
     for lost in history.lost():
-        if lost.message_id == message_id:
+        if message_id in (lost.message_id, *lost.keys.split()):
             text = (
                 f"{lost.topic} queue {lost.queue_id} offset {lost.queue_offset} was not flushed when the broker crashed"
             )
+            yield from _before_loss(lost, history, clients)
             yield HistoryStep(lost.at_ms, StepKind.LOST, lost.broker, None, None, None, None, text)
+
+
+def _before_loss(lost: LostMessage, history: History, clients: KnownClients) -> Iterator[HistoryStep]:
+    """Yield the steps of a lost message before the crash: how it was stored, and the recorded events."""
+    retry = is_retry(lost.topic)
+    client = None if retry else clients.sender(host_port(*records.unpack_host(lost.born_host)))
+    kind = StepKind.REDELIVERED if retry else StepKind.SENT
+    text = f"{lost.topic} queue {lost.queue_id} offset {lost.queue_offset}"
+    yield HistoryStep(lost.stored_at_ms, kind, lost.broker, client, None, None, None, text, clients.sdk(client))
+    found = history.of(lost.broker, lost.topic, lost.queue_id, lost.queue_offset)
+    number = 0
+    for event in found:
+        if not lost.stored_at_ms <= event.at_ms <= lost.at_ms:
+            continue  # of another message at this place
+        is_delivery = event.kind in _DELIVERIES
+        number += is_delivery
+        client = clients.of_channel(event.channel)
+        yield HistoryStep(
+            event.at_ms,
+            _KINDS[event.kind],
+            lost.broker,
+            client,
+            event.group or None,
+            None,
+            number if is_delivery and not retry else None,
+            _event_text(event, was_delivered=number > 0),
+            clients.sdk(client),
+        )
 
 
 def _step(

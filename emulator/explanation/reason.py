@@ -32,6 +32,8 @@ class Reason(StrEnum):
     """The broker deleted the message with its oldest ones."""
     COMPACTED_AWAY = "compacted_away"
     """A later message with the same key replaced it."""
+    TOPIC_DELETED = "topic_deleted"
+    """The topic was deleted with its messages."""
     LOST_IN_CRASH = "lost_in_crash"
     """A crash removed the message, because it was not flushed."""
     OTHER_CLUSTER = "other_cluster"

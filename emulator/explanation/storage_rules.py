@@ -101,6 +101,20 @@ def compacted(subject: Subject) -> Finding | None:
     )
 
 
+def topic_deleted(subject: Subject) -> Finding | None:
+    """The topic of the message was deleted. A topic of the same name that was created later has no such message."""
+    if subject.is_retry or subject.scene.look.is_held(subject.stored.place):
+        return None
+    place = subject.stored.place
+    again = "" if place.topic not in subject.scene.topics else "; the topic of this name was created later"
+    return Finding(
+        Reason.TOPIC_DELETED,
+        f"was stored ({subject.where}) at {subject.at(subject.stored.stored_at_ms)}, and deleted with its topic{again}",
+        (fact("topic", name=place.topic, exists=bool(again)), subject.place_fact),
+        (changes.send(), changes.configure(f"do not delete {place.topic} before its messages are read")),
+    )
+
+
 def stored(subject: Subject) -> Finding:
     """The message is stored, and groups can read it."""
     copy = subject.stored

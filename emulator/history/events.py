@@ -82,6 +82,9 @@ class LostMessage:
     queue_offset: int
     message_id: str
     keys: str
+    stored_at_ms: int
+    born_host: bytes
+    """The address of the producer, as in stored records."""
 
 
 class TrimReason(StrEnum):

@@ -19,4 +19,5 @@ def lost_messages(at_ms: int, broker: str, records: Iterable[bytes]) -> Iterator
             continue
         named = record.property_map()
         message_id, keys = short_text(named.get(props.UNIQ_KEY)), short_text(named.get(props.KEYS))
-        yield LostMessage(at_ms, broker, record.topic, record.queue_id, record.queue_offset, message_id, keys)
+        place = record.topic, record.queue_id, record.queue_offset
+        yield LostMessage(at_ms, broker, *place, message_id, keys, record.store_timestamp, record.born_host)

@@ -47,6 +47,17 @@ class Inspection:
         """Return the message of a stored record, None if it is not stored."""
         return self._locator.at(place)
 
+    def of_deleted_topic(self, message: str, topic: str | None = None) -> MessageFamily | None:
+        """Return the newest message with an id or a key whose topic was deleted; None if there is none.
+
+        The records of a deleted topic stay in the log, and no queue contains them.
+        """
+        return self._locator.of_deleted_topic(message, topic)
+
+    def is_held(self, place: Place) -> bool:
+        """True if the queue of a place contains its record, False for a message of a deleted topic."""
+        return self._locator.is_held(place)
+
     def at_offset(self, broker: str, topic: str, queue_id: int, offset: int) -> MessageFamily | None:
         """Return the message at an offset of a queue, with this copy alone; None if it is not stored."""
         return self._locator.at_offset(broker, topic, queue_id, offset)

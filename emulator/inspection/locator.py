@@ -53,6 +53,18 @@ class Locator:
             return None
         return self._family_of(copy)
 
+    def of_deleted_topic(self, text: str, topic: str | None) -> MessageFamily | None:
+        """Return the newest message of a deleted topic, see `Inspection.of_deleted_topic`."""
+        found = families(copy for copy in self._with(text, held=False) if copy.view.state is CopyState.STORED)
+        return next((each for each in reversed(found) if topic is None or each.topic == topic), None)
+
+    def is_held(self, place: Place) -> bool:
+        """True if the queue of a place has its record, see `Inspection.is_held`."""
+        broker = stores_of(self._parts.brokers).get(place.broker)
+        record = None if broker is None else broker.store.log.record_at(place.physical_offset)
+        copy = None if broker is None or record is None else decoded(broker, record)
+        return broker is not None and copy is not None and _is_held(broker, copy)
+
     def at_offset(self, broker: str, topic: str, queue_id: int, offset: int) -> MessageFamily | None:
         """Return the message at an offset of a queue, see `Inspection.at_offset`."""
         found = stores_of(self._parts.brokers).get(broker)
@@ -121,9 +133,13 @@ class Locator:
         found = families([*self._with(copy.message_id), copy])
         return next(each for each in found if copy.view in each.copies)
 
-    def _with(self, text: str) -> Iterator[StoredCopy]:
-        """Yield the stored copies with a text as id or key, also those of internal messages."""
-        if (without_key := self._at_offset_id(text)) is not None:
+    def _with(self, text: str, *, held: bool = True) -> Iterator[StoredCopy]:
+        """Yield the stored copies with a text as id or key, also those of internal messages.
+
+        With `held` False, yield those that no queue contains.
+        """
+        without_key = self._at_offset_id(text)
+        if without_key is not None and held:
             yield without_key
         for name, broker in stores_of(self._parts.brokers).items():
             index = self._indexes.get(name)
@@ -131,7 +147,11 @@ class Locator:
                 index = self._indexes[name] = LogIndex(broker.store.log)
             for record in index.records(text):
                 copy = decoded(broker, record)
-                if copy is not None and (copy.message_id == text or text in copy.keys) and _is_held(broker, copy):
+                if (
+                    copy is not None
+                    and (copy.message_id == text or text in copy.keys)
+                    and _is_held(broker, copy) is held
+                ):
                     yield copy
 
 

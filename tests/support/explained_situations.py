@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fake_inspection import FakeHistory, FakeInspection
-from prepared_past import NOON_MS, connected, copy_of, family_of, member_of
+from prepared_past import HOST, NOON_MS, connected, copy_of, family_of, member_of
 from rocketmq_testkit.emulator.explanation.explain import Explainer
 from rocketmq_testkit.emulator.explanation.explanation import Explanation
 from rocketmq_testkit.emulator.explanation.reason import Reason
@@ -216,8 +216,11 @@ SITUATIONS: dict[Reason, Situation] = {
         compacted=[COPY.place],
         families=[family_of(COPY), LATER],
     ),
+    Reason.TOPIC_DELETED: read(None, deleted=[COPY.place], all_topics=[]),
     Reason.LOST_IN_CRASH: missing(
-        FakeHistory(lost_messages=[LostMessage(NOON_MS + 5_000, "broker-a", "orders", 3, 4, "ID1", "1001")])
+        FakeHistory(
+            lost_messages=[LostMessage(NOON_MS + 5_000, "broker-a", "orders", 3, 4, "ID1", "1001", NOON_MS, HOST)]
+        )
     ),
     Reason.OTHER_CLUSTER: read(
         None,

@@ -57,6 +57,7 @@ class FakeInspection:
     masters: list[BrokerView] = field(default_factory=list)
     keys: list[KeyView] = field(default_factory=list)
     compacted: list[Place] = field(default_factory=list)
+    deleted: list[Place] = field(default_factory=list)
 
     def find(self, message: str, topic: str | None = None) -> list[MessageFamily]:
         return [
@@ -65,6 +66,12 @@ class FakeInspection:
 
     def at(self, place: Place) -> MessageFamily | None:
         return next((each for each in self.families if any(copy.place == place for copy in each.copies)), None)
+
+    def of_deleted_topic(self, message: str, topic: str | None = None) -> MessageFamily | None:
+        return None
+
+    def is_held(self, place: Place) -> bool:
+        return place not in self.deleted
 
     def at_offset(self, broker: str, topic: str, queue_id: int, offset: int) -> MessageFamily | None:
         wanted = (broker, topic, queue_id, offset)

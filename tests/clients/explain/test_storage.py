@@ -182,6 +182,43 @@ def test_lost_in_crash() -> None:
     assert "and lost in the crash of broker-a at " in str(found)
 
 
+def test_the_history_of_a_lost_message_has_its_steps() -> None:
+    """A received and acknowledged message that a crash removes keeps its steps, also by its key."""
+    with Emulator(topics=["orders:NORMAL:1"], config=CONFIG, time="frozen") as emulator:
+        sdks = Sdks(emulator)
+        try:
+            driver = sdks.driver("python")
+            driver.call("producer", as_="p", topics=["orders"], group="shop")
+            driver.call("send", on="p", topic="orders", body=b"tea", keys=["1001"])
+            driver.call("simple", as_="c", group="billing", sub={"orders": {"expr": "*", "type": "TAG"}}, await_ms=1000)
+            [received] = driver.call("receive", on="c", max=1, invisible_ms=30_000)["messages"]
+            driver.call("ack", on="c", h=received["h"])
+            emulator.crash()
+            found = emulator.history("1001")
+        finally:
+            sdks.close()
+    assert [step.kind for step in found.steps] == ["sent", "delivered", "acknowledged", "lost"]
+
+
+def test_topic_deleted(scene: Scene) -> None:
+    """A message of a deleted topic is found by its id and its key, and a new topic of that name changes nothing."""
+    topic = scene.topic()
+    driver = scene.producer("python")
+    sent = scene.produce(driver, keys=["deleted-with-its-topic"])["id"]
+    [message] = scene.emulator.messages(topic)
+    scene.emulator.delete_topic(topic)
+    for wanted in (message, sent, "deleted-with-its-topic"):
+        found = scene.explain(wanted, Reason.TOPIC_DELETED)
+        assert str(found).startswith(f"message {sent} of {topic} was stored (queue 0, offset 0) at ")
+        assert str(found).endswith(", and deleted with its topic")
+    with pytest.raises(AssertionError, match="and deleted with its topic"):
+        scene.emulator.assert_sent("deleted-with-its-topic")
+
+    scene.topic()
+    found = scene.explain(message, Reason.TOPIC_DELETED)
+    assert str(found).endswith(", and deleted with its topic; the topic of this name was created later")
+
+
 def test_other_cluster() -> None:
     """The members of the group are connected to the other cluster, because their topic is stored there.
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from prepared_past import NOON_MS, connected, copy_of, family_of, prepared_history, prepared_look
+from prepared_past import HOST, NOON_MS, connected, copy_of, family_of, prepared_history, prepared_look
 from rocketmq_testkit.emulator.explanation.explanation import MessageHistory
 from rocketmq_testkit.emulator.explanation.timeline import history_of, history_of_unknown
 from rocketmq_testkit.emulator.history.events import Firing, LostMessage, RecordedEvent, RefusedRequest
@@ -266,12 +266,18 @@ def test_a_message_that_is_not_stored_has_its_refusals_faults_and_loss() -> None
         for name in ("ID1", "ID2")
     ]
     fired = [Firing(NOON_MS + 1, "lossy", "SendMessage", "grpc:p7", "drop_request", ("ID1",))]
-    lost = [LostMessage(NOON_MS + 3, "broker-a", "orders", 1, 7, name, "") for name in ("ID1", "ID2")]
-    past = prepared_history(refusals=refusals, fired=fired, lost_messages=lost)
+    lost = [
+        LostMessage(NOON_MS + 3, "broker-a", "orders", 1, 7, name, f"key of {name}", NOON_MS, HOST)
+        for name in ("ID1", "ID2")
+    ]
+    deliveries = {("broker-a", "orders", 1, 7): [event(RecordKind.PULLED, 1, "c7"), event(RecordKind.PULLED, 4, "c7")]}
+    past = prepared_history(refusals=refusals, fired=fired, lost_messages=lost, deliveries=deliveries)
     found = history_of_unknown("ID1", None, prepared_look(), past)
-    assert repr(found).splitlines()[0] == "<MessageHistory of ID1, 3 steps>"
+    assert repr(found).splitlines()[0] == "<MessageHistory of ID1, 5 steps>"
     assert lines(found) == [
+        "12:00:00.000 sent 10.0.0.5:4711 orders queue 1 offset 7",
         "12:00:00.001 fault p7 rule lossy acted on SendMessage: drop_request",
+        "12:00:00.001 delivered channel of c7 to billing attempt 1",
         "12:00:00.002 refused p7 SendMessage: ILLEGAL_TYPE: FIFO",
         "12:00:00.003 lost broker-a orders queue 1 offset 7 was not flushed when the broker crashed",
     ]
