@@ -34,8 +34,8 @@ test-near: $(VENV)/dev.stamp ## Test the rooms that a change touches; SINCE=main
 test-oldest: $(VENV)/dev.stamp ## Test with the oldest allowed dependencies, other protobufs and Pythons
 	$(STAGES) oldest-whole oldest protobuf-whole libraries spark-oldest
 
-test-seldom: $(VENV)/dev.stamp ## Test what a usual run has no time for: all scenarios with all SDKs, real brokers, codes that no case provokes (a quarter of an hour)
-	$(STAGES) drivers matrix real-brokers codes-seen
+test-seldom: $(VENV)/dev.stamp ## Test what a usual run has no time for: all scenarios with all SDKs, all repeated tests, real brokers, codes that no case provokes (half an hour)
+	$(STAGES) drivers matrix sampled real-brokers codes-seen
 
 test-spark-connect: $(VENV)/dev.stamp ## Test the Spark connector with a session of Spark Connect (a minute and a half)
 	$(STAGES) spark-connect

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import environments
 import namespace_links
+import sampled_tests
 import system
 import verdict
 
@@ -160,19 +161,21 @@ class Result:
         return not self.sets_up and self.seconds > max(MARGIN * self.allowed, self.allowed + LEAST_MARGIN_SECONDS)
 
 
-def call(*words: str | Path, cwd: Path = ROOT) -> None:
-    """Run a command with the output of this process. Raises StageFailed."""
+def call(*words: str | Path, cwd: Path = ROOT, **variables: str) -> None:
+    """Run a command with the output of this process, and further environment variables. Raises StageFailed."""
     command = [str(word) for word in words]
     print("$", " ".join(command), flush=True)
     # All emulators of a stage report their own bugs in this file; the tests' processes have files of their own.
-    environment = {**os.environ, "ROCKETMQ_TESTKIT_BUG_REPORTS": str(BUGS)}
+    environment = {**os.environ, "ROCKETMQ_TESTKIT_BUG_REPORTS": str(BUGS), **variables}
     done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, check=False, env=environment)
     if done.returncode != 0:
         raise StageFailed(f"{command[0]} ended with code {done.returncode}")
 
 
-def pytest(report: str, *words: str, python: Path | None = None, workers: str = WORKERS, cwd: Path = ROOT) -> None:
-    """Run tests and keep their JUnit file for the verdict.
+def pytest(
+    report: str, *words: str, python: Path | None = None, workers: str = WORKERS, cwd: Path = ROOT, sample: bool = True
+) -> None:
+    """Run tests and keep their JUnit file for the verdict. With `sample`, a third of those that repeat one rule.
 
     It runs the command `pytest`, not `python -m pytest`. The latter puts this folder first in the import path, where
     our `fixtures` would hide the package of that name.
@@ -180,7 +183,8 @@ def pytest(report: str, *words: str, python: Path | None = None, workers: str = 
     command = (python or Path(sys.executable)).with_name("pytest")
     parallel = ["-n", workers, "--dist", "loadgroup"] if workers != "0" else ["-p", "no:xdist"]
     file = REPORTS / f"{report}.xml"
-    call(command, f"--junitxml={file}", *parallel, *words, cwd=cwd)
+    variables = {"TEST_SAMPLE": "1"} if sample else {}
+    call(command, f"--junitxml={file}", *parallel, *words, cwd=cwd, **variables)
     if not file.is_file():
         raise StageFailed(f"{report} has written no report; its tests are unknown")
 
@@ -364,6 +368,12 @@ def run_matrix() -> None:
     call(sys.executable, "-m", "rocketmq_testkit.conformance.runner.matrix_record", MATRIX)
 
 
+def run_sampled() -> None:
+    """Run all tests of which other stages run a sample, and record the run."""
+    pytest("sampled", "-m", "sampled and not alone", *sampled_tests.marked_files(), workers=WAITING, sample=False)
+    call(sys.executable, "scripts/sampled_tests.py", REPORTS / "sampled.xml")
+
+
 def run_real_brokers() -> None:
     """Test the conformance suite with real brokers."""
     pytest("real-brokers", *existing(REAL_BROKERS), workers=WAITING)
@@ -416,14 +426,14 @@ STAGES: tuple[Stage, ...] = (
     Stage("demo", "the example application", run_demo, 10),
     Stage("meanwhile", "the image's base and other environments, built during the next stages", run_meanwhile, 1),
     Stage("conformance", "the emulator against recorded brokers", run_conformance, 215),
-    Stage("clients", "real SDKs", run_clients, 420),
+    Stage("clients", "real SDKs", run_clients, 270),
     Stage("spark", "the Spark connector, auditor and replay", run_spark, 310),
     Stage("sidecar", "the image", run_sidecar, 55),
     Stage("oldest", "a sample with the oldest allowed dependencies", run_oldest, 35),
     Stage("control-api", "generated requests to the control port", run_control_api, 45),
     Stage("protobuf", "a sample with protobuf 5 and 6, newer Pythons", run_protobuf, 20),
 )
-"""All stages in their order, with a budget of 27 minutes and 31 seconds.
+"""All stages in their order, with a budget of 25 minutes and 1 seconds.
 
 The seconds of `tests`, `alone`, `conformance`, `clients` and `spark` were measured on 2026-11-26, with Python 3.11 on
 two cores of an Intel Xeon. The unchanged scenarios of `conformance` took 1.5 times as long there as when the budget was
@@ -436,6 +446,7 @@ ON_REQUEST = (
     Stage("libraries", "behaviour with oldest dependencies and other protobufs", run_libraries, 300),
     Stage("spark-oldest", "the oldest Spark that is allowed", run_spark_oldest, 600),
     Stage("matrix", "every scenario with every SDK against recorded brokers", run_matrix, 420),
+    Stage("sampled", "tests of which other stages run a sample", run_sampled, 300),
     Stage("real-brokers", "the conformance suite with real brokers", run_real_brokers, 60),
     Stage("codes-seen", "codes that no case provokes", run_codes_seen, 40),
     Stage("spark-connect", "a session of Spark Connect", run_spark_connect, 60),

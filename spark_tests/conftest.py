@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from bug_reports import pytest_configure, pytest_runtest_teardown, pytest_sessionfinish  # noqa: F401 - hooks
 from rocketmq_testkit.emulator.client.client_versions import version_number
+from sampling import deselect_outside_sample
 
 if TYPE_CHECKING:
     from real_broker import RealBroker
@@ -32,8 +33,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--times", type=int, default=1, help="how often each test runs, each time from its beginning")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run tests that start processes with their own sessions first, so that no worker is left alone with them."""
+    deselect_outside_sample(config, items)
     items.sort(key=lambda item: item.path.stem not in LONG)
 
 

@@ -5,8 +5,14 @@ from typing import Any
 
 import pytest
 from bug_reports import pytest_configure, pytest_runtest_teardown, pytest_sessionfinish  # noqa: F401 - hooks
+from sampling import deselect_outside_sample
 
 FIGURE = "figure"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run the sample of marked tests, if TEST_SAMPLE is set."""
+    deselect_outside_sample(config, items)
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
+pytestmark = pytest.mark.sampled
+
 SDKS = ("java-grpc", "java-grpc-5.0", "go-grpc", "python", "node", "rust")
 RENEWERS = tuple(sdk for sdk in SDKS if sdk != "rust")
 """SDKs that can change the invisible duration."""

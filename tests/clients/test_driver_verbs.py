@@ -11,6 +11,8 @@ from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.fixtures import Emulator
 from sdks import JAVA_REMOTING, PUSH
 
+pytestmark = pytest.mark.sampled
+
 TRANSACTIONAL = [sdk for sdk in registry.names() if sdk != "cpp"]
 STORE_SHOWN = {*JAVA_REMOTING, "go-remoting", "cpp"}
 """SDKs that show the store time and the offset id of a message."""

@@ -5,6 +5,8 @@ from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fiel
 from rocketmq_testkit.fixtures import Emulator
 from sdks import PUSH
 
+pytestmark = pytest.mark.sampled
+
 SECONDS = 60.0
 """Timeout. SDKs of the remoting protocol wait ten seconds before they continue at another offset."""
 SMALL = {"storeMaxBytes": 1024 * 1024, "mappedFileSizeCommitLog": 256 * 1024, "maxMessageSize": 64 * 1024}

@@ -18,6 +18,8 @@ from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.views.inspection import InspectionView
 from sdks import ALL
 
+pytestmark = pytest.mark.sampled
+
 Drivers = dict[str, Driver]
 WAIT_S = 60.0
 

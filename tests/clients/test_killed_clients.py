@@ -13,6 +13,8 @@ from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host.host import Host
 from wait_budget import SECONDS, until
 
+pytestmark = pytest.mark.sampled
+
 ORDERS: Fields = {"group": "billing", "sub": {"orders": {"expr": "*", "type": "TAG"}}}
 FOREVER_MS = 600_000
 """How long a listener hangs that does not return within a test."""

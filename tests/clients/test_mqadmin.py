@@ -4,6 +4,7 @@ import re
 from functools import partial
 from typing import Protocol
 
+import pytest
 from mqadmin_text import cells
 from rocketmq_testkit.conformance.clients.remoting_consumption import commit_request, pull_request
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
@@ -11,6 +12,8 @@ from rocketmq_testkit.conformance.drivers.process import Driver, body
 from rocketmq_testkit.conformance.helpers.settings import ACL_STORED_ONLY
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
+
+pytestmark = pytest.mark.sampled("tests")
 
 
 class Server(Protocol):

@@ -10,6 +10,8 @@ from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, body, start
 from rocketmq_testkit.fixtures import Emulator
 
+pytestmark = pytest.mark.sampled("tests")
+
 
 class Server(Protocol):
     """The fixture of this folder as the tests use it."""

@@ -9,6 +9,8 @@ from rocketmq_testkit.fixtures.host.host import Host
 from sdks import PUSH
 from wait_budget import SECONDS, until
 
+pytestmark = pytest.mark.sampled
+
 ORDERS: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "concurrent", "from": "first"}
 
 

@@ -9,6 +9,8 @@ from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host.host import Host
 from wait_budget import SECONDS, until
 
+pytestmark = pytest.mark.sampled
+
 TRUSTING = ("java-grpc", "go-grpc", "java-remoting", "java-remoting-4.9")
 """SDKs that accept any certificate."""
 VERIFYING = ("python", "node")

@@ -23,6 +23,8 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
+pytestmark = pytest.mark.sampled
+
 REMOTING = ("java-remoting", "go-remoting")
 GRPC = ("java-grpc", "go-grpc", "python", "node", "rust")
 SDKS = (*REMOTING, *GRPC)

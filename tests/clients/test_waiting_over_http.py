@@ -14,6 +14,8 @@ import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, start
 from rocketmq_testkit.fixtures import Emulator
 
+pytestmark = pytest.mark.sampled
+
 Profile = Literal["faithful", "fast"]
 SDKS = ("python", "java-remoting")
 WAIT = "90s"
