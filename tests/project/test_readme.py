@@ -25,6 +25,7 @@ PAGES = (
     "docs/debugging.md",
     "docs/real-time-consumption.md",
     "docs/snapshots.md",
+    "docs/forks.md",
     "docs/inspection.md",
     "docs/access.md",
     "docs/command.md",
