@@ -125,7 +125,8 @@ class Broker:
             self.store.on_trimmed = partial(history.note_trim, self.name)
         self._begin_run(services)
         for name, lent in ({} if state is None else state.memories).items():
-            self.memories[name].continue_from(lent)
+            if name in self.memories:  # else a key has removed the service for the next run
+                self.memories[name].continue_from(lent)
 
     def _restore(self, state: BrokerState) -> ServiceState:
         """Restore store and tables from the state of a previous broker; return the state of the services."""

@@ -194,6 +194,19 @@ def test_a_popped_message_stays_in_flight_in_a_fork(keys: dict[str, Any]) -> Non
     assert bodies(world.popped("A")) == [b"one"]
 
 
+def test_a_service_that_a_key_has_switched_off_is_not_in_a_fork() -> None:
+    """Such keys take effect at the next start, and a fork is one."""
+    world = make_world(**MODES["cached records"])  # type: ignore[arg-type]  # keys of the broker
+    world.topic("A")
+    world.send("A", b"one")
+    world.popped("A")
+    for name in RECORDS:
+        setattr(world.broker.config, name, False)
+    child = fork(world)
+    assert child.broker.pop_kv_service is None
+    assert len(fork(child).broker.pop_records) == 0
+
+
 def half(world: World) -> EndTransaction:
     """Send a half message, and return its commit."""
     sent = world.send("A", b"half", TRAN_MSG="true", PGROUP="P")

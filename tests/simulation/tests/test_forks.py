@@ -95,7 +95,7 @@ def together(seed: int) -> list[Lived]:
     return [end(each) for each in (parent, child, grandchild)]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_fork_and_its_parent_continue_as_engines_that_share_nothing(seed: int) -> None:
     """Observations and final snapshots of parent, fork and the fork's fork are those of engines from snapshots."""
     for number, (shared, separate) in enumerate(zip(together(seed), alone(seed), strict=True)):
