@@ -51,6 +51,8 @@ def state_of_examples(emulator: Emulator) -> Iterator[None]:
     emulator.run_on_loop(stop_all_forks)
     emulator.fork()
     emulator.topic("orders", type="FIFO")
+    emulator.topic("later", type="DELAY").send("tea", properties={"DELAY": "3"})
+    emulator.run_on_loop(lambda host: host.jumps.keep_search("1d", None))
     emulator.topic("payments", type="TRANSACTION")
     emulator.group("warehouse")
     emulator.faults.clear()

@@ -370,4 +370,8 @@ MISTAKES: list[tuple[str, str, Any, int, str, str]] = [
     ("POST", "/v1/clients/expire", {"client": "x"}, 404, "not-found", 'client="x": there is no such client'),
     ("GET", "/v1/transactions/half?topic=nothing", None, 404, "not-found", "topic=nothing: there is no such topic"),
     ("GET", "/v1/transactions/discarded?topic=nothing", None, 404, "not-found", "topic=nothing: there is no such"),
+    ("POST", "/v1/clock/searches", {"limit": "6"}, 400, "invalid-value", 'limit="6": a duration needs a unit; use'),
+    ("POST", "/v1/clock/searches/999/step", None, 404, "not-found", "search=999: there is no such search; there "),
+    ("POST", "/v1/restore", {}, 400, "invalid-value", "snapshot, content: neither given; give one of them"),
+    ("POST", "/v1/restore", {"content": "YQ=="}, 400, "invalid-value", "a snapshot is a whole file"),
 ]
