@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("emulator", "remoting", "grpc_v2", "fixtures", "spark")
 SEARCHING = {"search", "split", "sub", "subn", "findall", "finditer"}
 FUNCTIONS = {"compile", "match", "fullmatch", *SEARCHING}
+CALLS = re.compile(rf"\bre\s*\.\s*(?:{'|'.join(sorted(FUNCTIONS))})\b")
 GIVEN_BY_USERS = {"emulator/faults/criteria.py", "emulator/faults/criterion_checks.py", "spark/options/option.py"}
 """Files that compile a pattern of a user: a rule of the test itself, or an option of a Spark job for its own topics."""
 
@@ -43,7 +44,10 @@ def _calls(tree: ast.AST) -> Iterator[ast.Call]:
 
 def _patterns(path: Path) -> Iterator[Found]:
     place = str(path.relative_to(ROOT))
-    tree = ast.parse(path.read_text())
+    text = path.read_text()
+    if not CALLS.search(text):
+        return
+    tree = ast.parse(text)
     searches = {ast.unparse(c.func.value).rpartition(".")[2] for c in _calls(tree) if c.func.attr in SEARCHING}  # type: ignore[attr-defined]  # an attribute
     for node in ast.walk(tree):
         call = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else node

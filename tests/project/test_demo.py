@@ -9,7 +9,10 @@ MINUTES = 10
 
 
 def test_make_demo_passes_in_a_new_clone(tmp_path: Path) -> None:
-    """`make demo` creates its environment, installs only the requirements of the example, and its tests pass."""
+    """`make demo` creates its environment, installs only the requirements of the example, and its tests pass.
+
+    It is the only run of these tests in `make test`.
+    """
     clone, home = tmp_path / "clone", tmp_path / "home"
     home.mkdir()
     subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(clone)], check=True)

@@ -12,6 +12,9 @@ from tests.grpc_v2.transport.go_judges import INTEROP_CLIENT, built
 from tests.grpc_v2.transport.interop_service import InteropService
 from tests.grpc_v2.transport.reactor_thread import ReactorThread
 
+pytestmark = pytest.mark.xdist_group("interop-go")
+"""The client is built when it is first used; on one worker no other waits for it."""
+
 _CASES = [
     "empty_unary",
     "large_unary",
