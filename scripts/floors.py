@@ -49,7 +49,7 @@ ROOMS: Mapping[str, Sequence[str]] = {
         """
         values network warnings options inspect faults time host control/http control/schema journal control/verbs
         control/shell control views assertions reports exploration
-        emulator.py __init__.py factory.py template.py plugin.py command.py
+        state_table.py emulator.py __init__.py factory.py template.py plugin.py command.py
         """
     ),
     "conformance": _listed(

@@ -21,6 +21,7 @@ MODULES: Mapping[str, str] = {
     "control-api.md": "rocketmq_testkit.fixtures.control.reference_page",
     "openapi.json": "rocketmq_testkit.fixtures.control.openapi_page",
     "fault-kinds.md": "rocketmq_testkit.conformance.pages.fault_kinds_page",
+    "state.md": "rocketmq_testkit.fixtures.state_table",
     "spark-options.md": "pyspark_rocketmq.options_page",
 }
 """Pages that a module prints; the other pages are made here."""
