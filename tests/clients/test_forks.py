@@ -1,0 +1,44 @@
+"""Unmodified SDKs that consume from a fork and from its parent."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from rocketmq_testkit.conformance.drivers.process import Addresses, Fields, body, start
+from rocketmq_testkit.fixtures import Emulator
+from wait_budget import SECONDS
+
+
+@pytest.fixture(scope="module")
+def parent() -> Iterator[Emulator]:
+    """An emulator with two messages that no group has consumed."""
+    with Emulator(topics=["orders:NORMAL:1"]) as emulator:
+        for text in (b"first", b"second"):
+            emulator.topics["orders"].send(text)
+        yield emulator
+
+
+@pytest.mark.parametrize("sdk", ["python", "java-remoting"])
+def test_a_consumer_of_a_fork_and_one_of_its_parent_are_independent(parent: Emulator, sdk: str) -> None:
+    """Both receive the prepared messages, the parent's after the fork's, and each the new message of its emulator."""
+    parent.reset()
+    for text in (b"first", b"second"):
+        parent.topics["orders"].send(text)
+    parent.group("billing")
+    with parent.fork() as fork, ExitStack() as drivers:
+        for emulator, new in ((fork, b"of the fork"), (parent, b"of the parent")):
+            addresses = Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)
+            driver = drivers.enter_context(start(sdk, addresses))
+            subscription = {"orders": {"expr": "*", "type": "TAG"}}
+            driver.call("push", as_="c", group="billing", sub=subscription, mode="concurrent", from_="first")
+            emulator.topics["orders"].send(new)
+            received: list[bytes] = []
+
+            def is_last(event: Fields, received: list[bytes] = received, new: bytes = new) -> bool:
+                if event["ev"] == "msg":
+                    received.append(body(event["msg"]))
+                return new in received
+
+            driver.wait_for_event(is_last, timeout=SECONDS)
+            assert {*received} == {b"first", b"second", new}
+        assert [len(each.messages("orders")) for each in (fork, parent)] == [3, 3]
