@@ -68,6 +68,16 @@ class GroupView:
     too_slow_on: tuple[str, ...] = ()
     """Brokers whose guard against slow consumers found the group too far behind."""
 
+    def __str__(self) -> str:
+        """Return one line: the name, the members, their subscriptions, and what hinders them."""
+        if not self.exists:
+            return f"{self.name}  there is no such group"
+        members = ", ".join(member.client for member in self.members) or "no members"
+        own = (f"{each.topic} `{each.expression}`" for each in self.subscriptions if not is_retry(each.topic))
+        subscribed = ", ".join(own) or "no subscriptions"
+        disagree = f"; members disagree on {', '.join(self.disagreements)}" if self.disagreements else ""
+        return f"{self.name}  {members}; {subscribed}{disagree}{'' if self.consume_enable else '; consume disabled'}"
+
 
 class Groups:
     """Reads the groups of all brokers."""

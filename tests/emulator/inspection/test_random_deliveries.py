@@ -37,7 +37,10 @@ class Model:
         )
         for message in popped:
             until_ms = self.world.now_ms + INVISIBLE_MS
-            self.receipts[property_map(message.record)["UNIQ_KEY"]] = self.world.receipt(message), until_ms
+            name = property_map(message.record)["UNIQ_KEY"]
+            self.receipts[name] = self.world.receipt(message), until_ms
+            if self.order:  # a pop with the same attempt id returns the whole batch again
+                self.acknowledged.discard(name)
 
     def acknowledge(self, number: int) -> None:
         if (held := self._held(number)) is not None:
