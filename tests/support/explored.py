@@ -1,0 +1,45 @@
+"""Choice points, faults and records of runs, for tests of the exploration without an emulator."""
+
+from collections.abc import Sequence
+
+from rocketmq_testkit import faults
+from rocketmq_testkit.fixtures.exploration.choice import Choices
+from rocketmq_testkit.fixtures.exploration.marker import read_faults
+from rocketmq_testkit.fixtures.exploration.plan import Injection, Plan
+from rocketmq_testkit.fixtures.exploration.point import Point
+from rocketmq_testkit.fixtures.exploration.watcher import Candidate, Record
+
+CHOICES = Choices(
+    read_faults(
+        [faults.drop_request(), faults.duplicate_request(), faults.stop_broker(broker="broker-a", duration="1s")]
+    )
+)
+"""Two faults of requests, and one of a broker, which acts before and after a request: 0, 1, 2 and 3."""
+
+
+def acknowledgement(message: str, nth: int = 1) -> Point:
+    """Return the point of an acknowledgement."""
+    return Point("AckMessage", "orders", "billing", message, nth)
+
+
+def at(point: Point, number: int = 0) -> Injection:
+    """Return the injection of one of the faults."""
+    return Injection.of(point, CHOICES[number])
+
+
+def record(plan: Plan, *met: tuple[Injection, int], after: int = -1) -> Record:
+    """Return the record of a run in which all faults of the plan acted, the last one before the candidate `after` + 1.
+
+    `met`: the injections that were possible, each with the state of the messages.
+    """
+    return Record(
+        candidates=[Candidate(injection, state) for injection, state in met],
+        fired=list(plan),
+        last=after,
+        is_watched=True,
+    )
+
+
+def points(plans: Sequence[Plan]) -> list[list[str]]:
+    """Return the messages of each plan's points."""
+    return [[each.point.message for each in plan] for plan in plans]
