@@ -1,5 +1,6 @@
 """Small applications with planted bugs: the exploration finds each one, and passes their repaired versions."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -47,12 +48,22 @@ class Explored:
 def explored(tmp_path_factory: pytest.TempPathFactory) -> list[Explored]:
     """The explorations of all applications, in processes of their own."""
     folder = tmp_path_factory.mktemp("exploration")
-    settings, report = folder / "pytest.ini", folder / "report.xml"
+    copied, settings, report = folder / "applications", folder / "pytest.ini", folder / "report.xml"
+    shutil.copytree(APPLICATIONS, copied)  # outside of the folders whose conftest is for tests of the project
     settings.write_text(f"[pytest]\npython_files = *.py\npythonpath = {SUPPORT}\njunit_family = xunit1\n")
     program = Path(sys.executable).with_name("pytest")
     options = ("-p", "no:cacheprovider", "-p", "no:asyncio", "-n", "2")
     run = subprocess.run(
-        [program, APPLICATIONS, "-c", settings, f"--rootdir={folder}", f"--junitxml={report}", *options],
+        [
+            program,
+            copied,
+            "-c",
+            settings,
+            f"--rootdir={folder}",
+            f"--junitxml={report}",
+            *options,
+        ],
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
@@ -80,7 +91,6 @@ def _of(explored: list[Explored], application: str, name: str) -> Explored:
     return found
 
 
-@pytest.mark.xdist_group("explored applications")
 @pytest.mark.parametrize("application", PLANS)
 def test_a_planted_bug_is_found_with_its_smallest_plan(explored: list[Explored], application: str) -> None:
     [found] = [each for each in explored if each.application == application and each.plan]
@@ -90,13 +100,11 @@ def test_a_planted_bug_is_found_with_its_smallest_plan(explored: list[Explored],
     assert found.seconds < SECONDS_MAX
 
 
-@pytest.mark.xdist_group("explored applications")
 @pytest.mark.parametrize("application", PLANS)
 def test_the_repaired_application_passes_each_plan(explored: list[Explored], application: str) -> None:
     assert _of(explored, application, "Repaired").plan == ""
 
 
-@pytest.mark.xdist_group("explored applications")
 @pytest.mark.parametrize("application", sorted(DEEP))
 def test_a_bug_of_two_faults_survives_each_single_one(explored: list[Explored], application: str) -> None:
     assert _of(explored, application, "one_fault").plan == ""

@@ -10,7 +10,7 @@ from typing import Any
 from rocketmq import ClientConfiguration, Credentials, FilterExpression, Message, Producer, SimpleConsumer
 from rocketmq_testkit import Emulator
 
-REQUEST_SECONDS = 1
+REQUEST_SECONDS = 2
 """The timeout of the SDK's requests (s). A lost request costs this much time."""
 INVISIBLE_SECONDS = 30
 CLOSE = "close"
