@@ -90,12 +90,13 @@ fault-matrix: $(VENV)/dev.stamp ## Record the reactions of every SDK to every fa
 bench: $(VENV)/dev.stamp ## Compare the speed with the real broker, twice (forty minutes on an idle machine)
 	$(BIN)/python bench/run.py --runs 2
 
-bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one, measure filters, journal, history and forks (some minutes, 2 GiB)
+bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one, measure filters, journal, history, forks and explanations (some minutes, 2 GiB)
 	$(BIN)/python bench/growth.py
 	$(BIN)/python bench/filters.py
 	$(BIN)/python bench/journal.py
 	$(BIN)/python bench/history.py
 	$(BIN)/python bench/forks.py
+	$(BIN)/python bench/explaining.py
 
 bench-spark: $(VENV)/dev.stamp ## Compare reads and writes of Spark with the client alone, and with the real broker (minutes)
 	$(BIN)/python bench/spark_speed.py

@@ -49,7 +49,7 @@ def broker_unreachable(subject: Subject) -> Finding | None:
 def not_readable(subject: Subject) -> Finding | None:
     """The topic has no read permission."""
     name = subject.stored.place.topic
-    topic = subject.scene.topics.get(name)
+    topic = subject.scene.topic(name)
     if topic is None or topic.perm & PERM_READ:
         return None
     text = f"topic {name} has the permission {permission_text(topic.perm)}; nobody can read it"

@@ -96,7 +96,7 @@ def _refused(scene: Scene, message: Missing) -> Finding | None:
 
 
 def _conflict(scene: Scene, refused: RefusedRequest) -> str:
-    topic, sent = scene.topics.get(refused.topic), _ACTUAL_TYPE.search(refused.remark)
+    topic, sent = scene.topic(refused.topic), _ACTUAL_TYPE.search(refused.remark)
     if topic is None or sent is None:
         return plain_remark(refused) or "the message has another type than its topic"
     return f"topic {refused.topic} has the type {topic.type}, and the message is {sent[1]}"

@@ -16,7 +16,7 @@ def no_queue_owner(subject: Subject) -> Finding | None:
     """No member reads the queue: fewer queues than members, a strategy of another member, or no rebalance yet."""
     if subject.is_retry:
         return None
-    assignments = subject.scene.look.assignments(subject.consumer.name, subject.stored.place.topic)
+    assignments = subject.scene.assignments(subject.consumer.name, subject.stored.place.topic)
     own = assignment_of(subject, assignments)
     if own is None or own.client is None:
         return None
@@ -84,7 +84,7 @@ def assignment_of(subject: Subject, found: list[AssignmentView] | None = None) -
     """Return the assignment of the queue of the copy."""
     place = subject.stored.place
     if found is None:
-        found = subject.scene.look.assignments(subject.consumer.name, place.topic)
+        found = subject.scene.assignments(subject.consumer.name, place.topic)
     return next((each for each in found if (each.broker, each.queue_id) == (place.broker, place.queue_id)), None)
 
 

@@ -73,7 +73,7 @@ def locked(subject: Subject) -> Finding | None:
     )
     if lock is None:
         return None
-    assignments = scene.look.assignments(group.name, place.topic)
+    assignments = scene.assignments(group.name, place.topic)
     assignment = assignment_of(subject, assignments)
     owner = None if assignment is None else assignment.client
     waiting = [owner] if owner is not None else []
@@ -110,8 +110,11 @@ def _polls(subject: Subject, client: str) -> bool:
 
 def flow_controlled(subject: Subject) -> Finding | None:
     """The group has too many messages of the queue in flight."""
-    place, scene, progress = subject.stored.place, subject.scene, subject.progress
-    if progress is None or scene.key(place.broker, "enablePopMessageThreshold") != "true":
+    place, scene = subject.stored.place, subject.scene
+    if scene.key(place.broker, "enablePopMessageThreshold") != "true":
+        return None
+    progress = None if subject.queue is None else subject.queue.groups.get(subject.consumer.name)
+    if progress is None:
         return None
     threshold = int(scene.key(place.broker, "popInflightMessageThreshold") or 0)
     if progress.in_flight <= threshold:

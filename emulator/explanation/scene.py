@@ -3,13 +3,14 @@
 from functools import cached_property
 
 from ..history.history import History
+from ..inspection.assignments import AssignmentView
 from ..inspection.broker_view import BrokerView
 from ..inspection.check_points import ReceiptView
 from ..inspection.groups import GroupView
 from ..inspection.half_messages import HalfView
 from ..inspection.inspection import Inspection
 from ..inspection.places import Place
-from ..inspection.queues import QueueView
+from ..inspection.queues import ProgressView, QueueView
 from ..inspection.topics import TopicView
 from .clock_text import clock_text
 from .known_clients import KnownClients
@@ -24,6 +25,8 @@ class Scene:
         self.history = history
         self.now_ms = now_ms
         self._groups: dict[str, GroupView] = {}
+        self._topics: dict[str, TopicView | None] = {}
+        self._assignments: dict[tuple[str, str], list[AssignmentView]] = {}
 
     @cached_property
     def masters(self) -> dict[str, BrokerView]:
@@ -69,6 +72,22 @@ class Scene:
     def queue(self, broker: str, topic: str, queue_id: int) -> QueueView | None:
         """Return a queue, None if it does not exist."""
         return self.look.queue(broker, topic, queue_id)
+
+    def topic(self, name: str) -> TopicView | None:
+        """Return a topic, None if it does not exist."""
+        if name not in self._topics:
+            self._topics[name] = self.look.topic(name)
+        return self._topics[name]
+
+    def progress(self, broker: str, topic: str, queue_id: int, group: str) -> ProgressView | None:
+        """Return the progress of a group in a queue, maybe without its counts; None if it has none."""
+        return self.look.progress(broker, topic, queue_id, group)
+
+    def assignments(self, group: str, topic: str) -> list[AssignmentView]:
+        """Return the assignments of the queues of a topic to the members of a group."""
+        if (group, topic) not in self._assignments:
+            self._assignments[group, topic] = self.look.assignments(group, topic)
+        return self._assignments[group, topic]
 
     def receipts(self, group: str, place: Place) -> list[ReceiptView]:
         """Return the receipts of a copy that clients of a group hold."""

@@ -4,7 +4,7 @@ from ..history.history import History
 from ..inspection.check_points import ReceiptView
 from ..inspection.inspection import Inspection
 from ..inspection.places import Place
-from ..inspection.queues import QueueView
+from ..inspection.queues import ProgressView, QueueView
 from .scene import Scene
 
 
@@ -22,6 +22,11 @@ class SharedScene(Scene):
         if key not in self._queues:
             self._queues[key] = super().queue(broker, topic, queue_id)
         return self._queues[key]
+
+    def progress(self, broker: str, topic: str, queue_id: int, group: str) -> ProgressView | None:
+        """Return the progress of a group in a queue; None if it has none."""
+        queue = self.queue(broker, topic, queue_id)
+        return None if queue is None else queue.groups.get(group)
 
     def receipts(self, group: str, place: Place) -> list[ReceiptView]:
         """Return the receipts of a copy that clients of a group hold."""

@@ -76,8 +76,9 @@ class Subject:
 
     @cached_property
     def progress(self) -> ProgressView | None:
-        """The progress of the group in the queue of the copy."""
-        return None if self.queue is None else self.queue.groups.get(self.consumer.name)
+        """The progress of the group in the queue of the copy, maybe without its counts."""
+        place = self.stored.place
+        return self.scene.progress(place.broker, place.topic, place.queue_id, self.consumer.name)
 
     @cached_property
     def is_passed(self) -> bool:
@@ -133,7 +134,7 @@ class Subject:
     def where(self) -> str:
         """The place of the copy: `queue 3, offset 4`, with the broker if the topic has queues on several."""
         place = self.stored.place
-        topic = self.scene.topics.get(place.topic)
+        topic = self.scene.topic(place.topic)
         broker = f"{place.broker}, " if topic is not None and len(topic.brokers) > 1 else ""
         return f"{broker}queue {place.queue_id}, offset {place.queue_offset}"
 

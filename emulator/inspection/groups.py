@@ -1,7 +1,6 @@
 """Consumer groups, their members and subscriptions."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from ..client.client_registry import ConsumerGroup, Member
 from ..cluster.broker import Broker
@@ -117,7 +116,7 @@ class Groups:
 
 def _members(brokers: Iterable[Broker], name: str) -> tuple[MemberView, ...]:
     """Return the members of a group, each once, although a remoting client registers at each broker."""
-    found: dict[str, MemberView] = {}
+    newest: dict[str, tuple[ConsumerGroup, str, Member]] = {}
     registered: dict[str, list[str]] = {}
     for broker in brokers:
         group = broker.clients.consumers.get(name)
@@ -125,13 +124,13 @@ def _members(brokers: Iterable[Broker], name: str) -> tuple[MemberView, ...]:
             continue
         for channel, member in group.members.items():
             registered.setdefault(member.client_id, []).append(broker.name)
-            before = found.get(member.client_id)
-            if before is None or before.last_heartbeat_ms < member.last_update_ms:
-                found[member.client_id] = _member(group, channel, member)
-    return tuple(replace(view, brokers=tuple(registered[client])) for client, view in found.items())
+            before = newest.get(member.client_id)
+            if before is None or before[2].last_update_ms < member.last_update_ms:
+                newest[member.client_id] = (group, channel, member)
+    return tuple(_member(*found, tuple(registered[client])) for client, found in newest.items())
 
 
-def _member(group: ConsumerGroup, channel: str, member: Member) -> MemberView:
+def _member(group: ConsumerGroup, channel: str, member: Member, brokers: tuple[str, ...]) -> MemberView:
     return MemberView(
         client=member.client_id,
         channel=channel,
@@ -143,6 +142,7 @@ def _member(group: ConsumerGroup, channel: str, member: Member) -> MemberView:
         kind=group.kind.name,
         consume_from=member.consume_from_where,
         subscriptions=tuple(_subscription(each) for each in member.subscriptions.values()),
+        brokers=brokers,
     )
 
 

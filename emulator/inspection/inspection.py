@@ -18,10 +18,10 @@ from .messages import CopyState, CopyView, MessageFamily
 from .past import Past
 from .places import Place
 from .polls import PollView, read_polls
-from .queues import Queues, QueueView
+from .queues import ProgressView, Queues, QueueView
 from .rules import RuleView
 from .timers import TimerView, read_timers
-from .topics import TopicView, read_topics
+from .topics import TopicView, read_topic, read_topics
 
 
 class Inspection:
@@ -107,6 +107,10 @@ class Inspection:
         """Return all topics by name."""
         return read_topics(self._parts)
 
+    def topic(self, name: str) -> TopicView | None:
+        """Return one topic, None if it does not exist."""
+        return read_topic(self._parts, name)
+
     def queues(self, topic: str) -> list[QueueView]:
         """Return the queues of a topic by broker and number; empty if there is no such topic."""
         return self._queues.of_topic(topic)
@@ -114,6 +118,13 @@ class Inspection:
     def queue(self, broker: str, topic: str, queue_id: int) -> QueueView | None:
         """Return one queue, None if it does not exist."""
         return self._queues.one(broker, topic, queue_id)
+
+    def progress(self, broker: str, topic: str, queue_id: int, group: str) -> ProgressView | None:
+        """Return the progress of one group in a queue, None if it has none.
+
+        Unlike `queue`, it counts neither deliveries nor messages in flight, which takes long if they are many.
+        """
+        return self._queues.progress(broker, topic, queue_id, group)
 
     def group(self, name: str) -> GroupView:
         """Return a group; `exists` is False if there is none."""

@@ -26,6 +26,7 @@ class ProgressView:
     delivered: int | None
     """The number of messages written to clients, as recorded; None if records of the queue were dropped."""
     in_flight: int
+    """-1 if it was not counted, see `Inspection.progress`."""
     lag: int
     passed: int = 0
     """The offset below which the group gets messages by redelivery only. Pulls that are not committed do not count."""
@@ -71,6 +72,15 @@ class Queues:
         if broker is None or not 0 <= queue_id < _queue_nums(broker, topic):
             return None
         return self._view(broker, topic, queue_id, self._count_held(Scope(topic=topic, queue_id=queue_id)))
+
+    def progress(self, name: str, topic: str, queue_id: int, group: str) -> ProgressView | None:
+        """Return the progress of one group in a queue without its counts, see `Inspection.progress`."""
+        broker = stores_of(self._parts.brokers).get(name)
+        if broker is None or not 0 <= queue_id < _queue_nums(broker, topic) or not _has_group(broker, topic, group):
+            return None
+        stored = broker.store.queue(topic, queue_id)
+        ends = (0, 0) if stored is None else (stored.first, stored.max_offset)
+        return self._progress(broker, (topic, group, queue_id), ends=ends, held=-1, delivered=None)
 
     def _count_held(self, scope: Scope) -> Counter[tuple[str, str, int]]:
         """Return the number of messages in flight by broker, group and queue id."""
@@ -153,6 +163,11 @@ def _queue_nums(broker: Broker, topic: str) -> int:
     config = broker.topics.find(topic)
     declared = 0 if config is None else max(config.read_queue_nums, config.write_queue_nums)
     return max([declared, *(queue.queue_id + 1 for queue in broker.store.queues_of(topic))])
+
+
+def _has_group(broker: Broker, topic: str, group: str) -> bool:
+    """Return True if a group has an offset or a member in a topic."""
+    return (group, topic) in broker.offsets.committed or group in _groups_of(broker, topic)
 
 
 def _groups_of(broker: Broker, topic: str) -> list[str]:

@@ -30,6 +30,12 @@ def read_topics(parts: EngineParts) -> list[TopicView]:
     return [_view(name, [broker for broker in brokers if _config(broker, name) is not None]) for name in names]
 
 
+def read_topic(parts: EngineParts, name: str) -> TopicView | None:
+    """Return one topic of the masters, None if it does not exist."""
+    brokers = [broker for broker in stores_of(parts.brokers).values() if _config(broker, name) is not None]
+    return _view(name, brokers) if brokers else None
+
+
 def _config(broker: Broker, name: str) -> TopicConfig | None:
     return broker.topics.find_registered(name)
 

@@ -19,7 +19,7 @@ from rocketmq_testkit.emulator.inspection.locks import LockView
 from rocketmq_testkit.emulator.inspection.messages import MessageFamily
 from rocketmq_testkit.emulator.inspection.places import Place
 from rocketmq_testkit.emulator.inspection.polls import PollView
-from rocketmq_testkit.emulator.inspection.queues import QueueView
+from rocketmq_testkit.emulator.inspection.queues import ProgressView, QueueView
 from rocketmq_testkit.emulator.inspection.timers import TimerView
 from rocketmq_testkit.emulator.inspection.topics import TopicView
 
@@ -108,6 +108,13 @@ class FakeInspection:
     def queue(self, broker: str, topic: str, queue_id: int) -> QueueView | None:
         wanted = (broker, topic, queue_id)
         return next((each for each in self.all_queues if (each.broker, each.topic, each.queue_id) == wanted), None)
+
+    def progress(self, broker: str, topic: str, queue_id: int, group: str) -> ProgressView | None:
+        queue = self.queue(broker, topic, queue_id)
+        return None if queue is None else queue.groups.get(group)
+
+    def topic(self, name: str) -> TopicView | None:
+        return next((each for each in self.all_topics if each.name == name), None)
 
     def group(self, name: str) -> GroupView:
         return next((each for each in self.all_groups if each.name == name), absent_group(name))

@@ -1,0 +1,62 @@
+"""The work of an explanation does not grow with other groups, topics or messages in flight."""
+
+from collections.abc import Callable
+
+import pytest
+from engine_world import World, make_world
+from inspected import look
+from operation_counts import executed_lines
+from rocketmq_testkit.emulator.explanation.explain import Explainer
+from rocketmq_testkit.emulator.explanation.reason import Reason
+from rocketmq_testkit.emulator.operations.base import Done
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
+from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
+
+FEW, MANY = 10, 200
+
+
+def other_groups(world: World, number: int) -> None:
+    """Let other groups commit offsets of the queue."""
+    for each in range(number):
+        world.ask(Done, CreateGroup(GroupConfig(f"other-{each}")))
+        world.ask(Done, UpdateConsumerOffset(f"other-{each}", "T", 0, 1))
+
+
+def other_topics(world: World, number: int) -> None:
+    """Create other topics."""
+    for each in range(number):
+        world.topic(f"other-{each}")
+
+
+def messages_in_flight(world: World, number: int) -> None:
+    """Put earlier messages of the queue in flight, in one check point."""
+    for _ in range(number):
+        world.send("T", b"earlier")
+    for _ in range(0, number, 32):
+        world.pop("T", count=32, invisible_ms=60_000)
+
+
+def lines(fill: Callable[[World, int], None], number: int) -> int:
+    """Return the number of lines that the second explanation of an available message executes."""
+    world = make_world()
+    world.topic("T")
+    world.heartbeat("c", topics={"T": "*"})
+    fill(world, number)
+    world.send("T", b"tea")
+    inspection, history = look(world), world.engine.history
+    explainer = Explainer(inspection, history, lambda: world.now_ms)
+    family = inspection.messages("T")[-1]
+
+    def explain() -> None:
+        assert explainer.explain(family, family.message_id, "G").reason is Reason.AVAILABLE
+
+    explain()
+    return executed_lines(explain)
+
+
+@pytest.mark.parametrize("fill", [other_groups, other_topics, messages_in_flight])
+def test_an_explanation_does_not_take_longer_in_a_crowd(fill: Callable[[World, int], None]) -> None:
+    """Twenty times as many take at most a fifth more lines: one for each check point, whatever it contains."""
+    lines(fill, FEW)
+    few, many = lines(fill, FEW), lines(fill, MANY)
+    assert many <= 1.2 * few, (few, many)
