@@ -277,7 +277,7 @@ def test_rocketmq_clients_1198() -> None:
     """A push consumer of the Python SDK sends no invisible duration and relies on the proxy's renewal.
 
     Cause: without renewal its receives have no valid duration, and the proxy refuses them. The SDK retries in silence;
-    the warning and the explanation of the group name the refusal.
+    the warning, and the explanations of the message and of the group, name the refusal.
     """
     with Emulator(config={"enableProxyAutoRenew": False}) as emulator, SharedDrivers(emulator, "python") as drivers:
         emulator.topic("jobs", queues=1)
@@ -289,7 +289,9 @@ def test_rocketmq_clients_1198() -> None:
         assert warning.kind == "hidden refusal"
         assert "ReceiveMessage of " in warning.text
         assert "ILLEGAL_INVISIBLE_TIME (the invisibleTime is too small. min is 10000)" in warning.text
-        assert emulator.explain(message, "builders").reason is Reason.AVAILABLE
+        explained = emulator.explain(message, "builders")
+        assert explained.reason is Reason.REQUESTS_REFUSED
+        assert "ILLEGAL_INVISIBLE_TIME: the invisibleTime is too small. min is 10000" in str(explained)
         assert "is refused ReceiveMessage: ILLEGAL_INVISIBLE_TIME" in emulator.groups["builders"].explain().sentence
 
 

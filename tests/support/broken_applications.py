@@ -239,6 +239,9 @@ def fifo_with_a_plain_group(scene: Scene) -> None:
     """The topic is FIFO, and the group was created without `orderly`."""
     scene.topic("FIFO")
     scene.simple("python")
+    scene.emulator.clock.advance_until(
+        lambda: [each for each in scene.emulator.warnings if each.group == scene.name], limit="30s"
+    )
 
 
 @broken(Reason.REFUSED_TYPE, "topic {name} has the type FIFO", "the message is NORMAL")
@@ -345,7 +348,7 @@ def expired_handle_acknowledged(scene: Scene) -> Clue:
     with suppress(DriverError):
         scene.call(driver, "ack", h=received["h"])
     steps = scene.emulator.history(message).steps
-    return Clue(HISTORY, "; ".join(f"{step.kind.value} {step.detail}".strip() for step in steps[-3:]))
+    return Clue(HISTORY, "; ".join(f"{step.kind.value} {step.detail}".strip() for step in steps[-2:]))
 
 
 # transactions and times
