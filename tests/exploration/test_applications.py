@@ -25,8 +25,7 @@ PLANS: Mapping[str, str] = {
     "then the second send of order-1 to invoices gets the response TOO_MANY_REQUESTS",
     "dedupe_window": "the first acknowledgement of order-1 is lost, then the second acknowledgement of order-1 is lost",
     "lost_update": "the first acknowledgement of order-1-paid is lost",
-    "order_assumption": "the first delivery of order-1 leaves the message out, "
-    "then the second delivery of order-1 leaves the message out",
+    "order_assumption": "the first delivery of order-1 comes later, then the second delivery of order-1 comes later",
     "retry_resends": "the first send of invoice-of-order-1 to invoices gets the response TOO_MANY_REQUESTS",
 }
 """The smallest failing plan of each application."""

@@ -22,6 +22,7 @@ PAGES = (
     "README.md",
     "docs/fixtures.md",
     "docs/waiting.md",
+    "docs/exploration.md",
     "docs/debugging.md",
     "docs/real-time-consumption.md",
     "docs/snapshots.md",
