@@ -1,7 +1,6 @@
 """Tests of the command `rocketmq-audit`, run like a user."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,6 @@ import pytest
 from pyspark_rocketmq.audit import VERDICTS, Kind, read_lines
 from pyspark_rocketmq.audit.command import FAILED, SOUND, UNUSABLE, main, parser
 from pyspark_rocketmq.audit.events import COLUMNS
-from quick_java import QUICK_JAVA
 from rocketmq_testkit.fixtures import Emulator
 
 JOURNAL = """
@@ -24,8 +22,7 @@ COMMAND = Path(sys.executable).with_name("rocketmq-audit")
 
 def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
     """Run the command in a separate process, since it stops its session at the end."""
-    environment = {**os.environ, **QUICK_JAVA}
-    return subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=600, check=False, env=environment)
+    return subprocess.run([COMMAND, *words], capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_an_audit_writes_page_sums_and_findings_and_returns_an_exit_code(tmp_path: Path, rocketmq: Emulator) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pyspark
 import pytest
 from pyspark_rocketmq.session import worker_python
-from quick_java import QUICK_JAVA
 
 SESSION = """
 from pyspark.sql.datasource import DataSource, DataSourceReader
@@ -49,7 +48,7 @@ def session(**environment: str) -> list[str]:
     """Return where PySpark was found by the worker that created a reader, and by the worker that read."""
     inherited = {name: value for name, value in os.environ.items() if name not in worker_python.VARIABLES}
     done = subprocess.run(
-        [sys.executable, "-c", SESSION], capture_output=True, text=True, env={**inherited, **QUICK_JAVA, **environment}
+        [sys.executable, "-c", SESSION], capture_output=True, text=True, env={**inherited, **environment}
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -92,7 +91,6 @@ def test_a_worker_without_the_package_names_both_interpreters(named: bool, tmp_p
     assert bare
     assert bare != sys.executable, "these tests run in a virtual environment"
     environment = {name: value for name, value in os.environ.items() if name not in worker_python.VARIABLES}
-    environment |= QUICK_JAVA
     environment["PYTHONPATH"] = ""
     if named:
         environment |= dict.fromkeys(worker_python.VARIABLES, bare)
