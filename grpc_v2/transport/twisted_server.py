@@ -22,8 +22,10 @@ from zope.interface import implementer
 from .grpc.call import ConnectionFacts
 from .grpc.deadlines import Deadlines
 from .grpc.method import GrpcMethod
-from .grpc.refused_calls import CallContext, OnRefused, ignore_refused
+from .grpc.refused_calls import CallContext, OnRefused, RefusedCall, ignore_refused
+from .grpc.requests import CallRequest
 from .grpc.session import GrpcSession
+from .grpc.status import StatusCode
 from .http2.connection import Http2Connection
 from .http2.errors import ErrorCode
 from .http2.limits import Limits
@@ -111,7 +113,7 @@ class GrpcServerProtocol(protocol.Protocol):
         self._facts = ConnectionFacts(
             _host_and_port(transport.getPeer()), _host_and_port(transport.getHost()), secure, control=self
         )
-        context = CallContext(self._facts, factory.limits, factory.log, factory.on_refused)
+        context = CallContext(self._facts, factory.limits, factory.log, factory.report_refused)
         self._session = GrpcSession(factory.methods, context, factory.deadlines)
         self._connection = Http2Connection(self._session, factory.limits, self._on_output)
         self._output = self._connection.output
@@ -165,6 +167,13 @@ class GrpcServerProtocol(protocol.Protocol):
         """Close now without GOAWAY, as in a crash. What is written afterwards is discarded."""
         self._closed = True
         self._transport.abortConnection()
+
+    def end_calls(self, text: str) -> None:
+        """End all open calls with UNAVAILABLE. The connection stays open."""
+        for stream in list(self._output.streams.values()):
+            if isinstance(stream.receiver, CallRequest):
+                stream.receiver.end(StatusCode.UNAVAILABLE, text)
+        self._flush()
 
     def end(self) -> None:
         """Close without GOAWAY and RST, as for a process that has ended. Later output is discarded."""
@@ -388,6 +397,18 @@ class GrpcServerFactory(protocol.Factory):
             self._close_all_now()
         self._finish_shutdown()
         return stopped
+
+    def report_refused(self, facts: ConnectionFacts, refused: RefusedCall) -> None:
+        """Report a call that ends without a response of its handler."""
+        self.on_refused(facts, refused)
+
+    def adopt(self, methods: Iterable[GrpcMethod], on_refused: OnRefused, text: str) -> None:
+        """Serve other methods, on open connections as well. Their open calls end with UNAVAILABLE and the text."""
+        for connection in list(self.connections):
+            connection.end_calls(text)
+        self.methods.clear()  # all connections share the dictionary
+        self.methods.update((method.path, method) for method in methods)
+        self.on_refused = on_refused
 
     def abort_connections(self) -> None:
         """Close all connections without GOAWAY. New ones are accepted."""

@@ -24,6 +24,12 @@ class ServerConnection:
         self._prologue: ProxyPrologue | None = ProxyPrologue()
         self._first = b""
 
+    def continue_on(self, dispatcher: RemotingDispatcher, channel: RemotingChannel) -> None:
+        """Serve the further requests by another dispatcher, on a new channel. The old one is no longer active."""
+        channel.remote_address = self.channel.remote_address
+        self.channel.active = False
+        self._dispatcher, self.channel = dispatcher, channel
+
     def received(self, data: bytes) -> bool:
         """Handle received bytes.
 

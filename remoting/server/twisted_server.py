@@ -77,22 +77,33 @@ class RemotingServerProtocol(Protocol):
         self._idle_check: DelayedCall | None = None
         self._closing = False
         self._ended = False
+        self.number = 0
+        """The position of the connection among all of its port."""
 
     def connectionMade(self) -> None:  # Twisted's name
         transport = self._transport = cast(Transport, self.transport)
-        channel = RemotingChannel(
+        self._connection = ServerConnection(self.factory.dispatcher, self._new_channel())
+        self.number = self.factory.next_number()
+        self._last_used = self._seconds()
+        if self.factory.clock is not None:
+            self._idle_check = self.factory.clock.callLater(IDLE_SECONDS, self._check_idle)
+        self.factory.connections.add(self)
+        transport.registerProducer(self, True)
+
+    def _new_channel(self) -> RemotingChannel:
+        transport = self._transport
+        return RemotingChannel(
             self.factory.dispatcher,
             _endpoint(transport.getPeer()),
             _endpoint(transport.getHost()),
             self._write,
             connection=self,
         )
-        self._connection = ServerConnection(self.factory.dispatcher, channel)
-        self._last_used = self._seconds()
-        if self.factory.clock is not None:
-            self._idle_check = self.factory.clock.callLater(IDLE_SECONDS, self._check_idle)
-        self.factory.connections.add(self)
-        transport.registerProducer(self, True)
+
+    def adopt(self) -> None:
+        """Continue with the nodes that the factory serves now, as a new channel."""
+        if self._connection is not None:
+            self._connection.continue_on(self.factory.dispatcher, self._new_channel())
 
     def dataReceived(self, data: bytes) -> None:  # Twisted's name
         connection = self._connection
@@ -195,6 +206,7 @@ class RemotingServerFactory(Factory):
     ) -> None:
         if broker is None and name_server is None:
             raise ValueError("a remoting port needs a broker, a name server or both")
+        self._last_number = 0
         self._broker_address = broker_address
         self._log = log
         self._wrong_port_warnings = wrong_port_warnings
@@ -215,10 +227,24 @@ class RemotingServerFactory(Factory):
             wrong_port_warnings=self._wrong_port_warnings,
         )
 
-    def adopt(self, *, gate: Gate, broker: BrokerNode | None, name_server: Node | None) -> None:
-        """Serve other nodes: break all connections. The numbers of channels and requests begin again."""
-        self.abort_connections()
+    def adopt(
+        self, *, gate: Gate, broker: BrokerNode | None, name_server: Node | None, keep_connections: bool = False
+    ) -> None:
+        """Serve other nodes: break all connections, or keep them, each as a new channel.
+
+        The numbers of channels and requests begin again.
+        """
+        if not keep_connections:
+            self.abort_connections()
         self.dispatcher = self._dispatcher(gate, broker, name_server)
+        if keep_connections:
+            for connection in sorted(self.connections, key=lambda each: each.number):
+                connection.adopt()
+
+    def next_number(self) -> int:
+        """Return the number of a new connection."""
+        self._last_number += 1
+        return self._last_number
 
     def buildProtocol(self, addr: Any) -> RemotingServerProtocol:  # Twisted's name
         """Create the protocol of a connection."""

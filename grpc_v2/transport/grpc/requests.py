@@ -72,6 +72,14 @@ class CallRequest:
             block = trailers_only(StatusCode.DEADLINE_EXCEEDED, "deadline exceeded", None)
             self._stream.output.send_end(self._stream, block)
 
+    def end(self, status: StatusCode, text: str) -> None:
+        """End the call with a status, because its handler will not."""
+        call = self.call
+        if call is None:
+            self._stream.output.send_end(self._stream, trailers_only(status, text, None))
+        elif not call.finished:
+            call.finish(status, text)
+
     def _open_call(self) -> ServerCall:
         timeout_ms = self.timeout_ms
         call = ServerCall(self._stream, self.head, self._context.facts, None if timeout_ms is None else int(timeout_ms))
