@@ -14,12 +14,13 @@ from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.history.lent_history import LentHistory
 from rocketmq_testkit.emulator.kernel.value_class import value
-from rocketmq_testkit.emulator.operations.clients import ChannelClosed, Heartbeat
+from rocketmq_testkit.emulator.operations.clients import ChannelClosed, Heartbeat, MessageQueue
 from rocketmq_testkit.emulator.operations.send import EndTransaction
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.emulator.snapshot.durable_state import BrokerState, EngineState, ServiceState
 from rocketmq_testkit.emulator.snapshot.lent_state import lend_state
 from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot
+from rocketmq_testkit.emulator.stats.broker_metrics import BROKER
 from rocketmq_testkit.emulator.store.commit_log import CommitLog
 from shared_objects import shared_objects
 from snapshot_files import begun, copied_with_memories, saved
@@ -114,6 +115,25 @@ def test_forks_and_parents_share_no_object_that_could_change(keys: dict[str, obj
     grandchild = fork(child)
     for one, other in ((world, child), (child, grandchild), (world, grandchild)):
         assert shared_objects(one.engine, other.engine, unrelated.engine) == []
+
+
+def test_a_lent_state_can_be_lent_any_number_of_times() -> None:
+    """An emulator keeps one to reset its fork: the engines that start from it share nothing, and find no change."""
+    world, unrelated = full_tables(slaves=1), full_tables(slaves=1)
+    kept = world.engine.lend()
+    states = [lend_state(kept) for _ in range(2)]
+    for state in states:
+        assert kept.history is not None
+        state.history = kept.history.lend()
+    engines = [Engine(state=state) for state in states]
+    expected = saved(engines[1])
+    used = World(engines[0], engines[0].brokers[0])
+    used.send("A", b"later")
+    used.popped("A")
+    used.advance(60_000)
+    world.advance(60_000)
+    assert shared_objects(*engines, unrelated.engine) == []
+    assert saved(engines[1]) == expected
 
 
 def test_a_table_that_a_fork_shares_with_its_parent_is_found() -> None:
@@ -292,12 +312,25 @@ def test_a_fork_has_the_clock_the_seed_and_the_configuration_of_its_parent() -> 
     assert queues[0] == queues[1]
 
 
-def test_connections_and_queue_locks_are_not_in_a_fork() -> None:
-    """A fork has no clients: they connect to its own ports."""
+def test_connections_queue_locks_and_long_polls_are_not_in_a_fork() -> None:
+    """The clients of a fork connect to its own ports."""
     world = full_tables()
     assert world.broker.clients.consumers
+    queue = MessageQueue("A", "broker-a", 0)
+    assert world.broker.locks.lock("G", "c1", [queue]) == [queue]
+    world.topic("idle")
+    world.pop("idle", poll_ms=10_000)
+    world.pull("idle", suspend_ms=10_000)
     child = fork(world)
+
+    def waiting(of: World) -> tuple[int, int]:
+        metrics = of.broker.metrics()[BROKER]
+        return metrics.waiting_pops, metrics.waiting_pulls
+
+    assert (waiting(world), waiting(child)) == ((1, 1), (0, 0))
     assert not child.broker.clients.consumers
+    assert child.broker.locks.lock("G", "c2", [queue]) == [queue]
+    assert world.broker.locks.lock("G", "c2", [queue]) == []
     assert list(child.engine.journal) == []
 
 
