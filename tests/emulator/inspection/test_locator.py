@@ -118,6 +118,31 @@ def test_message_of_a_deleted_topic_is_not_found(world: World) -> None:
     assert not inspection.find(f"{ID}1")
 
 
+def test_message_of_a_deleted_topic_is_known_apart_from_stored_ones(world: World) -> None:
+    """Its record stays in the log, also after a topic of the same name was created, and no queue contains it."""
+    world.topic("A")
+    world.send("A", queue=0, UNIQ_KEY=f"{ID}1", KEYS="k1")
+    (stored,) = look(world).find("k1")
+    place = stored.copies[0].place
+    assert look(world).is_held(place)
+    assert look(world).of_deleted_topic("k1") is None
+    assert look(world).at_offset(place.broker, "A", 0, 0) == stored
+
+    world.engine.execute(world.broker, DeleteTopic("A"))
+    assert look(world).at_offset(place.broker, "A", 0, 0) is None
+    world.topic("A")
+    world.send("A", queue=0, UNIQ_KEY=f"{ID}2", KEYS="k2")
+    inspection = look(world)
+    assert not inspection.is_held(place)
+    for text in ("k1", f"{ID}1"):
+        assert inspection.of_deleted_topic(text) == stored
+        assert inspection.of_deleted_topic(text, "B") is None
+    assert inspection.of_deleted_topic("k2") is None
+    assert inspection.at_offset(place.broker, "A", 0, 0) == inspection.find("k2")[0]
+    assert inspection.at_offset(place.broker, "A", 0, 1) is None
+    assert inspection.at_offset("broker-z", "A", 0, 0) is None
+
+
 def test_lost_and_deleted_records_are_not_found(world: World) -> None:
     world.topic("A")
     world.engine.execute(world.broker, UpdateBrokerConfig({"flushDiskType": "ASYNC_FLUSH"}))

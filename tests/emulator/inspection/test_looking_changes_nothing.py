@@ -46,12 +46,15 @@ def look_at_everything(inspection: Inspection) -> None:
     for place in places:
         inspection.at(place)
         inspection.replaced_by(place)
+        inspection.is_held(place)
+        inspection.at_offset(place.broker, place.topic, place.queue_id, place.queue_offset)
     inspection.receipts()
     for group in (*GROUPS, "missing"):
         inspection.group(group)
         inspection.receipts(group, places[-1])
     inspection.find("7F0000010A2B18B4AAC2000000000001")
     inspection.find("k0")
+    inspection.of_deleted_topic("k0")
     inspection.nearest("k11")
     readers = ("groups", "locks", "timers", "half_messages", "polls", "connections", "rules", "configuration")
     for reader in readers:
