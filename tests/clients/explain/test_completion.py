@@ -147,3 +147,18 @@ def test_the_end_of_the_invisible_duration_leaves_no_acknowledgement(scene: Scen
     found = scene.explain(message, Reason.IN_FLIGHT)  # until the next scan of the broker
     assert "its invisible duration ended at " in str(found)
     assert [change.action for change in found.changes] == [Action.WAIT]
+
+
+def test_a_dead_letter_of_a_grpc_consumer_had_as_many_retries_as_the_group_allows(scene: Scene) -> None:
+    """The proxy pops the last retry, and makes it a dead letter instead of passing it on."""
+    scene.topic()
+    scene.emulator.group(scene.name, retry_max_times=1)
+    driver = scene.simple("python")
+    message = scene.send()
+    receive(scene, driver, 10_000)
+    scene.emulator.clock.advance("20s", wait=None)
+    receive(scene, driver, 10_000)
+    scene.emulator.clock.advance("20s", wait=None)
+    scene.call(driver, "receive", max=1, invisible_ms=10_000)
+    found = scene.explain(message, Reason.DEAD)
+    assert ", after 1 retry; " in str(found)
