@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-near test-fast test-oldest test-spark-connect test-seldom test-recovery simulate
+.PHONY: help demo demo-spark test test-near test-fast test-oldest test-control-api test-spark-connect test-seldom test-recovery simulate
 .PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-growth bench-spark clean
 
 VENV := .venv
@@ -36,6 +36,9 @@ test-oldest: $(VENV)/dev.stamp ## Test with the oldest allowed dependencies, oth
 
 test-seldom: $(VENV)/dev.stamp ## Test what a usual run has no time for: all scenarios with all SDKs, all repeated tests, real brokers, codes that no case provokes (half an hour)
 	$(STAGES) drivers matrix sampled real-brokers codes-seen
+
+test-control-api: $(VENV)/dev.stamp ## Send generated requests to the control port (a minute)
+	$(STAGES) control-api
 
 test-spark-connect: $(VENV)/dev.stamp ## Test the Spark connector with a session of Spark Connect (a minute and a half)
 	$(STAGES) spark-connect

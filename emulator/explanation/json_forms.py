@@ -22,6 +22,7 @@ def explanation_form(found: Explanation) -> Json:
         "changes": _changes(found.changes),
         "history_since_ms": found.history_since_ms,
         "groups": [explanation_form(each) for each in found.groups],
+        "at_ms": found.at_ms,
     }
 
 

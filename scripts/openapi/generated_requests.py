@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).resolve().parent
 DESCRIPTION = HERE.parents[1] / "docs" / "openapi.json"
@@ -63,7 +64,9 @@ def main() -> int:
         try:
             assert emulator.stdout is not None
             url = json.loads(emulator.stdout.readline())["control"]
-            code = subprocess.run(schemathesis_command(url), env=environment, check=False).returncode
+            with TemporaryDirectory() as folder:  # Schemathesis writes into the current one
+                command = schemathesis_command(url)
+                code = subprocess.run(command, env=environment, cwd=folder, check=False).returncode
             if emulator.poll() is not None:
                 print(f"the emulator ended with code {emulator.returncode}", file=sys.stderr)
                 return 1
