@@ -1,0 +1,72 @@
+"""Short random schedules of all simulations, each judged by its own model.
+
+SCHEDULES=10000 runs that many (default 2000), FIRST_SCHEDULE=n begins elsewhere. `make simulate-short` runs more of
+them without pytest.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+import short_schedules
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.snapshot.durable_state import EngineState
+from short_schedules import LENGTH, TURNS, fork_failure, found, main, report, schedule
+from simulation import plan
+
+BLOCK = 100
+FIRST = int(os.environ.get("FIRST_SCHEDULE", "0"))
+COUNT = int(os.environ.get("SCHEDULES", "2000"))
+BLOCKS = [range(first, min(first + BLOCK, FIRST + COUNT)) for first in range(FIRST, FIRST + COUNT, BLOCK)]
+
+
+@pytest.mark.parametrize("numbers", BLOCKS, ids=lambda numbers: f"{numbers[0]}-{numbers[-1]}")
+def test_no_model_finds_a_violation_in_any_short_schedule(numbers: range) -> None:
+    reports = [text for number in numbers if (text := report(number))]
+
+    assert not reports, "\n\n".join(reports)
+
+
+@pytest.mark.parametrize("number", found())
+def test_a_schedule_that_failed_once_passes(number: int) -> None:
+    assert report(number) == ""
+
+
+def test_a_schedule_is_the_beginning_of_a_seed() -> None:
+    """Its number alone determines program, set-up and actions."""
+    for number in range(len(TURNS)):
+        program, setup, actions = schedule(number)
+        assert (setup, actions) == (program.plan(number)[0], program.plan(number)[1][:LENGTH])
+        assert len(actions) == LENGTH
+
+
+def test_a_fork_that_sees_what_its_parent_stores_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fork whose state is disturbed as that of its parent differs from the copy, and the comparison says so."""
+    engines: list[Engine] = []
+
+    def started(state: EngineState) -> Engine:
+        engines.append(Engine(state=state))
+        return engines[-1]
+
+    def disturb(engine: Engine, number: int) -> None:
+        short_schedules.send_to_others(engines[-1])
+
+    monkeypatch.setattr(short_schedules, "Engine", started)
+    setup, actions = plan(0)
+    assert fork_failure(setup, actions[:LENGTH]) == ""
+    monkeypatch.setattr(short_schedules, "disturb", disturb)
+    assert fork_failure(setup, actions[:LENGTH]).startswith("Violation: ")
+
+
+def test_the_runner_prints_its_figures_and_keeps_the_schedules_that_fail(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "found.txt"
+    kept.write_text("# none\n")
+    monkeypatch.setattr(short_schedules, "FOUND", kept)
+    assert main(["40", "20"]) == 0
+    assert capsys.readouterr().out.startswith("20 schedules of 20 actions from number 40 in ")
+    short_schedules._keep(7, "Violation: a\nb")
+    short_schedules._keep(7, "Violation: a\nb")
+    assert kept.read_text() == "# none\n7  # Violation: a b\n"
+    assert found() == [7]

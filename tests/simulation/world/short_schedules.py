@@ -1,0 +1,189 @@
+"""Short schedules: many random programs of at most 20 actions, each a numbered prefix of a seed of one simulation.
+
+    python tests/simulation short_schedules FIRST COUNT [SECONDS]
+
+runs the schedules with these numbers on all processors, at most for some seconds, prints their number and the seconds,
+and appends those that fail to `found_schedules.txt`, whose schedules the tests run again.
+
+A bug that needs few actions shows up more often in many programs of 20 actions than in few of 120. Of twenty numbers,
+eight are clients of one broker; three continue in a fork, which may not see what other engines store; four are crashes
+and power losses of masters and slaves with disks; three are several masters with slaves; two are brokers with faults.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import broker_faults
+import cluster
+import durability
+import simulation
+from observations import Observation
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.operations.send import SendMessage
+from shortening import failure_of, shortest
+from simulation import Action, Setup, Simulation
+from snapshot_files import copied_with_memories, saved
+from stored_messages import Violation
+
+LENGTH = 20
+"""The number of actions of a schedule."""
+FOUND = Path(__file__).resolve().parents[1] / "found_schedules.txt"
+"""Numbers of schedules that have failed, one a line, each with its error behind a `#`."""
+BLOCK = 50
+"""Schedules that a process runs before it reports."""
+
+
+class Program(NamedTuple):
+    """A simulation: its plan of a seed, and its judge, which returns the error of a list of actions."""
+
+    name: str
+    plan: Callable[[int], tuple[Any, list[Action]]]
+    failure: Callable[[Any, list[Action]], str]
+
+
+def fork_failure(setup: Setup, actions: list[Action]) -> str:
+    """Return how a fork differs from an engine with a copy of the same state; "" if it does not.
+
+    The first half of the actions comes before the fork. Its parent and another fork change during the second half.
+    """
+    steps = [action for action in actions if not (action.verb == "crash" and action.a % 12 == 11)]
+
+    def compare() -> None:
+        (seen, end), (wanted, wanted_end) = _lived(setup, steps, shares=True), _lived(setup, steps, shares=False)
+        for number, (one, other) in enumerate(zip(seen, wanted, strict=False)):
+            if one != other:
+                raise Violation(f"observation {number} of the fork is {one}, and of the copy {other}")
+        if len(seen) != len(wanted) or end != wanted_end:
+            raise Violation("the fork and the copy differ in the number of observations or in their snapshots")
+
+    return failure_of(compare)
+
+
+def _lived(setup: Setup, steps: list[Action], *, shares: bool) -> tuple[list[Observation], bytes]:
+    """Return the observations of a simulation that continues in a fork or a copy, and its final snapshot."""
+    half = len(steps) // 2
+    lived = Simulation(setup, keep=True)
+    for action in steps[:half]:
+        lived.perform(action)
+    parent = lived.session.engine
+    others = [parent, Engine(state=parent.lend())] if shares else []
+    fork = Engine(state=parent.lend()) if shares else copied_with_memories(parent)
+    if shares:
+        del parent.brokers[0].store.arrivals[0]  # the listener of the session, which reads the fork from now on
+    lived.move_to(lambda: fork)
+    for number, action in enumerate(steps[half:]):
+        for other in others:
+            disturb(other, number)
+        lived.perform(action)
+    for _ in range(3):
+        lived.session.advance(50_000)
+        lived.session.end_step()
+    return lived.observations, saved(lived.session.engine)
+
+
+def disturb(engine: Engine, number: int) -> None:
+    """Store a message that the fork may not see, move the clock, and restart the broker from time to time."""
+    send_to_others(engine)
+    engine.scheduler.advance_to(engine.scheduler.now_ms + 1_000 * (number + 1))
+    if number % 3 == 2:
+        engine.restart()
+
+
+def send_to_others(engine: Engine) -> None:
+    """Store a message that is no action of the schedule."""
+    born = "others", "A", 0, b"of another engine", {"TAGS": "red"}, ("10.0.0.9", 4711)
+    engine.execute(engine.brokers[0], SendMessage(*born, born_timestamp=engine.scheduler.now_ms))
+
+
+FORKS = Program("forks", simulation.plan, fork_failure)
+CLIENTS = Program("clients", simulation.plan, simulation.failure)
+DURABILITY = Program("durability", durability.plan, durability.failure)
+CLUSTERS = Program("clusters", cluster.plan, cluster.failure)
+TROUBLE = Program("broker faults", broker_faults.plan, broker_faults.failure)
+TURNS = (*[CLIENTS] * 8, *[FORKS] * 3, *[DURABILITY] * 4, *[CLUSTERS] * 3, *[TROUBLE] * 2)
+"""The program of each number, by its remainder."""
+
+
+def schedule(number: int) -> tuple[Program, Any, list[Action]]:
+    """Return the program, set-up and actions of a schedule."""
+    program = TURNS[number % len(TURNS)]
+    setup, actions = program.plan(number)
+    return program, setup, actions[:LENGTH]
+
+
+def failure(number: int) -> str:
+    """Run a schedule; return its error, "" if there is none."""
+    program, setup, actions = schedule(number)
+    return program.failure(setup, actions)
+
+
+def report(number: int) -> str:
+    """Return the shortest failing actions of a schedule and its error; "" if it does not fail."""
+    program, setup, actions = schedule(number)
+    if not program.failure(setup, actions):
+        return ""
+    steps = shortest(setup, actions, program.failure)
+    return "\n".join(
+        [
+            f"schedule {number} fails: python tests/simulation short_schedules {number} 1",
+            f"{program.name}, {setup}, {len(steps)} of {len(actions)} actions are enough:",
+            *(f"    {action}," for action in steps),
+            program.failure(setup, steps),
+        ]
+    )
+
+
+def found() -> list[int]:
+    """Return the numbers of the schedules that have failed once."""
+    lines = FOUND.read_text(encoding="utf-8").splitlines()
+    return [int(line.partition("#")[0]) for line in lines if not line.startswith("#")]
+
+
+def _block(first: int, count: int) -> tuple[int, list[tuple[int, str]]]:
+    """Run some schedules; return their number and the failing ones with their errors."""
+    results = ((number, failure(number)) for number in range(first, first + count))
+    return count, [(number, error) for number, error in results if error]
+
+
+def main(words: list[str]) -> int:
+    """Run schedules and print figures. Returns 1 if one fails."""
+    first, count = int(words[0]), int(words[1])
+    seconds = float(words[2]) if len(words) > 2 else float("inf")
+    begin, done, failing = time.monotonic(), 0, 0
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        blocks = iter(range(first, first + count, BLOCK))
+        running: set[Future[tuple[int, list[tuple[int, str]]]]] = set()
+        while True:
+            while len(running) < 2 * (os.cpu_count() or 1) and time.monotonic() - begin < seconds:
+                start = next(blocks, None)
+                if start is None:
+                    break
+                running.add(pool.submit(_block, start, min(BLOCK, first + count - start)))
+            if not running:
+                break
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            for each in finished:
+                ran, failed = each.result()
+                done += ran
+                failing += len(failed)
+                for number, error in failed:
+                    _keep(number, error)
+                    print(report(number), flush=True)
+    elapsed = time.monotonic() - begin
+    print(f"{done} schedules of {LENGTH} actions from number {first} in {elapsed:.0f} s, {failing} failed")
+    return 1 if failing else 0
+
+
+def _keep(number: int, error: str) -> None:
+    if number not in found():
+        with FOUND.open("a", encoding="utf-8") as file:
+            file.write(f"{number}  # {' '.join(error.split())[:100]}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
