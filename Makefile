@@ -4,8 +4,7 @@
 SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-near test-fast test-oldest test-control-api test-spark-connect test-seldom test-recovery simulate
-.PHONY: help demo demo-spark test test-near test-fast test-oldest test-spark-connect test-seldom test-recovery simulate simulate-short
+.PHONY: help demo demo-spark test test-near test-fast test-oldest test-control-api test-spark-connect test-seldom test-recovery simulate simulate-short
 .PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-growth bench-spark clean
 
 VENV := .venv
@@ -50,7 +49,7 @@ test-recovery: $(VENV)/dev.stamp ## Kill and restart drivers, workers and broker
 simulate: $(VENV)/dev.stamp ## Check random runs of the engine; SEEDS=10000 sets their number (a quarter of an hour)
 	SEEDS=$${SEEDS:-10000} EXAMPLES=$${EXAMPLES:-1000} nice $(BIN)/pytest -q -n auto tests/simulation
 
-simulate-short: $(VENV)/dev.stamp ## Check random programs of 20 operations; SCHEDULES=1000000 and FIRST choose them (14,000 a quarter of an hour)
+simulate-short: $(VENV)/dev.stamp ## Check random programs of 20 operations; SCHEDULES=1000000 and FIRST choose them (8,000 a quarter of an hour)
 	nice $(BIN)/python tests/simulation short_schedules $${FIRST:-0} $${SCHEDULES:-10000}
 
 mutants: $(VENV)/dev.stamp ## Try mutants of engine and protocols; MUTANTS='--seed 7 emulator' chooses them (half an hour)
