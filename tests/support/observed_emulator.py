@@ -81,6 +81,7 @@ def observed_emulator(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObservedEmula
         emulator.topic("%DLQ%booking").send(b"dead")
         emulator.group("warehouse")
         emulator.run_on_loop(lambda host: [host.kept_snapshots.keep() for _ in range(2)])
+        emulator.run_on_loop(lambda host: host.fork({}))
         emulator.faults.add(faults.drop_response(), name=RULE, topic="nowhere", optional=True)
         beat = Heartbeat(CONSUMER_ID, ["orders"], [ConsumerData("booking")])
         emulator.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], beat))
