@@ -45,7 +45,7 @@ def shipping(rocketmq: Emulator, request: pytest.FixtureRequest) -> Iterator[Bro
     worker.stop()
 
 
-@pytest.mark.rocketmq_explore(group="shipping", faults=[faults.call(crash)])
+@pytest.mark.rocketmq_explore(group="shipping", faults=[faults.call(crash, operation="AckMessage")])
 def test_each_order_is_shipped(rocketmq: Emulator, shipping: Broken) -> None:
     send(rocketmq, message("orders", "order-1"))
 

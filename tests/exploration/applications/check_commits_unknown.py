@@ -51,7 +51,14 @@ def shop(rocketmq: Emulator, request: pytest.FixtureRequest) -> Iterator[Broken]
     found.producer.shutdown()
 
 
-@pytest.mark.rocketmq_explore(faults=[faults.drop_request(operation="EndTransaction")])
+@pytest.mark.rocketmq_explore(
+    depth=2,
+    faults=[
+        faults.drop_request(operation="EndTransaction"),
+        faults.drop_push(operation="CheckTransactionState"),
+        faults.duplicate_push(operation="CheckTransactionState"),
+    ],
+)
 def test_only_accepted_orders_are_sent(rocketmq: Emulator, shop: Broken) -> None:
     for name, accepts in (("order-1", True), ("order-2", False)):
         try:
