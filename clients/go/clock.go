@@ -1,0 +1,123 @@
+package rocketmqtest
+
+import (
+	"fmt"
+	"time"
+)
+
+// Clock is the clock of an emulator. It runs with real time, and a test can move it forward.
+//
+// A jump waits for connected clients: what becomes due on the way is delivered, and clients finish their responses before
+// the clock moves on.
+type Clock struct {
+	control *control
+}
+
+// Now returns the emulator's time.
+func (c Clock) Now() (time.Time, error) {
+	var found struct {
+		Milliseconds int64 `json:"now_ms"`
+	}
+	err := c.control.get("/v1/clock", nil, &found)
+	return time.UnixMilli(found.Milliseconds), err
+}
+
+// Advance moves the clock forward.
+func (c Clock) Advance(by time.Duration) error {
+	return c.control.post("/v1/clock/advance", map[string]any{"by": duration(by)}, nil)
+}
+
+// AdvanceToNext moves the clock to the next scheduled event, such as a redelivery.
+func (c Clock) AdvanceToNext() error {
+	return c.control.post("/v1/clock/advance_to_next", struct{}{}, nil)
+}
+
+// Until is a condition of AdvanceUntil. Fields with their zero value are no condition, except Drained.
+type Until struct {
+	Topic        string        // the topic of Messages
+	Messages     int           // the topic holds at least this many messages
+	Group        string        // the group of the fields below
+	Drained      bool          // the group has no messages left to finish
+	Acknowledged int           // the group has acknowledged at least this many messages
+	Members      int           // at least this many consumers of the group are connected
+	DeadLetters  int           // the dead letter queue of the group holds at least this many messages
+	Limit        time.Duration // how far the clock may jump in all; 0 is a day
+}
+
+// AdvanceUntil moves the clock from event to event until a condition is true. It returns an error that names the clients
+// that it waited for if the condition cannot become true within the limit.
+func (c Clock) AdvanceUntil(condition Until) error {
+	body := map[string]any{}
+	set := func(name string, value any, isSet bool) {
+		if isSet {
+			body[name] = value
+		}
+	}
+	set("topic", condition.Topic, condition.Topic != "")
+	set("messages", condition.Messages, condition.Messages != 0)
+	set("group", condition.Group, condition.Group != "")
+	set("lag", 0, condition.Drained)
+	set("acknowledged", condition.Acknowledged, condition.Acknowledged != 0)
+	set("members", condition.Members, condition.Members != 0)
+	set("dead_letters", condition.DeadLetters, condition.DeadLetters != 0)
+	set("limit", duration(condition.Limit), condition.Limit != 0)
+	return c.control.post("/v1/clock/advance_until", body, nil)
+}
+
+// waitForClients is the longest wait for a client that makes a condition true when nothing is scheduled.
+const waitForClients = 10 * time.Second
+
+// pollInterval is the time between two calls of a condition while nothing is scheduled.
+const pollInterval = 10 * time.Millisecond
+
+// AdvanceUntilTrue moves the clock from event to event until a function returns true. The function may look at the
+// application under test. It returns an error if the next event is more than limit away from the begin, and if nothing is
+// scheduled and the function stays false for ten seconds of real time.
+func (c Clock) AdvanceUntilTrue(condition func() bool, limit time.Duration) error {
+	begin, err := c.Now()
+	if err != nil {
+		return err
+	}
+	var deadline time.Time
+	for !condition() {
+		next, err := c.next()
+		switch {
+		case err != nil:
+			return err
+		case next == nil && deadline.IsZero():
+			deadline = time.Now().Add(waitForClients)
+		case next == nil && time.Now().After(deadline):
+			return fmt.Errorf("the condition is false, and nothing is scheduled that could change it")
+		case next == nil:
+			time.Sleep(pollInterval)
+		case next.Sub(begin) > limit:
+			return fmt.Errorf("the condition is false, and the next event is at %s, after the limit of %s", next, limit)
+		default:
+			deadline = time.Time{}
+			if err := c.AdvanceToNext(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// next returns the instant of the next event that AdvanceToNext stops at; nil if there is none.
+func (c Clock) next() (*time.Time, error) {
+	var found struct {
+		Events []struct {
+			Due     int64 `json:"due_ms"`
+			Visible bool  `json:"visible"`
+		} `json:"scheduled"`
+	}
+	if err := c.control.get("/v1/clock/scheduled", nil, &found); err != nil {
+		return nil, err
+	}
+	for _, event := range found.Events {
+		if event.Visible {
+			due := time.UnixMilli(event.Due)
+			return &due, nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,3 @@
+module github.com/rocketmq-testkit/rocketmq-testkit/clients/go
+
+go 1.21

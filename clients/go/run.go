@@ -1,0 +1,88 @@
+package rocketmqtest
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"testing"
+)
+
+// shared is the emulator of this test binary. Its process ends with the binary.
+var shared struct {
+	once     sync.Once
+	emulator *RocketMQ
+	err      error
+}
+
+// held is locked while a test uses the emulator of ControlVariable, which all tests share.
+var held sync.Mutex
+
+// Run returns an emulator for one test, with these topics: NAME, NAME:TYPE or NAME:TYPE:QUEUES. It ends with the test.
+//
+// If the test fails, its log has the history of each message that a group has not acknowledged.
+func Run(t testing.TB, topics ...string) *RocketMQ {
+	t.Helper()
+	mq, err := forTest(t)
+	for at := 0; err == nil && at < len(topics); at++ {
+		err = mq.createTopic(topics[at])
+	}
+	if err != nil {
+		t.Fatalf("rocketmqtest: %v", err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			mq.logHistories(t)
+		}
+	})
+	return mq
+}
+
+func forTest(t testing.TB) (*RocketMQ, error) {
+	if url := os.Getenv(ControlVariable); url != "" {
+		return sidecar(t, url)
+	}
+	shared.once.Do(func() { shared.emulator, shared.err = Start(Options{}) })
+	if shared.err != nil {
+		return nil, shared.err
+	}
+	fork, err := shared.emulator.Fork()
+	if err == nil {
+		t.Cleanup(func() {
+			if err := fork.Stop(); err != nil {
+				t.Errorf("rocketmqtest: the emulator does not stop: %v", err)
+			}
+		})
+	}
+	return fork, err
+}
+
+// errHeld is the error of a parallel test with a shared emulator.
+var errHeld = errors.New("another test holds the emulator of " + ControlVariable + ", which is reset for each test; " +
+	"call Run in tests without t.Parallel, or unset the variable, so that each test gets a fork")
+
+// sidecar returns the emulator that all tests share, as it was after its start.
+func sidecar(t testing.TB, url string) (*RocketMQ, error) {
+	if !held.TryLock() {
+		return nil, errHeld
+	}
+	t.Cleanup(held.Unlock)
+	mq, err := Connect(url)
+	if err != nil {
+		return nil, err
+	}
+	return mq, mq.Reset()
+}
+
+// Fork returns another emulator with the state of this one: its messages, offsets, clock and rules. It has ports of its
+// own and runs in the same process. It ends with Stop, or with its parent.
+func (r *RocketMQ) Fork() (*RocketMQ, error) {
+	var found struct {
+		ID string `json:"id"`
+		addresses
+	}
+	if err := r.control.post("/v1/forks", struct{}{}, &found); err != nil {
+		return nil, err
+	}
+	stop := func() error { return r.control.call("DELETE", "/v1/forks/"+segment(found.ID), nil, nil) }
+	return connected(found.addresses, r.control.token, stop), nil
+}

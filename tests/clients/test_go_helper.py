@@ -1,0 +1,119 @@
+"""The helper for Go tests: its own tests, and those of an application that gets it as a packed module."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from command_line import COMMAND, running
+
+ROOT = Path(__file__).resolve().parents[2]
+HELPER = ROOT / "clients" / "go"
+EXAMPLE = ROOT / "examples" / "orders-go"
+MODULE = "github.com/rocketmq-testkit/rocketmq-testkit/clients/go"
+SECONDS = 300
+TESTS_OF_EXAMPLE = 5
+
+
+def go(folder: Path, *words: str, **variables: str) -> str:
+    """Run a Go command and return its output. It must succeed."""
+    environment = {**os.environ, "ROCKETMQ_EMULATOR": COMMAND, **variables}
+    done = subprocess.run(
+        ["go", *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def passed(output: str) -> set[str]:
+    """Return the names of the tests that have passed."""
+    return set(re.findall(r"^--- PASS: (\w+)", output, re.MULTILINE))
+
+
+@pytest.fixture(scope="module")
+def application(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str, str]]:
+    """The folder of the example application outside of this tree, and the variables with which it gets the module."""
+    folder = tmp_path_factory.mktemp("go")
+    proxy = folder / "proxy"
+    subprocess.run([sys.executable, ROOT / "scripts" / "go_module.py", proxy], check=True, capture_output=True)
+    shutil.copytree(EXAMPLE, folder / "orders")
+    go(folder / "orders", "mod", "edit", f"-dropreplace={MODULE}")
+    others, cache = go(folder, "env", "GOPROXY", "GOMODCACHE").splitlines()
+    return folder / "orders", {
+        "GOPROXY": f"file://{proxy},file://{cache}/cache/download,{others}",
+        "GONOSUMDB": MODULE,
+        "GOFLAGS": "-mod=mod -modcacherw",
+        # Of its own: Go would take the module of an earlier run, whose version is the same.
+        "GOMODCACHE": str(folder / "modules"),
+    }
+
+
+def test_code_is_formatted_and_sound() -> None:
+    for folder in (HELPER, EXAMPLE):
+        done = subprocess.run(["gofmt", "-l", "."], cwd=folder, capture_output=True, text=True, check=True)
+        assert done.stdout == ""
+    go(HELPER, "vet", "./...")
+
+
+def test_tests_of_the_helper_pass() -> None:
+    output = go(HELPER, "test", "-count=1", "-v", "./...")
+    assert len(passed(output)) == len(re.findall(r"^func Test\w+\(t ", (HELPER / "run_test.go").read_text(), re.M))
+
+
+def test_application_passes_with_forks_of_one_process(application: tuple[Path, Mapping[str, str]]) -> None:
+    folder, variables = application
+    assert len(passed(go(folder, "test", "-count=1", "-v", "./...", **variables))) == TESTS_OF_EXAMPLE
+
+
+def test_application_passes_with_a_running_emulator(application: tuple[Path, Mapping[str, str]]) -> None:
+    folder, variables = application
+    with running("--profile", "fast") as command:
+        control = {"ROCKETMQ_CONTROL_URL": command.ready["control"], "ROCKETMQ_EMULATOR": "/nowhere"}
+        output = go(folder, "test", "-count=1", "-v", "./...", **variables, **control)
+    assert len(passed(output)) == TESTS_OF_EXAMPLE
+
+
+def test_parallel_tests_with_a_running_emulator_are_refused(tmp_path: Path) -> None:
+    """The emulator is reset for each test, so that a second test would lose the messages of the first."""
+    shutil.copytree(HELPER, tmp_path / "helper")
+    (tmp_path / "helper" / "held_test.go").write_text(
+        """package rocketmqtest
+
+import "testing"
+
+func TestHeld(t *testing.T) {
+	Run(t, "orders")
+	if _, err := forTest(t); err != errHeld {
+		t.Fatal(err)
+	}
+}
+"""
+    )
+    with running() as command:
+        control = {"ROCKETMQ_CONTROL_URL": command.ready["control"]}
+        assert passed(go(tmp_path / "helper", "test", "-run=TestHeld", "-v", ".", **control)) == {"TestHeld"}
+
+
+def test_page_leads_from_an_empty_folder_to_a_passing_test(tmp_path: Path) -> None:
+    """The commands and the file of docs/go.md, with the paths of this tree and an installed command."""
+    page = (ROOT / "docs" / "go.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    [source] = [text for language, text in blocks if language == "go"]
+    [commands] = [text for language, text in blocks if language == "sh" and "go test" in text]
+    (tmp_path / "orders_test.go").write_text(source)
+    script = commands.replace("/path/to/rocketmq-testkit", str(ROOT)).replace("go test", "go test -count=1 -v")
+    done = subprocess.run(
+        ["sh", "-eu", "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "ROCKETMQ_EMULATOR": COMMAND},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert passed(done.stdout) == {"TestOrderThatCannotBeShippedIsADeadLetter"}
