@@ -39,6 +39,12 @@ def stop_all_forks(host: Host) -> None:
     del vars(host)["forks"]
 
 
+def keep_one_search(host: Host) -> None:
+    """Keep a search of the clock. The ids begin again."""
+    vars(host._life).pop("jumps", None)
+    host.jumps.keep_search("1d", None)
+
+
 @contextmanager
 def state_of_examples(emulator: Emulator) -> Iterator[None]:
     """Create the objects that the examples name: topics, groups, snapshots, a rule, and connected clients."""
@@ -52,7 +58,7 @@ def state_of_examples(emulator: Emulator) -> Iterator[None]:
     emulator.fork()
     emulator.topic("orders", type="FIFO")
     emulator.topic("later", type="DELAY").send("tea", properties={"DELAY": "3"})
-    emulator.run_on_loop(lambda host: host.jumps.keep_search("1d", None))
+    emulator.run_on_loop(keep_one_search)
     emulator.topic("payments", type="TRANSACTION")
     emulator.group("warehouse")
     emulator.faults.clear()
