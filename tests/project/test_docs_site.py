@@ -72,8 +72,8 @@ def test_the_api_page_has_every_public_name() -> None:
     assert {f"\n## {name}\n" in page for name in rocketmq_testkit.__all__} == {True}
     assert [name for name, _ in api_page.fixtures_of(plugin)] == [
         "rocketmq_config",
-        "rocketmq_template",
         "rocketmq",
+        "rocketmq_template",
         "rocketmq_session",
         "rocketmq_factory",
     ]

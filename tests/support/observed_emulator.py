@@ -82,6 +82,8 @@ def observed_emulator(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObservedEmula
         emulator.group("warehouse")
         emulator.run_on_loop(lambda host: [host.kept_snapshots.keep() for _ in range(2)])
         emulator.run_on_loop(lambda host: host.fork({}))
+        emulator.topic("later", type="DELAY").send("tea", properties={"DELAY": "14"})
+        emulator.run_on_loop(lambda host: host.jumps.keep_search("1d", None))
         emulator.faults.add(faults.drop_response(), name=RULE, topic="nowhere", optional=True)
         beat = Heartbeat(CONSUMER_ID, ["orders"], [ConsumerData("booking")])
         emulator.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], beat))
