@@ -158,6 +158,7 @@ def wrong_group(scene: Scene) -> Message:
     """The consumer's group has an `s` at its end, and the test asks about the group without it."""
     scene.topic()
     scene.simple("python", group=f"{scene.name}s")
+    scene.emulator.wait_for_consumer(f"{scene.name}s", timeout="30s")
     return scene.send()
 
 
