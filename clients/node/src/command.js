@@ -1,0 +1,71 @@
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+const READY_MS = 60_000;
+const KEPT_ERRORS = 16_384;
+const ARGUMENTS = ["--exit-with-parent", "--profile", "fast"].concat(
+  ["--namesrv-port", "--broker-port", "--grpc-port", "--control-port"].flatMap((option) => [option, "0"]),
+);
+
+/** Return the words that start the command: from the option, the environment, PATH, or Python's module. */
+export function findCommand(path = process.env.ROCKETMQ_EMULATOR) {
+  if (path) {
+    if (existsSync(path)) return [path];
+    throw new Error(`ROCKETMQ_EMULATOR=${path}: there is no such file; name the file rocketmq-emulator`);
+  }
+  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+    const found = join(folder, "rocketmq-emulator");
+    if (folder && existsSync(found)) return [found];
+  }
+  for (const python of ["python3", "python"]) {
+    if (spawnSync(python, ["-c", "import rocketmq_testkit"]).status === 0) {
+      return [python, "-m", "rocketmq_testkit.fixtures.command"];
+    }
+  }
+  throw new Error(
+    "rocketmq-emulator: there is no such command; it is looked for in $ROCKETMQ_EMULATOR, in PATH, and as a package " +
+      "of python3; set ROCKETMQ_EMULATOR to its path, or ROCKETMQ_CONTROL_URL to the control port of a running emulator",
+  );
+}
+
+/** Start the command on free ports. Resolves to the addresses of its ready line and a function that stops it. */
+export async function startCommand({ command, args = [] } = {}) {
+  const words = [...findCommand(command), ...ARGUMENTS, ...args];
+  // The command stops when this pipe closes, which happens when this process ends, in any way.
+  const child = spawn(words[0], words.slice(1), { stdio: ["pipe", "pipe", "pipe"] });
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (text) => {
+    errors = (errors + text).slice(-KEPT_ERRORS);
+  });
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  const ready = await readyLine(child, ended).catch((cause) => {
+    child.kill();
+    throw new Error(`${words.join(" ")}: has not become ready (${cause.message}): ${errors.trim()}`, { cause });
+  });
+  // A running emulator does not keep Node from ending.
+  for (const each of [child, child.stdin, child.stdout, child.stderr]) each.unref();
+  const stop = async () => {
+    child.ref();
+    child.stdin.end();
+    await ended;
+  };
+  return { ready, stop };
+}
+
+function readyLine(child, ended) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no line within ${READY_MS / 1000} s`)), READY_MS);
+    const settle = (how) => (value) => {
+      clearTimeout(timer);
+      how(value);
+    };
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      output += text;
+      if (output.includes("\n")) settle(resolve)(JSON.parse(output.split("\n", 1)[0]));
+    });
+    child.once("error", settle(reject));
+    ended.then((code) => settle(reject)(new Error(`it ended with code ${code}`)));
+  });
+}

@@ -1,0 +1,68 @@
+import { AssertionError } from "node:assert";
+
+/** A refusal of the control port (application/problem+json). */
+export class ControlError extends Error {
+  constructor(problem) {
+    super(problem.detail);
+    this.name = "ControlError";
+    this.type = problem.type;
+    this.status = problem.status;
+    this.field = problem.field;
+    this.nearest = problem.nearest;
+  }
+}
+
+/** Sends requests to a control port. */
+export class Control {
+  constructor(url, token) {
+    this.url = url.replace(/\/+$/, "");
+    this.token = token;
+  }
+
+  get(path, query = {}) {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+    const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+    return this.request("GET", text ? `${path}?${text}` : path);
+  }
+
+  post(path, body) {
+    return this.request("POST", path, body);
+  }
+
+  delete(path) {
+    return this.request("DELETE", path);
+  }
+
+  async request(method, path, body) {
+    const headers = {};
+    if (this.token) headers.authorization = `Bearer ${this.token}`;
+    if (body !== undefined) headers["content-type"] = "application/json";
+    let response;
+    try {
+      response = await fetch(this.url + path, {
+        method,
+        headers,
+        body: body === undefined ? undefined : JSON.stringify(body),
+      });
+    } catch (cause) {
+      throw new Error(`${this.url}: the control port does not respond; does the emulator run?`, { cause });
+    }
+    const text = await response.text();
+    if (response.ok) return JSON.parse(text);
+    throw refusal(method, path, response, text);
+  }
+}
+
+function refusal(method, path, response, text) {
+  let problem;
+  try {
+    problem = JSON.parse(text);
+  } catch {
+    problem = { detail: `${method} ${path}: HTTP ${response.status}: ${text}`, status: response.status };
+  }
+  if (problem.type?.endsWith(":assertion-failed")) return new AssertionError({ message: problem.detail });
+  return new ControlError(problem);
+}
+
+/** Escape a name for one segment of a path. */
+export const segment = encodeURIComponent;

@@ -1,0 +1,128 @@
+import assert from "node:assert";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { test } from "node:test";
+
+import { ControlError, RocketMQ } from "rocketmq-testkit";
+
+test("messages are sent and read", async (t) => {
+  const mq = await RocketMQ.start({ t, topics: ["orders", "payments:FIFO:4"] });
+  const sent = await mq.send("orders", {
+    body: "two teas", tag: "hot", keys: ["1001"], properties: { table: "7" },
+  });
+  const [message] = await mq.messages("orders");
+  assert.strictEqual(message.id, sent.id);
+  assert.deepStrictEqual([message.text, message.tag, message.keys, message.properties.table],
+    ["two teas", "hot", ["1001"], "7"]);
+  await mq.send("payments", { body: Buffer.from("12"), messageGroup: "7" });
+  assert.deepStrictEqual(await mq.texts("payments"), ["12"]);
+  await mq.assertSent({ key: "1001", times: 1 });
+});
+
+test("forks are independent", async (t) => {
+  const mq = await RocketMQ.start({ t, topics: ["orders"] });
+  await mq.send("orders", "before");
+  const fork = await mq.fork();
+  await fork.send("orders", "in the fork");
+  await mq.send("orders", "in the parent");
+  await fork.assertBodies("orders", ["in the fork", "before"]);
+  await mq.assertBodies("orders", ["before", "in the parent"]);
+  await fork.stop();
+  const [host, port] = fork.endpoint.split(":");
+  const socket = connect(Number(port), host);
+  const [error] = await once(socket, "error");
+  assert.strictEqual(error.code, "ECONNREFUSED");
+});
+
+test("the clock delivers delayed messages", async (t) => {
+  const mq = await RocketMQ.start({ t, topics: ["reminders"] });
+  await mq.send("reminders", { body: "drink", properties: { DELAY: "14" } }); // ten minutes
+  const begin = await mq.clock.now();
+  await mq.clock.advanceUntil({ topic: "reminders", messages: 1 });
+  assert.ok((await mq.clock.now()) - begin > 9 * 60_000);
+  await mq.send("reminders", { body: "again", properties: { DELAY: "14" } });
+  await mq.clock.advanceUntil(async () => (await mq.texts("reminders")).length === 2, "1h");
+  await assert.rejects(mq.clock.advanceUntil({ topic: "reminders", messages: 3 }, "1h"), /limit/);
+});
+
+test("rules are added, counted and removed", async (t) => {
+  const mq = await RocketMQ.start({ t, topics: ["orders"] });
+  const rule = await mq.faults.add({
+    when: { operation: "SendMessage", topic: "orders" }, then: "drop_response", times: 1,
+  });
+  assert.strictEqual(await rule.fired(), 0);
+  await rule.remove();
+  await assert.rejects(rule.remove(), (error) => error instanceof ControlError && error.status === 404);
+  await assert.rejects(mq.faults.add({ then: "drop_respone" }), /did you mean drop_response\?/);
+  assert.ok((await mq.faults.addPreset("lossy-acks")).length > 0);
+  await mq.faults.clear();
+});
+
+test("a failed assertion names the most similar message and its history", async (t) => {
+  const mq = await RocketMQ.start({ t, topics: ["orders"] });
+  for (const body of ["two tea", "coffee"]) await mq.send("orders", body);
+  await assert.rejects(mq.assertBodies("orders", ["two teas", "milk"]), (error) => {
+    assert.ok(error instanceof assert.AssertionError);
+    assert.match(error.message, /most similar to 'two teas' is b'two tea'/);
+    assert.match(error.message, /sent {2}direct/);
+    return true;
+  });
+});
+
+test("explanations and histories name the message", async (t) => {
+  const mq = await RocketMQ.start({ t, topics: ["orders"] });
+  await mq.send("orders", { body: "x", keys: ["1001"] });
+  assert.match((await mq.explain("1001", "billing")).sentence, /billing/);
+  assert.deepStrictEqual((await mq.history("1001")).steps.map((step) => step.kind), ["sent"]);
+  assert.deepStrictEqual(await mq.warnings(), []);
+});
+
+test("an emulator stops after the hooks of its test", async (t) => {
+  let endpoint;
+  await t.test("the test", async (inner) => {
+    const mq = await RocketMQ.start({ t: inner, topics: ["orders"] });
+    inner.after(() => mq.assertBodies("orders", []));
+    endpoint = mq.endpoint;
+  });
+  await RocketMQ.start({ t });
+  const socket = connect(Number(endpoint.split(":")[1]), "127.0.0.1");
+  const [error] = await once(socket, "error");
+  assert.strictEqual(error.code, "ECONNREFUSED");
+});
+
+test("a connected emulator keeps running", async (t) => {
+  const mq = await RocketMQ.start({ t, topics: ["orders"] });
+  const same = await RocketMQ.connect(mq.controlUrl);
+  assert.deepStrictEqual([same.endpoint, same.nameServer], [mq.endpoint, mq.nameServer]);
+  await same.stop();
+  await mq.assertBodies("orders", []);
+});
+
+test("a command that refuses to start is quoted", async () => {
+  await assert.rejects(RocketMQ.start({ args: ["--topic", "orders:FIFOO"] }), /FIFOO/);
+  await assert.rejects(RocketMQ.start({ command: "/nowhere/emulator" }), /there is no such file/);
+});
+
+test("a killed process ends its emulator", async () => {
+  const program = `import { RocketMQ } from "rocketmq-testkit";
+    const mq = await RocketMQ.start({ own: true });
+    console.log(mq.endpoint);
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = await once(child.stdout, "data");
+  const [host, port] = line.toString().trim().split(":");
+  const socket = connect(Number(port), host);
+  await once(socket, "connect");
+  const begin = Date.now();
+  child.kill("SIGKILL");
+  socket.resume();
+  await once(socket, "close");
+  assert.ok(Date.now() - begin < 2000);
+});
+
+test("a process ends although its emulator runs", async () => {
+  const program = `import { RocketMQ } from "rocketmq-testkit"; await RocketMQ.start({ topics: ["orders"] });`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: "inherit" });
+  assert.deepStrictEqual(await once(child, "exit"), [0, null]);
+});
