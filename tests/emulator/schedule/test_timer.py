@@ -406,6 +406,23 @@ def test_a_congested_wheel_slot_rejects_at_random_and_less_often_as_it_fills() -
     assert few < 12
 
 
+def test_revive_continues_with_the_timer_after_a_change_of_the_configuration(world: World) -> None:
+    """The defect stops both. Without it, the next change of a key reads the timer topic again."""
+    world.topic("A")
+    world.engine.defects.enable("timer_topic_stops_timer")
+    world.send(WHEEL, b"no timer message")
+    world.send("A", b"popped")
+    assert len(world.popped("A", invisible_ms=10_000)) == 1
+    world.advance(60_000)
+    assert world.broker.topics.find("%RETRY%G_A") is None
+    world.engine.defects.release("timer_topic_stops_timer")
+    world.ask(Done, UpdateBrokerConfig({"popPollingSize": "5"}))
+    world.send("A", b"popped later")
+    assert len(world.popped("A", invisible_ms=10_000)) == 1
+    world.advance(60_000)
+    assert stored_bodies(world, "%RETRY%G_A") == [b"popped", b"popped later"]
+
+
 def test_a_congested_wheel_slot_compares_with_its_limit_and_a_tenth(world: World) -> None:
     """Of the messages for a slot with three of two, 52 % are rejected: 1 - 1 / 2.1, not 1 - 1 / 2.
 

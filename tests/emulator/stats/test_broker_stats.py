@@ -1,0 +1,25 @@
+"""Counters of a broker are found by upstream's names and keys."""
+
+import pytest
+from engine_world import make_world
+
+SCHEDULE = "SCHEDULE_TOPIC_XXXX"
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("QUEUE_PUT_NUMS", f"{SCHEDULE}@0"),
+        ("QUEUE_PUT_SIZE", f"{SCHEDULE}@0"),
+        ("QUEUE_GET_NUMS", f"{SCHEDULE}@0@SCHEDULE_CONSUMER"),
+    ],
+)
+def test_counters_of_a_delay_level_are_found_by_number_and_size(name: str, key: str) -> None:
+    world = make_world(enable_detail_stat=True)
+    world.topic("A")
+    world.send("A", DELAY="1")
+    world.advance(5_000)
+    stats = world.broker.store.stats.by_name
+    assert stats.find(name, key) is not None
+    assert stats.find(name.removesuffix("_NUMS").removesuffix("_SIZE"), key) is stats.find(name, key)
+    assert stats.find(name, f"{SCHEDULE}@1") is None
