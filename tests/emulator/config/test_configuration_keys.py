@@ -63,3 +63,11 @@ def test_an_unknown_key_is_rejected_with_the_nearest_name() -> None:
 def test_an_unknown_key_longer_than_the_limit_is_cut_in_the_error(length: int, whole: bool) -> None:
     """A name of exactly the maximum length is shown in full, a longer one is cut."""
     assert unknown_key("x" * length, ["brokerName"]).endswith("x" if whole else "x...")
+
+
+def test_known_keys_are_read_as_java_reads_them() -> None:
+    """Any text but `true` is false for a boolean; unusable numbers and unknown keys are ignored."""
+    config = BrokerConfig()
+    config.update_known({"popPollingSize": "7", "autoCreateTopicEnable": "yes", "reviveQueueNum": "x", "nothing": "1"})
+    assert (config.pop_polling_size, config.auto_create_topic_enable) == (7, False)
+    assert config.revive_queue_num == BrokerConfig().revive_queue_num

@@ -109,6 +109,19 @@ def test_a_message_with_another_tag_ends_a_waiting_pull_at_the_next_check(world:
     assert result(call).next_begin_offset == 2
 
 
+def test_a_message_with_another_tag_at_a_check_ends_a_waiting_pull_five_seconds_later(world: World) -> None:
+    """The check of this instant has passed already."""
+    world.topic("A")
+    world.send("A", TAGS="T")
+    world.advance(5_000)
+    call = world.pull("A", 1, suspend_ms=12_000, expression="T")
+    world.send("A", TAGS="U")
+    world.advance(4_999)
+    assert call.outcome is None
+    world.advance(1)
+    assert result(call).code == ResponseCode.PULL_RETRY_IMMEDIATELY
+
+
 def test_tags_are_matched_by_hash(world: World) -> None:
     """Tags of an OR list are trimmed and matched by hash code: `Aa` and `BB` collide, `A` is another tag."""
     world.topic("A")

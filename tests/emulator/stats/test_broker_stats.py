@@ -23,3 +23,12 @@ def test_counters_of_a_delay_level_are_found_by_number_and_size(name: str, key: 
     assert stats.find(name, key) is not None
     assert stats.find(name.removesuffix("_NUMS").removesuffix("_SIZE"), key) is stats.find(name, key)
     assert stats.find(name, f"{SCHEDULE}@1") is None
+
+
+@pytest.mark.parametrize(("key", "is_known"), [("0@A@G", True), ("1@A@G", False), ("0@A@H", False)])
+def test_latency_of_a_group_is_known_for_queues_that_it_has_read(key: str, is_known: bool) -> None:
+    world = make_world(enable_detail_stat=True)
+    world.topic("A", 2)
+    world.send("A", queue=0)
+    world.pull("A")
+    assert (world.broker.store.stats.by_name.find("GROUP_GET_LATENCY", key) is not None) is is_known

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from rocketmq_testkit.emulator.faults.errors import FaultError
 from rocketmq_testkit.emulator.faults.presets import preset
-from rocketmq_testkit.emulator.faults.presets.preset import PRESETS, read_preset
+from rocketmq_testkit.emulator.faults.presets.preset import PRESETS, is_preset, read_preset
 from rocketmq_testkit.emulator.faults.rule import RuleSpec
 from rocketmq_testkit.emulator.faults.rule_form import read_rule, written_rule
 from rocketmq_testkit.emulator.faults.yaml_text import to_yaml
@@ -94,3 +94,10 @@ def test_a_wrong_preset_is_one_sentence(form: object, sentence: str) -> None:
 def test_a_preset_stands_alone() -> None:
     with pytest.raises(FaultError, match=r"rule: preset: has no other members beside it; .*; remove times"):
         read_preset({"preset": "lossy-acks", "times": 3}, "rule")
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"), [({"preset": "lossy-acks"}, True), ({"then": "drop_response"}, False), ("preset", False)]
+)
+def test_a_mapping_with_the_member_preset_names_a_preset(form: object, expected: bool) -> None:
+    assert is_preset(form) is expected
