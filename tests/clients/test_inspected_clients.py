@@ -146,7 +146,9 @@ def test_assignment_equals_that_of_the_sdk(
             {queue["queue"] for queue in driver.call("queues", on=group)["queues"] if queue["topic"] == topic}
             for driver in members.values()
         ]
-        return sorted(map(sorted, assigned.values())) == sorted(map(sorted, own)) and all(own)
+        # With consistent hashing a member may have no queue: the client ids differ in each run.
+        theirs = [queues for queues in own if queues]
+        return sorted(map(sorted, assigned.values())) == sorted(map(sorted, theirs)) and sum(map(len, own)) == 8
 
     until(agree)
     assert {view.strategy for view in look.assignments(group, topic)} == {strategy}
