@@ -15,6 +15,7 @@ def test_no_such_group(scene: Scene) -> None:
     """The sentence names the group with the nearest name, which has the consumer."""
     scene.topic()
     scene.simple("python")
+    scene.emulator.wait_for_consumer(scene.name)
     found = scene.explain(scene.send(), Reason.NO_SUCH_GROUP, group="no-such-gruop")
     assert str(found).endswith("but there is no group no-such-gruop; the nearest is no-such-group")
 
