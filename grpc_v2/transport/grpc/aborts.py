@@ -12,7 +12,7 @@ from typing import Final
 
 from ..http2.errors import ErrorCode
 from ..http2.frames import DATA, frame_head
-from ..http2.header_blocks import encode_block
+from ..http2.header_blocks import HeaderBlock
 from ..http2.stream import Closing, Http2Stream, Output
 from .response_headers import RESPONSE_HEADERS
 
@@ -29,7 +29,7 @@ class Abort(Enum):
 
 
 _PROMISED_BYTES: Final = 64
-_WITHOUT_STATUS: Final = encode_block([("x-broken", "trailers without a status")])
+_WITHOUT_STATUS: Final = HeaderBlock.of([("x-broken", "trailers without a status")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def wrong_trailers(target: AbortTarget) -> None:
 
 def _open(target: AbortTarget) -> None:
     if not target.opened:
-        target.output.send_headers(target.stream, RESPONSE_HEADERS.block)
+        target.output.send_headers(target.stream, RESPONSE_HEADERS)
 
 
 ABORTS: Final[dict[Abort, Callable[[AbortTarget], None]]] = {

@@ -174,7 +174,7 @@ class ServerCall:
         output = self._stream.output
         if not self.opened:
             self.opened = True
-            output.send_headers(self._stream, RESPONSE_HEADERS.block)
+            output.send_headers(self._stream, RESPONSE_HEADERS)
         output.send_data(self._stream, b"\0" + len(message).to_bytes(4, "big") + message)
 
     def reply(self, message: bytes) -> None:

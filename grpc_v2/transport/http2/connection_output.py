@@ -85,7 +85,8 @@ class ConnectionOutput:
         before, receiving = self.take(), self.receiving
         self.receiving = True
         try:
-            deliver()
+            with self.sender.encoder.literally():
+                deliver()
         finally:
             self.receiving = receiving
         data = self.take()
@@ -115,7 +116,7 @@ class ConnectionOutput:
         self.sender.respond(stream, head, prefix, message, trailers)
         self._changed()
 
-    def send_headers(self, stream: Http2Stream, block: bytes) -> None:
+    def send_headers(self, stream: Http2Stream, block: HeaderBlock) -> None:
         """Send the header block that opens a response."""
         if self.closing:
             return
@@ -129,7 +130,7 @@ class ConnectionOutput:
         self.sender.data(stream, payload)
         self._changed(final=False)
 
-    def send_end(self, stream: Http2Stream, block: bytes) -> None:
+    def send_end(self, stream: Http2Stream, block: HeaderBlock) -> None:
         """Send the header block that ends a response."""
         if self.closing:
             return

@@ -9,8 +9,9 @@ from collections import deque
 from collections.abc import Callable
 
 from .frames import DATA, HEAD, LARGEST_WINDOW, frame_head, header_frames
-from .header_blocks import EMPTY_TABLE_NOTICE, HeaderBlock
-from .settings import DEFAULT_HEADER_TABLE_BYTES, DEFAULT_WINDOW, PeerSettings
+from .header_blocks import HeaderBlock
+from .header_encoder import HeaderEncoder
+from .settings import DEFAULT_WINDOW, PeerSettings
 from .stream import Http2Stream
 from .waiting_streams import WaitingStreams
 
@@ -18,7 +19,7 @@ from .waiting_streams import WaitingStreams
 class FrameSender:
     """Encodes the server's responses as frames. `on_end` is called after the last frame of a stream."""
 
-    __slots__ = ("_notice", "_on_end", "_peer", "_waiting", "highest_credit", "output", "unsent_bytes", "window")
+    __slots__ = ("_on_end", "_peer", "_waiting", "encoder", "highest_credit", "output", "unsent_bytes", "window")
 
     def __init__(self, peer: PeerSettings, on_end: Callable[[Http2Stream], None]) -> None:
         self.output: list[bytes | memoryview] = []
@@ -26,7 +27,7 @@ class FrameSender:
         self._peer = peer
         self._on_end = on_end
         self._waiting = WaitingStreams(peer)
-        self._notice = b""
+        self.encoder = HeaderEncoder()
         # Bytes of DATA that wait for credit, on all streams together.
         self.unsent_bytes = 0
         # An upper bound of the credit of all open streams. It may come from a stream that has ended.
@@ -42,10 +43,13 @@ class FrameSender:
             and size <= self.window
             and size <= stream.credit + self._peer.initial_window
             and size <= self._peer.max_frame_bytes
-            and not self._notice
+            and not (encoder := self.encoder).notice
         ):
             self.window -= size
             sid = stream.stream_id.to_bytes(4, "big")
+            prepared = encoder.prepared
+            head = prepared.get(head) or encoder.encode(head)
+            trailers = prepared.get(trailers) or encoder.encode(trailers)
             data = HEAD.pack(size >> 16, size & 0xFFFF, DATA, 0, stream.stream_id)
             self.output.append(
                 b"".join(
@@ -54,11 +58,11 @@ class FrameSender:
             )
             self._on_end(stream)
             return
-        self.headers(stream, head.block)
+        self.headers(stream, head)
         self.data(stream, prefix + message)
-        self.end(stream, trailers.block)
+        self.end(stream, trailers)
 
-    def headers(self, stream: Http2Stream, block: bytes) -> None:
+    def headers(self, stream: Http2Stream, block: HeaderBlock) -> None:
         """Send the header block that opens the response."""
         if stream.stalled:
             return
@@ -86,7 +90,7 @@ class FrameSender:
         if stream.queue is not None:
             self._waiting.add(stream)
 
-    def end(self, stream: Http2Stream, block: bytes) -> None:
+    def end(self, stream: Http2Stream, block: HeaderBlock) -> None:
         """Send the header block that ends the response, after all queued DATA."""
         if stream.stalled:
             return
@@ -130,9 +134,8 @@ class FrameSender:
         return True
 
     def table_resized(self) -> None:
-        """Send a table size update with the next block if the peer allows a smaller table than the default."""
-        if self._peer.header_table_bytes < DEFAULT_HEADER_TABLE_BYTES:
-            self._notice = EMPTY_TABLE_NOTICE
+        """Send a table size update with the next block if the peer allows a smaller table than before."""
+        self.encoder.peer_table_bytes(self._peer.header_table_bytes)
 
     def pump(self) -> None:
         """Send queued DATA, one frame per stream in rotation, as far as the credit allows."""
@@ -168,12 +171,11 @@ class FrameSender:
                 self._end(stream, stream.ending)
         return True
 
-    def _end(self, stream: Http2Stream, block: bytes) -> None:
+    def _end(self, stream: Http2Stream, block: HeaderBlock) -> None:
         self.output.append(self._header_frames(stream, block, end_stream=True))
         self._on_end(stream)
 
-    def _header_frames(self, stream: Http2Stream, block: bytes, *, end_stream: bool) -> bytes:
-        if self._notice:
-            block = self._notice + block
-            self._notice = b""
-        return header_frames(stream.stream_id, block, self._peer.max_frame_bytes, end_stream=end_stream)
+    def _header_frames(self, stream: Http2Stream, block: HeaderBlock, *, end_stream: bool) -> bytes:
+        encoded = self.encoder.notice + self.encoder.encode(block).block
+        self.encoder.notice = b""
+        return header_frames(stream.stream_id, encoded, self._peer.max_frame_bytes, end_stream=end_stream)

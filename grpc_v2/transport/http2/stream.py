@@ -30,13 +30,13 @@ class Output(Protocol):
     ) -> None:
         """Send a complete response: headers, body (`prefix` and `message`), trailers."""
 
-    def send_headers(self, stream: Http2Stream, block: bytes) -> None:
+    def send_headers(self, stream: Http2Stream, block: HeaderBlock) -> None:
         """Send the header block that opens a response."""
 
     def send_data(self, stream: Http2Stream, payload: bytes) -> None:
         """Send a piece of a response's body. It is queued until the peer gives credit."""
 
-    def send_end(self, stream: Http2Stream, block: bytes) -> None:
+    def send_end(self, stream: Http2Stream, block: HeaderBlock) -> None:
         """Send the header block that ends a response."""
 
     def reset_stream(self, stream: Http2Stream, code: int) -> None:
@@ -104,6 +104,6 @@ class Http2Stream:
         self.credit = 0
         # DATA that waits for credit, and the header block that ends the stream after it.
         self.queue: deque[bytes | memoryview] | None = None
-        self.ending: bytes | None = None
+        self.ending: HeaderBlock | None = None
         # A stalled stream sends nothing and gives no credit (an injected fault).
         self.stalled = False
