@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -47,15 +47,20 @@ class Server(Processes, Protocol):
 
 
 class EmulatorCommand:
-    """`rocketmq-emulator` in a process of its own, with the command's defaults except for `words`."""
+    """`rocketmq-emulator` in a process of its own, with the command's defaults except for `words`.
+
+    `command`: another program that takes the same words. `variables`: further environment variables.
+    """
 
     name = "emulator"
 
-    def __init__(self, *words: str) -> None:
-        command = Path(sys.executable).with_name("rocketmq-emulator")
+    def __init__(self, *words: str, command: Sequence[str] = (), **variables: str) -> None:
+        program = command or [str(Path(sys.executable).with_name("rocketmq-emulator"))]
         ports = [word for port in ("namesrv", "broker", "grpc", "control") for word in (f"--{port}-port", "0")]
         begin = time.perf_counter()
-        self._process = subprocess.Popen([command, *ports, *words], stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            [*program, *ports, *words], stdout=subprocess.PIPE, text=True, env={**os.environ, **variables}
+        )
         if self._process.stdout is None:
             raise AssertionError("a pipe was asked for")
         ready = json.loads(self._process.stdout.readline())

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from fault_rules import WATCH, Rules, rule_spec
-from protocol_clients import protocol_client
+from protocol_client import ProtocolClient
+from protocol_clients import protocol_client, through
 from rocketmq_testkit.emulator.faults.errors import FaultError
 from rocketmq_testkit.emulator.faults.kinds.requests import DropRequest, Throttle
 from rocketmq_testkit.emulator.faults.kinds.responses import DropResponse, Respond
@@ -93,12 +94,12 @@ def test_a_name_is_a_text_of_limited_length(name: Any) -> None:
         rule_spec(WATCH, name=name)
 
 
-def test_ten_thousand_rules_about_other_operations_cost_a_send_at_most_two_percent() -> None:
+@through("remoting", "grpc")
+def test_ten_thousand_rules_about_other_operations_cost_a_send_at_most_two_percent(e: ProtocolClient) -> None:
     """Rules are indexed by operation. Calls of functions are counted, because they are the same on each machine.
 
     Beside rules of the send itself and general ones, the others cost nothing. Their number has a limit.
     """
-    e = protocol_client("remoting")
     e.topic()
     rules = Rules(e.engine)
     other = rule_spec(WATCH, operation="AckMessage", topic="T", tag="x")
@@ -157,9 +158,9 @@ def test_nothing_is_added_if_the_rule_before_the_last_of_ten_thousand_is_wrong()
     assert rules.add(DropRequest()).name == "drop_request"
 
 
-def test_a_send_without_rules_calls_no_function_of_faults() -> None:
+@through("remoting", "grpc")
+def test_a_send_without_rules_calls_no_function_of_faults(e: ProtocolClient) -> None:
     """After the last rule is removed, a send makes the same calls as before the first one."""
-    e = protocol_client("remoting")
     e.topic()
     e.put()
     called: list[str] = []
