@@ -40,7 +40,7 @@ PROGRAMS = (
     Program("debootstrap", ("debootstrap",)),
     Program("javac", ("openjdk-17-jdk-headless",), ("javac", "-version"), (17,)),
     Program("mvn", ("maven",)),
-    Program("node", ("nodejs",), ("node", "--version"), (18,)),
+    Program("node", ("nodejs",), ("node", "--version"), (20, 14)),
     Program("npm", ("npm",)),
     Program("go", (), ("go", "version"), (1, 24)),
     Program("cargo", ()),

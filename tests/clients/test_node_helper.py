@@ -1,40 +1,105 @@
-"""The helper for Node tests: its own tests, and the files of its package."""
+"""The helper for Node tests: its own tests, and those of an application that gets it as a packed tarball."""
 
 import json
 import os
 import re
+import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
-from command_line import COMMAND
+import pytest
+from command_line import COMMAND, running
 
-HELPER = Path(__file__).resolve().parents[2] / "clients" / "node"
+ROOT = Path(__file__).resolve().parents[2]
+HELPER = ROOT / "clients" / "node"
+EXAMPLE = ROOT / "examples" / "orders-node"
 SECONDS = 300
+TESTS_OF_EXAMPLE = 5
 
 
-def test_tests_of_the_helper_pass() -> None:
-    done = subprocess.run(
-        ["node", "--test", "test/"],
-        cwd=HELPER,
-        env={**os.environ, "ROCKETMQ_EMULATOR": COMMAND},
+def done(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a program, which must succeed."""
+    found = subprocess.run(
+        words,
+        cwd=folder,
+        env={**os.environ, "ROCKETMQ_EMULATOR": COMMAND, **variables},
         capture_output=True,
         text=True,
         timeout=SECONDS,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert found.returncode == 0, found.stdout + found.stderr
+    return found
+
+
+def npm(folder: Path, *words: str) -> str:
+    """Run a command of npm, without questions to the registry that no test needs, and return its output."""
+    return done(folder, "npm", *words, "--no-audit", "--no-fund", "--no-update-notifier").stdout
+
+
+@pytest.fixture(scope="module")
+def application(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the example application outside of this tree, with the helper as its tarball."""
+    folder = tmp_path_factory.mktemp("node")
+    [packed] = json.loads(npm(HELPER, "pack", "--json", "--pack-destination", str(folder)))
+    left_out = shutil.ignore_patterns("node_modules", "package-lock.json")
+    shutil.copytree(EXAMPLE, folder / "orders", ignore=left_out)
+    npm(folder / "orders", "install", "--save-dev", str(folder / packed["filename"]))
+    return folder / "orders"
+
+
+def test_tests_of_the_helper_pass() -> None:
+    output = done(HELPER, "node", "--test", "test/").stdout
     source = (HELPER / "test" / "rocketmq.test.js").read_text(encoding="utf-8")
     declared = re.findall(r"^(?:test| *await t\.test)\(", source, re.MULTILINE)
-    assert f"# pass {len(declared)}\n" in done.stdout
+    assert f"# pass {len(declared)}\n" in output
 
 
 def test_package_has_the_sources_the_types_and_the_page() -> None:
-    done = subprocess.run(
-        ["npm", "pack", "--dry-run", "--json"], cwd=HELPER, capture_output=True, text=True, timeout=SECONDS, check=True
-    )
-    files = {each["path"] for each in json.loads(done.stdout)[0]["files"]}
+    files = {each["path"] for each in json.loads(npm(HELPER, "pack", "--dry-run", "--json"))[0]["files"]}
     sources = {f"src/{each.name}" for each in (HELPER / "src").glob("*.js")}
     assert files == {*sources, "package.json", "index.d.ts", "README.md"}
     types = (HELPER / "index.d.ts").read_text(encoding="utf-8")
     assertions = re.findall(r"async (assert\w+)\(", (HELPER / "src" / "assertions.js").read_text(encoding="utf-8"))
     assert [name for name in assertions if f"  {name}(" not in types] == []
+
+
+def assert_all_passed(output: str) -> None:
+    """Check the summary of node:test. A line of the SDK's logger is neither a failure nor a test."""
+    assert f"# pass {TESTS_OF_EXAMPLE}\n" in output
+    assert "# fail 0\n" in output
+    assert "uncaughtException" not in output
+
+
+def test_application_passes_with_forks_of_one_process(application: Path) -> None:
+    assert_all_passed(done(application, "npm", "test").stdout)
+
+
+def test_application_passes_with_a_running_emulator(application: Path) -> None:
+    with running("--profile", "fast") as command:
+        control = {"ROCKETMQ_CONTROL_URL": command.ready["control"], "ROCKETMQ_EMULATOR": "/nowhere"}
+        assert_all_passed(done(application, "npm", "test", **control).stdout)
+
+
+def blocks(language: str) -> Sequence[str]:
+    """Return the blocks of docs/node.md in a language, with the paths of this tree."""
+    page = (ROOT / "docs" / "node.md").read_text(encoding="utf-8")
+    found = re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    return [text.replace("/path/to/rocketmq-testkit", str(ROOT)) for text in found]
+
+
+def test_page_leads_from_an_empty_folder_to_a_passing_test_with_either_runner(tmp_path: Path) -> None:
+    """The commands and the files of docs/node.md, with an installed command."""
+    _, install_and_run, add_jest = blocks("sh")
+    first, second = blocks("js")
+    for text in (first, second):
+        [name] = re.findall(r"\A// (\S+)\n", text)
+        (tmp_path / name).write_text(text)
+    folder = tmp_path / "stock.test.js"
+    folder.rename(tmp_path / "stock.test.js.later")
+    assert "# pass 1\n# fail 0\n" in done(tmp_path, "sh", "-eu", "-c", install_and_run).stdout
+
+    (tmp_path / "stock.test.js.later").rename(folder)
+    (tmp_path / "orders.test.js").unlink()
+    assert "Tests:       2 passed, 2 total\n" in done(tmp_path, "sh", "-eu", "-c", add_jest).stderr

@@ -12,6 +12,8 @@ let shared;
  * of a test in the order of their registration, so that clients of the test are closed after its emulator's hook.
  */
 const released = new Set();
+/** Requests after which what clients have sent before is answered: the emulator serves all from one thread, in order. */
+const ROUND_TRIPS = 3;
 /** True while a test holds the emulator of ROCKETMQ_CONTROL_URL. */
 let held = false;
 
@@ -64,6 +66,7 @@ export class RocketMQ extends Assertions {
   async stop() {
     const stop = this.#stop;
     this.#stop = async () => {};
+    await this.#drain();
     await stop();
   }
 
@@ -136,6 +139,14 @@ export class RocketMQ extends Assertions {
   /** Wait until a producer has registered: the group of a remoting producer, or the topic of a gRPC producer. */
   async waitForProducer(name, { timeout = "30s" } = {}) {
     await this.control.post("/v1/wait/producer", { name, timeout });
+  }
+
+  /**
+   * Let clients that were shut down just now end their streams. `shutdown()` of the SDK returns before: if the
+   * connection is closed under such a stream, the SDK throws an error that no test can catch.
+   */
+  async #drain() {
+    for (let i = 0; i < ROUND_TRIPS; i++) await this.control.get("/readyz").catch(() => {});
   }
 
   async #messages(path) {
