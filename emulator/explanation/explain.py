@@ -138,11 +138,15 @@ def _of_store(scene: Scene, family: MessageFamily, place: Place | None, groups: 
 
 
 def _of_group(scene: Scene, family: MessageFamily, group: GroupView, place: Place | None) -> Explanation:
-    """Return the verdict about the newest retry, or about the own copies: the first that is not finished."""
+    """Return the verdict about the newest retry, or about the own copies: the first that is not finished.
+
+    A message that its producer sent twice has several own copies, each with retries of its own, so all are judged.
+    """
     own = [Subject(scene, family, copy, group) for copy in _own_copies(family, place)]
     retries = [copy for copy in family.copies if copy.state is CopyState.RETRY and copy.group == group.name]
     if retries and delayed_retry(own[-1]) is None:
-        own = [Subject(scene, family, retries[-1], group), *(own if len(own) > 1 else ())]
+        judged = reversed(retries) if len(own) > 1 else retries[-1:]
+        own = [*(Subject(scene, family, copy, group) for copy in judged), *(own if len(own) > 1 else ())]
     found = [(subject, _first(GROUP_RULES, subject)) for subject in own]
     chosen = next((each for each in found if each[1].reason not in FINISHED), found[0])
     return _of_finding(*chosen)

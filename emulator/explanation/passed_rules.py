@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..history.events import MoveKind, OffsetMove, RecordedEvent
 from ..history.record_kind import RecordKind
+from ..inspection.messages import CopyState, CopyView
 from . import changes
 from .explanation import Fact
 from .member_rules import start_facts
@@ -81,6 +82,8 @@ def _committed_past(subject: Subject) -> Finding | None:
     """Apply if the offset is past the message, and the complete delivery records since its send have no delivery."""
     if subject.deliveries or not subject.is_recorded or subject.last(RecordKind.ACKNOWLEDGED, RecordKind.RENEWED):
         return None
+    if _was_redelivered(subject):
+        return None
     group, place = subject.consumer.name, subject.stored.place
     commit = subject.last(RecordKind.COMMITTED)
     progress = subject.progress
@@ -103,6 +106,24 @@ def _committed_past(subject: Subject) -> Finding | None:
         f"subscription of that time did not match it, or a client moved the offset"
     )
     return Finding(Reason.COMMITTED_PAST, subject.but(text), facts, (back,))
+
+
+def _was_redelivered(subject: Subject) -> bool:
+    """True if a retry of the group stands for the copy: the response with its delivery was lost.
+
+    A retry does not name the copy from which it came. Copies of equal ids, such as those of a producer that sent the
+    message again, have as many retries as copies whose delivery was not acknowledged.
+    """
+    level, group = subject.stored.retry, subject.consumer.name
+
+    def is_retry(copy: CopyView) -> bool:
+        return copy.state is CopyState.RETRY and copy.group == group
+
+    copies = subject.family.copies
+    retries = sum(is_retry(each) and each.retry == level + 1 for each in copies)
+    peers = [each for each in copies if each.retry == level and (each.state is CopyState.STORED or is_retry(each))]
+    judged = (Subject(subject.scene, subject.family, each, subject.group) for each in peers)
+    return retries > sum(bool(each.deliveries) and each.last(RecordKind.ACKNOWLEDGED) is None for each in judged)
 
 
 def acknowledged(subject: Subject) -> Finding | None:

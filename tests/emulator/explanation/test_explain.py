@@ -93,6 +93,19 @@ def test_second_copy_of_a_repeated_send_counts_until_it_is_finished() -> None:
     assert explain(world, FIRST, place=first).reason is Reason.ACKNOWLEDGED
 
 
+def test_each_retry_of_a_message_that_was_sent_twice_counts_until_it_is_finished() -> None:
+    world = acknowledged_and_unread()
+    world.send("A", UNIQ_KEY=SECOND)
+    assert len(world.popped("A")) == 2
+    world.advance(15_000)
+    *_, newest = retries = world.popped("A")
+    assert len(retries) == 2
+    world.ack("A", world.receipt(newest))
+    assert explain(world, SECOND).reason is Reason.IN_FLIGHT
+    world.ack("A", world.receipt(retries[0]))
+    assert explain(world, SECOND).reason is Reason.ACKNOWLEDGED
+
+
 def test_verdict_of_the_store_has_one_for_each_group_of_the_message() -> None:
     """A group is listed if it subscribes, has an offset, or has the message among its dead letters."""
     world = acknowledged_and_unread()
