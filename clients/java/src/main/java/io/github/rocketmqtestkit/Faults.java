@@ -1,0 +1,72 @@
+package io.github.rocketmqtestkit;
+
+import java.util.List;
+import java.util.Map;
+
+/** The rules by which an emulator loses, delays or refuses requests and responses. */
+public final class Faults {
+    private final Control control;
+
+    Faults(Control control) {
+        this.control = control;
+    }
+
+    /**
+     * Adds a rule.
+     *
+     * @throws RocketMQException if a name or a value in it is wrong
+     */
+    public AddedRule add(Rule rule) {
+        return new AddedRule(control, control.write("/v1/faults", rule.form()).texts("names").get(0));
+    }
+
+    /** Adds the rules of a preset, such as {@code flaky-network}, and returns their names. */
+    public List<String> addPreset(String name) {
+        return control.write("/v1/faults", Map.of("preset", name)).texts("names");
+    }
+
+    /** Adds the rules of a preset with parameters, and returns their names. */
+    public List<String> addPreset(String name, Map<String, ?> parameters) {
+        return control.write("/v1/faults", Map.of("preset", Map.of(name, parameters))).texts("names");
+    }
+
+    /** Removes all rules. */
+    public void clear() {
+        control.delete("/v1/faults");
+    }
+
+    /** A rule of a running emulator. */
+    public static final class AddedRule {
+        private final Control control;
+        private final String name;
+
+        AddedRule(Control control, String name) {
+            this.control = control;
+            this.name = name;
+        }
+
+        /** Returns the name. */
+        public String name() {
+            return name;
+        }
+
+        /** Returns how often the criteria of the rule have matched. */
+        public int matched() {
+            return (int) control.read(path()).number("matched");
+        }
+
+        /** Returns how often the rule has fired. */
+        public int fired() {
+            return (int) control.read(path()).number("fired");
+        }
+
+        /** Removes the rule. */
+        public void remove() {
+            control.delete(path());
+        }
+
+        private String path() {
+            return "/v1/faults/" + Control.encoded(name);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package io.github.rocketmqtestkit;
+
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A consumer group of an emulator. Assertions return the group, so that they can be chained. */
+public final class Group {
+    private final Control control;
+    private final String name;
+    private final Duration limit;
+
+    Group(Control control, String name, Duration limit) {
+        this.control = control;
+        this.name = name;
+        this.limit = limit;
+    }
+
+    /** Returns the name. */
+    public String name() {
+        return name;
+    }
+
+    /** Returns the messages in the dead letter queue of the group. */
+    public StoredMessages dlq() {
+        return new DeadLetters(control, name);
+    }
+
+    /**
+     * Returns the messages in the retry topics of the group, one for each redelivery.
+     *
+     * @throws RocketMQException if there is no such group
+     */
+    public List<Message> retryMessages() {
+        return Message.listOf(control.read("/v1/groups/" + Control.encoded(name) + "/retry-messages"));
+    }
+
+    /** Says whether the group has something to do, and if not, why. */
+    public Explanation explain() {
+        return new Explanation(control.read("/v1/groups/" + Control.encoded(name) + "/explain"));
+    }
+
+    /** Waits until a consumer of the group has registered. The timeout is real time. */
+    public void waitForConsumer(Duration timeout) {
+        waitFor(false, timeout);
+    }
+
+    /** Waits until a consumer of the group has registered and has its queues. The timeout is real time. */
+    public void waitForAssignment(Duration timeout) {
+        waitFor(true, timeout);
+    }
+
+    private void waitFor(boolean assigned, Duration timeout) {
+        control.post("/v1/wait/consumer",
+                Map.of("group", name, "assigned", assigned, "timeout", Fields.duration(timeout)));
+    }
+
+    /** Lets assertions move the clock, from event to event and at most this far, until they hold. */
+    public Group within(Duration limit) {
+        return new Group(control, name, limit);
+    }
+
+    /** Holds if no message is available, in flight, delayed or half, and no client owes a response. */
+    public Group assertIdle() {
+        return check("idle", Map.of(), limit);
+    }
+
+    /** Holds if the group has exactly this number of unfinished messages. */
+    public Group assertLag(int lag) {
+        return check("lag", Map.of("lag", lag), limit);
+    }
+
+    /** Holds if exactly this number of consumers is connected. */
+    public Group assertConsumers(int count) {
+        return check("consumers", Map.of("count", count), limit);
+    }
+
+    /** Holds if all members subscribe alike. {@link #within} has no effect on it. */
+    public Group assertSubscriptionsAgree() {
+        return check("subscriptions_agree", Map.of(), null);
+    }
+
+    private Group check(String assertion, Map<String, ?> others, Duration within) {
+        Map<String, Object> body = new LinkedHashMap<>(others);
+        body.put("group", name);
+        if (within != null) {
+            body.put("within", Fields.duration(within));
+        }
+        control.post("/v1/assertions/" + assertion, body);
+        return this;
+    }
+}

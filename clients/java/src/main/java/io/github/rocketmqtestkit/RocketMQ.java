@@ -1,0 +1,279 @@
+package io.github.rocketmqtestkit;
+
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * A running emulator of Apache RocketMQ: name server, broker and gRPC proxy.
+ *
+ * <p>{@link RocketMQTest} gives one to each test of JUnit 5. Without JUnit, {@link #start} starts one and
+ * {@link #connect} uses one that runs.
+ */
+public final class RocketMQ implements AutoCloseable {
+    /** The environment variable with the path of the command rocketmq-emulator. */
+    public static final String COMMAND_VARIABLE = "ROCKETMQ_EMULATOR";
+    /** The system property with the path of the command. It comes before the environment variable. */
+    public static final String COMMAND_PROPERTY = "rocketmq.emulator";
+    /**
+     * The environment variable with the control port of a running emulator, such as http://127.0.0.1:8090. With it no
+     * command is started.
+     */
+    public static final String CONTROL_VARIABLE = "ROCKETMQ_CONTROL_URL";
+    /** The environment variable with the token of that control port, if it requires one. */
+    public static final String TOKEN_VARIABLE = "ROCKETMQ_CONTROL_TOKEN";
+
+    private final Addresses addresses;
+    private final Control control;
+    private final Clock clock;
+    private final Faults faults;
+    private Runnable release;
+    private Runnable prepare = () -> { };
+
+    RocketMQ(Addresses addresses, String token, Runnable release) {
+        this.addresses = addresses;
+        this.release = release;
+        control = new Control(addresses.control, token);
+        clock = new Clock(control);
+        faults = new Faults(control);
+    }
+
+    /** Options of {@link #start}. Methods change them and return them. */
+    public static final class Options {
+        private final List<String> arguments = new ArrayList<>();
+        private String command = "";
+
+        /** Adds topics: NAME, NAME:TYPE or NAME:TYPE:QUEUES. TYPE is NORMAL, FIFO, DELAY, TRANSACTION or MIXED. */
+        public Options topics(String... topics) {
+            for (String topic : topics) {
+                arguments("--topic", topic);
+            }
+            return this;
+        }
+
+        /** Sets the path of rocketmq-emulator. Without it, the variables and PATH name the command. */
+        public Options command(String path) {
+            command = path;
+            return this;
+        }
+
+        /** Adds options of the command, such as {@code "--brokers", "2"}. */
+        public Options arguments(String... words) {
+            arguments.addAll(List.of(words));
+            return this;
+        }
+    }
+
+    /**
+     * Starts an emulator in a process of its own, with topics as {@link Options#topics} writes them. It ends with
+     * {@link #close}, or with this JVM.
+     */
+    public static RocketMQ start(String... topics) {
+        return start(new Options().topics(topics));
+    }
+
+    /**
+     * Starts an emulator in a process of its own. It ends with {@link #close}, or with this JVM.
+     *
+     * @throws RocketMQException if there is no command, or it does not become ready
+     */
+    public static RocketMQ start(Options options) {
+        Command.Started started = Command.start(options.command, options.arguments);
+        return new RocketMQ(started.addresses, tokenOfEnvironment(), started.command::stop);
+    }
+
+    /**
+     * Returns the emulator with this control port. {@link #close} leaves it running. If the control port is on another
+     * host, the other addresses name that host as well, unless the emulator advertises addresses.
+     *
+     * @throws RocketMQException if it does not respond
+     */
+    public static RocketMQ connect(String controlUrl) {
+        return connect(controlUrl, tokenOfEnvironment());
+    }
+
+    /** Returns the emulator with this control port, which requires a token. */
+    public static RocketMQ connect(String controlUrl, String token) {
+        URI url = parsed(controlUrl);
+        Fields ready = new Control(controlUrl, token).read("/readyz");
+        return new RocketMQ(Addresses.seenFrom(url, ready), token, () -> { });
+    }
+
+    private static URI parsed(String controlUrl) {
+        try {
+            URI url = URI.create(controlUrl);
+            if (url.getHost() != null && url.getScheme() != null && url.getScheme().startsWith("http")) {
+                return url;
+            }
+        } catch (IllegalArgumentException e) {
+            // The error below has the text.
+        }
+        throw new RocketMQException("control URL=" + controlUrl + ": is no URL; it is the control port of an "
+                + "emulator; use http://127.0.0.1:8090");
+    }
+
+    private static String tokenOfEnvironment() {
+        String token = System.getenv(TOKEN_VARIABLE);
+        return token == null ? "" : token;
+    }
+
+    /** Runs what creates the topics and rules of a test, now and after each reset. */
+    void prepareBy(Runnable preparation) {
+        prepare = preparation;
+        prepare.run();
+    }
+
+    /** Returns the same emulator with another end. */
+    RocketMQ releasedBy(Runnable end) {
+        return new RocketMQ(addresses, control.token(), end);
+    }
+
+    /** Returns the address for SDKs of the gRPC protocol, such as 127.0.0.1:8081. */
+    public String endpoint() {
+        return addresses.endpoint;
+    }
+
+    /** Returns the address for SDKs of the remoting protocol, such as 127.0.0.1:9876. */
+    public String nameServer() {
+        return addresses.nameServer;
+    }
+
+    /** Returns the address of the first broker. */
+    public String broker() {
+        return addresses.broker;
+    }
+
+    /** Returns the address of the control port. */
+    public String controlUrl() {
+        return control.base();
+    }
+
+    /** Returns the control port, for verbs that have no method here. */
+    public Control control() {
+        return control;
+    }
+
+    /** Returns the clock. */
+    public Clock clock() {
+        return clock;
+    }
+
+    /** Returns the rules of faults. */
+    public Faults faults() {
+        return faults;
+    }
+
+    /** Returns a topic, which has to exist when it is used. */
+    public Topic topic(String name) {
+        return new Topic(control, name);
+    }
+
+    /** Returns a consumer group. */
+    public Group group(String name) {
+        return new Group(control, name, null);
+    }
+
+    /** Returns the messages in the dead letter queue of a group. */
+    public StoredMessages dlq(String group) {
+        return group(group).dlq();
+    }
+
+    /** Returns the messages in the retry topics of a group, one for each redelivery. */
+    public List<Message> retryMessages(String group) {
+        return group(group).retryMessages();
+    }
+
+    /** Returns a message by its id, its offset id or a key, for assertions. */
+    public Messages message(String idOrKey) {
+        return new Messages(control, Map.of("message", idOrKey));
+    }
+
+    /** Creates a topic: NAME, NAME:TYPE or NAME:TYPE:QUEUES. TYPE is NORMAL, FIFO, DELAY, TRANSACTION or MIXED. */
+    public Topic createTopic(String topic) {
+        String[] parts = topic.split(":", -1);
+        Map<String, Object> body = new LinkedHashMap<>();
+        body.put("name", parts[0]);
+        if (parts.length > 1) {
+            body.put("type", parts[1]);
+        }
+        if (parts.length > 2) {
+            if (parts.length > 3 || !parts[2].matches("\\d{1,6}")) {
+                throw new RocketMQException("topic=" + topic
+                        + ": is no NAME, NAME:TYPE or NAME:TYPE:QUEUES; use orders:FIFO:4");
+            }
+            body.put("queues", Integer.valueOf(parts[2]));
+        }
+        control.post("/v1/topics", body);
+        return topic(parts[0]);
+    }
+
+    /** Says what became of a message for all groups. The message is named by its id, its offset id or a key. */
+    public Explanation explain(String message) {
+        return new Explanation(control.read("/v1/explain/" + Control.encoded(message)));
+    }
+
+    /** Says what became of a message for a group, and why. */
+    public Explanation explain(String message, String group) {
+        return new Explanation(
+                control.read("/v1/explain/" + Control.encoded(message) + "?group=" + Control.encoded(group)));
+    }
+
+    /** Returns every step of a message, which is named by its id, its offset id or a key. */
+    public History history(String message) {
+        return new History(control.read("/v1/history/" + Control.encoded(message)));
+    }
+
+    /** Returns sentences about probable mistakes of clients, such as members of a group that subscribe differently. */
+    public List<String> warnings() {
+        return control.read("/v1/warnings").objects("warnings").stream()
+                .map(each -> each.text("text")).collect(Collectors.toList());
+    }
+
+    /**
+     * Waits until a producer has registered: the group of a remoting producer, or the topic of a gRPC producer. Before
+     * that the broker cannot send it transaction checks. The timeout is real time.
+     */
+    public void waitForProducer(String name, Duration timeout) {
+        control.post("/v1/wait/producer", Map.of("name", name, "timeout", Fields.duration(timeout)));
+    }
+
+    /** Holds if no request of a client was refused, apart from codes that SDKs expect. */
+    public void assertNoErrors() {
+        control.post("/v1/assertions/no_errors", Map.of());
+    }
+
+    /** Returns the explanations and histories of messages that not every group has acknowledged. */
+    public String report() {
+        return Report.of(this);
+    }
+
+    /**
+     * Starts another emulator with the state of this one, on ports of its own in the same process. It ends with
+     * {@link #close}, or with this emulator.
+     */
+    public RocketMQ fork() {
+        Fields fork = control.write("/v1/forks", Map.of());
+        String path = "/v1/forks/" + Control.encoded(fork.text("id"));
+        return new RocketMQ(Addresses.of(fork), control.token(), () -> control.delete(path));
+    }
+
+    /**
+     * Returns to the instant after the start, or in a test to the begin of the test. Connections of clients are closed.
+     */
+    public void reset() {
+        control.post("/v1/reset", Map.of());
+        prepare.run();
+    }
+
+    /** Stops the emulator. A second call does nothing. */
+    @Override
+    public synchronized void close() {
+        Runnable end = release;
+        release = () -> { };
+        end.run();
+    }
+}

@@ -1,0 +1,119 @@
+package io.github.rocketmqtestkit;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+
+/** The emulators of this JVM, from which tests get forks, and those that are reset for each test. */
+final class SharedEmulators {
+    private static final SharedEmulators OF_THIS_JVM = new SharedEmulators();
+
+    private final Map<List<String>, RocketMQ> forked = new HashMap<>();
+    private final Map<List<String>, Exclusive> exclusive = new HashMap<>();
+
+    private SharedEmulators() {}
+
+    /** Returns an emulator for a test, with its topics and rules. Closing it ends the test's use of it. */
+    static RocketMQ open(TestSettings settings, String test) {
+        String url = System.getenv(RocketMQ.CONTROL_VARIABLE);
+        RocketMQ mq = url == null || url.isEmpty()
+                ? OF_THIS_JVM.local(settings, test)
+                : OF_THIS_JVM.sidecar(settings, test, url);
+        try {
+            mq.prepareBy(() -> {
+                settings.topics.forEach(mq::createTopic);
+                settings.faults.forEach(fault -> add(mq.control(), fault));
+            });
+            return mq;
+        } catch (RuntimeException e) {
+            mq.close();
+            throw e;
+        }
+    }
+
+    private RocketMQ local(TestSettings settings, String test) {
+        if (settings.isolation == Isolation.RESET) {
+            return exclusive(settings.arguments).hold(test, "isolation=RESET",
+                    "use Isolation.FORK, so that each test gets an emulator of its own");
+        }
+        return fork(settings);
+    }
+
+    private synchronized RocketMQ fork(TestSettings settings) {
+        RocketMQ parent = forked.computeIfAbsent(settings.arguments, SharedEmulators::start);
+        if (settings.hasStart) {
+            // The clock of the parent has run since its start. A reset leaves its forks alone.
+            parent.reset();
+        }
+        return parent.fork();
+    }
+
+    private synchronized Exclusive exclusive(List<String> arguments) {
+        return exclusive.computeIfAbsent(arguments, words -> new Exclusive(start(words)));
+    }
+
+    private RocketMQ sidecar(TestSettings settings, String test, String url) {
+        String option = RocketMQ.CONTROL_VARIABLE + "=" + url;
+        if (!settings.arguments.isEmpty()) {
+            throw new RocketMQException(option + ": the test has options of the command, "
+                    + String.join(" ", settings.arguments) + ", which a running emulator does not take; start that "
+                    + "emulator with them and remove them here, or unset the variable");
+        }
+        return sidecar(url).hold(test, option, "unset the variable, so that each test gets a fork");
+    }
+
+    private synchronized Exclusive sidecar(String url) {
+        return exclusive.computeIfAbsent(List.of(url), word -> new Exclusive(RocketMQ.connect(url)));
+    }
+
+    private static RocketMQ start(List<String> arguments) {
+        return RocketMQ.start(new RocketMQ.Options().arguments(arguments.toArray(new String[0])));
+    }
+
+    private static void add(Control control, Fault fault) {
+        Map<String, Object> body = new HashMap<>();
+        if (fault.preset().isEmpty()) {
+            Map<String, Object> criteria = new HashMap<>();
+            Map.of("operation", fault.operation(), "topic", fault.topic(), "group", fault.group())
+                    .forEach((name, value) -> {
+                        if (!value.isEmpty()) {
+                            criteria.put(name, value);
+                        }
+                    });
+            body.put("when", criteria);
+            body.put("then", fault.then().startsWith("{") ? Json.readObject(fault.then()) : fault.then());
+            if (fault.times() != 0) {
+                body.put("times", fault.times());
+            }
+        } else {
+            body.put("preset", fault.preset());
+        }
+        control.post("/v1/faults", body);
+    }
+
+    /** An emulator that one test at a time holds. */
+    private static final class Exclusive {
+        private final RocketMQ emulator;
+        private final AtomicReference<String> holder = new AtomicReference<>();
+
+        Exclusive(RocketMQ emulator) {
+            this.emulator = emulator;
+        }
+
+        RocketMQ hold(String test, String option, String otherwise) {
+            String other = holder.compareAndExchange(null, test);
+            if (other != null) {
+                throw new RocketMQException(option + ": the test " + other + " holds the emulator, which is reset for "
+                        + "each test; run one test at a time, or " + otherwise);
+            }
+            try {
+                emulator.reset();
+            } catch (RuntimeException e) {
+                holder.set(null);
+                throw e;
+            }
+            return emulator.releasedBy(() -> holder.set(null));
+        }
+    }
+}

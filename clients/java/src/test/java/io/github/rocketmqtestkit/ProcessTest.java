@@ -1,0 +1,104 @@
+package io.github.rocketmqtestkit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ProcessTest {
+    /** A program that starts an emulator, prints its endpoint, and waits to be killed. */
+    static final class Parent {
+        public static void main(String[] arguments) throws InterruptedException {
+            System.out.println(RocketMQ.start("orders").endpoint());
+            Thread.sleep(TimeUnit.MINUTES.toMillis(5));
+        }
+    }
+
+    @Test
+    void killedParentEndsTheEmulator() throws IOException, InterruptedException {
+        Process parent = new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp", System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+                Parent.class.getName())
+                .redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        BufferedReader output = new BufferedReader(new InputStreamReader(parent.getInputStream()));
+        String[] address = output.readLine().split(":");
+        try (Socket connection = new Socket(address[0], Integer.parseInt(address[1]))) {
+            parent.destroyForcibly().waitFor();
+            connection.setSoTimeout(2000);
+            // The connection closes when the emulator ends.
+            assertEquals(-1, connection.getInputStream().read());
+        }
+    }
+
+    @Test
+    void closedEmulatorHasEnded() {
+        RocketMQ mq = RocketMQ.start("orders", "payments:FIFO:4");
+        mq.topic("orders").assertBodies();
+        mq.close();
+        RocketMQException gone = assertThrows(RocketMQException.class, () -> mq.clock().now());
+        assertTrue(gone.getMessage().contains("does the emulator run?"), gone.getMessage());
+    }
+
+    @Test
+    void optionsReachTheCommand() {
+        RocketMQ.Options options = new RocketMQ.Options().topics("orders").arguments("--brokers", "2");
+        try (RocketMQ mq = RocketMQ.start(options)) {
+            assertEquals(2, new Fields(mq.control().get("/v1/brokers")).objects("brokers").size());
+        }
+    }
+
+    @Test
+    void commandThatRefusesToStartIsQuoted() {
+        RocketMQException refused = assertThrows(RocketMQException.class, () -> RocketMQ.start("orders:FIFOO"));
+        assertTrue(refused.getMessage().contains("FIFOO"), refused.getMessage());
+    }
+
+    @Test
+    void commandIsFoundByPathThenVariableThenPathFolders(@TempDir Path folder) throws IOException {
+        Path command = Files.createFile(folder.resolve("rocketmq-emulator"));
+        assertTrue(command.toFile().setExecutable(true));
+        assertEquals(List.of("/bin/sh"), Command.find("/bin/sh", command.toString(), ""));
+        assertEquals(List.of(command.toString()), Command.find("", command.toString(), ""));
+        assertEquals(List.of(command.toString()), Command.find("", "", "/nowhere:" + folder));
+        RocketMQException missing = assertThrows(RocketMQException.class, () -> Command.find("", null, "/nowhere"));
+        assertTrue(missing.getMessage().startsWith("rocketmq-emulator: there is no such command;"));
+        RocketMQException wrong = assertThrows(
+                RocketMQException.class, () -> Command.find("", "/nowhere/emulator", ""));
+        assertEquals("ROCKETMQ_EMULATOR=/nowhere/emulator: is no program; name the file rocketmq-emulator",
+                wrong.getMessage());
+    }
+
+    @Test
+    void packageOfPythonIsTheLastChoice(@TempDir Path folder) throws IOException {
+        Path python = folder.resolve("python3");
+        Files.writeString(python, "#!/bin/sh\nexit 0\n");
+        assertTrue(python.toFile().setExecutable(true));
+        assertEquals(List.of(python.toString(), "-m", "rocketmq_testkit.fixtures.command"),
+                Command.find("", "", folder.toString()));
+    }
+
+    @Test
+    void addressesAreThoseThatTheClientReaches() {
+        Fields ready = new Fields(Json.readObject("{\"namesrv\": \"127.0.0.1:9876\", \"broker\": \"127.0.0.1:10911\", "
+                + "\"endpoint\": \"127.0.0.1:8081\", \"advertised\": {\"endpoint\": \"mq.example:32768\"}}"));
+        Addresses far = Addresses.seenFrom(URI.create("http://mq:8090"), ready);
+        assertEquals(List.of("mq:9876", "mq:10911", "mq.example:32768"),
+                List.of(far.nameServer, far.broker, far.endpoint));
+        assertEquals("127.0.0.1:9876", Addresses.seenFrom(URI.create("http://localhost:1"), ready).nameServer);
+        Fields of = new Fields(Map.of("namesrv", "10.0.0.7:9876"));
+        assertEquals("10.0.0.7:9876", Addresses.seenFrom(URI.create("http://mq:8090"), of).nameServer);
+    }
+}
