@@ -153,7 +153,11 @@ class _Parts:
             defects=defects,
         )
         self.sessions = SessionRegistry(
-            scheduler, server_commands.send_effect, self.session_end.expired, defects=defects
+            scheduler,
+            server_commands.send_effect,
+            self.session_end.expired,
+            defects=defects,
+            on_settings=lambda session: engine.history.clients.note(session.channel.channel_id, session.seen),
         )
         self.clients = ClientState(
             sessions=self.sessions,

@@ -26,11 +26,12 @@ from ..history.events import MoveKind
 from ..history.history import History
 from ..history.record_keys import Queue
 from ..history.record_kind import RecordKind
+from ..history.seen_clients import SeenClient
 from ..kernel.errors import EngineError
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import frozen_value
 from ..message import stored_record as records
-from ..operations.clients import ChannelClosed, Heartbeat
+from ..operations.clients import ChannelClosed, Heartbeat, UnregisterClient
 from ..operations.consume import (
     AckMessage,
     BatchAckMessage,
@@ -44,6 +45,7 @@ from ..operations.groups import CloneGroupOffset
 from ..operations.offsets import ResetOffset, UpdateConsumerOffset
 from ..operations.send import ClientResponded, EndTransaction, SendMessageBack
 from .client_registry import Member
+from .client_text import host_port, sdk_version
 from .client_watch import SILENT, ClientWatch, LateAcknowledgement, PopStart
 from .consumer_kind import ConsumerKind, JumpWait
 from .delivery_context import DeliveryContext, NodeTables, Topic
@@ -145,6 +147,7 @@ class Deliveries:
                 EndTransaction: responses.ended,
                 ClientResponded: responses.responded,
                 Heartbeat: self._on_heartbeat,
+                UnregisterClient: self._on_unregistration,
                 ChannelClosed: self._on_close,
             },
             refusals={
@@ -316,9 +319,23 @@ class Deliveries:
             )
 
     def _on_heartbeat(self, node: Node, call: Call, operation: Heartbeat, _outcome: Outcome | None) -> None:
-        self._context.history.clients.note(call.channel.channel_id, operation.client_id)
+        clients, channel = self._context.history.clients, call.channel
+        if not (operation.through_proxy and clients.has(channel.channel_id)):  # the proxy knows the SDK more exactly
+            address = host_port(*channel.remote_address)
+            version = sdk_version(operation.version)
+            clients.note(channel.channel_id, SeenClient(operation.client_id, operation.language, version, address))
         self._context.watch.heartbeat(node, call, operation)
 
+    def _on_unregistration(
+        self, _node: Node, call: Call, operation: UnregisterClient, _outcome: Outcome | None
+    ) -> None:
+        """Record a client that leaves before its first heartbeat, such as a producer that sends one message."""
+        clients, channel = self._context.history.clients, call.channel
+        if clients.on(channel.channel_id) is None:
+            seen = SeenClient(operation.client_id, "", "", host_port(*channel.remote_address))
+            clients.note(channel.channel_id, seen)
+
     def _on_close(self, _node: Node, call: Call, _operation: ChannelClosed, _outcome: Outcome | None) -> None:
+        self._context.history.clients.left(call.channel.channel_id, self._context.scheduler.now_ms)
         self._queues.closed(call.channel.channel_id)
         self._popped.closed(call.channel.channel_id)

@@ -121,6 +121,7 @@ class Broker:
         services = ServiceState() if state is None else self._restore(state)
         if self.is_master:  # a slave only copies what its master does
             self.offsets.on_move = partial(history.note_move, self.name)
+            self.groups.on_delete = partial(history.note_deleted_group, self.name)
             self.store.on_lost = partial(history.note_lost, self.name)
             self.store.on_trimmed = partial(history.note_trim, self.name)
         self._begin_run(services)

@@ -7,9 +7,9 @@ from .reason import Reason
 from .subject import Finding, Subject, fact
 
 _ENDS = {
-    BrokerEventKind.STOPPED: "stopped",
-    BrokerEventKind.KILLED: "killed",
-    BrokerEventKind.CRASHED: "down after a crash",
+    BrokerEventKind.STOPPED: "is stopped since",
+    BrokerEventKind.KILLED: "was killed at",
+    BrokerEventKind.CRASHED: "is down after a crash at",
 }
 
 
@@ -20,13 +20,13 @@ def broker_down(subject: Subject) -> Finding | None:
     if broker is None or broker.running:
         return None
     event = _last_end(subject)
-    state = "stopped" if event is None else f"{_ENDS[event.kind]} since {subject.at(event.at_ms)}"
+    state = "is stopped" if event is None else f"{_ENDS[event.kind]} {subject.at(event.at_ms)}"
     facts = (
         fact("broker", name=place.broker, running=False, since_ms=None if event is None else event.at_ms),
         subject.place_fact,
     )
     start = changes.configure(f'rocketmq.start_broker("{place.broker}")')
-    return Finding(Reason.BROKER_DOWN, subject.but(f"{place.broker} is {state}"), facts, (start,))
+    return Finding(Reason.BROKER_DOWN, subject.but(f"{place.broker} {state}"), facts, (start,))
 
 
 def _last_end(subject: Subject) -> BrokerEvent | None:

@@ -2,17 +2,17 @@
 
 from ..kernel.human_time import human_time
 
-_DAY_MS = 86_400_000
+DAY_MS = 86_400_000
 
 
-def clock_text(at_ms: int, now_ms: int) -> str:
+def clock_text(at_ms: int, now_ms: int, *, with_date: bool = False) -> str:
     """Format an instant (ms since the epoch): `12:00:31`, or `12:00:31.250` if it is no whole second.
 
-    The date precedes it, as in `2026-11-26 12:00:31`, if it is on another day (UTC) than `now_ms`.
+    The date precedes it, as in `2026-11-26 12:00:31`, with `with_date`, or if it is on another day (UTC) than `now_ms`.
     """
     date, _, clock = human_time(at_ms).partition(" ")
     clock = clock.replace(",", ".").removesuffix(".000")
-    return clock if at_ms // _DAY_MS == now_ms // _DAY_MS else f"{date} {clock}"
+    return f"{date} {clock}" if with_date or at_ms // DAY_MS != now_ms // DAY_MS else clock
 
 
 def exact_clock_text(at_ms: int, *, with_date: bool = False) -> str:

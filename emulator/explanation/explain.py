@@ -30,7 +30,7 @@ from .group_rules import (
 from .member_rules import dropped_by_member
 from .missing_rules import Missing, missing
 from .owner_rules import available, no_queue_owner, unread_fault
-from .passed_rules import acknowledged, moved_past
+from .passed_rules import acknowledged, moved_past, with_deletion
 from .queue_rules import behind_in_order, flow_controlled, locked, overloaded, suspended
 from .reason import Reason
 from .refused_rules import requests_refused
@@ -148,8 +148,8 @@ def _of_group(scene: Scene, family: MessageFamily, group: GroupView, place: Plac
         judged = reversed(retries) if len(own) > 1 else retries[-1:]
         own = [*(Subject(scene, family, copy, group) for copy in judged), *(own if len(own) > 1 else ())]
     found = [(subject, _first(GROUP_RULES, subject)) for subject in own]
-    chosen = next((each for each in found if each[1].reason not in FINISHED), found[0])
-    return _of_finding(*chosen)
+    subject, finding = next((each for each in found if each[1].reason not in FINISHED), found[0])
+    return _of_finding(subject, with_deletion(subject, finding))
 
 
 def _own_copies(family: MessageFamily, place: Place | None) -> list[CopyView | None]:

@@ -122,7 +122,7 @@ class HistoryStep:
     """The number of the delivery, from 1; None for other steps."""
     detail: str
     sdk: str = ""
-    """Language and version of the client's SDK; empty if the client is not connected any more."""
+    """Language and version of the client's SDK; empty if the client never registered."""
 
 
 @frozen_value
@@ -136,6 +136,10 @@ class MessageHistory:
     trace: Mapping[str, str]
     """The trace context that the producer's SDK put into properties."""
     steps: tuple[HistoryStep, ...]
+    group: str | None = None
+    """The group of the steps; None for those of all groups."""
+    note: str = ""
+    """Why there are no steps, or none of the group; empty if there are."""
 
     def __repr__(self) -> str:
         from .timeline import timeline

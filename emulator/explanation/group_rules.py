@@ -8,10 +8,21 @@ from .subject import DELIVERED, Finding, Subject, fact
 
 
 def no_group(subject: Subject) -> Finding | None:
-    """There is no such group."""
+    """There is no such group: it was deleted, or its name is wrong."""
     group = subject.consumer
     if group.exists:
         return None
+    deletion = subject.scene.history.deleted_groups.of(group.name)
+    if deletion is not None:
+        return Finding(
+            Reason.NO_SUCH_GROUP,
+            subject.but(f"group {group.name} was deleted at {subject.at(deletion.at_ms)}"),
+            (fact("group", name=group.name, exists=False, deleted_at_ms=deletion.at_ms), subject.place_fact),
+            (
+                changes.configure(f'create it again: rocketmq.group("{group.name}")'),
+                changes.start_consumer(group.name, subject.family.topic),
+            ),
+        )
     like = nearest_of(group.name, [each.name for each in subject.scene.groups])
     hint = f"; the nearest is {like}" if like is not None else ""
     return Finding(

@@ -4,18 +4,18 @@ Copies are durable and always known. Deliveries, acknowledgements and ends of tr
 record, which may have dropped the oldest.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from ..client.client_text import host_port
 from ..history.events import LostMessage, RecordedEvent
 from ..history.history import History
 from ..history.passed_on import original_refusals
 from ..history.record_kind import RecordKind
-from ..inspection.client_text import host_port
 from ..inspection.messages import CopyState, CopyView, MessageFamily
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.names import is_retry
-from .clock_text import clock_text
+from .clock_text import DAY_MS, clock_text
 from .explanation import HistoryStep, StepKind
 from .known_clients import KnownClients
 
@@ -39,12 +39,26 @@ _DELIVERIES = (RecordKind.PULLED, RecordKind.POPPED)
 def steps_of(family: MessageFamily, history: History, clients: KnownClients) -> list[HistoryStep]:
     """Return the steps of a stored message in the order of their times; of steps at one time, the cause first.
 
-    A refused acknowledgement is in the delivery record and, with code and remark, among the refused requests.
+    A refused acknowledgement is in the delivery record and, with code and remark, among the refused requests. Instants
+    in the texts of steps have a date if the steps are of several days, as the lines of the timeline have.
     """
+    found = _steps_of(family, history, clients, with_date=False)
+    return _steps_of(family, history, clients, with_date=True) if are_of_several_days(found) else found
+
+
+def are_of_several_days(steps: Sequence[HistoryStep]) -> bool:
+    """True if the steps are of more than one day (UTC)."""
+    return len({step.at_ms // DAY_MS for step in steps}) > 1
+
+
+def _steps_of(family: MessageFamily, history: History, clients: KnownClients, *, with_date: bool) -> list[HistoryStep]:
     found = [
         (step.at_ms, index, step)
         for index, copy in enumerate(family.copies)
-        for step in (*_stored(family, index, clients), *_recorded(copy, history, clients))
+        for step in (
+            *_stored(family, index, clients, with_date=with_date),
+            *_recorded(copy, history, clients, with_date=with_date),
+        )
     ]
     found += _decided(family, history)
     elsewhere = list(_elsewhere(family.message_id, history, clients))
@@ -61,7 +75,7 @@ def steps_without_copies(message_id: str, history: History, clients: KnownClient
     return sorted(_elsewhere(message_id, history, clients), key=lambda step: step.at_ms)
 
 
-def _stored(family: MessageFamily, index: int, clients: KnownClients) -> Iterator[HistoryStep]:
+def _stored(family: MessageFamily, index: int, clients: KnownClients, *, with_date: bool) -> Iterator[HistoryStep]:
     """Yield the steps that a stored copy stands for."""
     copy = family.copies[index]
     properties = records.property_map(copy.record)
@@ -85,10 +99,12 @@ def _stored(family: MessageFamily, index: int, clients: KnownClients) -> Iterato
     elif state is CopyState.DEAD:
         yield _step(copy, StepKind.DEAD, f"stored in {_place_text(copy)}", group=copy.group)
     if state in (CopyState.DELAYED, CopyState.TIMED):
-        yield from _delayed(family, index, properties)
+        yield from _delayed(family, index, properties, with_date=with_date)
 
 
-def _delayed(family: MessageFamily, index: int, properties: dict[str, str]) -> Iterator[HistoryStep]:
+def _delayed(
+    family: MessageFamily, index: int, properties: dict[str, str], *, with_date: bool
+) -> Iterator[HistoryStep]:
     copy = family.copies[index]
     if props.TIMER_DEL_UNIQKEY in properties:
         yield _step(copy, StepKind.RECALLED, "")
@@ -96,13 +112,13 @@ def _delayed(family: MessageFamily, index: int, properties: dict[str, str]) -> I
     earlier = [each for each in family.copies[:index] if each.state is copy.state]
     if earlier and earlier[-1].due_ms == copy.due_ms and copy.state is CopyState.TIMED:
         return  # the timer wheel stores a message again when it is due beyond the wheel's range
-    until = "" if copy.due_ms is None else f"until {clock_text(copy.due_ms, copy.stored_at_ms)}"
+    until = "" if copy.due_ms is None else f"until {clock_text(copy.due_ms, copy.stored_at_ms, with_date=with_date)}"
     level = f"level {copy.place.queue_id + 1}, " if copy.state is CopyState.DELAYED else ""
     retry = f"before retry {copy.retry}, " if copy.group is not None else ""
     yield _step(copy, StepKind.DELAYED, f"{retry}{level}{until}".rstrip(", "), group=copy.group)
 
 
-def _recorded(copy: CopyView, history: History, clients: KnownClients) -> Iterator[HistoryStep]:
+def _recorded(copy: CopyView, history: History, clients: KnownClients, *, with_date: bool) -> Iterator[HistoryStep]:
     """Yield the steps from the delivery record of a copy."""
     place = copy.place
     events = history.of(place.broker, place.topic, place.queue_id, place.queue_offset)
@@ -122,15 +138,15 @@ def _recorded(copy: CopyView, history: History, clients: KnownClients) -> Iterat
             event.group or None,
             place,
             attempt,
-            _event_text(event, was_delivered=was_delivered),
+            _event_text(event, was_delivered=was_delivered, with_date=with_date),
             clients.sdk(client),
         )
 
 
-def _event_text(event: RecordedEvent, *, was_delivered: bool) -> str:
+def _event_text(event: RecordedEvent, *, was_delivered: bool, with_date: bool = False) -> str:
     until = ""
     if event.hold_ms is not None:
-        until = f"invisible until {clock_text(event.at_ms + event.hold_ms, event.at_ms)}"
+        until = f"invisible until {clock_text(event.at_ms + event.hold_ms, event.at_ms, with_date=with_date)}"
     if event.kind is RecordKind.COMMITTED:
         without = "" if was_delivered else ", no delivery of the message is recorded"
         return f"committed offset {event.first + event.count}{without}"

@@ -41,10 +41,19 @@ class IdleConsumers:
         groups = [each for each in self._scene.groups if client_id in {member.client for member in each.members}]
         connections = {each.client for each in self._scene.look.connections()}
         if not groups:
-            clause = _producer(client_id) if client_id in connections else _unknown(client_id, sorted(connections))
+            clause = _producer(client_id) if client_id in connections else self._absent(client_id, sorted(connections))
             return _joined(f"client {client_id}", [clause])
         clauses = [clause for group in groups for clause in self._in_group(group, client_id)]
         return _joined(f"client {client_id}", clauses)
+
+    def _absent(self, client_id: str, connected: Sequence[str]) -> IdleClause:
+        seen = self._scene.history.clients.named(client_id)
+        if seen is None:
+            return _unknown(client_id, connected)
+        when = "is not connected any more" if seen.left_ms is None else f"left at {self._scene.at(seen.left_ms)}"
+        about = ", ".join(filter(None, (seen.sdk, seen.address)))
+        fact = Fact("client", {"left_ms": seen.left_ms, "sdk": seen.sdk, "address": seen.address})
+        return IdleClause(f"{client_id} ({about}) {when}", (fact,), (Change(Action.START, f"start {client_id} again"),))
 
     def _in_group(self, group: GroupView, client_id: str) -> list[IdleClause]:
         clauses = group_clauses(group, self._scene)

@@ -30,6 +30,11 @@ def own_topics(group: GroupView) -> list[str]:
 
 
 def _no_group(name: str, scene: Scene) -> IdleClause:
+    deletion = scene.history.deleted_groups.of(name)
+    if deletion is not None:
+        fact = Fact("group", {"exists": False, "deleted_at_ms": deletion.at_ms})
+        again = Change(Action.CONFIGURE, f'create it again: rocketmq.group("{name}")')
+        return IdleClause(f"group {name} was deleted at {scene.at(deletion.at_ms)}", (fact,), (again,))
     nearest = nearest_of(name, [each.name for each in scene.groups])
     hint = f"; the nearest is {nearest}" if nearest is not None else ""
     change = Change(Action.START, f"start a consumer of {name}")

@@ -31,6 +31,8 @@ def history_form(found: MessageHistory) -> Json:
     return {
         "message_id": found.message_id,
         "topic": found.topic,
+        "group": found.group,
+        "note": found.note,
         "since_ms": found.since_ms,
         "trace": dict(found.trace),
         "steps": [

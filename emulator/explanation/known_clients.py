@@ -1,5 +1,7 @@
 """Client ids and SDKs of connections, in the texts of explanations and histories."""
 
+from functools import cached_property
+
 from ..history.history import History
 from ..inspection.inspection import Inspection
 
@@ -13,6 +15,7 @@ class KnownClients:
         self._senders = {each.address: each.client for each in connected}
         self._sdks = {each.client: f"{each.language} {each.version}".strip() for each in connected}
         self._channels = {each.channel: each.client for each in connected}
+        self._past_sdks: dict[str, str] = {}
 
     def of_channel(self, channel: str) -> str | None:
         """Return the client id of a connection, the connection itself if it never registered, None if it is empty."""
@@ -25,13 +28,23 @@ class KnownClients:
     def sender(self, address: str) -> str:
         """Return the client id of a producer by the address in its messages (`host:port`).
 
-        A producer that is not connected any more is named by its address. A message of the test itself has port 0, and
-        its sender is `direct`, as in the journal.
+        A producer that never registered is named by its address. A message of the test itself has port 0, and its
+        sender is `direct`, as in the journal.
         """
         if address.endswith(":0"):
             return "direct"
-        return self._senders.get(address, address)
+        return self._senders.get(address) or self._past_senders.get(address, address)
+
+    @cached_property
+    def _past_senders(self) -> dict[str, str]:
+        """The client that registered last, by address."""
+        return {each.address: each.client for each in self._history.clients}
 
     def sdk(self, client: str | None) -> str:
-        """Return language and version of a connected client's SDK; empty for other clients."""
-        return "" if client is None else self._sdks.get(client, "")
+        """Return language and version of a client's SDK, also of one that has left; empty if it is not known."""
+        if client is None or client in self._sdks:
+            return "" if client is None else self._sdks[client]
+        if client not in self._past_sdks:
+            seen = self._history.clients.named(client)
+            self._past_sdks[client] = "" if seen is None else seen.sdk
+        return self._past_sdks[client]

@@ -160,12 +160,13 @@ _CAUSES = {
 
 def _never_received(scene: Scene, message: Missing) -> Finding:
     nearest = scene.look.nearest(message.wanted, message.topic) or scene.look.nearest(message.wanted)
-    topic = message.topic
+    topic, correction = message.topic, list[Change]()
     known = scene.topics
     text = "was never received by this emulator"
     if topic is not None and topic not in known:
         like = nearest_of(topic, known)
         text += f"; there is no topic {topic}" + (f", the nearest is {like}" if like is not None else "")
+        correction = [] if like is None else [changes.send(f"correct the name of the topic: {like}")]
     if nearest is not None:
         text += f"; the nearest id or key is {nearest[0]} in {nearest[1]}"
     facts = [
@@ -177,7 +178,7 @@ def _never_received(scene: Scene, message: Missing) -> Finding:
             nearest_topic=None if nearest is None else nearest[1],
         )
     ]
-    options = [changes.send("send it"), changes.configure(_ADDRESS), _OWN_ERROR]
+    options = [*correction, changes.send("send it"), changes.configure(_ADDRESS), _OWN_ERROR]
     refused = _refused_preparation(scene, topic)
     if refused is not None:
         about = f" for {refused.topic}" if refused.topic else ""
@@ -198,7 +199,7 @@ def _never_received(scene: Scene, message: Missing) -> Finding:
                 topic=refused.topic or None,
             )
         )
-        options.insert(1, changes.configure(f"remove the cause of {refused.code}"))
+        options.insert(len(correction) + 1, changes.configure(f"remove the cause of {refused.code}"))
     return Finding(Reason.NEVER_RECEIVED, text, tuple(facts), tuple(options))
 
 

@@ -4,6 +4,7 @@ Each rule returns a finding, or None if it does not apply. Earlier rules have ex
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..history.events import MoveKind, OffsetMove, RecordedEvent
 from ..history.record_kind import RecordKind
@@ -13,6 +14,9 @@ from .explanation import Fact
 from .member_rules import start_facts
 from .reason import Reason
 from .subject import ACKNOWLEDGED, DELIVERED, Finding, Subject, fact
+
+_NOT_BY_DELETION = frozenset((Reason.NO_SUCH_GROUP, Reason.ACKNOWLEDGED, Reason.BROKER_DOWN))
+"""Verdicts that name the deletion themselves, and verdicts that would be the same without one."""
 
 
 def moved_past(subject: Subject) -> Finding | None:
@@ -153,6 +157,17 @@ def acknowledged(subject: Subject) -> Finding | None:
         text += f"; before {subject.at(scene.complete_since_ms)}, no delivery is on record"
     back = changes.reset(group, place.topic, place.queue_offset)
     return Finding(Reason.ACKNOWLEDGED, text, facts, (back,))
+
+
+def with_deletion(subject: Subject, finding: Finding) -> Finding:
+    """Return a verdict that names a deletion of the group, which removed the group's progress since the message."""
+    deletion = subject.scene.history.deleted_groups.of(subject.consumer.name)
+    since_ms = subject.family.born_at_ms if subject.copy is None else subject.copy.stored_at_ms
+    if deletion is None or deletion.at_ms < since_ms or finding.reason in _NOT_BY_DELETION:
+        return finding
+    text = f"{finding.text}; group {subject.consumer.name} was deleted at {subject.at(deletion.at_ms)}"
+    deleted = fact("group_deleted", name=subject.consumer.name, at_ms=deletion.at_ms)
+    return replace(finding, text=text, facts=(*finding.facts, deleted))
 
 
 def _event_facts(subject: Subject, *events: RecordedEvent | None) -> tuple[Fact, ...]:

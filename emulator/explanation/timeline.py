@@ -10,11 +10,10 @@ from ..inspection.inspection import Inspection
 from ..inspection.messages import MessageFamily
 from .clock_text import exact_clock_text
 from .explanation import HistoryStep, MessageHistory, StepKind
-from .history_events import steps_of, steps_without_copies
+from .history_events import are_of_several_days, steps_of, steps_without_copies
 from .known_clients import KnownClients
 from .trace_context import trace_context
 
-_DAY_MS = 86_400_000
 _TO = (StepKind.DELIVERED, StepKind.SKIPPED, StepKind.NOT_WRITTEN)
 """Steps towards a group; all others are steps of a group."""
 
@@ -43,11 +42,15 @@ def timeline(history: MessageHistory) -> str:
     """Return the text of a history, its first line in angle brackets."""
     number = len(history.steps)
     topic = f" in {history.topic}" if history.topic else ""
-    lines = [f"<MessageHistory of {history.message_id}{topic}, {number} step{'' if number == 1 else 's'}>"]
-    with_date = len({step.at_ms // _DAY_MS for step in history.steps}) > 1
+    of_group = f" for {history.group}" if history.group is not None else ""
+    steps = f"{number} step{'' if number == 1 else 's'}"
+    lines = [f"<MessageHistory of {history.message_id}{topic}{of_group}, {steps}>"]
+    with_date = are_of_several_days(history.steps)
     if history.since_ms is not None:
         since = exact_clock_text(history.since_ms, with_date=with_date)
         lines.append(f"before {since}, details no longer held (deliveryRecordMaxEntries, or a restored snapshot)")
+    if history.note:
+        lines.append(history.note)
     lines += _step_lines(history.steps, with_date=with_date)
     if history.trace:
         lines.append("trace context: " + ", ".join(f"{name}={value}" for name, value in history.trace.items()))

@@ -3,7 +3,7 @@
 Source: SubscriptionGroupManager (5.3.3).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ..config import BrokerConfig
@@ -27,6 +27,8 @@ class GroupTable:
         """Topics that a group may not read, by group."""
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
+        self.on_delete: Callable[[str], None] = _ignore
+        """Called with the name of each group that was deleted."""
 
     def find(self, group: str) -> GroupConfig | None:
         """Return a group, or None if it does not exist. With LMQ enabled, every group with an LMQ name exists."""
@@ -101,6 +103,7 @@ class GroupTable:
         if self.table.pop(group, None) is None:
             return False
         self._touch()
+        self.on_delete(group)
         return True
 
     def forbid(self, group: str, topic: str) -> None:
@@ -120,3 +123,7 @@ class GroupTable:
     def _touch(self) -> None:
         self.version_counter += 1
         self.version_timestamp = self._scheduler.now_ms
+
+
+def _ignore(_group: str) -> None:
+    pass

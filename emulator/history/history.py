@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..kernel.scheduler import Scheduler
 from .client_commits import ClientCommits
-from .client_names import ClientNames
+from .deleted_groups import DeletedGroups, GroupDeletion
 from .delivery_record import BY_SLAVE, IN_ORDER, DeliveryRecord, Record
 from .events import (
     BrokerEvent,
@@ -28,6 +28,7 @@ from .events import (
 from .lost_messages import lost_messages
 from .offset_moves import GroupQueue, OffsetMoves
 from .record_keys import RecordKeys
+from .seen_clients import SeenClients
 from .short_text import TEXT_MAX
 from .written_runs import written_runs
 
@@ -62,7 +63,8 @@ class History:
         self._missing_until_ms = scheduler.now_ms if is_continued else None
         self.record = DeliveryRecord(delivery_record_max_entries, RecordKeys())
         self.commits = ClientCommits()
-        self.clients = ClientNames()
+        self.clients = SeenClients()
+        self.deleted_groups = DeletedGroups()
         self.offset_moves = OffsetMoves()
         self._refused: deque[RefusedRequest] = deque(maxlen=REFUSED_MAX)
         self._lost: deque[LostMessage] = deque(maxlen=LOST_MAX)
@@ -80,6 +82,7 @@ class History:
             record=self.record,
             commits=self.commits,
             clients=self.clients,
+            deleted_groups=self.deleted_groups,
             offset_moves=self.offset_moves,
             missing_until_ms=self._missing_until_ms,
             refused=self._refused,
@@ -95,6 +98,7 @@ class History:
         if before.record.max_entries == self.record.max_entries:
             self.record, self._missing_until_ms = before.record, before.missing_until_ms
         self.commits, self.clients, self.offset_moves = before.commits, before.clients, before.offset_moves
+        self.deleted_groups = before.deleted_groups
         self._refused, self._lost, self._firings = before.refused, before.lost, before.firings
         self._trims, self._broker_events = dict(before.trims), dict(before.broker_events)
 
@@ -184,6 +188,10 @@ class History:
     def name_moves(self, node: str, channel: str) -> list[tuple[GroupQueue, OffsetMove]]:
         """Set the connection of the client whose request caused the moves noted at this instant. Returns them."""
         return self.offset_moves.name(node, channel, self._scheduler.now_ms)
+
+    def note_deleted_group(self, broker: str, group: str) -> None:
+        """Record the deletion of a group."""
+        self.deleted_groups.note(group, GroupDeletion(self._scheduler.now_ms, broker))
 
     def note_lost(self, broker: str, records: Iterable[bytes]) -> None:
         """Append the messages that a crash removes from a broker's log: of very many, the oldest."""

@@ -6,10 +6,11 @@ from dataclasses import field
 
 from ..kernel.value_class import parts
 from .client_commits import ClientCommits
-from .client_names import ClientNames
+from .deleted_groups import DeletedGroups
 from .delivery_record import DeliveryRecord
 from .events import BrokerEvent, Firing, LostMessage, RefusedRequest, Trim
 from .offset_moves import OffsetMoves
+from .seen_clients import SeenClients
 
 
 @parts
@@ -18,7 +19,8 @@ class LentHistory:
 
     record: DeliveryRecord
     commits: ClientCommits
-    clients: ClientNames
+    clients: SeenClients
+    deleted_groups: DeletedGroups
     offset_moves: OffsetMoves
     missing_until_ms: int | None
     refused: deque[RefusedRequest]
@@ -33,6 +35,7 @@ class LentHistory:
             record=self.record.lend(),
             commits=self.commits.copy(),
             clients=self.clients.copy(),
+            deleted_groups=self.deleted_groups.copy(),
             offset_moves=self.offset_moves.copy(),
             missing_until_ms=self.missing_until_ms,
             refused=self.refused.copy(),

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ..client.client_registry import Member
+from ..client.client_text import host_port, sdk_version
 from ..cluster.broker import Broker
 from ..kernel.value_class import frozen_value
-from .client_text import host_port, sdk_version
 
 REMOTING, GRPC = "remoting", "grpc"
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
+from ..client.client_text import host_port
 from ..message import properties as props
 from ..message import stored_record as records
-from .client_text import host_port
 from .messages import CopyState, MessageFamily
 from .stored_copies import StoredCopy
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 from ..client.client_registry import ConsumerGroup, Member
+from ..client.client_text import sdk_version
 from ..cluster.broker import Broker
 from ..kernel.value_class import frozen_value
 from ..message.names import PREDEFINED_GROUPS, is_retry
 from ..operations.clients import SubscriptionData
 from ..operations.groups import GroupConfig
 from .brokers import stores_of
-from .client_text import sdk_version
 from .engine_parts import EngineParts
 
 TAG = "TAG"
@@ -35,6 +35,7 @@ class MemberView:
     channel: str
     language: str
     version: str
+    """The version that the SDK states: `V5_3_3` of a remoting client, `5.0.7` of a gRPC client."""
     protocol: str
     """`remoting` or `grpc`."""
     since_ms: int
@@ -97,7 +98,7 @@ class Groups:
         brokers = list(stores_of(self._parts.brokers).values())
         configs = [config for broker in brokers if (config := broker.groups.find(name)) is not None]
         registered = [group for broker in brokers if (group := broker.clients.consumers.get(name)) is not None]
-        members = _members(brokers, name)
+        members = self._members(brokers, name)
         exists = bool(configs or registered)  # a gRPC client registers before the broker creates its group
         config = configs[0] if configs else GroupConfig(name, consume_enable=exists, retry_max_times=16 * exists)
         return GroupView(
@@ -113,29 +114,42 @@ class Groups:
             forbidden=tuple(sorted({topic for broker in brokers for topic in broker.groups.forbidden.get(name, ())})),
         )
 
+    def _members(self, brokers: Iterable[Broker], name: str) -> tuple[MemberView, ...]:
+        """Return the members of a group, each once, although a remoting client registers at each broker."""
+        newest: dict[str, tuple[ConsumerGroup, str, Member]] = {}
+        registered: dict[str, list[str]] = {}
+        for broker in brokers:
+            group = broker.clients.consumers.get(name)
+            if group is None:
+                continue
+            for channel, member in group.members.items():
+                registered.setdefault(member.client_id, []).append(broker.name)
+                before = newest.get(member.client_id)
+                if before is None or before[2].last_update_ms < member.last_update_ms:
+                    newest[member.client_id] = (group, channel, member)
+        return tuple(
+            _member(group, channel, member, self._sdk(channel, member), tuple(registered[client]))
+            for client, (group, channel, member) in newest.items()
+        )
 
-def _members(brokers: Iterable[Broker], name: str) -> tuple[MemberView, ...]:
-    """Return the members of a group, each once, although a remoting client registers at each broker."""
-    newest: dict[str, tuple[ConsumerGroup, str, Member]] = {}
-    registered: dict[str, list[str]] = {}
-    for broker in brokers:
-        group = broker.clients.consumers.get(name)
-        if group is None:
-            continue
-        for channel, member in group.members.items():
-            registered.setdefault(member.client_id, []).append(broker.name)
-            before = newest.get(member.client_id)
-            if before is None or before[2].last_update_ms < member.last_update_ms:
-                newest[member.client_id] = (group, channel, member)
-    return tuple(_member(*found, tuple(registered[client])) for client, found in newest.items())
+    def _sdk(self, channel: str, member: Member) -> tuple[str, str]:
+        """Return language and version of a member's SDK.
+
+        The proxy registers its clients with a version of RocketMQ (ClientActivity.parseClientVersion, 5.3.3), which
+        mqadmin shows. The SDK states its own in its settings.
+        """
+        seen = self._parts.history.clients.on(channel) if member.through_proxy else None
+        return (member.language, sdk_version(member.version)) if seen is None else (seen.language, seen.version)
 
 
-def _member(group: ConsumerGroup, channel: str, member: Member, brokers: tuple[str, ...]) -> MemberView:
+def _member(  # noqa: PLR0917 - the parts of a member
+    group: ConsumerGroup, channel: str, member: Member, sdk: tuple[str, str], brokers: tuple[str, ...]
+) -> MemberView:
     return MemberView(
         client=member.client_id,
         channel=channel,
-        language=member.language,
-        version=sdk_version(member.version),
+        language=sdk[0],
+        version=sdk[1],
         protocol="grpc" if member.through_proxy else "remoting",
         since_ms=member.since_ms,
         last_heartbeat_ms=member.last_update_ms,

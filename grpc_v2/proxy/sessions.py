@@ -8,9 +8,11 @@ never expires (see `deviations`). Source: GrpcClientSettingsManager, GrpcChannel
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from rocketmq_testkit.emulator.client.client_text import host_port
 from rocketmq_testkit.emulator.faults.defects import Defects
 from rocketmq_testkit.emulator.gate.effects import Effect
 from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL
+from rocketmq_testkit.emulator.history.seen_clients import SeenClient
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Timer
 from rocketmq_testkit.emulator.kernel.timer_kind import TimerKind
 
@@ -72,6 +74,22 @@ class Session:
         """True if its settings are those of a producer. A client is either a producer or a consumer."""
         return self.settings.HasField("publishing")
 
+    @property
+    def language(self) -> str:
+        """The language of its SDK by RocketMQ's name, or the number if the name is not known."""
+        number = self.settings.user_agent.language
+        return pb.Language.Name(number) if number in pb.Language.values() else str(number)
+
+    @property
+    def seen(self) -> SeenClient:
+        """The client, as the history keeps it."""
+        address = host_port(*self.channel.remote_address)
+        return SeenClient(self.client_id, self.language, self.settings.user_agent.version, address)
+
+
+def _ignore(_session: Session) -> None:
+    pass
+
 
 class SessionRegistry:
     """All sessions of a proxy."""
@@ -83,11 +101,13 @@ class SessionRegistry:
         on_end: Callable[[Session], None],
         *,
         defects: Defects,
+        on_settings: Callable[[Session], None] = _ignore,
     ) -> None:
         self._defects = defects
         self._scheduler = scheduler
         self._on_effect = on_effect
         self._on_end = on_end
+        self._on_settings = on_settings
         self._sessions: dict[str, Session] = {}
 
     def find(self, client_id: str) -> Session | None:
@@ -108,6 +128,7 @@ class SessionRegistry:
             session = self._sessions[client_id] = Session(client_id, settings, channel, self._scheduler.now_ms)
         session.settings = settings
         session.channel.remote_address = remote_address
+        self._on_settings(session)
         self.touch(session)
         return session
 

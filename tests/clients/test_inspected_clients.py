@@ -14,7 +14,7 @@ from mqadmin_text import cells
 from rocketmq_testkit.conformance.drivers.mqadmin import mqadmin
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, start
 from rocketmq_testkit.conformance.drivers.registry import recipe
-from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures import Emulator, NotFound
 from rocketmq_testkit.fixtures.views.inspection import InspectionView
 from sdks import ALL
 
@@ -77,8 +77,13 @@ def test_connection_of_each_sdk_is_listed_until_it_closes(
         assert connection.address.startswith("127.0.0.1:")
         assert connection.last_heartbeat_ms is not None
         assert connection.since_ms <= connection.last_heartbeat_ms
+    [member] = look.group(group).members
+    client = emulator.clients[member.client]
+    assert (member.language, member.version) == (client.language, client.version)
     driver.call("close", on="c")
     until(lambda: not [each for each in look.connections() if group in each.groups])
+    with pytest.raises(NotFound, match=rf"it left at .* \({client.language} {client.version}, "):
+        emulator.clients[client.id]
 
 
 def test_receipt_names_the_client_and_progress_equals_mqadmin(

@@ -12,6 +12,7 @@ from prepared_past import HOST, NOON_MS, connected, copy_of, family_of, member_o
 from rocketmq_testkit.emulator.explanation.explain import Explainer
 from rocketmq_testkit.emulator.explanation.explanation import Explanation
 from rocketmq_testkit.emulator.explanation.reason import Reason
+from rocketmq_testkit.emulator.history.deleted_groups import DeletedGroups, GroupDeletion
 from rocketmq_testkit.emulator.history.events import (
     BrokerEvent,
     BrokerEventKind,
@@ -162,6 +163,13 @@ def read(
 
 def half(checks: int) -> HalfView:
     return HalfView("ID1", "orders", "PG", NOON_MS, checks, 15, NOON_MS + 60_000)
+
+
+def deleted_group(at_ms: int) -> DeletedGroups:
+    """Return the record of a deletion of the group, at ms after noon."""
+    found = DeletedGroups()
+    found.note(GROUP, GroupDeletion(NOON_MS + at_ms, "broker-a"))
+    return found
 
 
 HALF_COPY = copy_of(CopyState.HALF, "RMQ_SYS_TRANS_HALF_TOPIC", 0)
@@ -373,6 +381,20 @@ SECOND: dict[str, Situation] = {
             )
         ),
         topic="ordes",
+    ),
+    "group deleted": read(None, all_groups=[], past=FakeHistory(deleted_groups=deleted_group(5_000))),
+    "group deleted and started again at the end": read(
+        5, past=FakeHistory(offset_moves=[move(MoveKind.FIRST, None, 5)], deleted_groups=deleted_group(5_000))
+    ),
+    "group deleted before the message": read(
+        5, past=FakeHistory(offset_moves=[move(MoveKind.FIRST, None, 5)], deleted_groups=deleted_group(-5_000))
+    ),
+    "acknowledged before the group was deleted": read(
+        5,
+        past=FakeHistory(
+            deliveries=events(event(RecordKind.POPPED, 1_000), event(RecordKind.ACKNOWLEDGED, 2_000)),
+            deleted_groups=deleted_group(5_000),
+        ),
     ),
     "stored, no group asked for": replace(read(5, held=[receipt()]), group=None),
     "in flight, pulled": read(5, held=[receipt(until_ms=None, holder="pull")]),

@@ -10,7 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL, is_through_proxy
+from rocketmq_testkit.emulator.history.deleted_groups import DeletedGroups
 from rocketmq_testkit.emulator.history.events import BrokerEvent, Firing, LostMessage, RecordedEvent, RefusedRequest
+from rocketmq_testkit.emulator.history.seen_clients import SeenClients
 from rocketmq_testkit.emulator.inspection.connections import ConnectionView
 from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, SubscriptionView
 from rocketmq_testkit.emulator.inspection.messages import CopyState, CopyView, MessageFamily
@@ -34,6 +36,8 @@ class PreparedHistory:
     lost_messages: list[LostMessage] = field(default_factory=list)
     states: dict[str, list[BrokerEvent]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    clients: SeenClients = field(default_factory=SeenClients)
+    deleted_groups: DeletedGroups = field(default_factory=DeletedGroups)
 
     def of(self, node: str, topic: str, queue_id: int, queue_offset: int) -> list[RecordedEvent]:
         return self.deliveries.get((node, topic, queue_id, queue_offset), [])

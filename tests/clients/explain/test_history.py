@@ -1,11 +1,14 @@
 """Histories of messages that real SDKs send and consume."""
 
 import json
+import time
 from contextlib import suppress
 
+import pytest
 from explained_sdks import Scene
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.drivers.process import DriverError
+from rocketmq_testkit.conformance.drivers.registry import recipe
 from rocketmq_testkit.fixtures import MessageHistory, Reason
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -96,3 +99,21 @@ def test_fault_that_acted(scene: Scene) -> None:
     assert ("fault", None) in kinds(found)
     assert "rule one-lost-pop acted on" in repr(found)
     assert ("delivered", 1) not in kinds(found)
+
+
+@pytest.mark.parametrize("sdk", ["java-remoting", "go-remoting", "java-grpc", "python"])
+def test_producer_that_has_left_is_named_with_its_sdk(scene: Scene, sdk: str) -> None:
+    """Its messages contain an address only; the emulator remembers the client that had the address."""
+    topic = scene.topic()
+    driver = scene.producer(sdk)
+    sent = scene.produce(driver)
+    scene.emulator.wait_for_producer(topic if recipe(sdk).protocol == "grpc" else f"{scene.name}-producer")
+    connected = scene.emulator.history(sent["id"]).steps[0]
+    assert connected.client in scene.emulator.clients
+    scene.call(driver, "close", "p")
+    deadline = time.monotonic() + 60
+    while connected.client in scene.emulator.clients:
+        assert time.monotonic() < deadline, "the client stays connected"
+    left = scene.emulator.history(sent["id"]).steps[0]
+    assert (left.client, left.sdk) == (connected.client, connected.sdk)
+    assert connected.sdk

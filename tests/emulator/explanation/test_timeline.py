@@ -10,6 +10,7 @@ from rocketmq_testkit.emulator.explanation.explanation import MessageHistory
 from rocketmq_testkit.emulator.explanation.timeline import history_of, history_of_unknown
 from rocketmq_testkit.emulator.history.events import Firing, LostMessage, RecordedEvent, RefusedRequest
 from rocketmq_testkit.emulator.history.record_kind import RecordKind
+from rocketmq_testkit.emulator.history.seen_clients import SeenClient, SeenClients
 from rocketmq_testkit.emulator.inspection.messages import CopyState, CopyView
 
 ORDERS = ("broker-a", "orders", 0, 4)
@@ -309,3 +310,42 @@ def test_sender_that_has_left_is_named_by_its_address() -> None:
     for sender, expected in (("10.0.0.9:1", "10.0.0.9:1"), ("127.0.0.1:0", "direct")):
         found = history_of(replace(family_of(SENT), sender=sender), prepared_look(), prepared_history())
         assert (found.steps[0].client, found.steps[0].sdk) == (expected, "")
+
+
+def test_ends_of_invisible_durations_have_a_date_as_the_lines_have() -> None:
+    """Lines have a date if the steps are of several days, and so have the instants in them."""
+    day_ms = 86_400_000
+    late = event(RecordKind.POPPED, 3 * day_ms, hold_ms=30_000)
+    of_one_day = told(SENT, deliveries={ORDERS: [event(RecordKind.POPPED, 1_000, hold_ms=30_000)]})
+    assert lines(of_one_day)[1] == (
+        "12:00:01.000 delivered c1 (JAVA V5_3_3) to billing attempt 1, invisible until 12:00:31"
+    )
+    of_days = told(SENT, deliveries={ORDERS: [event(RecordKind.POPPED, 1_000, hold_ms=30_000), late]})
+    assert lines(of_days)[1:] == [
+        "2026-11-26 12:00:01.000 delivered c1 (JAVA V5_3_3) to billing attempt 1, invisible until 2026-11-26 12:00:31",
+        "2026-11-29 12:00:00.000 delivered c1 (JAVA V5_3_3) to billing attempt 2, invisible until 2026-11-29 12:00:30",
+    ]
+    over_midnight = told(SENT, deliveries={ORDERS: [event(RecordKind.POPPED, 1_000, hold_ms=day_ms)]})
+    assert lines(over_midnight)[1].endswith("invisible until 2026-11-27 12:00:01")
+
+
+def test_delay_has_a_date_in_a_history_of_several_days() -> None:
+    delayed = copy_of(CopyState.TIMED, "rmq_sys_wheel_timer", 0, due_ms=60_000, REAL_TOPIC="orders")
+    later = copy_of(CopyState.STORED, "orders", 2 * 86_400_000)
+    assert lines(told(delayed, later))[1].endswith("delayed broker-a until 2026-11-26 12:01:00")
+
+
+def test_client_that_has_left_keeps_its_name_and_sdk() -> None:
+    """A producer is known by the address in the message, a consumer by its connection."""
+    clients = SeenClients()
+    clients.note("channel of p9", SeenClient("p9", "GO", "V5_1_0", "10.0.0.9:7"))
+    clients.note("channel of c9", SeenClient("c9", "CPP", "V5_0_0", "10.0.0.9:8", left_ms=NOON_MS))
+    clients.left("channel of p9", NOON_MS + 1)
+    past = prepared_history(
+        deliveries={ORDERS: [event(RecordKind.PULLED, 1, "c9")]}, clients=clients, names={"channel of c9": "c9"}
+    )
+    family = replace(family_of(SENT), sender="10.0.0.9:7")
+    found = history_of(family, prepared_look(connections=[connected("p1")]), past)
+    assert [(step.client, step.sdk) for step in found.steps] == [("p9", "GO V5_1_0"), ("c9", "CPP V5_0_0")]
+    unknown = replace(family_of(SENT), sender="10.0.0.9:9")
+    assert history_of(unknown, prepared_look(), past).steps[0].client == "10.0.0.9:9"

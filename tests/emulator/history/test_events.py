@@ -12,9 +12,9 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.faults.kinds.requests import DropRequest
 from rocketmq_testkit.emulator.faults.kinds.responses import DropResponse
-from rocketmq_testkit.emulator.history.client_names import NAMES_MAX, ClientNames
 from rocketmq_testkit.emulator.history.events import BrokerEventKind, RefusedRequest, TrimReason
 from rocketmq_testkit.emulator.history.history import FIRINGS_MAX, LOST_MAX, OF_BROKER_MAX, REFUSED_MAX
+from rocketmq_testkit.emulator.history.seen_clients import CONNECTIONS_MAX, SeenClient, SeenClients
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.cluster import DeleteExpiredCommitLog
 from rocketmq_testkit.emulator.operations.consume import AckMessage, Notification, PullMessage
@@ -284,10 +284,10 @@ def test_name_of_a_client_remains_after_its_connection() -> None:
     assert engine.history.client_of("other") is None
 
 
-def test_names_of_clients_are_bounded() -> None:
-    """The oldest are removed, and a name is cut."""
-    names = ClientNames()
-    for number in range(NAMES_MAX + 3):
-        names.note(str(number), "n" * 100_000)
-    assert [names.of(str(number)) is None for number in range(5)] == [True, True, True, False, False]
-    assert len(names.of("3") or "") == 255
+def test_clients_are_bounded() -> None:
+    """The oldest are removed, and their texts are cut."""
+    clients = SeenClients()
+    for number in range(CONNECTIONS_MAX + 3):
+        clients.note(str(number), SeenClient("n" * 100_000, "JAVA", "V5_3_3", "10.0.0.1:1"))
+    assert [clients.of(str(number)) is None for number in range(5)] == [True, True, True, False, False]
+    assert len(clients.of("3") or "") == 255

@@ -2,11 +2,13 @@
 
 from all_tables import held_by
 from engine_world import START_MS
+from rocketmq_testkit.emulator.history.deleted_groups import GroupDeletion
 from rocketmq_testkit.emulator.history.delivery_record import CHUNK_RECORDS, DeliveryRecord
 from rocketmq_testkit.emulator.history.events import BrokerEventKind, MoveKind, RefusedRequest, TrimReason
 from rocketmq_testkit.emulator.history.history import History
 from rocketmq_testkit.emulator.history.record_keys import RecordKeys
 from rocketmq_testkit.emulator.history.record_kind import RecordKind
+from rocketmq_testkit.emulator.history.seen_clients import SeenClient
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 
 QUEUE, OTHER = ("broker-a", "A", 0), ("broker-a", "B", 0)
@@ -19,7 +21,8 @@ def lived() -> History:
     history.record.append(RecordKind.POPPED, START_MS, QUEUE, LINK, 0, 3)
     history.record.renew(START_MS, QUEUE, LINK, offset=1, hold_ms=7)
     history.commits.advance("G", QUEUE, 5, read_from=None)
-    history.clients.note("channel", "client")
+    history.clients.note("channel", SeenClient("client", "JAVA", "V5_3_3", "10.0.0.1:1"))
+    history.note_deleted_group("broker-a", "G")
     history.note_refused(RefusedRequest(START_MS, "broker-a", "c1", "l", "o", "A", "G", "", "", "X", "r"))
     history.note_move("broker-a", MoveKind.RESET, "G", "A", 0, 3, 1)
     history.note_trim("broker-a", TrimReason.LIMIT, 0, 100)
@@ -39,6 +42,7 @@ def test_a_fork_has_each_event_of_its_parent_and_adds_its_own() -> None:
     assert child.complete_since_ms() is None
     assert child.of(*QUEUE, 1) == parent.of(*QUEUE, 1) != []
     assert child.client_of("channel") == "client"
+    assert child.deleted_groups.of("G") == parent.deleted_groups.of("G") == GroupDeletion(START_MS, "broker-a")
     assert [list(child.refused()), list(child.moves("broker-a", "G", "A", 0)), list(child.firings())] == [
         list(parent.refused()),
         list(parent.moves("broker-a", "G", "A", 0)),
@@ -51,7 +55,8 @@ def test_a_fork_has_each_event_of_its_parent_and_adds_its_own() -> None:
     assert child.commits.advance("G", QUEUE, 7, read_from=None) == 1  # the offset of the reset
     child.record.append(RecordKind.POPPED, START_MS, OTHER, ("H", "c2"), 0)
     child.record.renew(START_MS, QUEUE, LINK, offset=1, hold_ms=8)
-    child.clients.note("channel", "another")
+    child.clients.note("channel", SeenClient("another", "JAVA", "V5_3_3", "10.0.0.1:1"))
+    child.note_deleted_group("broker-b", "G")
     child.note_refused(child.refused()[0])
     child.note_move("broker-a", MoveKind.RESET, "G", "A", 0, 1, 4)
     child.note_trim("broker-a", TrimReason.LIMIT, 100, 200)

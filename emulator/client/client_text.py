@@ -1,6 +1,6 @@
 """Addresses and versions of clients as text."""
 
-from ..client.client_versions import version_text
+from .client_versions import version_text
 
 NEWER = "HIGHER_VERSION"
 """The name of a version number above the table of known versions (source: MQVersion.getVersionDesc, 5.3.3)."""

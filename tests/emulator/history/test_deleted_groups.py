@@ -1,0 +1,38 @@
+"""Deletions of groups in the history: of groups that existed, the newest of each, in a bounded table."""
+
+from engine_world import START_MS, make_world
+from rocketmq_testkit.emulator.history.deleted_groups import GROUPS_MAX, DeletedGroups, GroupDeletion
+from rocketmq_testkit.emulator.operations.groups import CreateGroup, DeleteGroup, GroupConfig
+
+
+def test_deletion_of_a_group_is_noted_with_its_time() -> None:
+    world = make_world()
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("billing")))
+    world.advance(7)
+    world.engine.execute(world.broker, DeleteGroup("billing"))
+    world.engine.execute(world.broker, DeleteGroup("audit"))  # it never existed
+    deleted = world.engine.history.deleted_groups
+    assert deleted.of("billing") == GroupDeletion(START_MS + 7, "broker-a")
+    assert deleted.of("audit") is None
+
+
+def test_deletion_remains_after_a_restart_of_the_broker() -> None:
+    world = make_world()
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("billing")))
+    world.engine.execute(world.broker, DeleteGroup("billing"))
+    world.engine.restart()
+    world.engine.execute(world.broker, CreateGroup(GroupConfig("billing")))
+    world.advance(5)
+    world.engine.execute(world.broker, DeleteGroup("billing"))
+    assert world.engine.history.deleted_groups.of("billing") == GroupDeletion(START_MS + 5, "broker-a")
+
+
+def test_deletions_are_bounded() -> None:
+    """The group whose last deletion is the oldest is removed."""
+    deleted = DeletedGroups()
+    for number in range(GROUPS_MAX):
+        deleted.note(f"g{number}", GroupDeletion(number, "broker-a"))
+    deleted.note("g0", GroupDeletion(GROUPS_MAX, "broker-a"))
+    deleted.note("new", GroupDeletion(GROUPS_MAX, "broker-a"))
+    names = list(deleted)
+    assert (len(names), names[0], names[-2:]) == (GROUPS_MAX, "g2", ["g0", "new"])

@@ -1,0 +1,46 @@
+"""Clients of the past: their SDKs, addresses and departures, after their connections were closed."""
+
+from dataclasses import replace
+
+from rocketmq_testkit.emulator.history.seen_clients import SeenClient, SeenClients
+
+C1 = SeenClient("c1", "JAVA", "V5_3_3", "10.0.0.1:1")
+
+
+def test_client_with_an_open_connection_has_not_left() -> None:
+    """A remoting client has a connection to each broker."""
+    clients = SeenClients()
+    clients.note("to broker-a", C1)
+    clients.note("to broker-b", replace(C1, address="10.0.0.1:2"))
+    clients.left("to broker-a", 5)
+    assert clients.named("c1") == replace(C1, address="10.0.0.1:2")
+    clients.left("to broker-b", 7)
+    assert clients.named("c1") == replace(C1, address="10.0.0.1:2", left_ms=7)
+    clients.left("to broker-b", 9)  # it can be closed once
+    assert clients.named("c1") == replace(C1, address="10.0.0.1:2", left_ms=7)
+
+
+def test_client_that_registers_again_is_back() -> None:
+    clients = SeenClients()
+    clients.note("channel", C1)
+    clients.left("channel", 5)
+    assert not clients.has("channel")
+    clients.note("channel", C1)
+    assert clients.has("channel")
+    assert clients.named("c1") == C1
+
+
+def test_expired_client_has_left_on_all_connections() -> None:
+    clients = SeenClients()
+    for channel in ("a", "b"):
+        clients.note(channel, C1)
+    clients.note("c", replace(C1, client="c2"))
+    clients.gone("c1", 5)
+    assert [each.left_ms for each in clients] == [5, 5, None]
+
+
+def test_unknown_client_has_no_past() -> None:
+    clients = SeenClients()
+    clients.left("channel", 5)
+    assert clients.named("c1") is clients.on("channel") is None
+    assert list(clients) == []
