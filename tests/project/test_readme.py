@@ -26,6 +26,7 @@ PAGES = (
     "docs/debugging.md",
     "docs/real-time-consumption.md",
     "docs/snapshots.md",
+    "docs/seeds.md",
     "docs/forks.md",
     "docs/inspection.md",
     "docs/access.md",
@@ -143,6 +144,12 @@ def test_the_python_snippets_of_a_page_are_passing_tests(page: str, tmp_path: Pa
         blocks = [each.text for each in snippets("text") if each.page == page]
         assert blocks
         assert [each for each in blocks if not all(_general(line) in _general(printed) for line in _lines(each))] == []
+
+
+def test_each_page_with_python_is_run() -> None:
+    """The Python of each page in docs/ runs here or, if it needs Spark, in spark_tests/test_pages.py."""
+    pages = (path for path in (ROOT / "docs").glob("*.md") if "```python\n" in path.read_text())
+    assert {f"docs/{path.name}" for path in pages} <= {*PAGES, *OF_SPARK}
 
 
 def test_a_snippet_without_a_file_name_is_part_of_a_whole_snippet() -> None:
