@@ -86,6 +86,15 @@ class Inspection:
         """
         return [copy.view for copy in self._locator.current(topic, state)]
 
+    def copies_in_steps(self, topic: str, state: CopyState | None = None) -> Iterator[CopyView | None]:
+        """Return the same copies one by one, in the order of the log; those of several brokers by store time.
+
+        The call decides which copies they are, except for deleted records. None stands for a record without such a
+        copy, so that the reader of a long log may pause.
+        """
+        steps = self._locator.current_in_steps(topic, state)
+        return (None if copy is None else copy.view for copy in steps)
+
     def replaced_by(self, place: Place) -> int | None:
         """Return the queue offset of the message that replaced a compacted one; None if the message remains.
 

@@ -2,20 +2,22 @@
 
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
+from heapq import merge
 from itertools import islice
-from operator import ne
+from operator import itemgetter, ne
 
 from ..cluster.broker import Broker
 from ..kernel.nearest_name import NAME_CHARACTERS_MAX
 from ..message import stored_record as records
 from .brokers import stores_of
+from .current_copies import current_copies
 from .engine_parts import EngineParts
 from .family import age, families
 from .log_index import LogIndex
 from .messages import CopyState, CopyView, MessageFamily
 from .origins import REDIRECTED, state_of
 from .places import Place
-from .stored_copies import StoredCopy, decoded, each_current, each_sent_to, is_in
+from .stored_copies import StoredCopy, decoded, each_sent_to, is_in
 
 OFFSET_ID_DIGITS = (32, 56)
 """Numbers of digits of an offset message id, with an IPv4 and an IPv6 address."""
@@ -92,13 +94,13 @@ class Locator:
 
     def current(self, topic: str, state: CopyState | None) -> list[StoredCopy]:
         """Return the copies of the messages of a topic, without those that were passed on, the oldest first."""
-        found = [
-            copy
-            for broker in stores_of(self._parts.brokers).values()
-            for copy in each_current(broker, topic)
-            if is_in(state, copy)
-        ]
-        return sorted(found, key=age)
+        return sorted((copy for copy in self.current_in_steps(topic, state) if copy is not None), key=age)
+
+    def current_in_steps(self, topic: str, state: CopyState | None) -> Iterator[StoredCopy | None]:
+        """Return the same copies one by one, see `Inspection.copies_in_steps`."""
+        stores = sorted(stores_of(self._parts.brokers).items())
+        found = [_with_time(current_copies(broker, topic), state) for _, broker in stores]
+        return (copy for _, copy in merge(*found, key=itemgetter(0)))
 
     def nearest(self, text: str, topic: str | None) -> tuple[str, str] | None:
         """Return the most similar id or key and its topic, see `Inspection.nearest`."""
@@ -153,6 +155,15 @@ class Locator:
                     and _is_held(broker, copy) is held
                 ):
                     yield copy
+
+
+def _with_time(copies: Iterator[StoredCopy | None], state: CopyState | None) -> Iterator[tuple[int, StoredCopy | None]]:
+    """Yield copies with their store times, or that of the copy before; None for a copy in another state."""
+    stored_at_ms = 0
+    for copy in copies:
+        if copy is not None:
+            stored_at_ms = copy.view.stored_at_ms
+        yield stored_at_ms, copy if copy is not None and is_in(state, copy) else None
 
 
 def _is_held(broker: Broker, copy: StoredCopy) -> bool:

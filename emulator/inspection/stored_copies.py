@@ -1,6 +1,6 @@
 """Stored records as copies of messages."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ..cluster.broker import Broker
 from ..kernel.java_numbers import parse_long
@@ -82,41 +82,11 @@ def each_in(broker: Broker, topic: str) -> Iterator[StoredCopy]:
                     yield copy
 
 
-def each_current(broker: Broker, topic: str) -> Iterator[StoredCopy]:
-    """Yield the copies of the messages of a topic, without those that the broker has passed on to another topic.
-
-    They are the stored messages, the delayed, timed and half messages that wait, those put aside, and the copies in
-    retry topics and dead letter queues. A recalled message does not wait.
-    """
-    yield from each_in(broker, topic)
-    for copy in _waiting(broker):
-        if copy.origin == topic != copy.view.place.topic:
-            yield copy
-    for name in list(broker.topics.table):
-        if name != topic and (names.is_retry_or_dlq(name) or name == names.TRANS_CHECK_MAX_TIME_TOPIC):
-            yield from (copy for copy in each_in(broker, name) if copy.origin == topic)
-
-
 def each_sent_to(broker: Broker, topic: str) -> Iterator[StoredCopy]:
     """Yield the copies of the messages of a topic, also those that the broker has passed on to another topic."""
     for name in dict.fromkeys(queue.topic for queue in broker.store.queues.values()):
         if name == topic or name in REDIRECTED or names.is_retry_or_dlq(name):
             yield from (copy for copy in each_in(broker, name) if name == topic or copy.origin == topic)
-
-
-def _waiting(broker: Broker) -> Iterator[StoredCopy]:
-    """Yield the delayed, timed and half messages that wait."""
-    stored: Iterable[bytes] = (record for _, _, record in broker.delays.waiting())
-    yield from _all_decoded(broker, stored)
-    for _, waiting in broker.timers.waiting():
-        copy = decoded(broker, waiting.stored)
-        if copy is not None and not waiting.is_recalled(copy.properties):
-            yield copy
-    yield from _all_decoded(broker, broker.checks.undecided())
-
-
-def _all_decoded(broker: Broker, stored: Iterable[bytes]) -> Iterator[StoredCopy]:
-    return (copy for record in stored if (copy := decoded(broker, record)) is not None)
 
 
 def is_in(state: CopyState | None, copy: StoredCopy) -> bool:

@@ -164,14 +164,18 @@ class DelayService:
 
     def waiting(self) -> Iterator[tuple[int, int, bytes]]:
         """Yield (deliver time in ms, level, stored message) of all undelivered messages, level by level."""
-        for level in range(1, len(self.delays_ms) + 1):
-            queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
-            if queue is None:
-                continue
-            for offset in range(self._first_undelivered(level, queue), queue.max_offset):
+        for level, queue, first in self.undelivered():
+            for offset in range(first, queue.max_offset):
                 stored = self._store.record(SCHEDULE_TOPIC, level - 1, offset)
                 if stored is not None:
                     yield queue.unit(offset)[2], level, stored
+
+    def undelivered(self) -> Iterator[tuple[int, ConsumeQueue, int]]:
+        """Yield (level, its queue, the offset of the first undelivered message) of each level that has a queue."""
+        for level in range(1, len(self.delays_ms) + 1):
+            queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
+            if queue is not None:
+                yield level, queue, self._first_undelivered(level, queue)
 
     @handles(GetAllDelayOffset)
     def get_offsets(self, call: Call, operation: GetAllDelayOffset) -> DelayOffsetsResult:

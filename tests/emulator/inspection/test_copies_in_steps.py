@@ -1,0 +1,93 @@
+"""The messages of a topic read one by one: they are those of the beginning, and no step takes long."""
+
+from collections.abc import Callable
+
+import pytest
+from engine_world import START_MS, World, make_world
+from full_tables import full_tables
+from inspected import STATES, in_every_state, look
+from operation_counts import executed_lines
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.inspection.messages import CopyState, CopyView
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic
+
+FEW, MANY = 50, 400
+LINES_MAX = 400
+"""The most lines of Python in one step."""
+
+
+def in_steps(world: World, topic: str = "A", state: CopyState | None = None) -> list[CopyView]:
+    return [copy for copy in look(world).copies_in_steps(topic, state) if copy is not None]
+
+
+def test_the_copies_in_steps_are_the_copies(world: World) -> None:
+    """In all states, and in each; of topics with all kinds of queues."""
+    in_every_state(world)
+    assert in_steps(world) == look(world).copies("A")
+    for state in CopyState:
+        assert in_steps(world, "A", state) == look(world).copies("A", state) != []
+    tables = full_tables()
+    for topic in tables.broker.topics.table:
+        assert in_steps(tables, topic) == look(tables).copies(topic)
+
+
+def test_copies_of_several_brokers_are_in_the_order_of_their_times() -> None:
+    configs = [BrokerConfig(broker_name=name) for name in ("broker-b", "broker-a")]
+    engine = Engine(brokers=configs, now_ms=START_MS)
+    worlds = [World(engine, broker) for broker in engine.brokers]
+    for each in worlds:
+        each.topic("A")
+    for number in range(6):
+        worlds[number % 2].send("A", b"%d" % number)
+        worlds[0].advance(number % 3)  # some are stored at one time
+    found = in_steps(worlds[0])
+    assert found == look(worlds[0]).copies("A")
+    assert {copy.place.broker for copy in found} == {"broker-a", "broker-b"}
+
+
+CHANGES: dict[str, Callable[[World], object]] = {
+    "a send": lambda world: world.send("A", b"later"),
+    "delayed, timed and half messages": lambda world: world.advance(3 * 3_600_000),
+    "a deleted topic": lambda world: world.engine.execute(world.broker, DeleteTopic("A")),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_during_the_steps_changes_no_copy(world: World, change: str) -> None:
+    """The messages of the beginning are read, also those that are delivered or deleted meanwhile."""
+    in_every_state(world)
+    expected = look(world).copies("A")
+    steps = look(world).copies_in_steps("A")
+    first = next(steps)
+    CHANGES[change](world)
+    found = [copy for copy in (first, *steps) if copy is not None]
+    assert [(copy.place, copy.state, copy.record) for copy in found] == [
+        (copy.place, copy.state, copy.record) for copy in expected
+    ]
+    assert {copy.state.value for copy in found} == set(STATES)
+
+
+def test_the_work_of_a_step_does_not_grow_with_the_messages() -> None:
+    """A step reads one record, also if many delayed, timed and retried messages are those of other topics."""
+
+    def most_lines(count: int) -> int:
+        world = make_world()
+        for topic in ("A", "B"):
+            world.topic(topic)
+            for _ in range(count):
+                world.send(topic)
+                world.send(topic, DELAY="18")
+        steps = look(world).copies_in_steps("A")
+        found = []
+
+        def step() -> None:
+            found.append(next(steps, world))
+
+        lines = []
+        while not found or found[-1] is not world:
+            lines.append(executed_lines(step))
+        assert sum(copy is not None for copy in found[:-1]) == 2 * count
+        return max(lines)
+
+    assert most_lines(MANY) <= most_lines(FEW) + 20 <= LINES_MAX
