@@ -1,6 +1,7 @@
-"""The helper for Java tests: its own tests, and the artifact that is published."""
+"""The helper for Java tests: its own tests, the packed artifact, and applications that get it from a repository."""
 
 import re
+import shlex
 import shutil
 import sys
 import zipfile
@@ -8,12 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from maven import Maven, passed
+from command_line import running
+from maven import OWN_GROUP, Maven, passed
 
 ROOT = Path(__file__).resolve().parents[2]
 HELPER = ROOT / "clients" / "java"
 PACKAGE = "io/github/rocketmqtestkit"
 NAME = "rocketmq-testkit-junit5"
+EXAMPLE = ROOT / "examples" / "orders-java"
+TESTS_OF_EXAMPLE = 5
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^(?://|<!--) (\S+)(?: -->)?\n")
 
 # One worker runs these tests: each Maven uses a core, and they share a repository.
 pytestmark = pytest.mark.xdist_group("java-helper")
@@ -34,6 +40,19 @@ def repository(maven: Maven, tmp_path_factory: pytest.TempPathFactory) -> Path:
     script = ROOT / "scripts" / "java_artifact.py"
     maven.call(folder, sys.executable, str(script), str(folder), "--local", str(maven.local))
     return folder
+
+
+@pytest.fixture(scope="module")
+def packed(maven: Maven, repository: Path) -> tuple[str, ...]:
+    """The options with which Maven gets the helpers as published artifacts, from the repository alone."""
+    shutil.rmtree(maven.local / OWN_GROUP)
+    settings = repository.with_name("settings.xml")
+    settings.write_text(
+        "<settings><profiles><profile><id>packed</id><repositories><repository><id>packed</id>"
+        f"<url>file://{repository}</url></repository></repositories></profile></profiles>"
+        "<activeProfiles><activeProfile>packed</activeProfile></activeProfiles></settings>"
+    )
+    return ("-s", str(settings))
 
 
 def version() -> str:
@@ -96,3 +115,41 @@ def test_each_assertion_of_the_control_port_has_a_method() -> None:
     assert wanted - set(re.findall(r"\b(assert\w+)\(", code)) == set()
     assert "assertSent" in wanted
     assert "assertInDlq" in wanted
+
+
+def test_application_passes_with_forks_of_one_process(maven: Maven, packed: tuple[str, ...], tmp_path: Path) -> None:
+    folder = application(EXAMPLE, tmp_path)
+    maven.run(folder, *packed, "test")
+    assert len(passed(folder)) == TESTS_OF_EXAMPLE
+
+
+def test_application_passes_with_a_running_emulator(maven: Maven, packed: tuple[str, ...], tmp_path: Path) -> None:
+    folder = application(EXAMPLE, tmp_path)
+    with running("--profile", "fast") as command:
+        control = {"ROCKETMQ_CONTROL_URL": command.ready["control"], "ROCKETMQ_EMULATOR": "/nowhere"}
+        maven.run(folder, *packed, "test", **control)
+    assert len(passed(folder)) == TESTS_OF_EXAMPLE
+
+
+def application(example: Path, folder: Path) -> Path:
+    """Copy an application out of this tree, and return its folder."""
+    shutil.copytree(example, folder / example.name, ignore=shutil.ignore_patterns("target"))
+    return folder / example.name
+
+
+def test_page_leads_from_an_empty_folder_to_a_passing_test(maven: Maven, tmp_path: Path) -> None:
+    """The commands and the files of docs/java.md, with the paths of this tree and an installed command."""
+    page = (ROOT / "docs" / "java.md").read_text(encoding="utf-8")
+    first = page.partition("## What a test can do")[0]
+    blocks = BLOCK.findall(first)
+    files = {found[1]: text for language, text in blocks if language != "sh" and (found := FILE.match(text))}
+    assert set(files) == {"pom.xml", "src/test/java/OrdersTest.java"}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    [commands] = [text for language, text in blocks if language == "sh" and "mvn" in text]
+    copy = tmp_path / "tree" / "clients" / "java"
+    shutil.copytree(HELPER, copy, ignore=shutil.ignore_patterns("target"))
+    script = commands.replace("/path/to/rocketmq-testkit", shlex.quote(str(tmp_path / "tree")))
+    maven.call(tmp_path, "sh", "-eu", "-c", script)
+    assert passed(tmp_path) == ["OrdersTest.orderThatCannotBeShippedIsADeadLetter(RocketMQ)"]
