@@ -27,6 +27,7 @@ from .group_rules import (
     nobody_subscribes,
     other_cluster,
 )
+from .ignored_delay import with_ignored_delay
 from .member_rules import dropped_by_member
 from .missing_rules import Missing, missing
 from .owner_rules import available, no_queue_owner, unread_fault
@@ -134,7 +135,8 @@ def _of_message(scene: Scene, family: MessageFamily, group: str | None, place: P
 def _of_store(scene: Scene, family: MessageFamily, place: Place | None, groups: tuple[Explanation, ...]) -> Explanation:
     copy = _own_copies(family, place)[-1]
     subject = Subject(scene, family, copy)
-    return replace(_of_finding(subject, _first(STORE_RULES, subject)), groups=groups)
+    finding = with_ignored_delay(subject, _first(STORE_RULES, subject))
+    return replace(_of_finding(subject, finding), groups=groups)
 
 
 def _of_group(scene: Scene, family: MessageFamily, group: GroupView, place: Place | None) -> Explanation:
@@ -149,7 +151,7 @@ def _of_group(scene: Scene, family: MessageFamily, group: GroupView, place: Plac
         own = [*(Subject(scene, family, copy, group) for copy in judged), *(own if len(own) > 1 else ())]
     found = [(subject, _first(GROUP_RULES, subject)) for subject in own]
     subject, finding = next((each for each in found if each[1].reason not in FINISHED), found[0])
-    return _of_finding(subject, with_deletion(subject, finding))
+    return _of_finding(subject, with_ignored_delay(subject, with_deletion(subject, finding)))
 
 
 def _own_copies(family: MessageFamily, place: Place | None) -> list[CopyView | None]:

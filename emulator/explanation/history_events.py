@@ -17,6 +17,7 @@ from ..message import stored_record as records
 from ..message.names import is_retry
 from .clock_text import DAY_MS, clock_text
 from .explanation import HistoryStep, StepKind
+from .ignored_delay import ignored_delay
 from .known_clients import KnownClients
 
 _KINDS = {
@@ -233,7 +234,9 @@ def _sent_text(family: MessageFamily, copy: CopyView) -> str:
     tag = f"tag {family.tag}" if family.tag else ""
     keys = f"key{'s' if len(family.keys) > 1 else ''} {' '.join(family.keys)}" if family.keys else ""
     group = f"message group {family.message_group}" if family.message_group else ""
-    return ", ".join(filter(None, (where, tag, keys, group)))
+    ignored = ignored_delay(family)
+    delay = "" if ignored is None else f"not delayed: {ignored}"
+    return ", ".join(filter(None, (where, tag, keys, group, delay)))
 
 
 def _place_text(copy: CopyView) -> str:

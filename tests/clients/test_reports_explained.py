@@ -4,6 +4,7 @@ Each test rebuilds the situation of one report with an unmodified SDK. The docst
 the cause.
 """
 
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -249,6 +250,28 @@ def test_rocketmq_9910(denied: Denied) -> None:
     """
     assert "grant the right on Group:CLIENT_INNER_PRODUCER" in denied.warning.text
     assert (denied.stored_before, denied.stored_after) == (0, 1)
+
+
+@pytest.mark.parametrize("delay", ["TIMER_DELAY_SEC", "TIMER_DELAY_MS"])
+def test_rocketmq_10872(emulator: Emulator, drivers: SharedDrivers, delay: str) -> None:
+    """A message with a delay of Long.MAX_VALUE is accepted, and delivered at once.
+
+    Cause: the broker adds 64-bit numbers without a check, so the delivery time is an instant in the past. The
+    explanation, the history and the failed assertion name the property.
+    """
+    driver, topic = drivers["go-remoting"], f"issue-10872-{delay}"
+    emulator.topic(topic, "DELAY", queues=1)
+    driver.call("producer", as_=topic, topics=[topic], group="shop")
+    sent = driver.call("send", on=topic, topic=topic, body=b"far", props={delay: str(2**63 - 1)})
+    cause = f"{delay}={2**63 - 1} overflows 64 bits as an instant in milliseconds"
+    _subscribe(driver, f"{topic}-reader", topic, topic)
+    driver.wait_for_event(lambda event: event["ev"] == "msg" and event["of"] == f"{topic}-reader", PATIENCE_S)
+    explained = emulator.explain(sent["id"], topic)
+    assert explained.reason in (Reason.IN_FLIGHT, Reason.ACKNOWLEDGED)
+    assert explained.sentence.endswith(f"; its delay was ignored: {cause}")
+    assert emulator.history(sent["id"]).steps[0].detail.endswith(f", not delayed: {cause}")
+    with pytest.raises(AssertionError, match=re.escape(f"is not delayed ({cause}), expected ")):
+        emulator.assert_delayed_until(sent["id"], instant=emulator.clock.now_ms + 60_000)
 
 
 def test_rocketmq_clients_951(emulator: Emulator, drivers: SharedDrivers) -> None:

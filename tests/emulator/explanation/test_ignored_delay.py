@@ -1,0 +1,51 @@
+"""Delays that a broker has ignored, as an explanation and a history name them."""
+
+import pytest
+from engine_world import START_MS, make_world
+from rocketmq_testkit.emulator.explanation.explain import Explainer
+from rocketmq_testkit.emulator.explanation.timeline import history_of
+from rocketmq_testkit.emulator.inspection.engine_parts import NoSurroundings
+from rocketmq_testkit.emulator.inspection.inspection import Inspection
+from rocketmq_testkit.emulator.operations.send import SendMessage
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
+
+LARGEST = 2**63 - 1
+
+
+def texts(advance_ms: int = 0, **properties: str) -> tuple[str, str]:
+    """Send a message, and return its explanation and the detail of its first step."""
+    world = make_world()
+    engine = world.engine
+    engine.execute(world.broker, CreateTopic(TopicConfig("orders", 1, 1)))
+    send = SendMessage("P", "orders", 0, b"tea", {"UNIQ_KEY": "M1", **properties}, ("10.0.0.1", 1), START_MS)
+    engine.execute(world.broker, send)
+    world.advance(advance_ms)
+    look = Inspection(engine, NoSurroundings())
+    [family] = look.find("M1")
+    explained = Explainer(look, engine.history, lambda: engine.scheduler.now_ms).explain(family, "M1")
+    return explained.sentence, history_of(family, look, engine.history).steps[0].detail
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("TIMER_DELAY_SEC", LARGEST, "overflows 64 bits as an instant in milliseconds"),
+        ("TIMER_DELAY_MS", LARGEST, "overflows 64 bits as an instant in milliseconds"),
+        ("TIMER_DELAY_SEC", 0, "is no delay"),
+        ("TIMER_DELAY_MS", -1, "is no delay"),
+        ("TIMER_DELIVER_MS", START_MS, "is not after the send"),
+        ("TIMER_DELIVER_MS", 5, "is not after the send"),
+    ],
+)
+def test_ignored_delay_is_named(name: str, value: int, why: str) -> None:
+    sentence, step = texts(**{name: str(value)})
+    assert sentence.endswith(f"; groups can read it; its delay was ignored: {name}={value} {why}")
+    assert step == f"orders queue 0 offset 0, not delayed: {name}={value} {why}"
+
+
+@pytest.mark.parametrize("properties", [{}, {"TIMER_DELAY_SEC": "2"}, {"TIMER_DELIVER_MS": str(START_MS + 5_000)}])
+def test_delay_that_was_obeyed_is_not_named(properties: dict[str, str]) -> None:
+    for advance_ms in (0, 60_000):
+        sentence, step = texts(advance_ms, **properties)
+        assert "ignored" not in sentence
+        assert "not delayed" not in step
