@@ -38,7 +38,7 @@ def texts(advance_ms: int = 0, **properties: str) -> tuple[str, str]:
     ],
 )
 def test_ignored_delay_is_named(name: str, value: int, why: str) -> None:
-    sentence, step = texts(**{name: str(value)})
+    sentence, step = texts(0, **{name: str(value)})
     assert sentence.endswith(f"; groups can read it; its delay was ignored: {name}={value} {why}")
     assert step == f"orders queue 0 offset 0, not delayed: {name}={value} {why}"
 
