@@ -88,9 +88,9 @@ conformance-real: $(VENV)/dev.stamp ## Record outcomes of real brokers and show 
 matrix: $(VENV)/dev.stamp ## Compare all scenarios with all SDKs with recorded outcomes, and record that this was done (seven minutes)
 	$(STAGES) drivers matrix
 
-fault-matrix: $(VENV)/dev.stamp ## Record the reactions of every SDK to every fault; KINDS and SDKS choose, separated by commas (half an hour)
+fault-matrix: $(VENV)/dev.stamp ## Record the reactions of every SDK to every fault; KINDS and SDKS choose, separated by commas; TIMES=6 finds SDKs with two times (half an hour)
 	$(STAGES) drivers
-	nice $(BIN)/python -m rocketmq_testkit.conformance.faults.command $(if $(KINDS),--kinds $(KINDS)) $(if $(SDKS),--sdks $(SDKS))
+	nice $(BIN)/python -m rocketmq_testkit.conformance.faults.command $(if $(KINDS),--kinds $(KINDS)) $(if $(SDKS),--sdks $(SDKS)) $(if $(TIMES),--times $(TIMES))
 	$(BIN)/python scripts/pages.py
 
 bench: $(VENV)/dev.stamp ## Compare the speed with the real broker, twice (forty minutes on an idle machine)

@@ -20,6 +20,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make fault-matrix", description="Record the reactions of SDKs to faults.")
     parser.add_argument("--kinds", metavar="NAME,...", help="kinds of faults (default: all)")
     parser.add_argument("--sdks", metavar="NAME,...", help=f"SDKs (default: {','.join(sdks())})")
+    parser.add_argument(
+        "--times", type=int, metavar="N", help="observe N times, and record both times of an SDK that has two"
+    )
     options = parser.parse_args(words)
     try:
         kinds = options.kinds.split(",") if options.kinds else list(KINDS)
@@ -28,19 +31,19 @@ def main(words: Sequence[str] | None = None) -> int:
     except LookupError as error:
         parser.error(str(error))
     record = Record()
-    complaints = [line for sdk in chosen for line in _record(sdk, situations, record)]
+    complaints = [line for sdk in chosen for line in _record(sdk, situations, record, options.times)]
     complaints += [line for line in empty_cells(record, kinds) if any(f" with {sdk}:" in line for sdk in chosen)]
     print("\n".join(complaints))
     return 1 if complaints else 0
 
 
-def _record(sdk: str, situations: Sequence[Situation], record: Record) -> list[str]:
+def _record(sdk: str, situations: Sequence[Situation], record: Record, times: int | None) -> list[str]:
     complaints = []
     with SdkRun(sdk) as run:
         for each in situations:
             recorded = record.cell(sdk, each.kind)
             try:
-                cell = run.confirmed(each, recorded)
+                cell = run.confirmed(each, recorded) if times is None else run.repeated(each, times)
             except (NotFired, Unstable) as failure:
                 complaints.append(str(failure))
                 continue

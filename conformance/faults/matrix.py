@@ -6,7 +6,7 @@ from rocketmq_testkit.fixtures import NotRegistered
 
 from ..drivers import registry
 from ..drivers.process import DriverError, DriverFailure, Fields
-from .reaction import DIED, Cell, Impossible, Reaction, agree, time_class
+from .reaction import DIED, Cell, Impossible, Reaction, agree, time_class, varied
 from .record import Record
 from .situation import Situation
 from .uses import observe
@@ -92,6 +92,17 @@ class SdkRun:
                 return cell
             seen.append(cell)
         raise Unstable(f"{situation.kind} with {self.sdk}: {ATTEMPTS_MAX} different reactions: {seen}")
+
+    def repeated(self, situation: Situation, times: int) -> Cell:
+        """Observe this number of times, and return both times if the SDK has two. Raises NotFired and Unstable."""
+        seen = [self.observe(situation) for _ in range(times)]
+        reactions = [each for each in seen if isinstance(each, Reaction)]
+        if not reactions:
+            return seen[0]
+        cell = varied(reactions)
+        if cell is None:
+            raise Unstable(f"{situation.kind} with {self.sdk}: {times} observations differ in more than time: {seen}")
+        return cell
 
 
 class Unstable(Exception):

@@ -1,7 +1,7 @@
 """The reaction of an SDK to a fault, in values that a busy machine does not change."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 NO_ERROR = "no error"
@@ -43,6 +43,7 @@ class Reaction:
     - `deliveries`: the number of times that the consumer got each message, in the order in which they were sent
     - `order`: `kept` or `changed`, for workloads that send several messages to one queue
     - `checks`: the number of transaction checks that the application got
+    - `or_after`: another class of time, if repeated observations had one of two
     """
 
     error: str
@@ -53,6 +54,7 @@ class Reaction:
     deliveries: list[int]
     order: str | None = None
     checks: int | None = None
+    or_after: str | None = None
 
     def form(self) -> dict[str, Any]:
         """Return the fields that are set, as JSON holds them."""
@@ -65,9 +67,24 @@ class Reaction:
 
     def agrees_with(self, other: "Reaction") -> bool:
         """True if two reactions are the same, up to one class of time."""
-        mine, others = self.form(), other.form()
-        first, second = _CLASSES.index(mine.pop("after")), _CLASSES.index(others.pop("after"))
-        return mine == others and (abs(first - second) <= 1 or first == second)
+        mine, others = self._untimed(), other._untimed()
+        return mine == others and any(abs(a - b) <= 1 for a in self._times() for b in other._times())
+
+    def _untimed(self) -> dict[str, Any]:
+        return {name: value for name, value in self.form().items() if name not in ("after", "or_after")}
+
+    def _times(self) -> list[int]:
+        """Return the positions of its classes of time."""
+        return [_CLASSES.index(name) for name in (self.after, self.or_after) if name is not None]
+
+
+def varied(seen: Sequence[Reaction]) -> Reaction | None:
+    """Return one reaction with the shortest and the longest time of several; None if they differ otherwise."""
+    first, *_ = last = sorted(seen, key=lambda each: min(each._times()))
+    if any(each._untimed() != first._untimed() for each in last):
+        return None
+    is_one = last[-1].agrees_with(first)
+    return first if is_one else replace(first, or_after=last[-1].after)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ The columns of the reactions:
 
 - **error**: class and code of the error that the application gets. *no error* means that its call succeeded.
 - **after**: time of the wall clock until the result, or until all messages were delivered: *at once* is less than
-  1.2 seconds.
+  1.2 seconds. Two times mean that repeated observations had the one or the other.
 - **requests**: number of send requests that reached a broker, and where the first retry went.
 - **stored**: number of messages in the topic afterwards. The situation says how many the application sent.
 - **deliveries**: how often a consumer got each message.
@@ -178,7 +178,7 @@ def _situation(situation: Situation, record: Record) -> Iterator[str]:
 
 def _cell(cell: Reaction) -> Iterator[str]:
     yield cell.error
-    yield cell.after
+    yield cell.after if cell.or_after is None else f"{cell.after} or {cell.or_after}"
     place = "" if cell.place is None else f", {cell.place}"
     checks = "" if cell.checks is None else f"{cell.checks} checks"
     yield checks if cell.requests is None else f"{cell.requests}{place}"

@@ -2,17 +2,20 @@
 
 import secrets
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from rocketmq_testkit.conformance.case import Case
-from rocketmq_testkit.conformance.deployment.target import COMMON_SETTINGS, Capability
+from rocketmq_testkit.conformance.deployment.target import COMMON_SETTINGS, REFERENCE_VERSION, Capability
 from rocketmq_testkit.conformance.discovery import all_cases
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.runner.work import world_of
 from rocketmq_testkit.conformance.targets.apache_target import ApacheTarget
 from rocketmq_testkit.conformance.targets.emulator import EmulatorDeployment, EmulatorTarget
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.views.faults import Rule
 
+ROOT = Path(__file__).resolve().parents[2]
 CASES = {each.id: each for each in all_cases() if each.mark.fault}
 
 
@@ -49,6 +52,34 @@ def kind_of(rule: Rule) -> str:
 def test_a_case_of_a_fault_adds_one_rule_of_its_kind_which_fires(case: str) -> None:
     """The fault, and nothing else, makes the difference between the emulator of the case and any other."""
     assert run(CASES[case]) == [(CASES[case].mark.fault, True)]
+
+
+@pytest.mark.parametrize(
+    ("situation", "kinds"),
+    [
+        ("broker down", ["stop_broker"]),
+        ("name server down", ["stop_name_server"]),
+        ("slow or full disk", ["refuse_append"]),
+        ("GO_AWAY in both protocols", ["respond", "go_away"]),
+        ("route missing, stale or dead", ["hide_route", "stale_route", "route_to_dead_broker"]),
+        ("busy", ["respond", "throttle"]),
+    ],
+)
+def test_a_situation_that_a_real_broker_can_be_in_is_recorded(situation: str, kinds: list[str]) -> None:
+    """Each kind has cases with a record of the reference version, and the page shows cases and date."""
+    page = (ROOT / "docs" / "fault-kinds.md").read_text()
+    records = RecordedOutcomes()
+    for kind in kinds:
+        cases = [each for each in CASES.values() if each.mark.fault == kind]
+        assert cases, (situation, kind)
+        section = page.partition(f"\n### {kind}\n")[2].partition("\n### ")[0]
+        for case in cases:
+            record = records.record_of(REFERENCE_VERSION, case.noun, case.name)
+            assert record is not None, case.id
+            assert record.notes, case.id
+            assert f"Compared with {REFERENCE_VERSION} (" in section
+            assert record.date in section
+            assert f"`{case.id}`" in section
 
 
 @pytest.mark.parametrize("case", CASES)

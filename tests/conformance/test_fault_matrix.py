@@ -1,12 +1,13 @@
 """The matrix of faults and SDKs: each kind has a situation and a reaction of each SDK, and the page shows them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.faults import command
 from rocketmq_testkit.conformance.faults.matrix import empty_cells, sdks
-from rocketmq_testkit.conformance.faults.reaction import Impossible, Reaction, agree, cell_of, time_class
+from rocketmq_testkit.conformance.faults.reaction import Impossible, Reaction, agree, cell_of, time_class, varied
 from rocketmq_testkit.conformance.faults.record import Record
 from rocketmq_testkit.conformance.faults.situation import Situation
 from rocketmq_testkit.conformance.faults.situations import SITUATIONS, WITHOUT_SITUATION, situation
@@ -99,6 +100,18 @@ def test_a_duration_has_a_coarse_class(seconds: float | None, expected: str) -> 
 )
 def test_reactions_agree_up_to_one_class_of_time(change: dict[str, object], expected: bool) -> None:
     assert agree(cell_of({**SENT.form(), **change}), SENT) is expected
+
+
+def test_a_reaction_with_two_times_agrees_with_either_and_shows_both() -> None:
+    """Several observations make one reaction, unless they differ in more than their times."""
+    slow, later = replace(SENT, after="about 3 s"), replace(SENT, after="about 10 s")
+    both = replace(SENT, or_after="about 3 s")
+    assert varied([slow, SENT, slow]) == both
+    assert varied([SENT, SENT]) == SENT
+    assert varied([SENT, replace(slow, stored=1)]) is None
+    assert cell_of(both.form()) == both
+    assert [agree(each, both) for each in (SENT, slow, later)] == [True, True, False]
+    assert [*fault_kinds_page._cell(both)][1] == "at once or about 3 s"
 
 
 def test_the_page_of_kinds_is_current() -> None:

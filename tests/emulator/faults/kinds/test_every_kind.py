@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rocketmq_testkit.emulator.faults import kinds  # noqa: F401 - fills the table of kinds
-from rocketmq_testkit.emulator.faults.fault import KINDS
+from rocketmq_testkit.emulator.faults.fault import IN_PYTHON, KINDS
 
 FOLDER = Path(__file__).parent
 
@@ -29,8 +29,11 @@ def names_of_files() -> Mapping[str, frozenset[str]]:
     return found
 
 
-@pytest.mark.parametrize("name", sorted(KINDS))
+ALL = {**KINDS, **IN_PYTHON}
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
 def test_a_kind_is_used_by_a_test_of_its_layer(name: str) -> None:
     """By its class, or as `faults.name`. Tests of its form, such as its text as YAML, are in other folders."""
-    wanted = {KINDS[name].__name__, name}
+    wanted = {ALL[name].__name__, name}
     assert [file for file, names in names_of_files().items() if wanted & names], f"add a test of {name} to {FOLDER}"
