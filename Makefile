@@ -16,7 +16,7 @@ REAL := --target apache:5.3.3 --target apache:5.5.0 --sdk all
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile | expand -t 26
 
-demo: $(VENV)/demo.stamp ## Test a small order application, as an example of how a project uses this one
+demo: $(VENV)/demo.stamp ## Test a small order application, as an example of how a project uses this one (a minute or two)
 	cd examples/orders && ../../$(BIN)/pytest -v
 
 demo-spark: $(VENV)/spark.stamp ## Test two Spark pipelines from topic to topic, as an example (a minute; needs Java 17)

@@ -52,6 +52,7 @@ from rocketmq_testkit.fixtures.network.route_address import RouteAddress
 from rocketmq_testkit.fixtures.options.options import Options, TopicOption
 from rocketmq_testkit.fixtures.values.addresses import split_host_port
 from rocketmq_testkit.grpc_v2.config.duration_lists import delays_ms, times_ms
+from rocketmq_testkit.grpc_v2.convert.message_encoder import parse_number
 from rocketmq_testkit.grpc_v2.convert.receipt_handle import ReceiptHandle
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.proxy.authorization import _signed as signature_in
@@ -63,14 +64,18 @@ from rocketmq_testkit.grpc_v2.transport.grpc.messages import MessageReader
 from rocketmq_testkit.grpc_v2.transport.grpc.metadata import decode_binary, parse_timeout, percent_encode
 from rocketmq_testkit.grpc_v2.transport.http2.header_decoder import HeaderDecoder
 from rocketmq_testkit.grpc_v2.transport.http2.huffman import decode_huffman
+from rocketmq_testkit.grpc_v2.transport.http2.limits import Limits
+from rocketmq_testkit.grpc_v2.transport.http2.request_blocks import RequestBlocks
 from rocketmq_testkit.grpc_v2.transport.http2.request_head import HeadReader
 from rocketmq_testkit.grpc_v2.transport.http2.settings import decode_settings
 from rocketmq_testkit.remoting.bodies import reading
 from rocketmq_testkit.remoting.bodies.client import HeartbeatBody, LockBody
 from rocketmq_testkit.remoting.bodies.properties_text import read_properties
 from rocketmq_testkit.remoting.bodies.topic import attribute_changes
+from rocketmq_testkit.remoting.client.messages import split_records
 from rocketmq_testkit.remoting.wire import frame, header_binary, header_json, json_values, lenient_json
 from rocketmq_testkit.remoting.wire.proxy_protocol import ProxyPrologue
+from rule_parsers import RULE_PARSERS
 
 FRAGMENTS = [
     *"a09 \n\t/'\"\\,;:.=-+*%|{[(])\x00\x01\x02\u00e4\U0001f600\ud800",
@@ -161,6 +166,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "PROXY prologue": lambda text: _prologue("PROXY " + text),
     "PROXY prologue 2": lambda text: _prologue("\r\n\r\n\x00\r\nQUIT\n!\x11\x7f\x7f" + text),
     "JSON header": _rest(header_json.loads),
+    "head of a request": _rest(header_json.read_head),
     "command": _rest(header_json.decode),
     "lenient JSON": lenient_json.loads,
     "binary header": _rest(lambda data: header_binary.decode(bytes(17) + bytes([0, 0, 1, 0]) + data)),
@@ -179,6 +185,8 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "exception of a broker": lambda text: from_broker_exception(
         EngineError(ResponseCode.SYSTEM_ERROR, "java.a: " + text)
     ),
+    "header block": _rest(lambda data: RequestBlocks(Limits()).decode(data)),
+    "number of a property": parse_number,
     "HPACK": _rest(lambda data: HeaderDecoder().decode(data)),
     "Huffman": _rest(decode_huffman),
     "metadata": decode_binary,
@@ -200,6 +208,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "light queues": light_offsets,
     "inner number": lambda text: number_within({"INNER_NUM": text}),
     "op message": _rest(half_offsets),
+    "records of a response": _rest(split_records),
     "stored record": _rest(lambda data: decode_record(bytes(84) + data)),
     "snapshot": _rest(lambda data: read_snapshot(BytesIO(data))),
     "snapshot of one section": _rest(_section),
@@ -209,6 +218,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "positions of a source": positions_from,
     "options of a table": table_options,
     **CONTROL_PARSERS,
+    **RULE_PARSERS,
     "source options": _source,
     "sink options": _sink,
     "columns": parse_columns,
@@ -305,6 +315,13 @@ LONG_INPUTS = {
     "control query": ["a=1&" * 250_000, "%41" * 300_000, "&" * ONE_MEGABYTE],
     "control fields": ['"queues":1,' * 90_000, '"' + '\\"' * 500_000, '"a":[' * 190_000],
     "control authority": ["a" * ONE_MEGABYTE, "[" + ":" * ONE_MEGABYTE, "a:" + "9" * ONE_MEGABYTE],
+    "head of a request": ["{" + "//" * 30 + "\n/", "[" * ONE_MEGABYTE, '{"code":1,' * 100_000],
+    "header block": ["\x7f" * 100_000, "\x40\x01a\x01b" * 50_000],
+    "times of pools": ["send=1 " * 150_000, "a " * 500_000],
+    "name that a pattern matches": ["a" * ONE_MEGABYTE, "ab" * 500_000],
+    "keys that a rule matches": ["a " * 500_000, "a" * ONE_MEGABYTE],
+    "rule of a JSON file": ["[" * ONE_MEGABYTE, '{"a":' * 200_000],
+    "instant": ["9" * ONE_MEGABYTE, "2026-" * 200_000],
     "first bytes": ["PROXY " + "a" * 100_000, "\r\n\r\n\x00\r\nQUIT\n" + "a" * 100_000],
     "snapshot of one section": ["[" * ONE_MEGABYTE, "9" * ONE_MEGABYTE],
     "gRPC request": ["\x0a\x00" * 500_000, "\x08\x01" * 500_000],
