@@ -20,7 +20,7 @@ from .places import Place
 from .polls import PollView, read_polls
 from .queues import ProgressView, Queues, QueueView
 from .rules import RuleView
-from .timers import TimerView, read_timers
+from .timers import TimerView, read_timers, timers_in_steps
 from .topics import TopicView, read_topic, read_topics
 
 
@@ -160,6 +160,10 @@ class Inspection:
     def timers(self) -> list[TimerView]:
         """Return the delayed and timed messages, the next first."""
         return read_timers(self._parts)
+
+    def timers_in_steps(self) -> Iterator[TimerView | None]:
+        """Return the same messages one by one; None stands for a step before the first, after which one may pause."""
+        return timers_in_steps(self._parts)
 
     def half_messages(self) -> list[HalfView]:
         """Return the half messages whose transactions are not decided, the oldest first."""

@@ -22,7 +22,7 @@ def _criterion(name: str) -> Callable[[str], object]:
 
 
 def _matches(found: dict[str, str]) -> bool:
-    return _OF_MESSAGES.matches_message(MessageFacts(b"", found))
+    return _OF_MESSAGES.matches_message(MessageFacts(body=b"", properties=found))
 
 
 RULE_PARSERS: dict[str, Callable[[str], Any]] = {
@@ -37,12 +37,8 @@ RULE_PARSERS: dict[str, Callable[[str], Any]] = {
     "rule of a JSON file": lambda text: parse_data("rules.json", text, is_yaml=False),
     "rule of a YAML file": lambda text: parse_data("rules.yaml", text, is_yaml=True),
     "name that a pattern matches": lambda text: matches_pattern(text, "*a*a*a*b"),
-    "message that a rule matches": lambda text: _OF_MESSAGES.matches_message(
-        MessageFacts(b"", properties.decode(text))
-    ),
-    "keys that a rule matches": lambda text: _OF_MESSAGES.matches_message(
-        MessageFacts(b"", {"TAGS": "aab", "KEYS": text})
-    ),
+    "message that a rule matches": lambda text: _matches(properties.decode(text)),
+    "keys that a rule matches": lambda text: _matches({"TAGS": "aab", "KEYS": text}),
     "trace context": lambda text: trace_context(properties.decode(text)),
     "times of pools": lambda text: parse_times("requestTimes", text, {"send": 1, "pull": 2}, example_pool="send"),
     "instant": instant_ms,

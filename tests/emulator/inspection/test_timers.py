@@ -2,6 +2,7 @@
 
 from engine_world import World, make_world
 from inspected import look
+from operation_counts import executed_lines
 from rocketmq_testkit.emulator.operations.send import RecallMessage
 
 
@@ -53,3 +54,34 @@ def test_check_points_of_pops_are_not_listed(world: World) -> None:
     world.send("A")
     world.popped("A", invisible_ms=30_000)
     assert look(world).timers() == []
+
+
+def test_timers_in_steps_are_those_of_the_beginning(world: World) -> None:
+    """Messages that are delivered or sent during the steps change nothing."""
+    world.topic("A")
+    for number in range(3):
+        world.send("A", UNIQ_KEY=f"timed-{number}", TIMER_DELIVER_MS=str(world.now_ms + 20_000 - number))
+        world.send("A", UNIQ_KEY=f"delayed-{number}", DELAY=f"{number + 1}")
+    expected = look(world).timers()
+    assert len(expected) == 6
+    steps = look(world).timers_in_steps()
+    assert next(steps) is None
+    world.advance(60_000)
+    world.send("A", UNIQ_KEY="later", DELAY="5")
+    assert [view for view in steps if view is not None] == expected
+
+
+def test_work_of_a_step_does_not_grow_with_the_timers() -> None:
+    def most_lines(count: int) -> int:
+        world = make_world()
+        world.topic("A")
+        for number in range(count):
+            world.send("A", TIMER_DELIVER_MS=str(world.now_ms + 20_000 + number))
+            world.send("A", DELAY="18")
+        steps, found = look(world).timers_in_steps(), list[object]()
+        # A step for each message, and one for each view.
+        lines = [executed_lines(lambda: found.append(next(steps))) for _ in range(4 * count)]
+        assert sum(view is not None for view in found) == 2 * count
+        return max(lines)
+
+    assert most_lines(300) <= most_lines(30) + 20
