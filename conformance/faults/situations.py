@@ -105,7 +105,7 @@ SITUATIONS: Sequence[Situation] = (
     _check("delay_push", "the first transaction check is 1 s late", duration="1s"),
     _check("duplicate_push", "the first transaction check comes twice"),
     _connection("refuse_connection", "the first connection to a broker or proxy is refused"),
-    _connection("ignore_connection", "the first connection to a broker or proxy is accepted and never read"),
+    _connection("ignore_connection", "the first connection to a broker or proxy is accepted and gets no response"),
     _connection("fail_tls_handshake", "the TLS handshake of the first connection to a broker or proxy fails", tls=True),
     _standing(
         "stop_broker", "one of two brokers is stopped for 3 s, during four sends", {"count": 4}, **BROKER, duration="3s"

@@ -201,7 +201,7 @@ class NewConnection(Protocol):
         """Reset it at once."""
 
     def ignore(self) -> None:
-        """Accept it, and neither read nor write."""
+        """Accept it, discard what the client sends, and write nothing."""
 
     def fail_handshake(self) -> None:
         """Respond to the first bytes with a fatal TLS alert, and close."""

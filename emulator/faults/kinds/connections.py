@@ -30,10 +30,10 @@ class RefuseConnection(Fault):
     "ignore_connection",
     layer="connections",
     phases=CONNECT,
-    situation="A broker whose process hangs: the kernel accepts connections, but the process reads nothing.",
+    situation="A broker whose process hangs: the kernel accepts connections, but no response ever comes.",
 )
 class IgnoreConnection(Fault):
-    """Accept new connections, and never read or write."""
+    """Accept new connections, discard what clients send, and never write."""
 
     def on_connect(self, event: ConnectEvent) -> None:
         """Ignore the connection."""
