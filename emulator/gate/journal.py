@@ -182,8 +182,11 @@ class Journal:
 
     # packing
 
-    def report_backlog(self, on_backlog: Callable[[], None]) -> None:
-        """Call `on_backlog` once, as soon as there are enough entries to pack. It must not pack them at once."""
+    def report_backlog(self, on_backlog: Callable[[], None] | None) -> None:
+        """Call `on_backlog` once, as soon as there are enough entries to pack. It must not pack them at once.
+
+        None cancels an earlier request.
+        """
         self._on_backlog = on_backlog
         self._update_room()
 
