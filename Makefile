@@ -5,7 +5,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-spark test test-near test-fast test-oldest test-control-api test-spark-connect test-seldom test-recovery simulate simulate-short
-.PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-growth bench-spark clean
+.PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-growth bench-spark bench-testkit clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -106,6 +106,9 @@ bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one, me
 
 bench-spark: $(VENV)/dev.stamp ## Compare reads and writes of Spark with the client alone, and with the real broker (minutes)
 	$(BIN)/python bench/spark_speed.py
+
+bench-testkit: $(VENV)/dev.stamp ## Compare reset, fork, snapshot and fixtures with those of other tools (five minutes; installs them)
+	$(BIN)/python bench/testkit.py --write
 
 clean: ## Remove environments, reports and caches of this folder
 	rm -rf .venv .venv-* .ns .reports build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
