@@ -5,10 +5,12 @@
 BEFORE and AFTER are git revisions of this project, or folders with a checkout. For each pair the emulators of both
 trees run in processes of their own. One client sends one message after the other, over remoting and over gRPC, by turns
 to either process. The processor time is that of the server alone, so the speed of the client has no influence. The
-table has the ratio (after / before) of each pair, and the median. The exit code is 1 if a median is above 1.02.
+table has the ratio (after / before) of each pair, and the median. The bytecodes of one send follow, which do not vary.
+The exit code is 1 if a median, or a ratio of bytecodes, is above 1.02.
 """
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
@@ -69,7 +71,7 @@ class Row:
 
 @contextmanager
 def tree(name: str) -> Iterator[Path]:
-    """Yield the folder with the packages of a revision or a checkout, under their names. Raises Unusable."""
+    """Yield the folder of a revision or a checkout, with its packages under their names in `.ns`. Raises Unusable."""
     with ExitStack() as stack:
         folder = Path(name)
         if not folder.is_dir():
@@ -83,12 +85,12 @@ def tree(name: str) -> Iterator[Path]:
         if not links.is_file():
             raise Unusable(f"{name}: has no {links.relative_to(folder)}; name a later revision of this project")
         subprocess.run([sys.executable, links], check=True)
-        yield folder.resolve() / ".ns"
+        yield folder.resolve()
 
 
-def emulator(packages: Path) -> EmulatorCommand:
+def emulator(checkout: Path) -> EmulatorCommand:
     """Start the emulator of a tree, with the interpreter and the libraries of this process."""
-    return EmulatorCommand(command=[sys.executable, "-c", SERVER], PYTHONPATH=str(packages))
+    return EmulatorCommand(command=[sys.executable, "-c", SERVER], PYTHONPATH=str(checkout / ".ns"))
 
 
 def cpu_seconds(server: Server) -> float:
@@ -128,7 +130,7 @@ PROTOCOLS: Mapping[str, Callable[[Server, ExitStack], Send]] = {"remoting": remo
 def measure(before: Path, after: Path, protocol: str, sends: int) -> tuple[float, float]:
     """Measure one pair of new processes: return the microseconds of a send before and after."""
     with ExitStack() as stack:
-        servers = [stack.enter_context(emulator(packages)) for packages in (before, after)]
+        servers = [stack.enter_context(emulator(checkout)) for checkout in (before, after)]
         for server in servers:
             create_topic(server, TOPIC)
         sending = [PROTOCOLS[protocol](server, stack) for server in servers]
@@ -145,6 +147,22 @@ def measure(before: Path, after: Path, protocol: str, sends: int) -> tuple[float
                 found[at] += cpu_seconds(servers[at]) - begin
         first, second = (each / (turns * SLICE) * 1e6 for each in found)
         return first, second
+
+
+def bytecodes(checkout: Path) -> dict[str, int]:
+    """Return the bytecodes of one send over each protocol."""
+    path = os.pathsep.join(map(str, (checkout / ".ns", checkout / "tests" / "support")))
+    words = [sys.executable, str(Path(__file__).with_name("bytecodes_of_a_send.py"))]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, "PYTHONPATH": path})
+    return dict(zip(PROTOCOLS, map(int, done.stdout.split()), strict=True))
+
+
+def table_of_bytecodes(before: Mapping[str, int], after: Mapping[str, int]) -> str:
+    """Return the bytecodes as Markdown."""
+    lines = ["| sends over | bytecodes before | after | ratio | goal |", "|---|---:|---:|---:|---:|"]
+    for name, count in before.items():
+        lines.append(f"| {name} | {count:,} | {after[name]:,} | {after[name] / count:.3f} | {GOAL} |")
+    return "\n".join(lines) + "\n"
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -174,10 +192,12 @@ def main(words: Sequence[str] | None = None) -> int:
                 Row(name, [measure(before, after, name, options.sends) for _ in range(options.pairs)])
                 for name in PROTOCOLS
             ]
+            counts = bytecodes(before), bytecodes(after)
     except Unusable as error:
         parser.error(str(error))
-    print(table(rows), end="")
-    return 0 if all(row.is_good for row in rows) else 1
+    print(table(rows), table_of_bytecodes(*counts), sep="\n", end="")
+    is_short = all(counts[1][name] <= GOAL * count for name, count in counts[0].items())
+    return 0 if is_short and all(row.is_good for row in rows) else 1
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from namespace_links import ROOT
 SCRIPT = ROOT / "bench" / "without_faults.py"
 ROW = re.compile(r"\| (\w+) \| (\d+\.\d) \| (\d+\.\d) \| (\d\.\d{3}) \| (\d\.\d{3}) \| 1\.02 \|")
 
+COUNTS = re.compile(r"\| (\w+) \| ([\d,]+) \| ([\d,]+) \| 1\.000 \| 1\.02 \|")
+
 
 def run(*words: str) -> "subprocess.CompletedProcess[str]":
     """Run the script."""
@@ -25,6 +27,9 @@ def test_a_tree_is_compared_with_itself_over_both_protocols() -> None:
         assert ratio == median
         assert abs(float(after) / float(before) - float(ratio)) < 0.02
     assert done.returncode == any(float(median) > 1.02 for *_, median in rows)
+    counts = [found.groups() for line in done.stdout.splitlines() if (found := COUNTS.fullmatch(line))]
+    assert [name for name, *_ in counts] == ["remoting", "gRPC"]
+    assert all(before == after and int(before.replace(",", "")) > 1_000 for _, before, after in counts)
 
 
 def test_an_unknown_tree_is_one_sentence(tmp_path: object) -> None:
