@@ -323,7 +323,7 @@ def run_clients() -> None:
 
 
 def run_exploration() -> None:
-    """Explore small applications with planted bugs. The first test of each file runs them, on two workers of its own."""
+    """Explore small applications with planted bugs. One test of each file runs them, on two workers."""
     pytest("exploration", *existing(EXPLORATION), workers="0")
 
 
