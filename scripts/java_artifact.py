@@ -1,4 +1,4 @@
-"""Pack a helper for Java tests into a Maven repository: jar, sources, documentation and description.
+"""Pack the helpers for Java tests into a Maven repository: jars, sources, documentation and descriptions.
 
     python scripts/java_artifact.py FOLDER [--local REPOSITORY]
 
@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-HELPERS = (ROOT / "clients" / "java",)
+HELPERS = (ROOT / "clients" / "java", ROOT / "clients" / "java-spring")
+"""The helpers, each after those that it needs."""
 
 
 class NotPacked(Exception):

@@ -14,9 +14,15 @@ from maven import OWN_GROUP, Maven, passed
 
 ROOT = Path(__file__).resolve().parents[2]
 HELPER = ROOT / "clients" / "java"
-PACKAGE = "io/github/rocketmqtestkit"
 NAME = "rocketmq-testkit-junit5"
+FOR_SPRING = ROOT / "clients" / "java-spring"
 EXAMPLE = ROOT / "examples" / "orders-java"
+EXAMPLE_OF_SPRING = ROOT / "examples" / "orders-spring"
+ARTIFACTS = (
+    (NAME, HELPER, "io/github/rocketmqtestkit"),
+    ("rocketmq-testkit-spring", FOR_SPRING, "io/github/rocketmqtestkit/spring"),
+)
+STARTERS = ("remoting", "grpc")
 TESTS_OF_EXAMPLE = 5
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^(?://|<!--) (\S+)(?: -->)?\n")
@@ -74,30 +80,34 @@ def test_tests_of_the_helper_pass(maven: Maven, tmp_path: Path) -> None:
     assert set(declared) <= ran
 
 
-def test_artifact_has_classes_license_sources_and_documentation(repository: Path) -> None:
-    folder = repository / "io" / "github" / "rocketmq-testkit" / NAME / version()
-    sources = {each.stem for each in (HELPER / "src" / "main").rglob("*.java")}
-    base = f"{NAME}-{version()}"
+@pytest.mark.parametrize(("name", "helper", "package"), ARTIFACTS)
+def test_artifact_has_classes_license_sources_and_documentation(
+    repository: Path, name: str, helper: Path, package: str
+) -> None:
+    folder = repository / OWN_GROUP / name / version()
+    sources = {each.stem for each in (helper / "src" / "main").rglob("*.java")}
+    public = "RocketMQTest" if helper == HELPER else "RocketMQConnection"
+    base = f"{name}-{version()}"
     with zipfile.ZipFile(folder / f"{base}.jar") as jar:
         names = set(jar.namelist())
         manifest = jar.read("META-INF/MANIFEST.MF").decode()
-        major = jar.read(f"{PACKAGE}/RocketMQ.class")[7]
-    assert {f"{PACKAGE}/{name}.class" for name in sources} <= names
+        major = jar.read(f"{package}/{public}.class")[7]
+    assert {f"{package}/{name}.class" for name in sources} <= names
     assert "META-INF/LICENSE" in names
-    assert "Automatic-Module-Name: io.github.rocketmqtestkit" in manifest
+    assert f"Automatic-Module-Name: {package.replace('/', '.')}" in manifest
     java_11 = 55
     assert major == java_11
     with zipfile.ZipFile(folder / f"{base}-sources.jar") as jar:
-        assert {f"{PACKAGE}/{name}.java" for name in sources} <= set(jar.namelist())
+        assert {f"{package}/{name}.java" for name in sources} <= set(jar.namelist())
     with zipfile.ZipFile(folder / f"{base}-javadoc.jar") as jar:
-        assert [name for name in jar.namelist() if name.endswith(f"{PACKAGE}/RocketMQTest.html")]
+        assert [name for name in jar.namelist() if name.endswith(f"{package}/{public}.html")]
     description = (folder / f"{base}.pom").read_text(encoding="utf-8")
     for wanted in ("Apache-2.0", "<scm>", "<developers>", "<description>", f"<version>{version()}</version>"):
         assert wanted in description
 
 
 def test_users_get_no_dependency_but_junit(repository: Path, maven: Maven) -> None:
-    folder = repository / "io" / "github" / "rocketmq-testkit" / NAME / version()
+    folder = repository / OWN_GROUP / NAME / version()
     listed = folder / "dependencies"
     shutil.copy(folder / f"{NAME}-{version()}.pom", folder / "pom.xml")
     maven.run(folder, "-q", "dependency:list", "-DincludeScope=runtime", f"-DoutputFile={listed}")
@@ -129,6 +139,28 @@ def test_application_passes_with_a_running_emulator(maven: Maven, packed: tuple[
         control = {"ROCKETMQ_CONTROL_URL": command.ready["control"], "ROCKETMQ_EMULATOR": "/nowhere"}
         maven.run(folder, *packed, "test", **control)
     assert len(passed(folder)) == TESTS_OF_EXAMPLE
+
+
+def test_tests_of_the_helper_for_spring_pass(maven: Maven, packed: tuple[str, ...], tmp_path: Path) -> None:
+    folder = application(FOR_SPRING, tmp_path)
+    maven.run(folder, *packed, "test")
+    declared = (FOR_SPRING / "src/test/java/io/github/rocketmqtestkit/spring/ConnectionTest.java").read_text()
+    # One of the declared tests fails on purpose, inside of another one.
+    assert len(passed(folder)) == len(re.findall(r"^ +@Test$", declared, re.MULTILINE)) - 1
+
+
+def test_spring_applications_and_the_test_of_the_page_pass(
+    maven: Maven, packed: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The applications with the starters of both protocols. The test of docs/java.md is about the first."""
+    folder = application(EXAMPLE_OF_SPRING, tmp_path)
+    page = (ROOT / "docs" / "java.md").read_text(encoding="utf-8")
+    [(name, text)] = [
+        (found[1], text) for _, text in BLOCK.findall(page) if (found := FILE.match(text)) and "SpringBootTest" in text
+    ]
+    (folder / "remoting" / name).write_text(text)
+    maven.run(folder, *packed, "test")
+    assert [len(passed(folder / starter)) for starter in STARTERS] == [TESTS_OF_EXAMPLE + 1, TESTS_OF_EXAMPLE]
 
 
 def application(example: Path, folder: Path) -> Path:

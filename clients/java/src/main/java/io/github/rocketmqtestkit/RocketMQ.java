@@ -103,6 +103,19 @@ public final class RocketMQ implements AutoCloseable {
         return new RocketMQ(Addresses.seenFrom(url, ready), token, () -> { });
     }
 
+    /**
+     * Returns an emulator for a test that JUnit does not know, as {@link RocketMQTest} does: a fork of the process that
+     * the tests of this JVM share, or the emulator of {@link #CONTROL_VARIABLE}, which is reset. {@link #close} ends the
+     * fork, or lets another test have that emulator.
+     *
+     * @param test the name of the test in the error of another test at the same time
+     */
+    public static RocketMQ forTest(String test, String... topics) {
+        TestSettings settings = new TestSettings();
+        settings.topics.addAll(List.of(topics));
+        return SharedEmulators.open(settings, test);
+    }
+
     private static URI parsed(String controlUrl) {
         try {
             URI url = URI.create(controlUrl);
