@@ -2,11 +2,14 @@
 
     python bench/explaining.py
 
-prints the processor time of an explanation for one group, after the first one of its kind, in situations that are
-large in one respect: groups, members, messages in flight, retries, topics, and timed messages. The exit code is 1 if
-one takes more than 10 ms.
+prints the processor time of explanations of one message for one group, in situations that are large in one respect:
+groups, members, messages in flight, retries, topics, and timed messages. The first explanation reads all that clients
+hold. Those that follow read again only what has changed: nothing, or one more message and one more pop. The exit code
+is 1 if one of those takes more than 10 ms. The garbage of the set-up is collected before.
 """
 
+import gc
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -61,9 +64,17 @@ class Crowd:
         self.engine.submit(self.engine.brokers[0], Heartbeat(client, [], [data]), channel)
         return channel
 
-    def pop(self, group: str, count: int, channel: DirectChannel | None = None, invisible_ms: int = HOUR_MS) -> None:
-        """Pop from queue 0."""
-        pop = PopMessage(group, "orders", 0, count, invisible_ms, 0, self.now_ms, 0, "TAG", "*")
+    def pop(
+        self,
+        group: str,
+        count: int,
+        channel: DirectChannel | None = None,
+        invisible_ms: int = HOUR_MS,
+        *,
+        queue: int = 0,
+    ) -> None:
+        """Pop from a queue."""
+        pop = PopMessage(group, "orders", queue, count, invisible_ms, 0, self.now_ms, 0, "TAG", "*")
         self.engine.submit(self.engine.brokers[0], pop, channel)
 
     def commit(self, group: str, offset: int) -> None:
@@ -87,10 +98,10 @@ def groups() -> tuple[Crowd, str]:
 
 
 def members() -> tuple[Crowd, str]:
-    """A group has 1,000 members."""
+    """A group has 2,000 members."""
     crowd = Crowd.create()
     crowd.send(0)
-    for number in range(1_000):
+    for number in range(2_000):
         crowd.member("billing", f"c{number}")
     return crowd, "billing"
 
@@ -141,7 +152,7 @@ def timed() -> tuple[Crowd, str]:
 
 SITUATIONS: dict[str, Callable[[], tuple[Crowd, str]]] = {
     "2,000 groups of the topic": groups,
-    "1,000 members of the group": members,
+    "2,000 members of the group": members,
     "100,000 messages in flight": in_flight,
     "20,000 retries of the group": retries,
     "10,000 topics": topics,
@@ -151,11 +162,12 @@ SITUATIONS: dict[str, Callable[[], tuple[Crowd, str]]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """The milliseconds of the first explanation and of those that follow, and the verdict."""
+    """The milliseconds of the first explanation, of those that follow without and after a change, and the verdict."""
 
     name: str
     first: float
     following: float
+    after_change: float
     reason: Reason
 
 
@@ -165,22 +177,37 @@ def measure(name: str, build: Callable[[], tuple[Crowd, str]]) -> Row:
     engine = crowd.engine
     look = Inspection(engine, NoSurroundings())
     explainer = Explainer(look, engine.history, lambda: engine.scheduler.now_ms)
-    times = []
-    for _ in range(LOOKS + 1):
+    gc.collect()
+    gc.freeze()
+    reasons = []
+
+    def explained() -> float:
         began = time.process_time()
         (family,) = look.find(unique_key(0))
-        found = explainer.explain(family, unique_key(0), group)
-        times.append(1000 * (time.process_time() - began))
-    return Row(name, times[0], sorted(times[1:])[LOOKS // 2], found.reason)
+        reasons.append(explainer.explain(family, unique_key(0), group).reason)
+        return 1000 * (time.process_time() - began)
+
+    first = explained()
+    for _ in range(3):
+        explained()  # the third search builds an index
+    following = [explained() for _ in range(LOOKS)]
+    changed = []
+    for number in range(LOOKS):
+        crowd.send(1_000_000 + number, queue=1)
+        crowd.pop("audit", 1, queue=1)
+        changed.append(explained())
+    return Row(name, first, statistics.median(following), statistics.median(changed), reasons[0])
 
 
 def main() -> int:
     """Measure and print; return exit code 1 if an explanation takes too long."""
     rows = [measure(name, build) for name, build in SITUATIONS.items()]
-    print("| situation | verdict | first, ms | next ones, ms |", "|---|---|---:|---:|", sep="\n")
+    print(
+        "| situation | verdict | first, ms | next ones, ms | after a change, ms |", "|---|---|---:|---:|---:|", sep="\n"
+    )
     for row in rows:
-        print(f"| {row.name} | {row.reason} | {row.first:.2f} | {row.following:.2f} |")
-    return 0 if all(row.following <= LIMIT_MS for row in rows) else 1
+        print(f"| {row.name} | {row.reason} | {row.first:.2f} | {row.following:.2f} | {row.after_change:.2f} |")
+    return 0 if all(max(row.following, row.after_change) <= LIMIT_MS for row in rows) else 1
 
 
 if __name__ == "__main__":

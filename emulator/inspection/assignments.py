@@ -94,17 +94,22 @@ def _popping(uses: Uses) -> set[str]:
     return {client for client, _, queue_id in uses if queue_id == ANY_QUEUE}
 
 
+_NEVER = (-1, "")
+"""Before the first request of any client."""
+
+
 def _divided(group: str, queues: Sequence[MessageQueue], clients: Sequence[str], uses: Uses) -> list[AssignmentView]:
     """Return the queues of pulling members: of each queue the member that requested it last.
 
     If exactly one division explains these requests, it decides about queues that nobody has requested.
     """
-    observed: dict[MessageQueue, str] = {}
-    for queue in queues:
-        times = {client: uses.get((client, queue.broker_name, queue.queue_id)) for client in clients}
-        requested = [(at_ms, client) for client, at_ms in times.items() if at_ms is not None]
-        if requested:
-            observed[queue] = max(requested)[1]
+    members, by_number = set(clients), {(queue.broker_name, queue.queue_id): queue for queue in queues}
+    last: dict[MessageQueue, tuple[int, str]] = {}
+    for (client, broker, queue_id), at_ms in uses.items():
+        used = by_number.get((broker, queue_id))
+        if used is not None and client in members and (at_ms, client) > last.get(used, _NEVER):
+            last[used] = (at_ms, client)
+    observed = {queue: last[queue][1] for queue in queues if queue in last}
     names = agreeing(queues, clients, observed)
     divisions = [owners(name, queues, clients) for name in names]
     views = []

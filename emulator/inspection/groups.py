@@ -1,6 +1,6 @@
 """Consumer groups, their members and subscriptions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..client.client_registry import ConsumerGroup, Member
 from ..client.client_text import sdk_version
@@ -115,49 +115,53 @@ class Groups:
         )
 
     def _members(self, brokers: Iterable[Broker], name: str) -> tuple[MemberView, ...]:
-        """Return the members of a group, each once, although a remoting client registers at each broker."""
-        newest: dict[str, tuple[ConsumerGroup, str, Member]] = {}
-        registered: dict[str, list[str]] = {}
+        """Return the members of a group, each once, although a remoting client registers at each broker.
+
+        A group may have thousands of members, so nothing is computed for each that several have in common.
+        """
+        newest: dict[str, tuple[str, str, Member]] = {}
+        registered: dict[str, tuple[str, ...]] = {}
         for broker in brokers:
             group = broker.clients.consumers.get(name)
             if group is None:
                 continue
+            kind, own = group.kind.name, (broker.name,)
             for channel, member in group.members.items():
-                registered.setdefault(member.client_id, []).append(broker.name)
-                before = newest.get(member.client_id)
+                client = member.client_id
+                before = newest.get(client)
+                registered[client] = own if before is None else (*registered[client], broker.name)
                 if before is None or before[2].last_update_ms < member.last_update_ms:
-                    newest[member.client_id] = (group, channel, member)
+                    newest[client] = (kind, channel, member)
+        versions: dict[int, str] = {}
         return tuple(
-            _member(group, channel, member, self._sdk(channel, member), tuple(registered[client]))
-            for client, (group, channel, member) in newest.items()
+            MemberView(
+                client,
+                channel,
+                *self._sdk(channel, member, versions),
+                "grpc" if member.through_proxy else "remoting",
+                member.since_ms,
+                member.last_update_ms,
+                kind,
+                member.consume_from_where,
+                tuple([_subscription(each) for each in member.subscriptions.values()]),
+                registered[client],
+            )
+            for client, (kind, channel, member) in newest.items()
         )
 
-    def _sdk(self, channel: str, member: Member) -> tuple[str, str]:
-        """Return language and version of a member's SDK.
+    def _sdk(self, channel: str, member: Member, versions: dict[int, str]) -> tuple[str, str]:
+        """Return language and version of a member's SDK. `versions`: the versions that are known by their numbers.
 
         The proxy registers its clients with a version of RocketMQ (ClientActivity.parseClientVersion, 5.3.3), which
         mqadmin shows. The SDK states its own in its settings.
         """
         seen = self._parts.history.clients.on(channel) if member.through_proxy else None
-        return (member.language, sdk_version(member.version)) if seen is None else (seen.language, seen.version)
-
-
-def _member(  # noqa: PLR0917 - the parts of a member
-    group: ConsumerGroup, channel: str, member: Member, sdk: tuple[str, str], brokers: tuple[str, ...]
-) -> MemberView:
-    return MemberView(
-        client=member.client_id,
-        channel=channel,
-        language=sdk[0],
-        version=sdk[1],
-        protocol="grpc" if member.through_proxy else "remoting",
-        since_ms=member.since_ms,
-        last_heartbeat_ms=member.last_update_ms,
-        kind=group.kind.name,
-        consume_from=member.consume_from_where,
-        subscriptions=tuple(_subscription(each) for each in member.subscriptions.values()),
-        brokers=brokers,
-    )
+        if seen is not None:
+            return seen.language, seen.version
+        version = versions.get(member.version)
+        if version is None:
+            version = versions[member.version] = sdk_version(member.version)
+        return member.language, version
 
 
 def _subscription(data: SubscriptionData) -> SubscriptionView:
@@ -179,8 +183,16 @@ def _subscriptions(
     return tuple(_subscription(found[topic]) for topic in sorted(found))
 
 
-def _disagreements(members: Iterable[MemberView]) -> tuple[str, ...]:
+def _disagreements(members: Sequence[MemberView]) -> tuple[str, ...]:
     """Return the topics to which members subscribe differently, or only some of them; retry topics do not count."""
-    wanted = [{each.topic: (each.expression, each.kind) for each in member.subscriptions} for member in members]
-    topics = {topic for each in wanted for topic in each if not is_retry(topic)}
-    return tuple(sorted(topic for topic in topics if len({each.get(topic) for each in wanted}) > 1))
+    expressions: dict[str, list[tuple[str, str]]] = {}
+    for member in members:
+        for each in member.subscriptions:
+            expressions.setdefault(each.topic, []).append((each.expression, each.kind))
+    return tuple(
+        sorted(
+            topic
+            for topic, found in expressions.items()
+            if (len(found) < len(members) or len(set(found)) > 1) and not is_retry(topic)
+        )
+    )

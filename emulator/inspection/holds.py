@@ -6,7 +6,7 @@ topic of the timer as well. Other tables hold KV records, ordered batches, and t
 """
 
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Literal
 
 from ..client.popped_messages import Popped
@@ -17,6 +17,8 @@ from ..message import stored_record as records
 from ..message.names import TIMER_TOPIC, revive_topic
 from ..pop.check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey
 from ..pop.pop_kv_records import PopRecord
+from ..schedule.timer_service import Slot
+from ..store.consume_queue import ConsumeQueue
 from ..store.message_store import tags_code_of
 from .brokers import stores_of
 from .engine_parts import EngineParts
@@ -25,7 +27,9 @@ Holder = Literal["buffer", "log", "kv", "order", "pull"]
 HoldKey = tuple[str, str, str, int, int]
 """(broker, group, topic, queue id, queue offset)"""
 LAST_OFFSET = (1 << 63) - 1
-_POINT, _ACKS = tags_code_of(CK_TAG), (tags_code_of(ACK_TAG), tags_code_of(BATCH_ACK_TAG))
+_POINT = tags_code_of(CK_TAG)
+_OF_POPS = frozenset((_POINT, tags_code_of(ACK_TAG), tags_code_of(BATCH_ACK_TAG)))
+"""Tags codes of the messages in which pops are recorded."""
 
 
 @frozen_value
@@ -143,45 +147,79 @@ class Holds:
                             yield Hold((node, group, topic, queue_id, offset), since_ms, None, "pull", channel)
 
 
+class _TimerSlot:
+    """Check points and acknowledgements of one slot of the timer, as far as they were read."""
+
+    def __init__(self, slot: Slot) -> None:
+        self.slot = slot
+        self.seen = 0
+        """The number of messages of the slot that were read; later ones are appended to it."""
+        self.points: list[CheckPoint] = []
+        self.acks: list[Ack] = []
+
+
 class _TimerLog:
-    """Check points and acknowledgements of one broker that wait in the timer. They are read again after a change."""
+    """Check points and acknowledgements of one broker that wait in the timer. Each is read once."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._state: object = None
+        self._run: object = None
+        self._slots: dict[int, _TimerSlot] = {}
         self.points: list[CheckPoint] = []
         self.acks: dict[MergeKey, set[int]] = {}
 
     def read(self, broker: Broker) -> None:
-        """Read the timer, unless nothing was stored or delivered since the last time."""
+        """Read the messages that were stored since the last time, and forget those that were delivered or deleted."""
         store, slots = broker.store, broker.timers.slots
         state = (id(broker.timers), store.log.max_offset, len(store.log.truncations), store.now_ms, len(slots))
         if state == self._state:
             return
-        self._state, self.points, self.acks = state, [], {}
+        self._state = state
         queue = store.queue(TIMER_TOPIC, 0)
-        topic = revive_topic(broker.config.broker_cluster_name)
-        for slot in slots.values() if queue is not None else ():
-            for entry in slot.waiting:
-                if queue is not None and queue.first <= entry.offset < queue.max_offset:
-                    tags_code = queue.unit(entry.offset)[2]
-                    if tags_code == _POINT or tags_code in _ACKS:
-                        self._add(store.record(TIMER_TOPIC, 0, entry.offset), topic, tags_code == _POINT)
-
-    def _add(self, record: bytes | None, topic: str, is_point: bool) -> None:
-        if record is None:
-            return
-        parts = records.decode(record)
-        if props.decode(parts.properties).get(props.REAL_TOPIC) != topic:
-            return
-        try:
-            if is_point:
-                self.points.append(CheckPoint.from_json(parts.body, 0))
-            else:
-                ack = Ack.from_json(parts.body)
+        run = (broker.timers, len(store.log.truncations), None if queue is None else (queue, queue.first))
+        if run != self._run:
+            self._run, self._slots = run, {}
+        known, self._slots = self._slots, {}
+        for due_ms, slot in slots.items() if queue is not None else ():
+            found = known.get(due_ms)
+            if found is None or found.slot is not slot:
+                found = _TimerSlot(slot)
+            if queue is not None and found.seen < len(slot.waiting):
+                self._read_slot(broker, found, queue)
+            self._slots[due_ms] = found
+        self.points = [point for found in self._slots.values() for point in found.points]
+        self.acks = {}
+        for found in self._slots.values():
+            for ack in found.acks:
                 self.acks.setdefault(ack.merge_key(self._name), set()).update(ack.offsets)
-        except ValueError:
-            return  # a client may send anything to the revive topic
+
+    @staticmethod
+    def _read_slot(broker: Broker, found: _TimerSlot, queue: ConsumeQueue) -> None:
+        """Read the new messages of a slot."""
+        waiting, tags_codes, first = found.slot.waiting, queue.tags_codes, queue.first
+        topic = revive_topic(broker.config.broker_cluster_name)
+        for entry in islice(waiting, found.seen, None):
+            if first <= entry.offset < queue.max_offset:
+                tags_code = tags_codes[entry.offset - first]
+                if tags_code in _OF_POPS:
+                    _add(found, broker.store.record(TIMER_TOPIC, 0, entry.offset), topic, tags_code == _POINT)
+        found.seen = len(waiting)
+
+
+def _add(found: _TimerSlot, record: bytes | None, topic: str, is_point: bool) -> None:
+    if record is None:
+        return
+    parts = records.decode(record)
+    if f"\x02{props.REAL_TOPIC}\x01{topic}\x02" not in f"\x02{parts.properties}\x02":
+        return
+    try:
+        if is_point:
+            found.points.append(CheckPoint.from_json(parts.body, 0))
+        else:
+            found.acks.append(Ack.from_json(parts.body))
+    except ValueError:
+        return  # a client may send anything to the revive topic
 
 
 def _popped(

@@ -243,8 +243,12 @@ def _byte(number: object) -> int:
     return int(found)
 
 
+_WHOLE = frozenset((int, bool))
+"""The types of whole numbers of a JSON document; Java reads true as 1."""
+
+
 def _whole_numbers(values: object) -> list[int]:
-    if not isinstance(values, list) or not all(isinstance(value, int) for value in values):
+    if not isinstance(values, list) or not set(map(type, values)) <= _WHOLE:
         raise ValueError("offsets are no list of whole numbers")
     return values
 

@@ -153,3 +153,23 @@ def test_second_delivery_of_a_pulled_message_is_counted(world: World) -> None:
         world.engine.execute(world.broker, pull, world.channels["c1"])
         world.advance(100)
     assert [view.attempt for view in look(world).receipts()] == [2]
+
+
+def test_inspection_that_has_read_before_sees_what_a_crash_removed() -> None:
+    """A crash frees places of the log, and the timer gets other messages there."""
+    world = make_world(flush_disk_type="ASYNC_FLUSH")
+    world.topic("A")
+    for _ in range(4):
+        world.send("A")
+    kept = look(world)
+    for invisible_ms in (600_000, 300_000):
+        world.popped("A", count=2, invisible_ms=invisible_ms)
+        assert kept.receipts() == look(world).receipts() != []
+    world.engine.crash()
+    assert kept.receipts() == look(world).receipts()
+    for _ in range(4):
+        world.send("A")
+    world.popped("A", count=1, invisible_ms=500_000)
+    assert kept.receipts() == look(world).receipts() != []
+    world.advance(700_000)
+    assert kept.receipts() == look(world).receipts()

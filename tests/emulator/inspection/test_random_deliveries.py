@@ -26,6 +26,8 @@ class Model:
         self.sent: list[str] = []
         self.receipts: dict[str, tuple[Receipt, int]] = {}
         self.acknowledged: set[str] = set()
+        self.kept = look(world)
+        """An inspection that has read the tables before each step, and reads again what has changed only."""
 
     def send(self, number: int) -> None:
         self.sent.append(f"7F0000010A2B18B4AAC2{len(self.sent):012X}")
@@ -67,6 +69,7 @@ class Model:
 
     def check(self) -> None:
         inspection = look(self.world)
+        assert self.kept.receipts() == inspection.receipts()
         in_flight = [family_of(inspection.at(view.place)).message_id for view in inspection.receipts(GROUP)]
         assert len(in_flight) == len(set(in_flight))
         for name in self.sent:
