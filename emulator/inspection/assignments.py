@@ -105,10 +105,10 @@ def _divided(group: str, queues: Sequence[MessageQueue], clients: Sequence[str],
     """
     members, by_number = set(clients), {(queue.broker_name, queue.queue_id): queue for queue in queues}
     last: dict[MessageQueue, tuple[int, str]] = {}
-    for (client, broker, queue_id), at_ms in uses.items():
+    for (user, broker, queue_id), at_ms in uses.items():
         used = by_number.get((broker, queue_id))
-        if used is not None and client in members and (at_ms, client) > last.get(used, _NEVER):
-            last[used] = (at_ms, client)
+        if used is not None and user in members and (at_ms, user) > last.get(used, _NEVER):
+            last[used] = (at_ms, user)
     observed = {queue: last[queue][1] for queue in queues if queue in last}
     names = agreeing(queues, clients, observed)
     divisions = [owners(name, queues, clients) for name in names]
