@@ -5,6 +5,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-spark test test-near test-fast test-oldest test-control-api test-spark-connect test-seldom test-recovery simulate simulate-short
+.PHONY: executable executable-lock
 .PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-growth bench-spark bench-testkit clean
 
 VENV := .venv
@@ -109,6 +110,13 @@ bench-spark: $(VENV)/dev.stamp ## Compare reads and writes of Spark with the cli
 
 bench-testkit: $(VENV)/dev.stamp ## Compare reset, fork, snapshot and fixtures with those of other tools (five minutes; installs them)
 	$(BIN)/python bench/testkit.py --write
+
+executable: $(BIN)/python ## Build dist/rocketmq-emulator, one file that needs no Python (a minute; needs Go)
+	$(BIN)/python scripts/executable/build.py
+
+executable-lock: $(BIN)/python ## Choose the newest libraries for the executable and the image, and lock them with hashes
+	$(PIP) uv
+	cd scripts/executable && ../../$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate requirements.in -o requirements.txt
 
 clean: ## Remove environments, reports and caches of this folder
 	rm -rf .venv .venv-* .ns .reports build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

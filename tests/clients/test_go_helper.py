@@ -5,11 +5,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from command_line import COMMAND, running
+from command_line import COMMAND, path_without_python, running
 
 ROOT = Path(__file__).resolve().parents[2]
 HELPER = ROOT / "clients" / "go"
@@ -17,6 +17,14 @@ EXAMPLE = ROOT / "examples" / "orders-go"
 MODULE = "github.com/rocketmq-testkit/rocketmq-testkit/clients/go"
 SECONDS = 300
 TESTS_OF_EXAMPLE = 5
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test of this file finds a Python in PATH. The command is found by the variable."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", path_without_python(tmp_path_factory.mktemp("path") / "bin"))
+        yield
 
 
 def go(folder: Path, *words: str, **variables: str) -> str:

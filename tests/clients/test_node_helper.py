@@ -5,17 +5,25 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from command_line import COMMAND, running
+from command_line import COMMAND, path_without_python, running
 
 ROOT = Path(__file__).resolve().parents[2]
 HELPER = ROOT / "clients" / "node"
 EXAMPLE = ROOT / "examples" / "orders-node"
 SECONDS = 300
 TESTS_OF_EXAMPLE = 5
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test of this file finds a Python in PATH. The command is found by the variable."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", path_without_python(tmp_path_factory.mktemp("path") / "bin"))
+        yield
 
 
 def done(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -63,7 +63,7 @@ PARSERS: dict[str, Callable[[Sequence[str]], object]] = {
 OTHERS = frozenset(
     {
         *("cd", "curl", "docker", "exit", "go", "grep", "java", "javac", "kill", "mvn", "pytest", "python", "python3"),
-        *("sleep", "git", "do", "done", "export", "while", "unzip"),
+        *("sleep", "git", "do", "done", "export", "while", "unzip", "node", "npm", "npx", "dist/rocketmq-emulator"),
     }
 )
 """Other programs and shell keywords. The tests that run a block check these."""

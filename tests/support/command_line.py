@@ -1,6 +1,8 @@
 """The command `rocketmq-emulator` in a process of its own."""
 
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-COMMAND = str(Path(sys.executable).with_name("rocketmq-emulator"))
+COMMAND = os.environ.get("COMMAND_UNDER_TEST") or str(Path(sys.executable).with_name("rocketmq-emulator"))
+"""The installed command, or another form of it, such as the executable."""
 ANY_PORTS = ["--namesrv-port", "0", "--broker-port", "0", "--grpc-port", "0", "--control-port", "0"]
 
 
@@ -62,3 +65,14 @@ def refused(*arguments: str) -> str:
     (line,) = done.stderr.splitlines()
     assert line.startswith("rocketmq-emulator: ")
     return line.removeprefix("rocketmq-emulator: ")
+
+
+def path_without_python(folder: Path) -> str:
+    """Fill a folder with links to all programs of PATH except Python and its tools; return it as a PATH."""
+    folder.mkdir()
+    for place in os.get_exec_path():
+        for program in Path(place).iterdir() if Path(place).is_dir() else ():
+            link = folder / program.name
+            if re.match(r"(?:python|pypy|pip|pyenv|rocketmq)", program.name) is None and not link.is_symlink():
+                link.symlink_to(program)
+    return str(folder)

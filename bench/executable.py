@@ -1,0 +1,70 @@
+"""Measure the size of the executable and the time of its starts, beside the installed command.
+
+    python bench/executable.py [OTHER ...]
+
+The commands start by turns, 11 times each: the installed command, the executable with an empty cache, the executable
+with a filled cache, and the commands OTHER. The table has the median and the least time until the ready line, and the
+processor time of the quickest start.
+"""
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXECUTABLE = ROOT / "dist" / "rocketmq-emulator"
+INSTALLED = Path(sys.executable).with_name("rocketmq-emulator")
+WORDS = [word for name in ("namesrv", "broker", "grpc", "control") for word in (f"--{name}-port", "0")]
+STARTS = 11
+
+
+def start(command: str, cache: Path) -> tuple[float, float]:
+    """Return milliseconds until the ready line, and milliseconds of processor time until then."""
+    environment = {**os.environ, "ROCKETMQ_EMULATOR_CACHE": str(cache)}
+    begin = time.perf_counter()
+    process = subprocess.Popen(
+        [command, "--profile", "fast", *WORDS], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    wall = time.perf_counter() - begin
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    processor = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    process.terminate()
+    process.wait()
+    process.stdout.close()
+    return wall * 1000, processor * 1000
+
+
+def main(others: list[str]) -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as folder:
+        filled, empty = Path(folder) / "filled", Path(folder) / "empty"
+        ways = [
+            ("installed command", str(INSTALLED), filled),
+            ("one file, empty cache", str(EXECUTABLE), empty),
+            ("one file, unpacked before", str(EXECUTABLE), filled),
+            *((other, other, filled) for other in others),
+        ]
+        found: dict[str, list[tuple[float, float]]] = {name: [] for name, _, _ in ways}
+        for turn in range(STARTS + 1):
+            for name, command, cache in ways:
+                shutil.rmtree(empty, ignore_errors=True)
+                times = start(command, cache)
+                if turn:
+                    found[name].append(times)
+        unpacked = sum(each.stat().st_size for each in filled.rglob("*") if each.is_file())
+    print(f"one file {EXECUTABLE.stat().st_size / 1e6:.1f} MB, unpacked {unpacked / 1e6:.1f} MB\n")
+    print("| start until the ready line, ms | median | least | processor time |\n|---|---:|---:|---:|")
+    for name, times in found.items():
+        walls = [wall for wall, _ in times]
+        print(f"| {name} | {statistics.median(walls):.0f} | {min(walls):.0f} | {min(cpu for _, cpu in times):.0f} |")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

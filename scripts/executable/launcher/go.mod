@@ -1,0 +1,3 @@
+module github.com/rocketmq-testkit/rocketmq-testkit/scripts/executable/launcher
+
+go 1.21

@@ -1,0 +1,193 @@
+"""The executable: its options, its ready line and its exit codes are those of the installed command."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command_line import ANY_PORTS
+
+ROOT = Path(__file__).resolve().parents[2]
+INSTALLED = str(Path(sys.executable).with_name("rocketmq-emulator"))
+SIZE_MAX = 36_000_000
+HIDE_PYTHON = """
+mount --bind /dev/null "$(readlink -f /usr/bin/python3)"
+for folder in /usr/lib/python3* "$1"; do mount -t tmpfs none "$folder"; done
+shift
+exec "$@"
+"""
+"""Run a program in a mount namespace in which the system's Python is empty and that of the tests is missing."""
+
+
+@pytest.fixture(scope="module")
+def executable() -> str:
+    """The path of the executable, built from this tree."""
+    subprocess.run([sys.executable, "scripts/executable/build.py"], cwd=ROOT, check=True, timeout=600)
+    return str(ROOT / "dist" / "rocketmq-emulator")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache for this test."""
+    monkeypatch.setenv("ROCKETMQ_EMULATOR_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def output(command: str, *words: str, **variables: str) -> tuple[int, str, str]:
+    """Run a command to its end; return exit code, standard output and standard error."""
+    done = subprocess.run(
+        [command, *words],
+        env={**os.environ, **variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def started(*words: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, object]]]:
+    """Start the command; yield its process and its ready line, and kill it at the end."""
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield process, json.loads(process.stdout.readline())
+        process.kill()
+
+
+def test_one_file_is_at_most_36_megabytes(executable: str) -> None:
+    assert Path(executable).stat().st_size <= SIZE_MAX
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["--version"],
+        ["--nonsense"],
+        ["--topic", "orders:NONSENSE"],
+        ["--profile", "fastest"],
+        ["--tls", "maybe"],
+        ["topics", "--help"],
+        ["topics", "list", "--control", "http://127.0.0.1:1"],
+        ["nonsense"],
+    ],
+    ids=" ".join,
+)
+def test_text_and_exit_code_are_those_of_the_installed_command(executable: str, words: list[str]) -> None:
+    assert output(executable, *words) == output(INSTALLED, *words)
+
+
+def test_taken_port_is_the_sentence_of_the_installed_command(executable: str) -> None:
+    for _, ready in started(INSTALLED, *ANY_PORTS):
+        port = str(ready["namesrv"]).rpartition(":")[2]
+        words = [*ANY_PORTS, "--namesrv-port", port]
+        found = output(executable, *words)
+        assert found == output(INSTALLED, *words)
+        assert found[0] == 2
+
+
+def test_ready_line_and_exit_code_after_a_signal_are_those_of_the_installed_command(executable: str) -> None:
+    seen = []
+    for command in (INSTALLED, executable):
+        for process, ready in started(command, *ANY_PORTS, "--topic", "orders", "--log-level", "error"):
+            process.send_signal(signal.SIGTERM)
+            seen.append((list(ready), re.sub(r":\d+", ":PORT", json.dumps(ready)), process.wait(10)))
+    assert seen[0] == seen[1]
+    assert seen[0][2] == 0
+
+
+def test_executable_ends_with_its_parent(executable: str) -> None:
+    """The launcher is replaced by the program, so that the pipe, the process id and signals are the program's own."""
+    for process, _ in started(executable, *ANY_PORTS, "--exit-with-parent"):
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(10) == 0
+
+
+def test_executable_serves_on_a_machine_without_python(executable: str, cache: Path) -> None:
+    prefix = str(Path(sys.base_prefix))
+    words = ["unshare", "--mount", "sh", "-euc", HIDE_PYTHON, "sh", prefix, executable, *ANY_PORTS]
+    for process, ready in started(*words):
+        maps = Path(f"/proc/{process.pid}/maps").read_text()
+        assert str(ready["control"]).startswith("http://127.0.0.1:")
+        assert str(cache) in maps
+        assert prefix not in maps
+
+
+def test_first_start_unpacks_and_the_next_uses_it(executable: str, cache: Path) -> None:
+    output(executable, "--version")
+    [folder] = cache.iterdir()
+    before = (folder / "rocketmq-emulator").stat()
+    assert output(executable, "--version")[0] == 0
+    assert [each.name for each in cache.iterdir()] == [folder.name]
+    assert (folder / "rocketmq-emulator").stat().st_ino == before.st_ino
+
+
+def test_simultaneous_first_starts_share_one_folder(executable: str, cache: Path) -> None:
+    starting = [subprocess.Popen([executable, "--version"], stdout=subprocess.DEVNULL) for _ in range(4)]
+    assert [each.wait(60) for each in starting] == [0, 0, 0, 0]
+    assert len(list(cache.iterdir())) == 1
+
+
+@pytest.mark.parametrize("damage", [lambda file: file.unlink(), lambda file: file.write_bytes(b"x" * 9)])
+def test_damaged_cache_is_unpacked_again(executable: str, cache: Path, damage: object) -> None:
+    expected = output(executable, "--help")
+    [library] = cache.glob("*/_internal/libpython*")
+    assert callable(damage)
+    damage(library)
+    assert output(executable, "--help") == expected
+    assert library.stat().st_size > 9
+
+
+def test_changed_byte_of_a_file_in_the_cache_is_found(executable: str, cache: Path) -> None:
+    output(executable, "--help")
+    [file] = cache.glob("*/_internal/rocketmq_testkit/fixtures/command.pyc")
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    assert output(executable, "--version")[0] == 0
+    assert file.read_bytes() != bytes(content)
+
+
+def test_damaged_download_is_one_sentence(executable: str, cache: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copyfile(executable, copy)
+    copy.chmod(0o755)
+    with copy.open("r+b") as file:
+        file.seek(-20_000_000, os.SEEK_END)
+        byte = file.read(1)
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte[0] ^ 1]))
+    text = f"rocketmq-emulator: {copy}: the file is damaged, its content has another hash; build or download it again\n"
+    assert output(str(copy), "--version") == (2, "", text)
+    assert list(cache.iterdir()) == []
+
+    os.truncate(copy, copy.stat().st_size - 1)
+    text = f"rocketmq-emulator: {copy}: the file is incomplete; build or download it again\n"
+    assert output(str(copy), "--version") == (2, "", text)
+
+
+def test_cache_of_other_users_is_refused(executable: str, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    assert output(executable, "--version", ROCKETMQ_EMULATOR_CACHE=str(shared)) == (
+        2,
+        "",
+        f"rocketmq-emulator: ROCKETMQ_EMULATOR_CACHE={shared}: other users can write to this folder; "
+        "name a folder that this user can write to\n",
+    )
+
+
+def test_machine_without_home_uses_the_temporary_folder(executable: str, tmp_path: Path) -> None:
+    environment = {"HOME": "/proc/nonexistent", "XDG_CACHE_HOME": "", "ROCKETMQ_EMULATOR_CACHE": ""}
+    assert output(executable, "--version", **environment, TMPDIR=str(tmp_path))[0] == 0
+    [folder] = tmp_path.glob("rocketmq-emulator-*")
+    assert folder.stat().st_mode & 0o777 == 0o700
