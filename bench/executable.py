@@ -55,9 +55,9 @@ def main(others: list[str]) -> None:
         for turn in range(STARTS + 1):
             for name, command, cache in ways:
                 shutil.rmtree(empty, ignore_errors=True)
-                times = start(command, cache)
+                taken = start(command, cache)
                 if turn:
-                    found[name].append(times)
+                    found[name].append(taken)
         unpacked = sum(each.stat().st_size for each in filled.rglob("*") if each.is_file())
     print(f"one file {EXECUTABLE.stat().st_size / 1e6:.1f} MB, unpacked {unpacked / 1e6:.1f} MB\n")
     print("| start until the ready line, ms | median | least | processor time |\n|---|---:|---:|---:|")
