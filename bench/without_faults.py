@@ -153,7 +153,13 @@ def bytecodes(checkout: Path) -> dict[str, int]:
     """Return the bytecodes of one send over each protocol."""
     path = os.pathsep.join(map(str, (checkout / ".ns", checkout / "tests" / "support")))
     words = [sys.executable, str(Path(__file__).with_name("bytecodes_of_a_send.py"))]
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, "PYTHONPATH": path})
+    done = subprocess.run(
+        words,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"},
+    )
     return dict(zip(PROTOCOLS, map(int, done.stdout.split()), strict=True))
 
 
