@@ -50,8 +50,8 @@ test-recovery: $(VENV)/dev.stamp ## Kill and restart drivers, workers and broker
 simulate: $(VENV)/dev.stamp ## Check random runs of the engine; SEEDS=10000 sets their number (a quarter of an hour)
 	SEEDS=$${SEEDS:-10000} EXAMPLES=$${EXAMPLES:-1000} nice $(BIN)/pytest -q -n auto tests/simulation
 
-simulate-short: $(VENV)/dev.stamp ## Check random programs of 20 operations; SCHEDULES=1000000 and FIRST choose them (8,000 a quarter of an hour)
-	nice $(BIN)/python tests/simulation short_schedules $${FIRST:-0} $${SCHEDULES:-10000}
+simulate-short: $(VENV)/dev.stamp ## Check SCHEDULES=10000 new random programs of 20 operations and record them; FIRST repeats some (80 a second)
+	nice $(BIN)/python tests/simulation short_schedules $${FIRST:-next} $${SCHEDULES:-10000}
 
 mutants: $(VENV)/dev.stamp ## Try mutants of engine and protocols; MUTANTS='--seed 7 emulator' chooses them (half an hour)
 	nice $(BIN)/python scripts/mutants.py $(MUTANTS)

@@ -1,9 +1,10 @@
 """Short schedules: many random programs of at most 20 actions, each a numbered prefix of a seed of one simulation.
 
-    python tests/simulation short_schedules FIRST COUNT [SECONDS]
+    python tests/simulation short_schedules {FIRST,next} COUNT [SECONDS]
 
 runs the schedules with these numbers on all processors, at most for some seconds, prints their number and the seconds,
-and appends those that fail to `found_schedules.txt`, whose schedules the tests run again.
+and appends those that fail to `found_schedules.txt`, whose schedules the tests run again. `next` begins behind all
+recorded numbers, and adds the run to `record.json` (`schedule_record.py`).
 
 A bug that needs few actions shows up more often in many programs of 20 actions than in few of 120. Of twenty numbers,
 eight are clients of one broker; three continue in a fork, which may not see what other engines store; four are crashes
@@ -11,20 +12,24 @@ and power losses of masters and slaves with disks; three are several masters wit
 """
 
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import broker_faults
 import cluster
 import durability
+import schedule_record
 import simulation
 from observations import Observation
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.send import SendMessage
+from schedule_record import RECORD
 from shortening import failure_of, shortest
 from simulation import Action, Setup, Simulation
 from snapshot_files import copied_with_memories, saved
@@ -152,9 +157,10 @@ def _block(first: int, count: int) -> tuple[int, list[tuple[int, str]]]:
 
 def main(words: list[str]) -> int:
     """Run schedules and print figures. Returns 1 if one fails."""
-    first, count = int(words[0]), int(words[1])
+    recorded = words[0] == "next"
+    first, count = schedule_record.next_number(RECORD) if recorded else int(words[0]), int(words[1])
     seconds = float(words[2]) if len(words) > 2 else float("inf")
-    begin, done, failing = time.monotonic(), 0, 0
+    begin, done, failing = time.monotonic(), 0, list[int]()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         blocks = iter(range(first, first + count, BLOCK))
         running: set[Future[tuple[int, list[tuple[int, str]]]]] = set()
@@ -170,13 +176,22 @@ def main(words: list[str]) -> int:
             for each in finished:
                 ran, failed = each.result()
                 done += ran
-                failing += len(failed)
                 for number, error in failed:
+                    failing.append(number)
                     _keep(number, error)
                     print(report(number), flush=True)
     elapsed = time.monotonic() - begin
-    print(f"{done} schedules of {LENGTH} actions from number {first} in {elapsed:.0f} s, {failing} failed")
+    print(f"{done} schedules of {LENGTH} actions from number {first} in {elapsed:.0f} s, {len(failing)} failed")
+    if recorded and done:
+        run = schedule_record.Run(date.today().isoformat(), _commit(), first, done, sorted(failing))
+        print(f"{schedule_record.add(run, LENGTH, RECORD)} recorded schedules")
     return 1 if failing else 0
+
+
+def _commit() -> str:
+    """Return the commit of the code. Raises subprocess.CalledProcessError."""
+    words = ["git", "rev-parse", "--short=8", "HEAD"]
+    return subprocess.run(words, cwd=FOUND.parent, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _keep(number: int, error: str) -> None:

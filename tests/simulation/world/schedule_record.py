@@ -1,0 +1,89 @@
+"""The record of short schedules that ran: `tests/simulation/record.json`, to which each recorded run adds an entry.
+
+    {"length": 20, "schedules": 36000, "runs": [
+        {"date": "2026-11-27", "commit": "4b0f52e9", "first": 1000000, "count": 36000, "failed": []}]}
+
+The numbers of runs do not overlap, so that their sum counts different schedules. The tests of `make test`, which run
+the same numbers each time, are not part of it.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+
+RECORD = Path(__file__).resolve().parents[1] / "record.json"
+FIRST = 1_000_000
+"""The first recorded number. `make test` and runs by hand use lower ones."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its date, the abbreviated commit of its code, its numbers, and those that failed."""
+
+    date: str
+    commit: str
+    first: int
+    count: int
+    failed: list[int]
+
+    @property
+    def end(self) -> int:
+        """The number after the last one."""
+        return self.first + self.count
+
+
+def read(path: Path) -> list[Run]:
+    """Return the recorded runs. Raises ValueError with the problems of a wrong record."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    runs = [Run(**each) for each in content["runs"]]
+    wrong = problems(runs)
+    if content["schedules"] != sum(run.count for run in runs):
+        wrong.append(f"schedules={content['schedules']}: the runs have {sum(run.count for run in runs)}")
+    if wrong:
+        raise ValueError(f"{path.name}: {'; '.join(wrong)}")
+    return runs
+
+
+def problems(runs: Sequence[Run]) -> list[str]:
+    """Return a sentence for each contradiction of runs."""
+    wrong = []
+    for run in runs:
+        if run.count < 1 or run.first < FIRST:
+            wrong.append(f"first={run.first}, count={run.count}: a run has numbers from {FIRST} on")
+        if re.fullmatch(r"[0-9a-f]{8,40}", run.commit) is None or not _is_date(run.date):
+            wrong.append(f"first={run.first}: date={run.date} or commit={run.commit} is none")
+        wrong += [
+            f"failed={number}: not a number of its run" for number in run.failed if not run.first <= number < run.end
+        ]
+    for one, other in pairwise(sorted(runs, key=lambda run: run.first)):
+        if other.first < one.end:
+            wrong.append(f"first={other.first}: the run from {one.first} to {one.end - 1} has this number")
+    return wrong
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def next_number(path: Path) -> int:
+    """Return the first number that no recorded run has."""
+    return max((run.end for run in read(path)), default=FIRST)
+
+
+def add(run: Run, length: int, path: Path) -> int:
+    """Add a run to the record and return the number of all schedules. Raises ValueError."""
+    runs = [*read(path), run]
+    wrong = problems(runs)
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    total = sum(each.count for each in runs)
+    content = {"length": length, "schedules": total, "runs": [asdict(each) for each in runs]}
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    return total
