@@ -22,6 +22,7 @@ ARTIFACTS = (
     (NAME, HELPER, "io/github/rocketmqtestkit"),
     ("rocketmq-testkit-spring", FOR_SPRING, "io/github/rocketmqtestkit/spring"),
 )
+EXAMPLE_OF_CONTAINERS = ROOT / "examples" / "orders-testcontainers"
 STARTERS = ("remoting", "grpc")
 TESTS_OF_EXAMPLE = 5
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -161,6 +162,22 @@ def test_spring_applications_and_the_test_of_the_page_pass(
     (folder / "remoting" / name).write_text(text)
     maven.run(folder, *packed, "test")
     assert [len(passed(folder / starter)) for starter in STARTERS] == [TESTS_OF_EXAMPLE + 1, TESTS_OF_EXAMPLE]
+
+
+def test_clients_of_both_protocols_use_mapped_ports(maven: Maven, packed: tuple[str, ...], tmp_path: Path) -> None:
+    """The tests of the example with Testcontainers. A forwarder maps the ports; the container is compiled."""
+    folder = application(EXAMPLE_OF_CONTAINERS, tmp_path)
+    maven.run(folder, *packed, "test", "-Dtest=ForwarderTest")
+    protocols = 2
+    assert len(passed(folder)) == protocols
+    assert (folder / "target" / "test-classes" / "orders" / "ContainerTest.class").is_file()
+
+
+def test_snippet_of_the_page_about_containers_is_that_of_the_example() -> None:
+    page = (ROOT / "docs" / "java.md").read_text(encoding="utf-8")
+    [text] = [text for _, text in BLOCK.findall(page) if text.startswith("emulator = ")]
+    code = (EXAMPLE_OF_CONTAINERS / "src/test/java/orders/RocketMQEmulatorContainer.java").read_text(encoding="utf-8")
+    assert " ".join(text.split()) in " ".join(code.split())
 
 
 def application(example: Path, folder: Path) -> Path:

@@ -27,9 +27,14 @@ final class Addresses {
         Map<String, String> advertised = ready.map("advertised");
         return new Addresses(
                 advertised.getOrDefault("namesrv", there(control, ready.text("namesrv"))),
-                there(control, ready.text("broker")),
+                advertised.getOrDefault("broker", there(control, ready.text("broker"))),
                 advertised.getOrDefault("endpoint", there(control, ready.text("endpoint"))),
                 control.toString());
+    }
+
+    /** Returns the same emulator's addresses with other ones than that of the control port. */
+    Addresses mapped(String nameServer, String broker, String endpoint) {
+        return new Addresses(nameServer, broker, endpoint, control);
     }
 
     private static String there(URI control, String address) {

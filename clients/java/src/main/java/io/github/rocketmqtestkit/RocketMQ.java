@@ -134,15 +134,38 @@ public final class RocketMQ implements AutoCloseable {
         return token == null ? "" : token;
     }
 
-    /** Runs what creates the topics and rules of a test, now and after each reset. */
+    /**
+     * Returns this emulator with the addresses at which clients reach it, such as those of mapped ports of a container.
+     * Routes of both protocols name them from now on, also after {@link #reset}. Call it before clients connect.
+     *
+     * @param broker the address of the first broker
+     */
+    public RocketMQ mapped(String nameServer, String broker, String endpoint) {
+        RocketMQ mapped = new RocketMQ(addresses.mapped(nameServer, broker, endpoint), control.token(), release);
+        mapped.prepare = prepare;
+        mapped.prepareBy(() -> {
+            String name = new Fields(control.get("/v1/brokers")).objects("brokers").get(0).text("name");
+            control.post("/v1/advertise", Map.of("server", name, "address", broker));
+            control.post("/v1/advertise", Map.of("server", "endpoint", "address", endpoint));
+        });
+        return mapped;
+    }
+
+    /** Runs what prepares the emulator, such as its topics and rules, now and after each reset. */
     void prepareBy(Runnable preparation) {
-        prepare = preparation;
-        prepare.run();
+        Runnable earlier = prepare;
+        prepare = () -> {
+            earlier.run();
+            preparation.run();
+        };
+        preparation.run();
     }
 
     /** Returns the same emulator with another end. */
     RocketMQ releasedBy(Runnable end) {
-        return new RocketMQ(addresses, control.token(), end);
+        RocketMQ other = new RocketMQ(addresses, control.token(), end);
+        other.prepare = prepare;
+        return other;
     }
 
     /** Returns the address for SDKs of the gRPC protocol, such as 127.0.0.1:8081. */

@@ -159,6 +159,18 @@ class EmulatorTest {
     }
 
     @Test
+    void mappedAddressesAreInRoutesAlsoAfterAReset(RocketMQ mq) {
+        RocketMQ mapped = mq.mapped("127.0.0.1:32767", "127.0.0.1:32768", "127.0.0.1:32769");
+        assertEquals(List.of("127.0.0.1:32767", "127.0.0.1:32768", "127.0.0.1:32769"),
+                List.of(mapped.nameServer(), mapped.broker(), mapped.endpoint()));
+        mapped.reset();
+        mapped.topic("orders").assertBodies();
+        Map<String, String> advertised = mq.control().read("/readyz").map("advertised");
+        assertEquals("127.0.0.1:32768", advertised.get("broker-a"));
+        assertEquals("127.0.0.1:32769", advertised.get("endpoint"));
+    }
+
+    @Test
     void connectedEmulatorKeepsRunning(RocketMQ mq) {
         try (RocketMQ same = RocketMQ.connect(mq.controlUrl())) {
             assertEquals(mq.endpoint(), same.endpoint());
