@@ -6,7 +6,7 @@ import pytest
 from explained_sdks import Scene
 from rocketmq_testkit.conformance.clients.remoting_request import request
 from rocketmq_testkit.conformance.drivers.process import DriverError
-from rocketmq_testkit.fixtures import Reason
+from rocketmq_testkit.fixtures import NotFound, Reason
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -18,6 +18,26 @@ def test_no_such_group(scene: Scene) -> None:
     scene.emulator.wait_for_consumer(scene.name)
     found = scene.explain(scene.send(), Reason.NO_SUCH_GROUP, group="no-such-gruop")
     assert str(found).endswith("but there is no group no-such-gruop; the nearest is no-such-group")
+
+
+def test_deleted_group(scene: Scene) -> None:
+    """A clean-up between two tests deletes the group; its new consumer gets the acknowledged message again."""
+    scene.topic()
+    driver = scene.simple("python")
+    first = scene.send()
+    [received] = scene.call(driver, "receive", max=1, invisible_ms=30_000)["messages"]
+    scene.call(driver, "ack", h=received["h"])
+    scene.explain(first, Reason.ACKNOWLEDGED)
+    scene.close(driver)
+    scene.emulator.delete_group(scene.name)
+    found = scene.explain(scene.send(), Reason.NO_SUCH_GROUP)
+    assert f"but group {scene.name} was deleted at " in str(found)
+    with pytest.raises(NotFound, match=r"it was deleted at .*; create it again, or start a consumer of it"):
+        scene.emulator.groups[scene.name]
+    scene.simple("python", "c2")
+    assert len(scene.call(driver, "receive", "c2", max=1, invisible_ms=30_000)["messages"]) == 1
+    again = scene.explain(first, Reason.IN_FLIGHT)
+    assert f"; group {scene.name} was deleted at " in str(again)
 
 
 def test_group_forbidden(scene: Scene) -> None:
