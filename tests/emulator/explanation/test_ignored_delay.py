@@ -2,10 +2,13 @@
 
 import pytest
 from engine_world import START_MS, make_world
+from prepared_past import copy_of, family_of
 from rocketmq_testkit.emulator.explanation.explain import Explainer
+from rocketmq_testkit.emulator.explanation.ignored_delay import ignored_delay
 from rocketmq_testkit.emulator.explanation.timeline import history_of
 from rocketmq_testkit.emulator.inspection.engine_parts import NoSurroundings
 from rocketmq_testkit.emulator.inspection.inspection import Inspection
+from rocketmq_testkit.emulator.inspection.messages import CopyState
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
@@ -49,3 +52,17 @@ def test_delay_that_was_obeyed_is_not_named(properties: dict[str, str]) -> None:
         sentence, step = texts(advance_ms, **properties)
         assert "ignored" not in sentence
         assert "not delayed" not in step
+
+
+def test_delivered_message_whose_timer_copy_was_deleted_was_delayed() -> None:
+    """The oldest messages are deleted first, so its copy in the topic may be the first one."""
+    delivered = copy_of(CopyState.STORED, "orders", 60_000, TIMER_DELIVER_MS="5")
+    assert ignored_delay(family_of(delivered)) == "TIMER_DELIVER_MS=5 is not after the send"
+    delivered = copy_of(CopyState.STORED, "orders", 60_000, TIMER_DELIVER_MS="5", TIMER_OUT_MS="5")
+    assert ignored_delay(family_of(delivered)) is None
+
+
+@pytest.mark.parametrize("value", ["", "soon", "1.5"])
+def test_delay_that_is_no_number_is_not_named(value: str) -> None:
+    """Such a message can only be stored with a delay level, which takes precedence."""
+    assert ignored_delay(family_of(copy_of(CopyState.STORED, "orders", 0, TIMER_DELAY_SEC=value))) is None

@@ -284,6 +284,29 @@ def test_name_of_a_client_remains_after_its_connection() -> None:
     assert engine.history.client_of("other") is None
 
 
+def test_client_that_leaves_before_its_first_heartbeat_is_known() -> None:
+    """A producer may send one message and unregister; one that has registered keeps its SDK."""
+    engine = protocol_client("remoting").engine
+    port = Port(engine)
+    peer = port.peer()
+    peer.ask(35, {"clientID": "p1", "producerGroup": "P"})
+    channel = peer.channel.channel_id
+    seen = engine.history.clients.on(channel)
+    assert seen is not None
+    assert (seen.client, seen.sdk, seen.left_ms) == ("p1", "", None)
+    peer.connection.closed()
+    left = engine.history.clients.named("p1")
+    assert left is not None
+    assert left.left_ms == engine.scheduler.now_ms
+
+    other = port.peer()
+    other.ask(34, body=b'{"clientID":"c1","consumerDataSet":[],"producerDataSet":[{"groupName":"P"}]}')
+    other.ask(35, {"clientID": "c1", "producerGroup": "P"})
+    registered = engine.history.clients.named("c1")
+    assert registered is not None
+    assert registered.sdk.startswith("JAVA V")
+
+
 def test_clients_are_bounded() -> None:
     """The oldest are removed, and their texts are cut."""
     clients = SeenClients()

@@ -64,6 +64,33 @@ def test_newest_request_decides(world: World) -> None:
     assert (view.client, view.requested_ms) == ("c2", world.now_ms)
 
 
+def test_newest_request_decides_whichever_client_was_first(world: World) -> None:
+    """Another queue of the same client does not count."""
+    join(world, "c1", "c2", queues=2)
+    pull(world, "c2", 0)
+    pull(world, "c1", 0)
+    world.advance(10)
+    pull(world, "c2", 0)
+    world.advance(10)
+    pull(world, "c1", 1)
+    found = {view.queue_id: (view.client, view.requested_ms) for view in look(world).assignments("G", "A")}
+    assert found == {0: ("c2", world.now_ms - 10), 1: ("c1", world.now_ms)}
+    pull(world, "c1", 0)
+    assert look(world).assignments("G", "A")[0].client == "c1"
+
+
+def test_queue_is_not_assigned_to_a_client_that_pops_from_any(world: World) -> None:
+    """It may have pulled before."""
+    join(world, "c1", "c2", queues=1)
+    pull(world, "c2", 0)
+    world.advance(10)
+    pull(world, "c1", 0)
+    pop = PopMessage("G", "A", -1, 32, 10_000, 0, world.now_ms, 0, "TAG", "*")
+    world.engine.submit(world.broker, pop, world.channels["c1"])
+    found = [(view.queue_id, view.client) for view in look(world).assignments("G", "A")]
+    assert found == [(-1, "c1"), (0, "c2")]
+
+
 def test_members_of_a_popping_group_may_pop_any_queue(world: World) -> None:
     join(world, "c1", "c2")
     pop = PopMessage("G", "A", -1, 32, 10_000, 0, world.now_ms, 0, "TAG", "*")

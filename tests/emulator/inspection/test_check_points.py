@@ -3,9 +3,11 @@
 import pytest
 from engine_world import World, make_world
 from inspected import TABLES, look
+from operation_counts import executed_lines
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.inspection.check_points import ReceiptView
 from rocketmq_testkit.emulator.operations.consume import RENEWAL, ChangeInvisibleTime, PopMessage, PullMessage
+from rocketmq_testkit.emulator.schedule.timer_service import Slot
 
 
 @pytest.fixture(params=TABLES)
@@ -173,3 +175,36 @@ def test_inspection_that_has_read_before_sees_what_a_crash_removed() -> None:
     assert kept.receipts() == look(world).receipts() != []
     world.advance(700_000)
     assert kept.receipts() == look(world).receipts()
+
+
+def test_waiting_check_points_are_decoded_once() -> None:
+    """A look after one more pop takes the time of one check point, however many wait."""
+
+    def lines(pops: int) -> int:
+        world = make_world()
+        world.topic("A")
+        kept = look(world)
+        for _ in range(pops + 1):
+            world.send("A")
+        for _ in range(pops):
+            world.popped("A", count=1, invisible_ms=600_000)
+        assert len(kept.receipts("other")) == 0  # reads the check points of all groups
+        world.popped("A", count=1, invisible_ms=600_000)
+        return executed_lines(lambda: kept.receipts("other"))
+
+    few, many = lines(5), lines(100)
+    assert many - few < 95 * 10, (few, many)
+
+
+def test_another_slot_of_the_same_time_is_read_anew() -> None:
+    world = make_world()
+    world.topic("A")
+    world.send("A")
+    world.popped("A", invisible_ms=600_000)
+    kept = look(world)
+    assert len(kept.receipts()) == 1
+    slots = world.broker.timers.slots
+    for due_ms in list(slots):
+        slots[due_ms] = Slot()
+    world.advance(1)
+    assert kept.receipts() == look(world).receipts() == []
