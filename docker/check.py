@@ -6,9 +6,10 @@
 Needs root, buildah, debootstrap and iproute2. The image is built from the unchanged Dockerfile. Its base image is made
 once with debootstrap under the FROM name and kept in the cache. With --base the script only makes the base, or waits
 until another process has made it. The container gets a network namespace of its own, so that the default ports are
-free. When it is healthy, the client in the image runs once. Then PROGRAM runs in the same namespace, with the ready
-line in ROCKETMQ_READY and its parts in ROCKETMQ_NAMESRV, ROCKETMQ_BROKER, ROCKETMQ_ENDPOINT and ROCKETMQ_CONTROL. The
-exit code is 0 if every step succeeded. The figures are printed as one line of JSON.
+free. When it is healthy, the command in the image sends a message. Then PROGRAM runs in the same namespace, with the
+ready line in ROCKETMQ_READY and its parts in ROCKETMQ_NAMESRV, ROCKETMQ_BROKER, ROCKETMQ_ENDPOINT and ROCKETMQ_CONTROL.
+At last the program starts with a read-only root. The exit code is 0 if every step succeeded. The figures are printed as
+one line of JSON.
 """
 
 import argparse
@@ -37,6 +38,15 @@ READY_SECONDS_MAX = 1.0
 STARTS = 3
 """Number of starts, of which the quickest counts."""
 STOP_SECONDS_MAX = 1.0
+TOPIC = "sidecar-check"
+READ_ONLY = """
+mount --bind "$1" "$1"
+mount -o remount,ro,bind "$1"
+mount -t tmpfs tmpfs "$1/tmp"
+shift
+exec "$@"
+"""
+"""Run a program in a mount namespace in which a folder is read-only, except for a tmpfs on its /tmp."""
 HEALTHY_WITHIN_SECONDS = 30.0
 NOT_IN_SLIM = (
     "usr/share/doc",
@@ -169,6 +179,24 @@ class Container:
             *self._buildah.command("run", "--isolation", "chroot", "--network", "host", self.name, "--", *words)
         )
 
+    def start_read_only(self) -> None:
+        """Start the program as the image's user with a read-only root and a tmpfs on /tmp, and stop it."""
+        root = self._buildah("mount", self.name).strip()
+        users, words = self.config["User"], self.config["Entrypoint"]
+        path = next(each for each in self.config["Env"] if each.startswith("PATH="))
+        command = ["chroot", f"--userspec={users}", root, "env", "-i", path]
+        outside = ["unshare", "--mount", "sh", "-euc", READ_ONLY, "sh", root, *command]
+        written = subprocess.run([*outside, "touch", "/opt/file"], capture_output=True, text=True, check=False)
+        if "Read-only file system" not in written.stderr:
+            raise CheckFailed(f"the root is not read-only: {written.stderr}")
+        with subprocess.Popen(self._network.command(*outside, *words), stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            process.terminate()
+            if process.wait(20) != 0 or not line:
+                raise CheckFailed(f"with a read-only root the emulator ended with {process.returncode}")
+        self._buildah("umount", self.name)
+
     def wait_until_healthy(self) -> float:
         """Run the image's own health check until it succeeds; return the seconds of the last check."""
         check = self.config["Healthcheck"]["Test"]
@@ -186,8 +214,7 @@ class Container:
         """Return the id of the emulator's process, a descendant of buildah's process."""
         assert self._process is not None
         for pid in _descendants(self._process.pid):
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            if words[0].endswith(b"/python3") and words[1].endswith(b"/rocketmq-emulator"):
+            if os.readlink(f"/proc/{pid}/exe").endswith("/rocketmq-emulator"):
                 return pid
         raise CheckFailed("there is no process of the emulator")
 
@@ -236,9 +263,17 @@ def _status(pid: int, name: str) -> list[str]:
     return next(line.split()[1:] for line in text.splitlines() if line.startswith(f"{name}:"))
 
 
+def compressed_megabytes(buildah: Buildah) -> float:
+    """Return the size of the image's layers as a registry stores them: compressed with gzip."""
+    with tempfile.TemporaryDirectory(prefix="rocketmq-testkit-layers-", dir=CACHE) as folder:
+        buildah("push", "--quiet", IMAGE, f"oci:{folder}/layout:check")
+        return round(sum(each.stat().st_size for each in Path(folder).rglob("blobs/*/*")) / 1e6, 1)
+
+
 def check(buildah: Buildah, network: Network, client: Sequence[str]) -> dict[str, Any]:
     """Run the image and measure it. Raises CheckFailed."""
     size = json.loads(buildah("images", "--json", IMAGE))[0]["size"]
+    compressed = compressed_megabytes(buildah)
     container = Container(buildah, network)
     try:
         ready_seconds = container.start()
@@ -252,8 +287,9 @@ def check(buildah: Buildah, network: Network, client: Sequence[str]) -> dict[str
             raise CheckFailed("the emulator runs as root")
         memory_mib = round(int(_status(pid, "VmRSS")[0]) / 1024, 1)
         ready = container.ready
-        share = "/opt/rocketmq-testkit/share"
-        say(run(*container.command("python3", f"{share}/client.py", ready["namesrv"], ready["control"])).strip())
+        control = ("--control", ready["control"])
+        run(*container.command("rocketmq-emulator", "topics", "create", TOPIC, *control))
+        run(*container.command("rocketmq-emulator", "messages", "send", TOPIC, "--text", "sent", *control))
         if client:
             parts = {f"ROCKETMQ_{name.upper()}": str(ready[name]) for name in ADDRESSES}
             environment = {**os.environ, **parts, "ROCKETMQ_READY": json.dumps(ready)}
@@ -263,10 +299,12 @@ def check(buildah: Buildah, network: Network, client: Sequence[str]) -> dict[str
         exit_code, stop_seconds = container.stop()
         if exit_code != 0:
             raise CheckFailed(f"after SIGTERM the emulator ended with {exit_code}")
+        container.start_read_only()
     finally:
         container.close()
     figures = {
         "image": size,
+        "compressed_mb": compressed,
         "ready_seconds": round(ready_seconds, 2),
         "health_check_seconds": round(health_seconds, 3),
         "idle_memory_mib": memory_mib,

@@ -1,4 +1,4 @@
-"""compose.yaml matches the Dockerfile, the options of rocketmq-emulator and docker/client.py, which works."""
+"""compose.yaml matches the Dockerfile and the options of rocketmq-emulator, and its health check works."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from rocketmq_testkit.fixtures.options.command_options import (
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = (ROOT / "compose.yaml").read_text()
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-SHARE = "/opt/rocketmq-testkit/share/"
+HEALTH = "/opt/rocketmq-emulator/share/health"
 PORTS = {NAMESRV_PORT, BROKER_PORT, GRPC_PORT, CONTROL_PORT}
 
 
@@ -42,10 +42,8 @@ def test_the_health_check_of_compose_is_that_of_the_image() -> None:
     kind, *command = json_list(service("rocketmq"), "test")
 
     assert kind == "CMD"
-    assert command == json_list(DOCKERFILE, "CMD")
-    assert command[-1] == f"{SHARE}health.py"
-    assert f"docker/health.py docker/client.py {SHARE}" in DOCKERFILE
-    assert (ROOT / "docker" / "health.py").is_file()
+    assert command == json_list(DOCKERFILE, "CMD") == [HEALTH]
+    assert f"/source/docker/health {HEALTH}" in DOCKERFILE
 
 
 def test_the_options_of_image_and_service_are_valid_options_of_the_command() -> None:
@@ -75,18 +73,20 @@ def test_the_client_of_compose_starts_when_the_emulator_is_healthy() -> None:
     client = service("client")
 
     assert re.search(r"depends_on:\n\s+rocketmq:\n\s+condition: service_healthy\n", client)
-    assert json_list(client, "entrypoint") == ["python3", f"{SHARE}client.py"]
-    assert json_list(client, "command") == [f"rocketmq:{NAMESRV_PORT}", f"http://rocketmq:{CONTROL_PORT}"]
+    assert json_list(client, "command")[-1] == f"http://rocketmq:{CONTROL_PORT}"
 
 
-def test_docker_client_exits_with_0_if_it_finds_its_message_and_else_with_1() -> None:
-    """docker/client.py exits with 0 if it finds the message that it sent, and with 1 if there is no emulator."""
-    client = [sys.executable, str(ROOT / "docker" / "client.py")]
-    with Emulator(profile="faithful") as emulator:
-        arguments = [emulator.namesrv, emulator.control]
-        done = subprocess.run([*client, *arguments], capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["broker"] == emulator.broker
-        assert len(emulator.messages("sidecar-check")) == 1
-    without_emulator = subprocess.run([*client, *arguments], capture_output=True, text=True, timeout=60, check=False)
-    assert without_emulator.returncode == 1
+def test_the_client_of_compose_sends_a_message() -> None:
+    program, *words = json_list(service("client"), "entrypoint")
+    with Emulator(topics=["orders"]) as emulator:
+        command = [*words, *json_list(service("client"), "command")[:-1], emulator.control]
+        subprocess.run([Path(sys.executable).with_name(program), *command], timeout=60, check=True, capture_output=True)
+        assert [message.text for message in emulator.messages("orders")] == ["two teas"]
+
+
+def test_health_check_succeeds_only_while_the_emulator_runs() -> None:
+    health = str(ROOT / "docker" / "health")
+    with Emulator() as emulator:
+        port = emulator.control.rpartition(":")[2]
+        assert subprocess.run([health, port], timeout=10, check=False).returncode == 0
+    assert subprocess.run([health, port], timeout=10, check=False, stderr=subprocess.DEVNULL).returncode == 1
