@@ -81,7 +81,7 @@ def test_the_client_of_compose_sends_a_message() -> None:
     with Emulator(topics=["orders"]) as emulator:
         command = [*words, *json_list(service("client"), "command")[:-1], emulator.control]
         subprocess.run([Path(sys.executable).with_name(program), *command], timeout=60, check=True, capture_output=True)
-        assert [message.text for message in emulator.messages("orders")] == ["two teas"]
+        assert [message.body for message in emulator.messages("orders")] == [b"two teas"]
 
 
 def test_health_check_succeeds_only_while_the_emulator_runs() -> None:
