@@ -14,8 +14,11 @@ LEAVES = (str, bytes, int, float, bool, type(None), Enum, range, type, ModuleTyp
 Held = dict[str, str]
 
 
-def held_by(root: object) -> Held:
-    """Return each value that an object holds, directly or not, as text by its path from the object."""
+def held_by(root: object, *, beyond: tuple[type, ...] = ()) -> Held:
+    """Return each value that an object holds, directly or not, as text by its path from the object.
+
+    `beyond` are classes whose objects only have their name compared, because they outlive the object.
+    """
     found: Held = {}
     seen: dict[int, str] = {}
     keep_alive: list[object] = []
@@ -24,6 +27,8 @@ def held_by(root: object) -> Held:
         path, value = pending.pop()
         if isinstance(value, LEAVES):
             found[path] = _text(value)
+        elif isinstance(value, beyond):
+            found[path] = type(value).__qualname__
         elif isinstance(value, bytearray | memoryview | array):
             found[path] = f"{type(value).__name__} {bytes(value)!r}"
         elif id(value) in seen:

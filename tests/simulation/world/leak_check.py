@@ -30,6 +30,8 @@ def leaks(session: Session) -> list[str]:
     ]
     if len(session.engine.journal) > session.engine.emulation.journal_max_entries:
         found.append("a journal beyond its bound")
+    if len(session.engine.history.record) > session.engine.emulation.delivery_record_max_entries:
+        found.append("a delivery record beyond its bound")
     if broker.store.log.stored_bytes > session.engine.emulation.store_max_bytes + broker.store.log.segment_bytes:
         found.append("a store beyond its bound")
     return found
