@@ -1,4 +1,4 @@
-"""Regenerates the generated pages of docs/ and the table of rooms in ARCHITECTURE.md: `python scripts/pages.py`.
+"""Regenerates the generated pages of docs/ and tables in other pages: `python scripts/pages.py`.
 
 The full lists of behaviors are not committed; `scripts/website.py` builds them into the documentation site.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import config_page
 import floors
+import reason_table
 from rocketmq_testkit.conformance.outcomes import not_compared
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.pages import behavior_page
@@ -37,6 +38,8 @@ def main() -> int:
     (docs / behavior_page.NAME).write_text(behavior_page.index(RecordedOutcomes()))
     conformance = docs / "conformance.md"
     conformance.write_text(with_table(conformance.read_text(), list(not_compared.rows())))
+    debugging = docs / "debugging.md"
+    debugging.write_text(with_table(debugging.read_text(), reason_table.table()))
     architecture = ROOT / "ARCHITECTURE.md"
     architecture.write_text(with_table(architecture.read_text(), floors.table()))
     return 0

@@ -39,7 +39,7 @@ class Reason(StrEnum):
     OTHER_CLUSTER = "OTHER_CLUSTER"
     """The message is stored on a cluster to which no member of the group is connected."""
     NO_SUCH_GROUP = "NO_SUCH_GROUP"
-    """The group does not exist."""
+    """The group does not exist, or was deleted."""
     GROUP_FORBIDDEN = "GROUP_FORBIDDEN"
     """The group must not consume the topic."""
     TOPIC_NOT_READABLE = "TOPIC_NOT_READABLE"

@@ -6,6 +6,8 @@ from pathlib import Path
 import config_page
 import pages
 import pytest
+import reason_table
+from rocketmq_testkit.emulator.explanation.reason import Reason
 from rocketmq_testkit.fixtures.options.profiles import FAST, PROFILES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -14,6 +16,13 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_page_of_configuration_keys_is_current() -> None:
     """`make pages` changes nothing."""
     assert (ROOT / "docs" / "config-keys.md").read_text() == config_page.page()
+
+
+def test_the_table_of_reasons_is_current_and_has_each_reason() -> None:
+    """Each reason has a docstring, which the table shows."""
+    table = reason_table.table()
+    assert [line.split("`")[1] for line in table[2:]] == [reason.name for reason in Reason]
+    assert "\n".join(table) in (ROOT / "docs" / "debugging.md").read_text()
 
 
 def test_each_key_of_the_profile_fast_is_a_declared_key() -> None:

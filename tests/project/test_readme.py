@@ -242,6 +242,20 @@ def test_the_commands_of_the_control_port_work(served: Emulator, tmp_path: Path)
     assert [message.body for message in served.messages("teas")] == [b"two teas"]
 
 
+def test_the_commands_about_a_message_explain_the_sent_one(served: Emulator, tmp_path: Path) -> None:
+    """The commands after the start of the emulator send a message, explain it, and print its history."""
+    served.topic("orders")
+    start, *commands = only("sh", "rocketmq-emulator explain").splitlines()
+    assert start == "rocketmq-emulator --topic orders &"
+    lines = "\n".join(f"{line} --control {served.control}" for line in commands)
+
+    printed = run("bash", "-euc", lines, cwd=tmp_path)
+
+    assert "but there is no group shipping" in printed
+    assert '"kind": "sent"' in printed
+    assert '"subject": "group shipping"' in printed
+
+
 def test_the_control_port_jumps_to_a_dead_letter(served: Emulator, tmp_path: Path) -> None:
     """The command for a jump ends at a dead letter, and fails with the reason if there is none."""
     command = only("sh", "/clock/advance_until").strip().replace("localhost:8090", served.control)
