@@ -1,0 +1,32 @@
+"""Orders of two events that an exploration finds by itself, without a fault in its list."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from explored_applications import Explored, explore, of
+
+APPLICATIONS = Path(__file__).with_name("order_applications")
+PLANS: Mapping[str, str] = {
+    "concurrent_update": "the first delivery of order-1-paid comes after the first delivery of order-1-sent",
+    "early_check": "the first end of the transaction of order-1 comes after the first transaction check of order-1",
+}
+"""The only plan of one injection with which each application fails."""
+
+
+@pytest.fixture(scope="module")
+def explored(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Explored]:
+    """The explorations of all applications, in processes of their own."""
+    return explore(APPLICATIONS, tmp_path_factory.mktemp("exploration"))
+
+
+@pytest.mark.parametrize("application", PLANS)
+def test_a_bug_that_needs_another_order_is_found_without_a_fault(
+    explored: Sequence[Explored], application: str
+) -> None:
+    assert of(explored, application, "Broken").plan == PLANS[application]
+
+
+@pytest.mark.parametrize("application", PLANS)
+def test_the_repaired_application_passes_each_order(explored: Sequence[Explored], application: str) -> None:
+    assert of(explored, application, "Repaired").plan == ""
