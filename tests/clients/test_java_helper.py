@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import running
+from command_line import path_without_python, running
 from maven import OWN_GROUP, Maven, passed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +30,14 @@ FILE = re.compile(r"^(?://|<!--) (\S+)(?: -->)?\n")
 
 # One worker runs these tests: each Maven uses a core, and they share a repository.
 pytestmark = pytest.mark.xdist_group("java-helper")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def without_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test of this file finds a Python in PATH. The command is found by the variable."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", path_without_python(tmp_path_factory.mktemp("path") / "bin"))
+        yield
 
 
 @pytest.fixture(scope="module")

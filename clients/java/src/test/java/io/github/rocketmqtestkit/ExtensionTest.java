@@ -17,11 +17,13 @@ import java.util.Set;
 import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -157,6 +159,27 @@ class ExtensionTest {
     void emulatorEndsWithAFailedTest() {
         run(Failing.class);
         assertThrows(RocketMQException.class, () -> Failing.used.clock().now());
+    }
+
+    @RocketMQTest(topics = "orders")
+    static class Hanging {
+        static RocketMQ used;
+
+        @Test
+        @Timeout(value = 2, unit = TimeUnit.SECONDS)
+        void orderIsShipped(RocketMQ mq) {
+            used = mq;
+            mq.topic("orders").send("two teas");
+            mq.clock().advanceUntil(() -> false);
+        }
+    }
+
+    @Test
+    void emulatorEndsWithATestThatHasTimedOut() {
+        Throwable failure = failure(run(Hanging.class));
+        assertTrue(failure.getMessage().contains("timed out after 2 seconds"), failure.getMessage());
+        assertTrue(List.of(failure.getSuppressed()).stream().anyMatch(each -> each.toString().contains(" of orders\n")));
+        assertThrows(RocketMQException.class, () -> Hanging.used.clock().now());
     }
 
     @RocketMQTest(topics = "orders", isolation = Isolation.RESET)
