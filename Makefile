@@ -5,7 +5,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-spark test test-near test-fast test-oldest test-control-api test-spark-connect test-seldom test-recovery simulate simulate-short
-.PHONY: executable executable-lock
+.PHONY: dist executable executable-lock
 .PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-growth bench-spark bench-testkit clean
 
 VENV := .venv
@@ -112,7 +112,10 @@ bench-testkit: $(VENV)/dev.stamp ## Compare reset, fork, snapshot and fixtures w
 	$(BIN)/python bench/testkit.py --write
 
 executable: $(BIN)/python ## Build dist/rocketmq-emulator, one file that needs no Python (a minute; needs Go)
-	$(BIN)/python scripts/executable/build.py
+	$(BIN)/python scripts/build_executable.py
+
+dist: $(VENV)/dev.stamp ## Build all that a release publishes into dist/: wheel, npm package, Go module, jars, executable (two minutes)
+	$(BIN)/python scripts/dist.py
 
 executable-lock: $(BIN)/python ## Choose the newest libraries for the executable and the image, and lock them with hashes
 	$(PIP) uv

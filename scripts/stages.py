@@ -452,13 +452,13 @@ STAGES: tuple[Stage, ...] = (
     Stage("conformance", "the emulator against recorded brokers", run_conformance, 265),
     Stage("clients", "real SDKs", run_clients, 365),
     Stage("spark", "the Spark connector, auditor and replay", run_spark, 260),
-    Stage("executable", "the executable without Python, and helpers that start it", run_executable, 155),
+    Stage("executable", "the executable, helpers that start it, artifacts of a release", run_executable, 210),
     Stage("sidecar", "the image", run_sidecar, 85),
     Stage("oldest", "a sample with the oldest allowed dependencies", run_oldest, 40),
     Stage("control-api", "generated requests to the control port", run_control_api, 35),
     Stage("protobuf", "a sample with protobuf 5 and 6, newer Pythons", run_protobuf, 20),
 )
-"""All stages in their order, with a budget of 30 minutes and 41 seconds.
+"""All stages in their order, with a budget of 31 minutes and 36 seconds.
 
 The seconds were measured on 2026-11-27 in a whole run of 25 minutes and 6 seconds, with Python 3.11 on two cores of an
 Intel Xeon. Those of the Java programs in the stages exploration, clients and executable are from the processor time of

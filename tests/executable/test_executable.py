@@ -28,7 +28,7 @@ exec "$@"
 @pytest.fixture(scope="module")
 def executable() -> str:
     """The path of the executable, built from this tree."""
-    subprocess.run([sys.executable, "scripts/executable/build.py"], cwd=ROOT, check=True, timeout=600)
+    subprocess.run([sys.executable, "scripts/build_executable.py"], cwd=ROOT, check=True, timeout=600)
     return str(ROOT / "dist" / "rocketmq-emulator")
 
 

@@ -1,6 +1,6 @@
 """Build the executable `rocketmq-emulator`: one file that needs no Python on the machine.
 
-    python scripts/executable/build.py [FOLDER]
+    python scripts/build_executable.py [FOLDER]
 
 writes FOLDER/rocketmq-emulator (default: dist/), for the system and the processor of this machine. It needs Go, and a
 Python with a shared library (`libpython`). PyInstaller and the libraries are installed from `requirements.txt`, with
@@ -18,8 +18,10 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+from source_copy import copy_sources
+
+ROOT = Path(__file__).resolve().parent.parent
+HERE = ROOT / "scripts" / "executable"
 WORK = ROOT / "build" / "executable"
 LOCK = HERE / "requirements.txt"
 NAME = "rocketmq-emulator"
@@ -41,7 +43,8 @@ def environment() -> Path:
         call(sys.executable, "-m", "venv", "--clear", folder)
         call(programs / "pip", "install", "--quiet", "--require-hashes", "--requirement", LOCK)
         shutil.copyfile(LOCK, locked)
-    call(programs / "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--force-reinstall", ROOT)
+    sources = copy_sources(WORK / "source")
+    call(programs / "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--force-reinstall", sources)
     return programs
 
 

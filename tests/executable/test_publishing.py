@@ -1,0 +1,117 @@
+"""Artifacts of a release, installed from local indexes; the release workflow, and the snippets of docs/ci.md."""
+
+import json
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+SCHEMAS = "check-jsonschema==0.39.0"
+WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
+
+
+def run(*words: str | Path, cwd: Path = ROOT) -> str:
+    """Run a program, which must succeed, and return its output."""
+    done = subprocess.run(
+        [str(word) for word in words], cwd=cwd, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of `make dist`, without the parts that have tests of their own."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "scripts/dist.py", folder, "python", "node", "go", "sbom")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def schemas(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program that compares files with the schemas of their formats."""
+    folder = tmp_path_factory.mktemp("schemas")
+    run(sys.executable, "-m", "venv", folder)
+    run(folder / "bin" / "pip", "install", "--quiet", SCHEMAS)
+    return folder / "bin" / "check-jsonschema"
+
+
+@pytest.fixture(scope="module")
+def snippets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of docs/ci.md that have a name, in a folder."""
+    folder = tmp_path_factory.mktemp("snippets")
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    for name, text in re.findall(r"^```yaml\n# (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    [first] = re.findall(r"^```yaml\n(services:.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (folder / "compose.yaml").write_text(first)
+    return folder
+
+
+def test_python_package_installs_from_an_index_and_starts(artifacts: Path, tmp_path: Path) -> None:
+    """The index is a folder in the form of package registries. Dependencies come from the usual one."""
+    [wheel] = artifacts.glob("*.whl")
+    page = tmp_path / "index" / "rocketmq-testkit"
+    page.mkdir(parents=True)
+    (page / "index.html").write_text(f'<a href="{wheel.as_uri()}">{wheel.name}</a>')
+    run(sys.executable, "-m", "venv", tmp_path / "venv")
+    pip = (tmp_path / "venv" / "bin" / "pip", "install", "--quiet")
+    run(*pip, "--no-deps", "--index-url", page.parent.as_uri(), "rocketmq-testkit", cwd=tmp_path)
+    locked = ROOT / "scripts" / "executable" / "requirements.txt"
+    run(*pip, "--require-hashes", "--requirement", locked)
+    assert run(tmp_path / "venv" / "bin" / "rocketmq-emulator", "--version", cwd=tmp_path).startswith(
+        "rocketmq-emulator "
+    )
+
+
+def test_sdist_has_each_module_of_the_wheel(artifacts: Path) -> None:
+    [wheel], [sdist] = artifacts.glob("*.whl"), artifacts.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        sources = {name.partition("/")[2] for name in archive.getnames() if name.endswith(".py")}
+    with zipfile.ZipFile(wheel) as archive:
+        modules = {name for name in archive.namelist() if name.endswith(".py")}
+    folders = {"rocketmq_testkit": "testkit", "pyspark_rocketmq": "spark"}
+    expected = set()
+    for module in modules:
+        first, _, rest = module.partition("/")
+        inner = rest.partition("/")[0]
+        is_folder = first == "rocketmq_testkit" and (ROOT / inner).is_dir()
+        expected.add(rest if is_folder else f"{folders[first]}/{rest}")
+    assert expected - sources == set()
+
+
+def test_node_tarball_and_go_module_have_the_license(artifacts: Path) -> None:
+    [tarball], [module] = artifacts.glob("*.tgz"), artifacts.rglob("@v/*.zip")
+    with tarfile.open(tarball) as archive:
+        assert "package/LICENSE" in archive.getnames()
+    with zipfile.ZipFile(module) as archive:
+        assert any(name.endswith("/LICENSE") for name in archive.namelist())
+
+
+def test_bill_of_materials_names_each_locked_library_with_its_version(artifacts: Path) -> None:
+    bill = json.loads((artifacts / "rocketmq-emulator.cdx.json").read_text())
+    listed = {(re.sub(r"[-_.]+", "-", each["name"]).lower(), each["version"]) for each in bill["components"]}
+    locked = (ROOT / "scripts" / "executable" / "requirements.txt").read_text()
+    wanted = set(re.findall(r"^([\w.-]+)==(\S+) (?!; sys_platform)", locked, re.MULTILINE))
+    assert bill["bomFormat"] == "CycloneDX"
+    assert wanted - listed == set()
+
+
+def test_workflows_are_valid(schemas: Path, snippets: Path) -> None:
+    """The release workflow and the snippet for GitHub Actions, by actionlint and the schema of workflows."""
+    files = (WORKFLOW, snippets / ".github" / "workflows" / "tests.yml")
+    run("go", "run", ACTIONLINT, *files)
+    run(schemas, "--builtin-schema", "vendor.github-workflows", *files)
+
+
+def test_snippets_for_gitlab_and_compose_are_valid(schemas: Path, snippets: Path) -> None:
+    run(schemas, "--builtin-schema", "vendor.gitlab-ci", snippets / ".gitlab-ci.yml")
+    run(schemas, "--builtin-schema", "vendor.compose-spec", snippets / "compose.yaml", ROOT / "compose.yaml")
