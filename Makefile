@@ -72,6 +72,9 @@ pages: $(VENV)/dev.stamp ## Write the generated pages of docs/
 docs: $(VENV)/docs.stamp ## Build the documentation site in build/site and check its links (half a minute)
 	$(BIN)/python scripts/website.py build
 
+console-pictures: $(VENV)/dev.stamp ## Make the pictures of docs/console.md anew, in Chromium (two minutes)
+	CONSOLE_PICTURES=1 $(STAGES) system console
+
 docs-serve: $(VENV)/docs.stamp ## Show the documentation site on port 8000 until Ctrl-C
 	$(BIN)/python scripts/website.py serve
 

@@ -58,7 +58,6 @@ LEAST_MARGIN_SECONDS = 180.0
 RESERVED: Mapping[str, float] = {
     "the read model of groups and queues": 110.0,
     "further clients, ports and machines": 110.0,
-    "the console": 105.0,
     "speed": 120.0,
 }
 """Seconds of the budget reserved for future stages. With those of STAGES they must fit into RUN_SECONDS_MAX."""
@@ -97,13 +96,16 @@ SUITES_OF_HELPERS = (
     "tests/clients/test_node_helper.py",
 )
 """Example applications in other languages and the pages about them. Their tests find no Python in PATH."""
+CONSOLE = ("tests/console",)
+"""Tests of the web console in Chromium, with Selenium."""
 EXPLORATION = ("tests/exploration",)
 """Tests that explore small applications with the Python SDK (75 s of the stage) and with that of Java (30 s)."""
 SPARK = ("spark_tests",)
 """Tests of the emulator with Spark sessions, one session per worker."""
 SPARK_CONNECT = ("spark_tests/connect",)
 """Tests with sessions of Spark Connect. Where pandas is not installed, pytest does not collect them."""
-WITHOUT_OTHER_STAGES = [f"--ignore={folder}" for folder in (*CLIENTS, *SIDECAR, *CODES_SEEN, *EXPLORATION, *EXECUTABLE)]
+OF_OTHER_STAGES = (*CLIENTS, *SIDECAR, *CODES_SEEN, *EXPLORATION, *EXECUTABLE, *CONSOLE)
+WITHOUT_OTHER_STAGES = [f"--ignore={folder}" for folder in OF_OTHER_STAGES]
 WITHOUT_REAL_BROKERS = [f"--ignore={file}" for file in REAL_BROKERS]
 NEWEST_ALONE = ("test_both_sdks.py", "test_coverage.py", "test_wire.py")
 WITHOUT_NEWEST = [f"--ignore=tests/grpc_v2/{name}" for name in NEWEST_ALONE]
@@ -226,7 +228,7 @@ def existing(folders: Sequence[str]) -> list[str]:
 
 def files_with(marker: str) -> list[str]:
     """Return test files that use a marker, without those of other stages. Collecting all files takes half a minute."""
-    others = tuple(ROOT / folder for folder in (*CLIENTS, *SIDECAR))
+    others = tuple(ROOT / folder for folder in (*CLIENTS, *SIDECAR, *CONSOLE))
     return [
         str(path.relative_to(ROOT))
         for path in sorted((ROOT / "tests").rglob("test_*.py"))
@@ -339,6 +341,11 @@ def run_clients() -> None:
 def run_exploration() -> None:
     """Explore small applications with planted bugs. One test of each file runs them, on two workers."""
     pytest("exploration", *existing(EXPLORATION), workers="0")
+
+
+def run_console() -> None:
+    """Use every view and button of the web console in a browser. Pictures of the views are in `.reports/console`."""
+    pytest("console", "-s", *existing(CONSOLE), python=environment(environments.BROWSER), workers="0")
 
 
 def run_spark() -> None:
@@ -456,6 +463,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("sidecar", "the image", run_sidecar, 85),
     Stage("oldest", "a sample with the oldest allowed dependencies", run_oldest, 40),
     Stage("control-api", "generated requests to the control port", run_control_api, 35),
+    Stage("console", "the web console in a browser", run_console, 105),
     Stage("protobuf", "a sample with protobuf 5 and 6, newer Pythons", run_protobuf, 20),
 )
 """All stages in their order, with a budget of 31 minutes and 36 seconds.

@@ -42,6 +42,8 @@ PROGRAMS = (
     Program("mvn", ("maven",)),
     Program("node", ("nodejs",), ("node", "--version"), (20, 14)),
     Program("npm", ("npm",)),
+    Program("chromium", ("chromium",)),
+    Program("chromedriver", ("chromium-driver",)),
     Program("go", (), ("go", "version"), (1, 24)),
     Program("cargo", ()),
 )

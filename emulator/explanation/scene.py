@@ -27,6 +27,7 @@ class Scene:
         self._groups: dict[str, GroupView] = {}
         self._topics: dict[str, TopicView | None] = {}
         self._assignments: dict[tuple[str, str], list[AssignmentView]] = {}
+        self._keys: dict[str, dict[str, str]] = {}
 
     @cached_property
     def masters(self) -> dict[str, BrokerView]:
@@ -95,7 +96,9 @@ class Scene:
 
     def key(self, node: str, key: str) -> str:
         """Return the effective value of a configuration key of a broker; empty if there is no such key."""
-        return next((each.value for each in self.look.configuration(node) if each.key == key), "")
+        if node not in self._keys:
+            self._keys[node] = {each.key: each.value for each in self.look.configuration(node)}
+        return self._keys[node].get(key, "")
 
     # texts
 

@@ -1,0 +1,85 @@
+"""The console with a keyboard, with a screen reader, in the dark and on a phone."""
+
+import pytest
+from console_browser import DESKTOP, PHONE, Browser
+from console_shop import VIEWS, Shop
+from rocketmq_testkit.fixtures import Emulator
+
+
+@pytest.fixture
+def restored(browser: Browser) -> Browser:
+    """The browser, whose size and colors are those of a desktop again after the test."""
+    browser.resize(DESKTOP)
+    browser.scheme("light")
+    return browser
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (DESKTOP, "dark"), (PHONE, "light")])
+def test_no_view_has_a_serious_finding(
+    restored: Browser, shop: Shop, axe: str, size: tuple[int, int], scheme: str
+) -> None:
+    """axe-core finds no violation of impact serious or critical: contrasts, names, roles, labels, order of headings."""
+    restored.resize(size)
+    restored.scheme(scheme)
+    restored.open(shop.emulator.control)
+    found = {}
+    for view in VIEWS:
+        restored.go(view)
+        restored.until(lambda: restored.all("main section"))
+        found[view] = restored.axe(axe)
+    restored.resize(DESKTOP)
+    restored.scheme("light")
+    assert {view: each for view, each in found.items() if each} == {}
+
+
+def test_no_view_is_wider_than_a_phone(restored: Browser, shop: Shop) -> None:
+    """No view scrolls sideways at the width of a phone."""
+    restored.resize(PHONE)
+    restored.open(shop.emulator.control)
+    widths = {}
+    for view in VIEWS:
+        restored.go(view)
+        restored.until(lambda: restored.all("main section"))
+        widths[view] = restored.script("return document.documentElement.scrollWidth")
+    restored.resize(DESKTOP)
+    assert widths == dict.fromkeys(VIEWS, PHONE[0])
+
+
+def test_keyboard_reaches_and_uses_everything(restored: Browser, quiet: Emulator) -> None:
+    """Tab reaches the link to the content, the bar, the views and the filter in their order; Enter uses them."""
+    restored.open(quiet.control)
+    reached = []
+    for _ in range(24):
+        restored.press("TAB")
+        reached.append(restored.script("return document.activeElement.textContent.trim() || document.activeElement.id"))
+    assert reached[0] == "Skip to content"
+    wanted = ["+1 m", "Next event", "Reset", "Overview", "Topics", "Requests", "filter"]
+    assert [each for each in reached if each in wanted][: len(wanted)] == wanted
+    restored.script("document.querySelector('#views a[data-view=groups]').focus()")
+    restored.press("ENTER")
+    restored.until(lambda: restored.driver.title.startswith("Groups"))
+    restored.until(lambda: restored.script("return document.activeElement.id") == "main")
+    restored.script("document.getElementById('reset').focus()")
+    restored.press("ENTER")
+    restored.until(lambda: restored.script("return document.activeElement.value") == "no")
+    restored.press("ESCAPE")
+    restored.until(lambda: not restored.all("dialog[open]"))
+    assert len(quiet.messages("orders")) == 1
+
+
+def test_focus_stays_where_it_is_while_rows_change(restored: Browser, shop: Shop) -> None:
+    """A link that has the focus keeps it when its row changes, and when rows are added above."""
+    restored.open(shop.emulator.control, "topics")
+    restored.script("document.querySelector('table[aria-label=Topics] tbody a').focus()")
+    shop.emulator.topics["orders"].send("one more")
+    restored.until(lambda: "13" in restored.rows("Topics")[0])
+    restored.until(lambda: restored.script("return document.activeElement.textContent") == "orders")
+
+
+def test_changes_of_the_connection_are_announced(restored: Browser, quiet: Emulator) -> None:
+    """The state of the connection and notices are live regions, and failures are alerts."""
+    restored.open(quiet.control, "topics")
+    assert restored.all("#live")[0].get_attribute("role") == "status"
+    assert restored.all("#notices")[0].get_attribute("aria-live") == "polite"
+    restored.click("Create topic")
+    restored.until(lambda: restored.all("#notices [role=alert]"))

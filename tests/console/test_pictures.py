@@ -1,0 +1,60 @@
+"""Pictures of every view, in both color schemes and at two widths. Those of the documentation are among them.
+
+`.reports/console/` gets all pictures. With the environment variable CONSOLE_PICTURES those of the documentation are
+written into `docs/pictures/` as well (`make console-pictures`).
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from console_browser import DESKTOP, PHONE, Browser
+from console_shop import VIEWS, Shop
+
+ROOT = Path(__file__).resolve().parents[2]
+REPORTS = ROOT / ".reports" / "console"
+DOCS = ROOT / "docs" / "pictures"
+OF_DOCS = {
+    "": "console-overview",
+    "message/1000": "console-message",
+    "group/warehouse": "console-group",
+    "faults": "console-faults",
+}
+"""The pictures of docs/console.md, by their view: at the width of a desktop, in light colors."""
+LOOKS = {"desktop": (DESKTOP, "light"), "dark": (DESKTOP, "dark"), "phone": (PHONE, "light")}
+LEAST_BYTES = 10_000
+"""An empty page has fewer."""
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "scheme"), [("desktop", DESKTOP, "light"), ("dark", DESKTOP, "dark"), ("phone", PHONE, "light")]
+)
+def test_every_view_has_its_picture(
+    browser: Browser, shop: Shop, name: str, size: tuple[int, int], scheme: str
+) -> None:
+    """A picture of each view is written, and no picture is empty."""
+    size, scheme = LOOKS[name]
+    browser.resize(size)
+    browser.scheme(scheme)
+    browser.open(shop.emulator.control)
+    files = []
+    for view in VIEWS:
+        browser.go(view)
+        browser.until(lambda: browser.all("main section"))
+        browser.until(lambda: "Reading" not in browser.text())
+        files.append(REPORTS / f"{name}-{view.replace('/', '-') or 'overview'}.png")
+        browser.picture(files[-1], whole=True)
+        if name == "desktop" and view in OF_DOCS and os.environ.get("CONSOLE_PICTURES"):
+            browser.picture(DOCS / f"{OF_DOCS[view]}.png")
+    browser.resize(DESKTOP)
+    browser.scheme("light")
+    assert [each.name for each in files if each.stat().st_size < LEAST_BYTES] == []
+
+
+def test_pictures_of_the_page_exist() -> None:
+    """docs/console.md shows exactly the pictures that this file makes."""
+    page = (ROOT / "docs" / "console.md").read_text()
+    for each in OF_DOCS.values():
+        assert f"(pictures/{each}.png)" in page
+        assert (DOCS / f"{each}.png").stat().st_size > LEAST_BYTES
+    assert {each.stem for each in DOCS.glob("console-*.png")} == set(OF_DOCS.values())

@@ -1,0 +1,74 @@
+"""The console with 100,000 messages and 1,000 clients: the time of its updates, and the size of its page."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+
+import pytest
+from console_browser import Browser
+from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request
+from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.remoting.client.connection import RemotingClient
+
+MESSAGES, CLIENTS, GROUPS = 100_000, 1_000, 20
+UPDATES = 40
+VIEWS = ("", "topics", "messages", "topic/orders", "groups", "clients", "scheduled", "journal")
+P95_MS = 100.0
+"""The promised time of an update on an idle machine: from the event of the stream to the changed page."""
+ELEMENTS_MAX = 6_000
+"""The most elements of a page, whatever the emulator holds."""
+
+
+@pytest.fixture(scope="module")
+def busy() -> Iterator[Emulator]:
+    with ExitStack() as stack:
+        emulator = stack.enter_context(Emulator(topics=["orders::8", "parcels::8"], time="frozen", call_timeout="10m"))
+        host = emulator._host
+        assert host is not None
+
+        def fill() -> None:
+            for number in range(MESSAGES):
+                topic = "orders" if number % 2 else "parcels"
+                host.direct.send(topic, b'{"order": %d}' % number, tag="tea", keys=[str(number)])
+
+        host.event_loop.call(fill, 600)
+        for number in range(CLIENTS):
+            client = stack.enter_context(closing(RemotingClient(emulator.broker)))
+            group, topic = f"group-{number % GROUPS}", "orders" if number % 2 else "parcels"
+            assert client.request(*heartbeat_request(f"client-{number}", groups={group: {topic: "*"}})).code == 0
+        yield emulator
+
+
+@pytest.mark.parametrize(
+    "view", ["", "topics", "messages", "topic/orders", "groups", "clients", "scheduled", "journal"]
+)
+def test_update_is_fast_with_many_messages_and_clients(
+    browser: Browser, busy: Emulator, view: str, tell_figure: Callable[[str], None]
+) -> None:
+    """95 of 100 updates take at most 100 ms, and the page has few elements."""
+    browser.open(busy.control, view)
+    browser.measures()
+    found: list[float] = []
+    while len(found) < UPDATES:
+        busy.topics["orders"].send("one more")
+        found += browser.until(browser.measures)
+    p95 = sorted(found)[int(len(found) * 0.95) - 1]
+    elements = browser.script("return document.querySelectorAll('*').length")
+    tell_figure(f"console, view {view or 'overview'}: p95 {p95:.0f} ms of {len(found)} updates, {elements} elements")
+    assert elements < ELEMENTS_MAX
+    assert p95 <= P95_MS
+
+
+def test_filter_finds_one_of_many_messages(browser: Browser, busy: Emulator) -> None:
+    """A filter that selects one of 100,000 messages finds it; its updates read the new messages only."""
+    browser.open(busy.control, "messages")
+    browser.filter("key:777")
+    browser.until(lambda: len(browser.rows("Messages")) == 50)
+    browser.filter("key:77777 tag:tea")
+    browser.until(lambda: len(browser.rows("Messages")) == 1)
+    assert '"order": 77777' in browser.rows("Messages")[0]
+    browser.measures()
+    busy.topics["orders"].send("one more")
+    [took, *_] = browser.until(browser.measures)
+    assert took <= P95_MS
+    busy.topics["orders"].send("found as well", keys=["77777"], tag="tea")
+    browser.until(lambda: "found as well" in browser.rows("Messages")[0])

@@ -1,0 +1,120 @@
+"""Every view: its content, and the way to it."""
+
+from functools import partial
+
+import pytest
+from console_browser import Browser
+from console_shop import Shop
+from rocketmq_testkit.fixtures import Emulator
+
+NAMES = (
+    "Overview", "Topics", "Messages", "Groups", "Clients", "In flight", "Scheduled", "Faults", "Brokers", "Journal",
+    "Metrics", "Requests",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("view", "texts"),
+    [
+        ("topics", ["orders", "payments", "DELAY", "warehouse", "1 dead letter", "3 in flight"]),
+        ("topic/orders", ["Queues", "broker-b", "committed", "reads", "Send a message", '"order": 1011']),
+        ("messages", ['"order": 1011', "key 1000", "delayed", "in flight", "the message of payments is delayed"]),
+        ("groups", ["warehouse", "1 dead letter", "members disagree on orders", "billing"]),
+        ("group/warehouse", ["packer-1", "packer-2", "tea", "members disagree", "Why it is idle", "Reset offset"]),
+        ("group/billing", ["teller", "broker-b queue 1", "offset 2", "in 55 s"]),
+        ("clients", ["packer-1", "packer-2", "teller", "PYTHON", "remoting"]),
+        ("receipts", ["billing", "teller", "in 55 s"]),
+        ("scheduled", ["delay level", "pop", "in 55 s", "2026-01-31 12:01:24.000"]),
+        ("faults", ["respond", "New rule", "How often"]),
+        ("brokers", ["broker-a", "broker-b", "ASYNC_MASTER", "up"]),
+        ("journal", ["rule respond", "SendMessage", "PopMessage", "lines written"]),
+        ("metrics", ["rocketmq_", "node_id"]),
+        ("requests", ["POST /v1/clock/advance", "Send request"]),
+    ],
+)
+def test_view_shows_its_content(browser: Browser, shop: Shop, view: str, texts: list[str]) -> None:
+    """The view shows everything that it is about."""
+    browser.open(shop.emulator.control, view)
+    for text in texts:
+        browser.shows(text)
+
+
+def test_navigation_opens_every_view(browser: Browser, shop: Shop) -> None:
+    """Each link opens its view, is marked as the current one, and sets the title."""
+    browser.open(shop.emulator.control)
+    assert tuple(each.text for each in browser.all("#views a")) == NAMES
+    for name in NAMES:
+        browser.click(name)
+        browser.until(partial(_is_open, browser, name))
+        browser.until(lambda: browser.all("main section"))
+
+
+def _is_open(browser: Browser, name: str) -> bool:
+    is_current = browser.text('#views a[aria-current="page"]') == name
+    return is_current and browser.driver.title == f"{name} - RocketMQ emulator"
+
+
+def test_message_shows_body_history_and_verdicts(browser: Browser, shop: Shop) -> None:
+    """A message is reached from a list, with its body in each form, its timeline, and a verdict for each group."""
+    browser.open(shop.emulator.control, "messages")
+    [link] = [each for each in browser.all("td.message a") if "key 1000" in each.find_element("xpath", "../..").text]
+    link.click()
+    browser.until(lambda: browser.all(".timeline li"))
+    browser.shows('"item": "green tea"')
+    assert [each.text for each in browser.all(".tabs button")] == ["JSON", "Text", "Hex"]
+    browser.click("Text")
+    browser.shows('{"order": 1000, "item": "green tea", "count": 1}')
+    browser.click("Hex")
+    browser.shows("7b 22 6f 72 64 65 72")
+    verdicts = browser.until(lambda: [each.text for each in browser.all(".verdict h3")])
+    assert verdicts == ["billing in flight", "warehouse dead"]
+    assert "sent" in browser.text(".timeline")
+    assert "dead" in browser.text('table[aria-label="Copies"]')
+    assert "shop" in browser.text('table[aria-label="Properties"]')
+    shop.emulator.clock.advance("2m", wait=None)
+    browser.until(lambda: len(browser.all(".timeline li")) > 2)
+
+
+def test_binary_and_unknown_messages_are_shown(browser: Browser, quiet: Emulator) -> None:
+    """A body that is no text is shown as hex digits only; a message that does not exist is explained."""
+    sent = quiet.topics["orders"].send(bytes(range(256)))
+    browser.open(quiet.control, f"message/{sent.message_id}")
+    browser.shows("f0 f1 f2")
+    assert [each.text for each in browser.all(".tabs button")] == ["Hex"]
+    browser.go("message/no-such-key")
+    browser.shows("never received")
+    browser.go("message/1000")
+    browser.shows("2 messages have this key")
+
+
+def test_long_lists_have_pages(browser: Browser, quiet: Emulator) -> None:
+    """A list shows 50 rows at a time, and its buttons move through the others."""
+    for number in range(120):
+        quiet.topics["orders"].send(f"order {number}")
+    browser.open(quiet.control, "topic/orders")
+    caption = "Messages of orders"
+    browser.until(lambda: "order 119" in browser.rows(caption)[0])
+    assert len(browser.rows(caption)) == 50
+    browser.click("Older")
+    browser.until(lambda: "order 69" in browser.rows(caption)[0])
+    browser.shows("51-100 of ")
+    browser.click("Older")
+    browser.until(lambda: len(browser.rows(caption)) == 21)
+    browser.click("Newer")
+    browser.until(lambda: "order 69" in browser.rows(caption)[0])
+
+
+def test_journal_shows_the_fields_of_a_line_and_follows(browser: Browser, quiet: Emulator) -> None:
+    """A line opens to all its fields. Without `Follow` new lines do not appear."""
+    browser.open(quiet.control, "journal")
+    browser.click("Fields of line 0")
+    browser.shows("CreateTopic")
+    browser.until(lambda: "topic_name" in browser.text("details pre"))
+    browser.click("Follow")
+    lines = browser.rows("Lines")
+    revision = browser.script("return document.getElementById('main').dataset.revision")
+    quiet.topics["orders"].send("unseen")
+    browser.until(lambda: browser.script("return document.getElementById('main').dataset.revision") != revision)
+    assert browser.rows("Lines") == lines
+    browser.click("Follow")
+    browser.until(lambda: len(browser.rows("Lines")) == len(lines) + 1)
