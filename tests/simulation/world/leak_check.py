@@ -1,6 +1,7 @@
 """Checks what a broker holds after everything was consumed: nothing that grows with the work done may remain."""
 
 from session import Session
+from stored_messages import Violation
 
 HOUSEKEEPING = {"client housekeeping", "slave synchronization", "clean up"}
 """Timers that run while clients are registered, slaves run, or log files wait to expire."""
@@ -35,3 +36,9 @@ def leaks(session: Session) -> list[str]:
     if broker.store.log.stored_bytes > session.engine.emulation.store_max_bytes + broker.store.log.segment_bytes:
         found.append("a store beyond its bound")
     return found
+
+
+def check_leaks(session: Session) -> None:
+    """Raise Violation if something remains."""
+    if found := leaks(session):
+        raise Violation(f"left behind: {found}")

@@ -21,6 +21,7 @@ from crashes import Crashes
 from dead_letters import DeadLetters
 from deleted_files import RETENTIONS
 from half_messages import HalfMessages
+from leak_check import check_leaks
 from observations import Handle, Observation, Place
 from oracle import Oracle
 from popped_messages import BUFFERED, CACHED_RECORDS, CHECK_POINTS, RECORDS
@@ -45,6 +46,8 @@ MEMBERS = 2
 """Number of clients in each group."""
 ACTIONS = 120
 """Number of actions of one seed."""
+JOURNAL_MAX, RECORD_MAX = 300, 32
+"""Bounds of the journal and of the delivery record, which many seeds reach."""
 NUMBERS = 60
 """Upper limit of an action's numbers; divisible by the lengths of all tables below."""
 
@@ -108,7 +111,7 @@ class Setup(NamedTuple):
         broker.recall_message_enable = broker.enable_property_filter = True
         if self.retention:
             retention.configure(broker, RETENTIONS[self.retention])
-        return broker, EmulationConfig()
+        return broker, EmulationConfig(journal_max_entries=JOURNAL_MAX, delivery_record_max_entries=RECORD_MAX)
 
 
 class Simulation:
@@ -557,7 +560,7 @@ def run(setup: Setup, actions: Iterable[Action], *, keep: bool = False) -> Simul
 
 def failure(setup: Setup, actions: Iterable[Action]) -> str:
     """Run the actions; return the error, "" if there is none."""
-    return failure_of(lambda: run(setup, actions))
+    return failure_of(lambda: check_leaks(run(setup, actions).session))
 
 
 def report(seed: int) -> str:
