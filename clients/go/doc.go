@@ -11,5 +11,5 @@
 // The emulator is the command rocketmq-emulator. Run looks for it in the environment variable ROCKETMQ_EMULATOR, in
 // PATH, and as a module of python3. All tests of a test binary share one process of it; each test gets a fork with ports
 // of its own, so that tests may call t.Parallel. If ROCKETMQ_CONTROL_URL is set, Run uses the emulator with that control
-// port instead, such as a sidecar in CI, and resets it for each test. Such tests run one after another.
+// port instead, such as a sidecar in CI, and resets it before each test. Run such tests one after another.
 package rocketmqtest

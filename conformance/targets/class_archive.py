@@ -8,10 +8,10 @@ from .apache import ApacheBroker, recipe
 
 
 def quick_start(version: str) -> tuple[str, ...]:
-    """Return JVM options with which processes of a version use its class data archive.
+    """Return JVM options with which name server and broker of a version use their class data archive.
 
-    The first call for a version starts a broker once, to create the archive. Raises BuildError, and TargetError if that
-    start fails.
+    The first call for a version starts a broker, to create the archive from the classes that it loads. Raises
+    BuildError, and TargetError if the broker does not start.
     """
     folder = build(recipe(version))
 

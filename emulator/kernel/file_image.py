@@ -1,7 +1,7 @@
-"""The content of a broker's table at the last write of its file, which is the content that a crash leaves.
+"""The content that a table of a broker, such as its consumer offsets, had when upstream last wrote it to its file.
 
-Upstream writes such files periodically. The emulator runs nothing at those instants: the first change of an entry after
-such an instant saves the previous value.
+After a crash the broker reads this content. Upstream writes such files periodically. The emulator writes no file, and
+runs nothing at those instants: the first change of an entry after such an instant saves the previous value.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ FIRST_WRITE_MS = 10_000
 
 
 class FileImage(Generic[Key, Value]):
-    """Old values of the entries changed since the last write. `interval_ms` returns the period (ms, at least 1)."""
+    """Old values of entries changed since the last write. `interval_ms` returns ms between writes (at least 1)."""
 
     def __init__(self, scheduler: Scheduler, interval_ms: Callable[[], int]) -> None:
         self._scheduler = scheduler
@@ -26,7 +26,7 @@ class FileImage(Generic[Key, Value]):
         self._before: dict[Key, Value | None] = {}
 
     def unchanged_since_write(self, key: Key) -> bool:
-        """True if the entry has not changed since the last write of the file. If so, `save` it before the change."""
+        """True if the entry has not changed since the last write. The caller then calls `save` before the change."""
         now = self._scheduler.now_ms
         if now >= self._next_ms:
             self._before.clear()
@@ -39,7 +39,7 @@ class FileImage(Generic[Key, Value]):
         self._before[key] = value
 
     def write(self) -> None:
-        """Write the file now, outside its schedule."""
+        """Take the current content as written, as if upstream wrote the file now, outside its schedule."""
         self._before.clear()
 
     def values_at_last_write(self) -> dict[Key, Value | None]:

@@ -1,6 +1,6 @@
-"""The columns of the source: names, types, and the types that a user's schema may request.
+"""The columns of Spark's data source `rocketmq`: names, default types, and types that a user's schema may request.
 
-This module must import neither Spark nor Arrow: types have their names in Spark's DDL.
+This module must import neither Spark nor Arrow, so types are texts: their names in Spark's DDL.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,7 +37,7 @@ MESSAGE = (
     Column("bornTimestamp", (TIMESTAMP,), "Time of the send, by the sender's clock."),
     Column("storeTimestamp", (TIMESTAMP,), "Time of storing, by the broker's clock."),
 )
-"""Columns of every read, in the order of Apache's connector for Spark 2, `rocketmq-spark`."""
+"""Columns of a read by default, in the order of Apache's connector for Spark 2, `rocketmq-spark`."""
 
 METADATA = (
     Column("msgId", (STRING,), "The message id of the sender, or of the broker if the sender set none."),
@@ -70,7 +70,7 @@ _OTHER_NAMES = {"long": LONG, "integer": INT}
 
 
 def columns_of_read(include_metadata: bool) -> Wanted:
-    """Return the columns of a read that names none."""
+    """Return the columns of a read without a user's schema."""
     columns = MESSAGE + METADATA if include_metadata else MESSAGE
     return tuple((column.name, column.types[0]) for column in columns)
 

@@ -29,7 +29,7 @@ def recording_of(path: str, folder: Path) -> str | None:
 
 
 def _row(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message with the columns of the source."""
+    """Return a message with the columns of the data source `rocketmq`."""
     return {
         "topic": message["topic"],
         "body": message["body"],

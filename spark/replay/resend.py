@@ -1,6 +1,6 @@
 """Replays recorded messages: to another cluster or topic, in the original order, at the original or another pace.
 
-The input consists of rows of the source with its columns, read from topics or stored as Parquet:
+The input consists of rows with the columns of the data source `rocketmq`, read from topics or stored as Parquet:
 
     recorded = spark.read.format("rocketmq").options(nameServer=..., topic="orders", includeMetadata="true").load()
     recorded.write.parquet("orders.parquet")
@@ -32,7 +32,7 @@ from ..writing.sending import Sender
 from ..writing.writer import row_reader, task_number
 
 NEEDED = ("topic", "body", "properties", "brokerName", "queueId", "queueOffset", "storeTimestamp")
-"""The columns of the source that a replay needs."""
+"""The columns of the data source that a replay needs."""
 MSG_ID = "REPLAYED_MSG_ID"
 """Property with the id of the recorded message."""
 LEAD_S = 2.0
@@ -121,9 +121,9 @@ def _rows(recorded: DataFrame, options: SinkOptions, keep: OrderUnit) -> DataFra
     types = dict(recorded.dtypes)
     missing = [name for name in NEEDED if name not in types]
     if missing:
-        raise SchemaError(f"a replay needs the columns of the source; {', '.join(missing)} is missing")
+        raise SchemaError(f"a replay needs the columns of the data source rocketmq; {', '.join(missing)} is missing")
     if types["storeTimestamp"] != "timestamp":
-        raise SchemaError(f"storeTimestamp is {types['storeTimestamp']}; in what the source reads it is timestamp")
+        raise SchemaError(f"storeTimestamp is {types['storeTimestamp']}; the data source returns it as timestamp")
     queue = ("topic", "brokerName", "queueId")
     # A queue keeps its order even if its broker's clock was set back.
     until_here = Window.partitionBy(*queue).orderBy("queueOffset").rowsBetween(Window.unboundedPreceding, 0)

@@ -9,7 +9,7 @@ from protocol_clients import ALL, BROKER, through
 from rocketmq_testkit.emulator.message.stored_record import offset_message_id
 from rocketmq_testkit.emulator.operations.groups import RetryPolicy
 
-RETRY, DLQ, SCHEDULE, COPIES = "%RETRY%G", "%DLQ%G", "SCHEDULE_TOPIC_XXXX", "%RETRY%G_T"
+RETRY, DLQ, SCHEDULE, POP_RETRY = "%RETRY%G", "%DLQ%G", "SCHEDULE_TOPIC_XXXX", "%RETRY%G_T"
 WAITS_S = [10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200]
 """Delay in seconds after the first, second, ... failure of a message."""
 LEVELS_S = [1, 5, *WAITS_S]
@@ -18,7 +18,7 @@ LEVELS_S = [1, 5, *WAITS_S]
 def stored_message(e: ProtocolClient) -> int:
     """Store a message of `T`, create group `G` and return the commit log offset of the message.
 
-    The time is then a whole second, at which delay levels are checked.
+    The broker checks delay levels at the instant of the send, so that a delay lasts exactly as long as its level.
     """
     e.group()
     e.topic()
@@ -68,20 +68,20 @@ def test_a_send_back_with_a_delay_level_uses_that_level(e: BrokerProtocolClient,
 
 @through(*BROKER)
 @pytest.mark.parametrize("most", [0, 1, 2, 16])
-@pytest.mark.parametrize("who", ["request", "group"])
-def test_a_message_moves_to_the_dlq_after_the_retries_of_request_or_group(
-    e: BrokerProtocolClient, most: int, who: str
+@pytest.mark.parametrize("limit_of", ["request", "group"])
+def test_a_message_moves_to_the_dlq_after_the_retry_limit_of_request_or_group(
+    e: BrokerProtocolClient, most: int, limit_of: str
 ) -> None:
-    """A message moves to the dead letter queue after the retries of the request, or else of the group."""
-    e.group(retry_max_times=most if who == "group" else 3)
+    """A message moves to the dead letter queue after the retry limit of the request, or of the group by default."""
+    e.group(retry_max_times=most if limit_of == "group" else 3)
     e.topic()
     place = e.put().place
     for tried in range(most):
-        assert e.send_back(place, 1, most=most if who == "request" else None).ok
+        assert e.send_back(place, 1, most=most if limit_of == "request" else None).ok
         e.advance(2_000)
         assert e.records(DLQ) == []
         place = e.records(RETRY)[tried].physical_offset
-    assert e.send_back(place, 1, most=most if who == "request" else None).ok
+    assert e.send_back(place, 1, most=most if limit_of == "request" else None).ok
     e.advance(10_000)
     assert (len(e.records(RETRY)), len(e.records(DLQ))) == (most, 1)
 
@@ -161,7 +161,7 @@ def test_a_dead_letter_can_be_sent_back(e: BrokerProtocolClient) -> None:
 @through(*BROKER)
 @pytest.mark.parametrize("queues", [0, -1])
 def test_a_send_back_of_a_group_without_retry_queues_stores_nothing(e: BrokerProtocolClient, queues: int) -> None:
-    """A send-back of a group without retry queues succeeds but stores nothing, even for an offset without message."""
+    """A send-back of a group without retry queues succeeds but stores nothing, even for an offset without a message."""
     place = stored_message(e)
     e.group(retry_queue_nums=queues)
     before = e.state()
@@ -205,12 +205,13 @@ def test_a_send_back_of_a_disabled_group_is_accepted(e: BrokerProtocolClient) ->
     ("times", "most", "of_group", "dead"),
     [(2, 2, 16, False), (3, 2, 16, True), (16, None, 16, False), (17, None, 16, True), (1, None, 0, True)],
 )
-def test_a_send_to_a_retry_topic_may_count_one_attempt_more_than_a_send_back(
+def test_a_send_to_a_retry_topic_is_a_dead_letter_only_above_the_retry_limit(
     e: BrokerProtocolClient, times: int, most: int | None, of_group: int, dead: bool
 ) -> None:
-    """A send to a retry topic may count one attempt more than a send-back before it becomes a dead letter.
+    """A send to a retry topic becomes a dead letter if its reconsume times are above the retry limit.
 
-    A dead letter is not delayed, even if it has a delay level.
+    A message that is sent back becomes one already at the limit. A dead letter is not delayed, even if it has a delay
+    level.
     """
     e.group(retry_max_times=of_group)
     assert e.again(b"bad", times=times, most=most, DELAY="2", RETRY_TOPIC="T").ok
@@ -306,7 +307,7 @@ def test_the_proxy_moves_a_message_with_too_many_deliveries_to_the_dlq(e: Protoc
     assert e.bodies() == []
     (dead,) = e.records(DLQ)
     assert (dead.body, dead.reconsume_times) == (b"0", most + 2)
-    assert {"RETRY_TOPIC": COPIES, "DELAY": "0", "WAIT": "false"}.items() <= dead.property_map().items()
+    assert {"RETRY_TOPIC": POP_RETRY, "DELAY": "0", "WAIT": "false"}.items() <= dead.property_map().items()
     e.advance(60_000)
     assert e.bodies() == []
 
@@ -315,7 +316,7 @@ def test_the_proxy_moves_a_message_with_too_many_deliveries_to_the_dlq(e: Protoc
 def test_the_proxy_moves_a_message_to_the_dlq_after_seventeen_deliveries(e: ProtocolClient) -> None:
     """By default the proxy moves a message to the dead letter queue after seventeen deliveries (sixteen retries).
 
-    Only queue 0 of that topic is used.
+    The broker stores it in queue 0 of the dead letter queue's topic, and uses no other queue.
     """
     e.group()
     e.filled(1)
@@ -363,12 +364,12 @@ def test_a_forwarded_message_is_stored_in_the_dlq_and_not_redelivered(e: Protoco
     assert (dead.body, dead.reconsume_times) == (b"bad", 1)
     e.advance(30_000)
     assert e.bodies() == []
-    assert e.records(COPIES) == []
+    assert e.records(POP_RETRY) == []
 
 
 @through(*ALL)
 def test_another_group_receives_a_dead_letter_with_all_sender_fields(e: ProtocolClient) -> None:
-    """Another group receives a dead letter with all sender fields and with the attempt counted that failed last."""
+    """Another group receives a dead letter with all sender fields; its attempt includes the one that failed last."""
     stored_message(e)
     e.give_up(e.take()[0])
     (dead,) = e.take(DLQ, group="R")
@@ -429,6 +430,7 @@ def test_a_message_forwarded_to_the_dlq_twice_is_stored_there_twice(e: ProtocolC
 
 @through(*ALL)
 def test_a_message_can_be_forwarded_to_the_dlq_with_a_changed_handle(e: ProtocolClient) -> None:
+    """The handle is the one that a change of the message's invisible duration returned."""
     e.filled(3)
     *_, last = e.take()
     changed = e.change(last.handle, 30_000)
@@ -443,7 +445,7 @@ def test_a_message_can_be_forwarded_to_the_dlq_with_an_expired_handle(
 ) -> None:
     """A message can be forwarded to the dead letter queue with an expired handle.
 
-    If its revive queue was processed by then, the message is also redelivered.
+    If the broker has revived the message by then, it also redelivers the message.
     """
     e.filled(1)
     (message,) = e.take()
@@ -456,7 +458,7 @@ def test_a_message_can_be_forwarded_to_the_dlq_with_an_expired_handle(
 
 @through("grpc")
 @pytest.mark.parametrize(
-    ("policy", "told"),
+    ("policy", "intervals_s"),
     [
         (RetryPolicy(), [1.0, 5.0, *map(float, WAITS_S)]),
         (RetryPolicy(next_ms=[500, 20_000]), [0.5, 20.0]),
@@ -464,14 +466,14 @@ def test_a_message_can_be_forwarded_to_the_dlq_with_an_expired_handle(
     ],
 )
 def test_a_grpc_consumers_settings_contain_the_retry_intervals_of_its_group(
-    e: GrpcProtocolClient, policy: RetryPolicy, told: list[float]
+    e: GrpcProtocolClient, policy: RetryPolicy, intervals_s: list[float]
 ) -> None:
-    """A gRPC consumer's settings contain the retry intervals of its group, or of the delay levels by default."""
+    """A gRPC consumer's settings contain the retry intervals of its group, by default those of the delay levels."""
     e.topic()
     e.group(retry_policy=policy, retry_max_times=4)
     backoff = e.settings().backoff_policy
     assert backoff.max_attempts == 5
-    assert [each.ToMilliseconds() / 1000 for each in backoff.customized_backoff.next] == told
+    assert [each.ToMilliseconds() / 1000 for each in backoff.customized_backoff.next] == intervals_s
 
 
 @through("grpc")

@@ -39,9 +39,9 @@ export class RocketMQ extends Assertions {
    * Start an emulator for one test, with these topics. It ends after the test `t` of node:test, with `stop()`, or with
    * `await using`.
    *
-   * All tests of a process share one process of the command, and each gets a fork with ports of its own. If
-   * ROCKETMQ_CONTROL_URL is set, the emulator with that control port is reset instead, for one test at a time. `own`
-   * starts a process of its own, with the options `command` and `args`.
+   * All tests of a Node process share one process of `rocketmq-emulator`, and each gets a fork of its emulator, with
+   * ports of its own. If ROCKETMQ_CONTROL_URL is set, the emulator with that control port is reset instead, for one test
+   * at a time. `own` starts a process of its own, with the options `command` and `args`.
    */
   static async start({ t, topics = [], own = false, command, args } = {}) {
     await stopReleased();

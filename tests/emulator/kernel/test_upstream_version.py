@@ -1,4 +1,4 @@
-"""The version of RocketMQ whose behavior the emulator has."""
+"""The version of Apache RocketMQ that the emulator emulates."""
 
 from rocketmq_testkit.emulator.client.client_versions import version_number
 from rocketmq_testkit.emulator.kernel.upstream_version import VERSION_NAME, VERSION_NUMBER

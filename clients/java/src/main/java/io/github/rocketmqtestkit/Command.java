@@ -15,7 +15,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** The process of a rocketmq-emulator command. It ends with this JVM, also if that is killed. */
+/** The process of a rocketmq-emulator command. It ends with this JVM, even if the JVM is killed. */
 final class Command {
     private static final String NAME = "rocketmq-emulator";
     private static final long READY_SECONDS = 60;

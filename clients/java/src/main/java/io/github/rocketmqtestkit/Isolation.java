@@ -5,8 +5,8 @@ public enum Isolation {
     /** Each test gets a fork of its own, with ports of its own. Tests may run in parallel. */
     FORK,
     /**
-     * Each test gets the same emulator, with the same ports, which is reset before. A second test at the same time is
-     * refused.
+     * All tests use the same emulator, with the same ports, which is reset before each test. A test that starts while
+     * another one uses the emulator fails.
      */
     RESET
 }
