@@ -1,5 +1,7 @@
 """The console with 100,000 messages and 1,000 clients: the time of its updates, and the size of its page."""
 
+import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 
@@ -13,9 +15,17 @@ MESSAGES, CLIENTS, GROUPS = 100_000, 1_000, 20
 UPDATES = 40
 VIEWS = ("", "topics", "messages", "topic/orders", "groups", "clients", "scheduled", "journal")
 P95_MS = 100.0
-"""The promised time of an update on an idle machine: from the event of the stream to the changed page."""
+"""The promised time of an update, from the event of the stream to the changed page.
+
+The processor time of an update, of the emulator and the page together, has the same limit on any machine.
+"""
 ELEMENTS_MAX = 6_000
 """The most elements of a page, whatever the emulator holds."""
+
+
+def is_idle() -> bool:
+    """True if nothing else keeps the processors busy; otherwise only processor time says how fast the console is."""
+    return os.getloadavg()[0] <= (os.cpu_count() or 1)
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +58,21 @@ def test_update_is_fast_with_many_messages_and_clients(
     browser.open(busy.control, view)
     browser.measures()
     found: list[float] = []
+    begin = time.process_time() * 1000 + browser.busy_ms()
     while len(found) < UPDATES:
         busy.topics["orders"].send("one more")
         found += browser.until(browser.measures)
+    spent = (time.process_time() * 1000 + browser.busy_ms() - begin) / len(found)
     p95 = sorted(found)[int(len(found) * 0.95) - 1]
     elements = browser.script("return document.querySelectorAll('*').length")
-    tell_figure(f"console, view {view or 'overview'}: p95 {p95:.0f} ms of {len(found)} updates, {elements} elements")
+    tell_figure(
+        f"console, view {view or 'overview'}: p95 {p95:.0f} ms of {len(found)} updates, {spent:.0f} ms of processor "
+        f"time each, {elements} elements"
+    )
     assert elements < ELEMENTS_MAX
-    assert p95 <= P95_MS
+    assert spent <= P95_MS
+    if is_idle():
+        assert p95 <= P95_MS
 
 
 def test_filter_finds_one_of_many_messages(browser: Browser, busy: Emulator) -> None:
@@ -69,6 +86,7 @@ def test_filter_finds_one_of_many_messages(browser: Browser, busy: Emulator) -> 
     browser.measures()
     busy.topics["orders"].send("one more")
     [took, *_] = browser.until(browser.measures)
-    assert took <= P95_MS
+    if is_idle():
+        assert took <= P95_MS
     busy.topics["orders"].send("found as well", keys=["77777"], tag="tea")
     browser.until(lambda: "found as well" in browser.rows("Messages")[0])

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -119,6 +120,14 @@ def test_executable_serves_on_a_machine_without_python(executable: str, cache: P
         assert str(ready["control"]).startswith("http://127.0.0.1:")
         assert str(cache) in maps
         assert prefix not in maps
+
+
+def test_executable_serves_the_web_console(executable: str, cache: Path) -> None:
+    for _, ready in started(executable, *ANY_PORTS):
+        request = urllib.request.Request(f"{ready['control']}/", headers={"accept": "text/html"})
+        assert b"/console/web/main.js" in urllib.request.urlopen(request, timeout=20).read()
+        for file in ("main.js", "views/overview.js", "base.css", "icon.svg"):
+            assert urllib.request.urlopen(f"{ready['control']}/console/web/{file}", timeout=20).read()
 
 
 def test_first_start_unpacks_and_the_next_uses_it(executable: str, cache: Path) -> None:

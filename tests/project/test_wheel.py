@@ -72,6 +72,15 @@ def new_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return programs
 
 
+def test_wheel_has_the_files_of_the_web_console(wheel: Path) -> None:
+    """The wheel contains each page, style sheet, script and picture."""
+    web = ROOT / "fixtures" / "console" / "web"
+    wanted = {f"rocketmq_testkit/fixtures/console/web/{each.relative_to(web)}" for each in web.rglob("*.*")}
+    with zipfile.ZipFile(wheel) as archive:
+        assert len(wanted) > 30
+        assert wanted <= set(archive.namelist())
+
+
 def a_test_suite_uses_the_installed_plugin(new_environment: Path, tmp_path: Path) -> None:
     """Check that a test file gets its emulator from the wheel, and that PyPI's `fixtures` is unaffected."""
     (tmp_path / "test_use.py").write_text(USE)

@@ -155,6 +155,12 @@ class Browser:
         )
         return found
 
+    def busy_ms(self) -> float:
+        """Return the time (ms) that the page's thread has worked so far."""
+        self.driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+        found = self.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        return next(float(each["value"]) * 1000 for each in found if each["name"] == "TaskDuration")
+
     # acting
 
     def click(self, text: str, within: str = "body") -> None:
