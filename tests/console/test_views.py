@@ -88,20 +88,20 @@ def test_binary_and_unknown_messages_are_shown(browser: Browser, quiet: Emulator
 
 
 def test_long_lists_have_pages(browser: Browser, quiet: Emulator) -> None:
-    """A list shows 50 rows at a time, and its buttons move through the others."""
-    for number in range(120):
+    """A list of messages shows 15 rows at a time, and its buttons move through the others."""
+    for number in range(40):
         quiet.topics["orders"].send(f"order {number}")
     browser.open(quiet.control, "topic/orders")
     caption = "Messages of orders"
-    browser.until(lambda: "order 119" in browser.rows(caption)[0])
-    assert len(browser.rows(caption)) == 50
+    browser.until(lambda: "order 39" in browser.rows(caption)[0])
+    assert len(browser.rows(caption)) == 15
     browser.click("Older")
-    browser.until(lambda: "order 69" in browser.rows(caption)[0])
-    browser.shows("51-100 of ")
+    browser.until(lambda: "order 24" in browser.rows(caption)[0])
+    browser.shows("16-30 of ")
     browser.click("Older")
-    browser.until(lambda: len(browser.rows(caption)) == 21)
+    browser.until(lambda: len(browser.rows(caption)) == 11)
     browser.click("Newer")
-    browser.until(lambda: "order 69" in browser.rows(caption)[0])
+    browser.until(lambda: "order 24" in browser.rows(caption)[0])
 
 
 def test_journal_shows_the_fields_of_a_line_and_follows(browser: Browser, quiet: Emulator) -> None:
