@@ -87,7 +87,8 @@ def _translated(page: Page, by_source: Mapping[str, Page], root: Path) -> str:
         if not (root / source).exists():
             raise BrokenLink(f"{page.source}: the link {target} leads to no page and no file")
         if picture:
-            return f"![{text}]({os.path.relpath(Path(source).name, PurePosixPath(page.name).parent)})"
+            name = source.removeprefix("docs/") if source.startswith("docs/") else Path(source).name
+            return f"![{text}]({os.path.relpath(name, PurePosixPath(page.name).parent)})"
         return f"`{source}`" if text.strip("`") in source else f"{text} (`{source}`)"
 
     parts = _FENCE.split(page.text)
