@@ -84,11 +84,11 @@ def test_tests_that_leave_no_report_fail_their_stage(
 
 
 def test_the_budgets_of_all_stages_fit_into_the_run() -> None:
-    """Every stage has a budget, the stages take 30 minutes at most, and the reserved time fits as well."""
+    """Every stage has a budget, the stages take 40 minutes at most, and the reserved time fits as well."""
     used = sum(stage.seconds for stage in stages.STAGES)
 
     assert all(stage.seconds > 0 for stage in (*stages.STAGES, *stages.ON_REQUEST))
-    assert used <= 30 * 60
+    assert used <= 40 * 60
     assert used + sum(stages.RESERVED.values()) <= stages.RUN_SECONDS_MAX
 
 
