@@ -13,6 +13,7 @@ from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.grpc_v2.transport import Limits
 from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
+from rocketmq_testkit.grpc_v2.transport.http2.settings import HEADER_TABLE_SIZE, encode_settings
 from rocketmq_testkit.grpc_v2.transport.twisted_server import GrpcServerFactory
 from rocketmq_testkit.remoting.server.twisted_server import RemotingServerFactory
 from rocketmq_testkit.remoting.wire import frame
@@ -152,7 +153,8 @@ class GrpcWire(Wire):
         self.factory = GrpcServerFactory(self.world.service, clock=Clock(), log=lambda line: None, limits=limits)
         self.server = self.factory.buildProtocol(None)
         self.server.makeConnection(self.transport)
-        self.server.dataReceived(GREETING)
+        # Without a table of headers, a response has the same bytes whether a fault holds it back or not.
+        self.server.dataReceived(GREETING + f.settings(encode_settings({HEADER_TABLE_SIZE: 0})))
         self.events()
 
     def start(self, rpc: str, data: bytes, *, ends: bool = True) -> None:
