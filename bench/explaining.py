@@ -4,8 +4,8 @@
 
 prints the processor time of explanations of one message for one group, in situations that are large in one respect:
 groups, members, messages in flight, retries, topics, and timed messages. The first explanation reads all that clients
-hold. Those that follow read again only what has changed: nothing, or one more message and one more pop. The exit code
-is 1 if one of those takes more than 10 ms. The garbage of the set-up is collected before.
+hold. A later one reads only what has changed since: nothing, or one more message and one more pop. The exit code
+is 1 if a later one takes more than 10 ms. The garbage of the set-up is collected before.
 """
 
 import gc

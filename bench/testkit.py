@@ -84,7 +84,7 @@ def install_peers() -> None:
 
 
 def install_postgresql() -> None:
-    """Install Debian's package unless it is there. Raises Unavailable."""
+    """Install Debian's package of PostgreSQL if it is missing. Raises Unavailable."""
     if POSTGRESQL.is_file():
         return
     if shutil.which("apt-get") is None:

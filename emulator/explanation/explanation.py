@@ -55,7 +55,7 @@ class Explanation:
     group: str | None
     place: Place | None
     until_ms: int | None
-    """The time at which the verdict changes by itself; None if it does not."""
+    """The time at which the verdict changes without a request; None if there is none."""
     facts: tuple[Fact, ...]
     changes: tuple[Change, ...]
     history_since_ms: int | None

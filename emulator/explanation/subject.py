@@ -32,7 +32,7 @@ class Finding:
     facts: tuple[Fact, ...]
     changes: tuple[Change, ...]
     until_ms: int | None = None
-    """The time at which the verdict changes by itself; None if it does not."""
+    """The time at which the verdict changes without a request; None if there is none."""
 
 
 class Subject:

@@ -1,6 +1,7 @@
 """Brokers and name servers that stop, flap, or cannot be reached by one client, in virtual time."""
 
 import pytest
+from connection_attempt import ConnectionAttempt
 from fault_world import FaultWorld, make_fault_world
 from remoting_world import Peer, send
 from rocketmq_testkit import faults
@@ -284,30 +285,11 @@ def test_a_partition_loses_pushes(world: FaultWorld) -> None:
     assert [frame.code for frame in cut.received()] == [RequestCode.NOTIFY_CONSUMER_IDS_CHANGED]
 
 
-class Attempt:
-    """A connection that a client opens, and what the rules did to it."""
-
-    def __init__(self) -> None:
-        self.done: list[str] = []
-
-    def refuse(self) -> None:
-        """Note a reset."""
-        self.done.append("refuse")
-
-    def ignore(self) -> None:
-        """Note that it is ignored."""
-        self.done.append("ignore")
-
-    def fail_handshake(self) -> None:
-        """Note a failed handshake."""
-        self.done.append("fail")
-
-
 @pytest.mark.parametrize(("how", "done"), [("silent", "ignore"), ("reset", "refuse")])
 def test_a_partition_by_address_covers_new_connections(world: FaultWorld, how: str, done: str) -> None:
     """Connections of the address are ignored or reset; requests of open ones are lost, also at the name server."""
     world.add(faults.partition(address="10.0.0.8", how=how))
-    cut, other = Attempt(), Attempt()
+    cut, other = ConnectionAttempt(), ConnectionAttempt()
     world.plan.decisions.connected("remoting", "broker-a", "10.0.0.8", cut)
     world.plan.decisions.connected("remoting", "broker-a", "10.0.0.9", other)
     assert (cut.done, other.done) == ([done], [])
@@ -321,7 +303,7 @@ def test_a_partition_by_address_covers_new_connections(world: FaultWorld, how: s
 def test_a_partition_by_client_leaves_new_connections_alone(world: FaultWorld) -> None:
     """A new connection has named no client yet."""
     world.add(faults.partition("c1"))
-    attempt = Attempt()
+    attempt = ConnectionAttempt()
     world.plan.decisions.connected("remoting", "broker-a", "10.0.0.7", attempt)
     assert attempt.done == []
 

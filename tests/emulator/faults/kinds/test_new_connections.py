@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from connection_attempt import ConnectionAttempt
 from fault_world import FaultWorld, make_fault_world
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.emulator.faults.fault import Fault
@@ -124,25 +125,6 @@ def test_an_open_connection_is_not_a_new_one(emulator: Emulator) -> None:
         assert client.request(*send_request("T", b"x", born_ms=1)).code == 0
 
 
-class Attempt:
-    """A connection that a client opens, and what the rules did to it."""
-
-    def __init__(self) -> None:
-        self.done: list[str] = []
-
-    def refuse(self) -> None:
-        """Note a reset."""
-        self.done.append("refuse")
-
-    def ignore(self) -> None:
-        """Note that it is ignored."""
-        self.done.append("ignore")
-
-    def fail_handshake(self) -> None:
-        """Note a failed handshake."""
-        self.done.append("fail")
-
-
 FAULTS: list[tuple[Callable[[], Fault], str]] = [
     (RefuseConnection, "refuse"),
     (IgnoreConnection, "ignore"),
@@ -150,9 +132,11 @@ FAULTS: list[tuple[Callable[[], Fault], str]] = [
 ]
 
 
-def opened(world: FaultWorld, protocol: str = "remoting", node: str = "broker-a", address: str = "10.0.0.8") -> Attempt:
+def opened(
+    world: FaultWorld, protocol: str = "remoting", node: str = "broker-a", address: str = "10.0.0.8"
+) -> ConnectionAttempt:
     """Open a connection in memory."""
-    attempt = Attempt()
+    attempt = ConnectionAttempt()
     world.plan.decisions.connected(protocol, node, address, attempt)
     return attempt
 
