@@ -10,7 +10,7 @@ from ..kernel.value_class import frozen_value
 from . import changes
 from .explanation import Change
 from .reason import Reason
-from .refused_rules import plain_remark, server
+from .refused_rules import plain_remark, refused_fact, server
 from .scene import Scene
 from .subject import Finding, fact
 
@@ -77,16 +77,7 @@ def _refused(scene: Scene, message: Missing) -> Finding | None:
     if not found:
         return None
     refused = found[-1]
-    facts = (
-        fact(
-            "refused",
-            at_ms=refused.at_ms,
-            node=refused.node,
-            client=scene.client_id(refused.channel),
-            label=refused.label,
-            code=refused.code,
-        ),
-    )
+    facts = (refused_fact(scene, refused),)
     when = f"was refused at {scene.at(refused.at_ms)} and never stored"
     if refused.code == _TYPE_CONFLICT:
         return Finding(Reason.REFUSED_TYPE, f"{when}: {_conflict(scene, refused)}", facts, _other_type(refused))
@@ -188,17 +179,7 @@ def _never_received(scene: Scene, message: Missing) -> Finding:
             f"; {server(refused)} refused {refused.label} of {client}{about} at {scene.at(refused.at_ms)} "
             f"({refused.code}{remark}), and a client without a route or a session sends nothing"
         )
-        facts.append(
-            fact(
-                "refused",
-                at_ms=refused.at_ms,
-                node=refused.node,
-                client=scene.client_id(refused.channel),
-                label=refused.label,
-                code=refused.code,
-                topic=refused.topic or None,
-            )
-        )
+        facts.append(refused_fact(scene, refused, topic=refused.topic or None))
         options.insert(len(correction) + 1, changes.configure(f"remove the cause of {refused.code}"))
     return Finding(Reason.NEVER_RECEIVED, text, tuple(facts), tuple(options))
 

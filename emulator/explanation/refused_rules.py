@@ -9,7 +9,7 @@ from ..history.events import RefusedRequest
 from ..history.passed_on import original_refusals
 from ..inspection.groups import GroupView
 from . import changes
-from .explanation import Change
+from .explanation import Change, Fact
 from .reason import Reason
 from .scene import Scene
 from .subject import DELIVERED, Finding, Subject, fact
@@ -55,15 +55,7 @@ def requests_refused(subject: Subject) -> Finding | None:
         f"{again}: {refused.code}{remark}"
     )
     facts = (
-        fact(
-            "refused",
-            at_ms=refused.at_ms,
-            node=refused.node,
-            client=scene.client_id(refused.channel),
-            label=refused.label,
-            code=refused.code,
-            times=times,
-        ),
+        refused_fact(scene, refused, times=times),
         subject.place_fact,
     )
     return Finding(Reason.REQUESTS_REFUSED, subject.but(text), facts, (remedy(refused),))
@@ -76,6 +68,19 @@ def refused_receives(scene: Scene, group: GroupView, topic: str) -> list[Refused
         for each in original_refusals(scene.history.refused(group=group.name))
         if {each.label, each.operation} & _REQUESTS and each.topic in ("", topic) and each.code not in _PASSING
     ]
+
+
+def refused_fact(scene: Scene, refused: RefusedRequest, **others: object) -> Fact:
+    """Return the fact that a request was refused, with its client id, None if the client is not known."""
+    return fact(
+        "refused",
+        at_ms=refused.at_ms,
+        node=refused.node,
+        client=scene.client_id(refused.channel),
+        label=refused.label,
+        code=refused.code,
+        **others,
+    )
 
 
 def plain_remark(refused: RefusedRequest) -> str:
