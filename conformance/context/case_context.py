@@ -79,11 +79,11 @@ class CaseContext(Closeable):
         shown = self.placeholders.normal(shape(value))
         self.notes.append((label, shown))
         if code is not None and (came := _code(value)) != code:
-            self.contradictions.append(f"{label}: code {code} is stated, {came} came: {shown}")
+            self.contradictions.append(f"{label}: code {code} was expected, {came} was returned: {shown}")
         return value
 
     def require(self, truth: object, problem: str) -> None:
-        """Give up the case if a precondition does not hold."""
+        """Raise Contradiction, which ends the case, if a precondition does not hold."""
         if not truth:
             raise Contradiction(problem)
 
@@ -122,14 +122,14 @@ class CaseContext(Closeable):
         name = self.new() if name is None else name
         made = topic_request(name, queues=queues, read=read, write=write, perm=perm, kind=kind)
         response = self.request(*made, to=to)
-        self.require(response.code == 0, f"the topic {name} was not made: {response}")
+        self.require(response.code == 0, f"the topic {name} was not created: {response}")
         return name
 
     def group(self, *, name: str | None = None, **config: Any) -> str:
         """Create a subscription group; `config` contains fields of SubscriptionGroupConfig by name."""
         name = self.new("group") if name is None else name
         response = self.request_group(name, **config)
-        self.require(response.code == 0, f"the group {name} was not made: {response}")
+        self.require(response.code == 0, f"the group {name} was not created: {response}")
         return name
 
     def request_group(self, name: str, **config: Any) -> Response:
@@ -177,7 +177,7 @@ class CaseContext(Closeable):
             yield
 
     def stopping(self) -> Thread:
-        """Start a graceful shutdown of the broker in a thread, so that a case can observe it; it ends the thread."""
+        """Start a graceful shutdown of the broker in a thread that the case can observe, and has to join."""
         thread = Thread(target=self.deployment.stop, daemon=True)
         thread.start()
         return thread
@@ -195,7 +195,7 @@ class CaseContext(Closeable):
 
         All of them arrive before the response to the request that this method sends.
         """
-        _taken_up(connection)
+        _wait_for_earlier_requests(connection)
         found = list(connection.server_requests)
         connection.server_requests.clear()
         return found
@@ -215,7 +215,7 @@ class CaseContext(Closeable):
     def runtime_info(self, to: RemotingClient | None = None) -> dict[str, str]:
         """Return the runtime info of a broker; a newly started one has none until it has statistics."""
         response = self.until(lambda: self._runtime_info(to))
-        self.require(response is not None, "the broker did not tell its state")
+        self.require(response is not None, "the broker returned no runtime info")
         return dict(response.json["table"]) if response is not None else {}
 
     def _runtime_info(self, to: RemotingClient | None) -> Response | None:
@@ -270,7 +270,7 @@ class CaseContext(Closeable):
         for connection in self._connections:
             if connection is not self.namesrv:
                 with suppress(ConnectionError):  # one that the broker has closed sends nothing more
-                    _taken_up(connection)
+                    _wait_for_earlier_requests(connection)
 
     def until(self, look: Callable[[], T], seconds: float = 30.0, *, step: float = _STEP_MS / 1000) -> T:
         """Call `look` every `step` s until it returns a true value, or for `seconds`; returns its last value."""
@@ -283,7 +283,7 @@ class CaseContext(Closeable):
         """Wait for the response to a waiting request, checking every `step` s, so that a stopwatch shows its time."""
         response = self.until(pending.arrived, seconds, step=step)
         if response is None:
-            raise Contradiction("a request that waits was never answered")
+            raise Contradiction("a waiting request got no response")
         return response
 
     def note_arrival(
@@ -328,7 +328,7 @@ class Stopwatch:
         return found or f"{seconds:.3f} s"
 
 
-def _taken_up(connection: RemotingClient) -> None:
+def _wait_for_earlier_requests(connection: RemotingClient) -> None:
     """Wait until the broker has handled all earlier requests, by sending a read-only request."""
     connection.request(*max_offset_request(AUTO_CREATE_TOPIC), timeout=ANSWER_SECONDS)
 

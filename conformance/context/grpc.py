@@ -81,7 +81,7 @@ class GrpcContext(CaseContext, GrpcClient):
         shown = value.shown() if isinstance(value, Failure | Received) else value
         super().note(label, shown)
         if code is not None and (came := _status_code(value)) != code:
-            self.contradictions.append(f"{label}: code {code} is stated, {came} came: {self.notes[-1][1]}")
+            self.contradictions.append(f"{label}: code {code} was expected, {came} was returned: {self.notes[-1][1]}")
         return value
 
     def settle(self) -> None:

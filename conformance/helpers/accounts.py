@@ -34,7 +34,7 @@ def user(t: CaseContext, *entries: dict[str, object], **info: str) -> Credential
     """Create a user with the given policy entries."""
     name = t.new("user")
     made = try_create_user(t, name, to=None, **info)
-    t.require(made.code == 0, f"the user {name} was not made: {made}")
+    t.require(made.code == 0, f"the user {name} was not created: {made}")
     if entries:
         add_policies(t, name, *entries)
     return Credentials(name, SECRET)

@@ -58,7 +58,7 @@ def static_topic(t: CaseContext, parts: Mapping[int, Sequence[Part]], *, queues:
     """Create a topic with these logical queues on the first broker."""
     topic = t.new()
     response = make_static(t, topic, parts, queues=queues)
-    t.require(response.code == 0, f"the topic was not made: {response}")
+    t.require(response.code == 0, f"the topic was not created: {response}")
     return topic
 
 

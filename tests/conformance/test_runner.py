@@ -125,7 +125,7 @@ def test_a_case_whose_stated_code_does_not_match_differs(records: RecordedOutcom
     recorded(records, contradicted)
     found = outcome(contradicted, records)
     assert found.verdict is Verdict.DIFFERS
-    assert "code 29 is stated, 0 came" in found.reason
+    assert "code 29 was expected, 0 was returned" in found.reason
 
 
 def test_a_case_that_fails_keeps_its_notes_and_names_the_failure(records: RecordedOutcomes) -> None:

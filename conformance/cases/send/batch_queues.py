@@ -21,7 +21,7 @@ def batched(t: RemotingContext) -> str:
     """Create a topic with one queue and queue.type=BatchCQ."""
     topic = t.new()
     response = create(t, topic, readQueueNums=1, writeQueueNums=1, attributes="+queue.type=BatchCQ")
-    t.require(response.code == 0, f"the topic was not made: {response}")
+    t.require(response.code == 0, f"the topic was not created: {response}")
     return topic
 
 

@@ -25,7 +25,7 @@ def _moved(t: RemotingContext) -> str:
     parts = {0: [part(0, t.broker_name, end=3), part(0, THERE, 100, gen=1)]}
     made.append(make_static(t, topic, parts, queues=1, epoch=2, broker=THERE, to=t.second_broker))
     made.append(make_static(t, topic, parts, queues=1, epoch=2))
-    t.require(all(each.code == 0 for each in made), f"the topic was not made: {made}")
+    t.require(all(each.code == 0 for each in made), f"the topic was not created: {made}")
     asked = {"topic": topic, "queueId": 0}
     # The brokers discover each other with a delay.
     known = t.until(lambda: t.request(RequestCode.GET_MIN_OFFSET, asked, to=t.second_broker).code == 0)

@@ -28,7 +28,7 @@ def compacted(t: RemotingContext, queues: int = 1) -> str:
     topic = t.new()
     policy = "+cleanup.policy=COMPACTION"
     response = create(t, topic, readQueueNums=queues, writeQueueNums=queues, attributes=policy)
-    t.require(response.code == 0, f"the topic was not made: {response}")
+    t.require(response.code == 0, f"the topic was not created: {response}")
     return topic
 
 

@@ -53,7 +53,7 @@ def lock_of(folder: Path) -> dict[str, str]:
 def _compare(locked: dict[str, str], found: dict[str, str]) -> None:
     wrong = sorted(name for name in locked.keys() | found.keys() if locked.get(name) != found.get(name))
     if wrong:
-        raise BuildError(f"Maven brought other jars than the lock file has: {', '.join(wrong)}")
+        raise BuildError(f"the jars that Maven fetched differ from the lock file: {', '.join(wrong)}")
 
 
 def build_driver(folders: BuildFolders, version: str) -> None:
