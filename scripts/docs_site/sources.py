@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = "docs"
 OUTSIDE: Mapping[str, str] = {
     "README.md": "index.md",
+    "README.zh-CN.md": "zh/index.md",
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
@@ -50,8 +51,9 @@ class Page:
 
 def written(root: Path = ROOT) -> Iterator[Page]:
     """Yield the pages that people write, and the generated ones that are committed."""
-    for path in sorted((root / DOCS).glob("*.md")):
-        yield Page(path.name, f"{DOCS}/{path.name}", path.read_text())
+    for path in sorted((root / DOCS).rglob("*.md")):
+        name = path.relative_to(root / DOCS).as_posix()
+        yield Page(name, f"{DOCS}/{name}", path.read_text())
     for source, name in OUTSIDE.items():
         yield Page(name, source, (root / source).read_text())
 
