@@ -43,6 +43,7 @@ class Sink:
         self.config = BrokerConfig()
         self.handlers = {SendMessage: self._send, ChannelClosed: self._send}
         of_another = Engine().brokers[0]
+        self.responses = of_another.responses
         self.request_pools = of_another.request_pools  # with free threads only
         self.access = of_another.access  # with authentication off
 

@@ -1,5 +1,7 @@
 """Admin requests about topics and groups of a broker. Source: AdminBrokerProcessor (5.3.3)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from ..assembly.handlers import handles
@@ -82,8 +84,20 @@ class TopicAdministration:
     @handles(CreateTopic)
     def create(self, call: Call, operation: CreateTopic) -> Done:
         """Create or change a topic. Errors: INVALID_PARAMETER, SYSTEM_ERROR."""
-        self._put(operation)
+        with self._counted(operation):
+            self._put(operation)
         return Done()
+
+    @contextmanager
+    def _counted(self, operation: CreateTopic) -> Iterator[None]:
+        """Count a request that creates topics, by its success; `operation` is that of the first of them."""
+        is_system = operation.config.topic_name in self._topics.system
+        creations, succeeded = self._store.stats.by_name.counters.topic_creations, False
+        try:
+            yield
+            succeeded = True
+        finally:
+            creations[succeeded, is_system] += 1
 
     def _put(self, operation: CreateTopic) -> None:
         config = self._topics.create(operation.config, operation.attributes)
@@ -96,11 +110,14 @@ class TopicAdministration:
 
         Errors: INVALID_PARAMETER, SYSTEM_ERROR.
         """
-        for each in operation.topics:
-            self._topics.check_name(each.config.topic_name)
-            self._topics.check_queues(each.config)
-        for each in operation.topics:
-            self._put(each)
+        if not operation.topics:
+            return Done()
+        with self._counted(operation.topics[0]):
+            for each in operation.topics:
+                self._topics.check_name(each.config.topic_name)
+                self._topics.check_queues(each.config)
+            for each in operation.topics:
+                self._put(each)
         return Done()
 
     @handles(DeleteTopic)
@@ -209,8 +226,12 @@ class GroupAdministration:
     def create(self, call: Call, operation: CreateGroup) -> Done:
         """Create or change a group; as upstream, its name is not checked. Errors: INVALID_PARAMETER."""
         self._topics.check_queue_nums("retryQueueNums", operation.config.retry_queue_nums)
-        self._groups.put(operation.config)
+        self._put(operation)
+        self._store.stats.by_name.counters.group_creations[True] += 1
         return Done()
+
+    def _put(self, operation: CreateGroup) -> None:
+        self._groups.put(operation.config)
 
     @handles(CreateGroups)
     def create_all(self, call: Call, operation: CreateGroups) -> Done:
@@ -218,7 +239,8 @@ class GroupAdministration:
         for each in operation.groups:
             self._topics.check_queue_nums("retryQueueNums", each.config.retry_queue_nums)
         for each in operation.groups:
-            self.create(call, each)
+            self._put(each)
+        self._store.stats.by_name.counters.group_creations[True] += 1
         return Done()
 
     @handles(DeleteGroup)

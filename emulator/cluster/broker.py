@@ -4,6 +4,7 @@ A room uses only the rooms passed to its `build`. Calls in the other direction a
 few callbacks defined here. This file contains no broker rules.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -116,6 +117,9 @@ class Broker:
         self.pop_records = PopRecords()
         self._request_modes: RequestModes = {}
         self.replication = ReplicationStatus(config, self.store)
+        self.responses: defaultdict[tuple[str, int, int, bool | str], int] = defaultdict(int)
+        """Responses of the run to remoting clients, as their protocol layer counts them: by name of the request code,
+        response code, latency (ms), and kind: True for a oneway request, a text for one that waited for messages."""
         self.running = True
         """False between `stop` and `start`: it rejects all operations, and the name server does not list it."""
         services = ServiceState() if state is None else self._restore(state)
@@ -176,6 +180,7 @@ class Broker:
         )
         tables = BrokerTables(store, topics, self.groups, self.offsets)
         store.begin_run(stats_room.build(context, topics.system))
+        self.responses.clear()
         storing = store_room.build(context, store, topics)
         offsets = group_room.build(context, tables)
         auth = auth_room.build(context, self.user_table)

@@ -190,6 +190,11 @@ class Gate:
         self.rules: GateRules | None = None
         """None while there are no rules, so that a request costs one test."""
 
+    @property
+    def clock(self) -> Scheduler:
+        """The engine's time."""
+        return self._scheduler
+
     def use_rules(self, rules: GateRules | None) -> None:
         """Apply rules from now on; None applies none."""
         self.rules = rules
@@ -374,6 +379,9 @@ class Gate:
                 self._note_error(node, call, operation, outcome)
         if isinstance(outcome, Parked):
             self._journal.parked(self._scheduler.now_ms, node.name, call, operation)
+            note_parked = getattr(call, "note_parked", None)  # only calls of remoting clients have it
+            if note_parked is not None:
+                note_parked()
             if kind in self._outcomes:
                 self._outcomes[kind](node, call, operation, None)
             return

@@ -212,6 +212,11 @@ def form_of(topic: bytes, born_host_length: int, store_host_length: int) -> Form
     return Form(head.pack, head.size + len(named) + _SHORT.size, MAGIC_V2 if v2 else MAGIC_V1, host_bits, named)
 
 
+def born_timestamp(record: bytes) -> int:
+    """Return the born time of a stored record (ms since the epoch), without decoding the rest."""
+    return int.from_bytes(record[_SYS_FLAG_OFFSET + 4 : _SYS_FLAG_OFFSET + 12], "big", signed=True)
+
+
 def store_timestamp(record: bytes | bytearray | memoryview, at: int = 0) -> int:
     """Return the store timestamp of the record that starts at `at`."""
     shift = 12 if _INT.unpack_from(record, at + _SYS_FLAG_OFFSET)[0] & SYS_BORN_HOST_V6 else 0

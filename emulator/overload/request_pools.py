@@ -216,6 +216,10 @@ class BrokerRequestPools:
         self.is_active = bool(times or self._refusals or waits_for_slaves or kept or self._sends_go_away)
         self._scan_later()
 
+    def waiting(self, pool: BrokerPool) -> int:
+        """Return the number of requests that wait for a thread of a pool."""
+        return len(self._pools[pool].waiting)
+
     def begin_shutdown(self) -> None:
         """Start a graceful shutdown: from now on clients that support GO_AWAY get it."""
         self.shutting_down = self.is_active = True

@@ -15,6 +15,7 @@ from ..kernel.value_class import value
 from ..message import properties as props
 from ..message.message import MessageToStore
 from ..message.names import revive_topic
+from ..stats.metric_counters import ACK, CHECK_POINT
 from ..store.message_store import MessageStore
 
 CK_TAG = "ck"
@@ -194,7 +195,7 @@ class ReviveLog:
         Returns False if the timer rejects it, because its invisible duration is longer than the longest delay.
         """
         key = f"{point.topic}@{point.queue_id}@{point.start_offset}@{point.group}@{point.pop_time}@{point.broker_name}"
-        return self._write(
+        is_written = self._write(
             revive_qid,
             point.to_json(),
             CK_TAG,
@@ -202,6 +203,7 @@ class ReviveLog:
             deliver_ms=point.revive_ms - ACK_TIME_INTERVAL_MS,
             born_ms=self._store.now_ms,
         )
+        return is_written and self._count(point.group, point.topic, CHECK_POINT)
 
     def write_ack(self, ack: Ack, revive_qid: int, deliver_ms: int, now_ms: int, *, batch: bool) -> bool:
         """Store an acknowledgement, readable at `deliver_ms`, the end of the invisible duration.
@@ -214,7 +216,13 @@ class ReviveLog:
         else:
             offset = -1 if batch else ack.offsets[0]
             key = f"{ack.topic}@{ack.queue_id}@{offset}@{ack.group}@{ack.pop_time}@{ack.broker_name}@{ACK_TAG}"
-        return self._write(revive_qid, ack.to_json(batch=batch), tag, key, deliver_ms=deliver_ms, born_ms=now_ms)
+        body = ack.to_json(batch=batch)
+        is_written = self._write(revive_qid, body, tag, key, deliver_ms=deliver_ms, born_ms=now_ms)
+        return is_written and self._count(ack.group, ack.topic, ACK)
+
+    def _count(self, group: str, topic: str, kind: str) -> bool:
+        self._store.stats.by_name.counters.revive_written[group, topic, kind] += 1
+        return True
 
     def _write(self, queue_id: int, body: bytes, tag: str, key: str, *, deliver_ms: int, born_ms: int) -> bool:
         properties = {props.TAGS: tag, props.UNIQ_KEY: key, props.TIMER_DELIVER_MS: str(deliver_ms)}

@@ -39,7 +39,11 @@ class PopBatch:
 
     def read(self, reader: QueueReader, topic: str, queue_id: int, offset: int) -> Read:
         """Read at most as many messages as still fit into the response."""
-        return reader.read(topic, queue_id, offset, self.free_slots, self.message_filter, self.operation.consumer_group)
+        asked, group = self.operation.topic, self.operation.consumer_group
+        read = reader.read(topic, queue_id, offset, self.free_slots, self.message_filter, group)
+        if read.records:
+            reader.count_out(asked, group, read, is_retry=topic != asked)
+        return read
 
     def add_header_info(self, queue_id: int, digit: int, start_offset: int, read: Read) -> None:
         """Add a queue to `startOffsetInfo` and `msgOffsetInfo`."""

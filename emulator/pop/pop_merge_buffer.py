@@ -72,6 +72,11 @@ class PopMergeBuffer:
         """Return the number of check points in memory."""
         return len(self._buffered)
 
+    @property
+    def waiting_offsets(self) -> int:
+        """The number of pending advances of offsets."""
+        return sum(map(len, self._steps.values()))
+
     def points(self) -> Iterator[CheckPoint]:
         """Yield the check points in memory, in the order of their pops."""
         return (step.point for step in self._buffered.values() if step.point is not None)

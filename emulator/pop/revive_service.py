@@ -24,6 +24,7 @@ from ..message import properties as props
 from ..message import stored_record as records
 from ..message.names import REVIVE_GROUP, is_retry
 from ..schedule.timer_service import TimerService
+from ..stats.metric_counters import ACK, CHECK_POINT
 from ..store.consume_queue import ConsumeQueue
 from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey, ReviveLog
 from .pop_inflight_counter import PopInflightCounter
@@ -34,6 +35,8 @@ SLACK_MS = 2000
 STALE_MS = 3000
 """The clock of a queue is now if the deliver time of its newest record is more than this ago."""
 POLL_INTERVAL_MS = 100
+FIRST_SCAN_MS = 1000
+"""The first scan after the start of the broker (BrokerConfig.reviveInterval)."""
 
 
 class ReviveQueue:
@@ -157,17 +160,43 @@ class ReviveService:
             readable_ms = parse_long(properties.get(props.TIMER_DELIVER_MS, "0"))
             if tag == CK_TAG:
                 point = CheckPoint.from_json(body, offset)
+                self._count_read(queue_id, point.group, point.topic, CHECK_POINT, len(record))
                 key = point.merge_key()
                 # If two have the same key, the later one and its position count. With the first position committed, a
                 # broker would read the second again after a crash, and redeliver again.
                 queue.points.pop(key, None)
                 queue.points[key] = point
-            elif tag not in (ACK_TAG, BATCH_ACK_TAG) or not self._acknowledge(queue, Ack.from_json(body)):
+            elif tag not in (ACK_TAG, BATCH_ACK_TAG):
                 return
+            else:
+                ack = Ack.from_json(body)
+                self._count_read(queue_id, ack.group, ack.topic, ACK, len(record))
+                if not self._acknowledge(queue, ack):
+                    return
         except ValueError:
             return
         queue.advance_clock(readable_ms)
         self._schedule_poll(queue)
+
+    def _count_read(self, queue_id: int, group: str, topic: str, kind: str, size: int) -> None:  # noqa: PLR0917 - once per record; keywords would cost time
+        counters = self._store.stats.by_name.counters
+        counters.revive_read[group, topic, queue_id, kind] += 1
+        counters.count_out(self._log.topic, REVIVE_GROUP, 1, size)
+
+    def progress(self, queue_id: int) -> tuple[int, int]:
+        """Return the lag of a revive queue, in messages and in milliseconds, as upstream's metrics report it.
+
+        The lag is at least 1 after the first scan: upstream's position is that of the last decided check point, or -1.
+        """
+        now_ms = self._scheduler.now_ms
+        if now_ms - self._start_ms < FIRST_SCAN_MS:
+            return 0, 0
+        end = self._store.max_offset(self._log.topic, queue_id)
+        lag = max(end - self._offsets.query(REVIVE_GROUP, self._log.topic, queue_id), 0)
+        queue = self._queues.get(queue_id)
+        if lag <= 1 or queue is None or not queue.points:
+            return lag, 0
+        return lag, max(now_ms - next(iter(queue.points.values())).revive_ms, 0)
 
     def points(self) -> Iterator[CheckPoint]:
         """Yield all undecided check points that have been read, queue by queue."""
@@ -254,5 +283,6 @@ class ReviveService:
                 point.topic, point.group, point.queue_id, offset, pop_time=point.pop_time
             ):
                 self._in_flight.subtract((point.topic, point.group, point.queue_id), point.pop_time)
+                self._store.stats.by_name.counters.revive_retried[point.group, point.topic] += 1
             elif not (self._config.skip_when_ck_re_put_reach_max_times and point.is_last_attempt):
                 self._log.write_check_point(point.retry_of(offset), queue.queue_id)

@@ -16,7 +16,7 @@ from ..group.broker_tables import BrokerTables
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
-from ..message.names import MAY_ALWAYS_PULL, SYSTEM_GROUP_PREFIX, group_of_retry_topic, is_retry
+from ..message.names import DLQ_PREFIX, MAY_ALWAYS_PULL, SYSTEM_GROUP_PREFIX, group_of_retry_topic, is_retry
 from ..operations.base import PARKED, Parked, Result
 from ..operations.clients import ACTIVELY, BROADCASTING, SubscriptionData
 from ..operations.consume import (
@@ -266,6 +266,8 @@ class PullService:
         )
         if read.records:
             self._reader.count_delivery(operation.topic, operation.consumer_group, operation.queue_id)
+            if not is_retry(operation.topic) and not operation.topic.startswith(DLQ_PREFIX):
+                self._reader.count_out(operation.topic, operation.consumer_group, read)
             if self._cold_data.enabled:
                 self._cold_data.record(operation.consumer_group, operation.topic, operation.queue_id, read.offsets)
         read.next_offset = self._suggestions.next_offset(operation, read)

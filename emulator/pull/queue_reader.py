@@ -122,6 +122,11 @@ class QueueReader:
         """Count a request for a queue (-1: any) that returned messages."""
         self._store.stats.by_name.note_read_queue(topic, group, queue_id)
 
+    def count_out(self, topic: str, group: str, read: Read, *, is_retry: bool | None = None) -> None:
+        """Count the messages of a read that leave for a group. `is_retry`: None if it is no pop."""
+        counters = self._store.stats.by_name.counters
+        counters.count_out(topic, group, len(read.records), read.size, is_retry=is_retry)
+
     def _is_compacted(self, topic: str) -> bool:
         return topic in self._compacted and self._config.enable_compaction
 

@@ -118,7 +118,7 @@ class RecallService:
             self._store.put(mark)
         except EngineError:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "recall failed, execute error") from None
-        self._store.stats.by_name.note_sent_queue(mark.topic, 0)
+        self._store.stats.by_name.sent.note_queue(mark.topic, 0)
         return self._sync_replication.wait_for_append(call, operation, RecallResult(handle.unique_key))
 
     def _checked_handle(self, operation: RecallMessage) -> RecallHandle:

@@ -324,6 +324,7 @@ class TimerService:
                 self.is_stopped = True
             return
         self._count_enqueued(offset, properties)
+        self._count_entered(offset, properties, out_ms)
         precision = self.precision_ms
         now = self._scheduler.now_ms
         write_ms = now - now % precision
@@ -343,6 +344,14 @@ class TimerService:
     def _count_enqueued(self, offset: int, properties: Mapping[str, str]) -> None:
         self._file.record_enqueued(self._config.timer_flush_interval_ms, offset)
         self.metrics.add(properties.get(props.REAL_TOPIC), -1 if props.TIMER_DEL_UNIQKEY in properties else 1)
+
+    def _count_entered(self, offset: int, properties: Mapping[str, str], out_ms: int) -> None:
+        counters, topic = self._store.stats.by_name.counters, properties.get(props.REAL_TOPIC, "")
+        counters.timer_entered[topic] += 1
+        stored = self._store.record(TIMER_TOPIC, 0, offset)
+        if stored is not None:
+            delay_ms = out_ms - records.born_timestamp(stored)
+            counters.delay_seconds[topic].record(max(delay_ms, 0) // 1000)
 
     def _recount(self, taken: int) -> None:
         """Count the messages that came after the last write of the files; upstream puts them into the wheel again."""
@@ -382,6 +391,7 @@ class TimerService:
                 properties[props.TIMER_ROLL_TIMES] = str(_count(properties.get(props.TIMER_ROLL_TIMES)) + 1)
             elif not restore_original_queue(message) or message.topic == TIMER_TOPIC:
                 continue
+            self._store.stats.by_name.counters.timer_left[properties.get(props.REAL_TOPIC, "")] += 1
             try:
                 self._store.append(message)
             except EngineError:
@@ -397,6 +407,12 @@ class TimerService:
                 stored = self._store.record(TIMER_TOPIC, 0, entry.offset)
                 if stored is not None:
                     yield slot_ms + self.precision_ms, WaitingMessage(stored, slot, entry)
+
+    @property
+    def held_back(self) -> int:
+        """The number of messages of the timer topic that have not entered the wheel."""
+        first = self._first_held_back
+        return 0 if first is None else self._store.max_offset(TIMER_TOPIC, 0) - first
 
     def congestion(self) -> int:
         """Return the number of messages in the wheel minus delete marks."""

@@ -125,6 +125,7 @@ class RetryService:
         if operation.reconsume_times > most or self._locks.any_held(name):
             self._to_dead_letters(message, name)
             message.properties[props.DELAY] = "-1"
+            self._store.stats.by_name.counters.dead_letters[operation.producer_group, operation.topic] += 1
 
     def _to_dead_letters(self, message: MessageToStore, group: str) -> None:
         topic = names.dlq_topic(group)

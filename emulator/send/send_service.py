@@ -25,6 +25,7 @@ from ..operations.send import SendMessage, SendResult, WholeBatchSendResult
 from ..operations.topics import TopicConfig
 from ..overload.request_pools import BrokerRequestPools
 from ..schedule.delay_levels import delay_level
+from ..stats.sent_messages import NORMAL, TYPED, message_type
 from ..store.message_store import MessageStore
 from ..store.refusals import refuse_to_store
 from ..store.sync_replication import SyncReplication
@@ -165,6 +166,7 @@ class SendService:
         stored = self._store.put(message)
         operation.properties_length = stored.size - len(body)
         if prepared:
+            self._store.stats.by_name.counters.half[operation.topic] += 1
             self._hooks.half_stored(call, operation.topic, stored.physical_offset)
         return self._sent(SendResult, message, queue_id, unique_key, stored)
 
@@ -185,8 +187,10 @@ class SendService:
 
     def _count(self, message: MessageToStore, queue_id: int, stored: StoredPosition) -> None:
         by_name = self._store.stats.by_name
-        by_name.note_sent_queue(message.topic, queue_id)
-        if message.topic == names.SCHEDULE_TOPIC:
+        topic = message.topic
+        kind = NORMAL if TYPED.isdisjoint(message.properties) else message_type(message.properties)
+        by_name.sent_tally[topic, kind, stored.size, queue_id] += 1
+        if topic == names.SCHEDULE_TOPIC:
             by_name.count_delayed(message.queue_id, 1, stored.size, self._store.now_ms)
 
     def _send_batch(self, _call: Call, operation: SendMessage, queue_id: int) -> SendResult:
@@ -211,10 +215,14 @@ class SendService:
         whole = self._message(operation, queue_id, body, dict(shared))
         refuse_to_store(self._config, self._store)
         self._store.prepare(whole)
+        stats = self._store.stats
+        bytes_before = stats.put_bytes
         first, physical_offsets = self._store_parts(operation, whole, parts)
         if not physical_offsets:
             raise self._illegal()
-        self._store.stats.by_name.note_sent_queue(whole.topic, queue_id)
+        sent, kind = stats.by_name.sent, NORMAL if TYPED.isdisjoint(shared) else message_type(shared)
+        sent.note_queue(whole.topic, queue_id)
+        sent.add(whole.topic, kind, len(parts), stats.put_bytes - bytes_before)
         return SendResult(
             ResponseCode.SUCCESS,
             records.offset_message_ids(self._store.store_host, physical_offsets),

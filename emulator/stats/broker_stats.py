@@ -9,6 +9,8 @@ from typing import Generic, TypeVar
 
 from ..config import BrokerConfig
 from ..message.names import LMQ_PREFIX, SCHEDULE_TOPIC, is_lmq
+from .metric_counters import MetricCounters
+from .sent_messages import DELAY
 from .stats_item import StatsItem
 
 SCHEDULE_GROUP = "SCHEDULE_CONSUMER"
@@ -79,8 +81,11 @@ class BrokerStats:
         """Counters of the whole broker; `own` ones exclude messages of system topics."""
         self._others: dict[tuple[str, str], StatsItem] = {}
         """Other counters, by name and key."""
-        self._sent_queues: dict[str, set[int]] = {}
-        """By topic, the queues that clients sent messages to."""
+        self.counters = MetricCounters()
+        """Counters that only metrics have."""
+        self.sent = self.counters.sent
+        """Messages that clients sent."""
+        self.sent_tally = self.sent.tally
         self._read_queues: TopicGroupTable[set[int]] = TopicGroupTable()
         """By topic and group, the queue ids of requests that returned messages."""
         self._by_queue = config.enable_detail_stat
@@ -118,6 +123,7 @@ class BrokerStats:
         """Count a sent-back message that went to the dead letter queue; `topic` is the origin topic of the request."""
         key = f"null@{topic}@{group}@SEND_BACK_TO_DLQ"  # upstream formats a missing owner as "null"
         self._other("SNDBCK2DLQ_TIMES", key, now_ms).add(1, 0, now_ms)
+        self.counters.dead_letters[group, topic or ""] += 1
 
     def count_acked(self, topic: str, group: str, messages: int, now_ms: int) -> None:
         """Count a group's acknowledgements and changes of the invisible duration."""
@@ -128,14 +134,6 @@ class BrokerStats:
         """Count a check point of a group."""
         self._other("BROKER_CK_NUMS", self._config.broker_cluster_name, now_ms).add(1, 0, now_ms, times=0)
         self.checked.add(topic, group, 1, 0, now_ms)
-
-    def note_sent_queue(self, topic: str, queue_id: int) -> None:
-        """Record that a client sent to a queue, regardless of where the message was stored."""
-        queues = self._sent_queues.get(topic)
-        if queues is None:
-            self._sent_queues[topic] = {queue_id}
-        else:
-            queues.add(queue_id)
 
     def note_read_queue(self, topic: str, group: str, queue_id: int) -> None:
         """Record that a request for a queue (-1: any) returned messages."""
@@ -150,9 +148,11 @@ class BrokerStats:
         if self._by_queue:
             self._other("QUEUE_PUT", f"{SCHEDULE_TOPIC}@{level_queue}", now_ms).add(messages, size, now_ms)
 
-    def count_delivered_delay(self, level_queue: int, size: int, now_ms: int) -> None:
+    def count_delivered_delay(self, topic: str, level_queue: int, size: int, now_ms: int) -> None:
         """Count a delayed message that was delivered to its topic. `level_queue`: as in `count_delayed`."""
         self.got.add(SCHEDULE_TOPIC, SCHEDULE_GROUP, 1, size, now_ms)
+        self.counters.count_out(SCHEDULE_TOPIC, SCHEDULE_GROUP, 1, size)
+        self.sent.add(topic, DELAY, 1, size)
         if self._by_queue:
             key = f"{SCHEDULE_TOPIC}@{level_queue}@{SCHEDULE_GROUP}"
             self._other("QUEUE_GET", key, now_ms).add(1, size, now_ms)
@@ -193,7 +193,7 @@ class BrokerStats:
         """True if upstream would have measured a duration for the key: `queue@topic`, `queue@topic@group`."""
         first, _, rest = key.partition("@")
         if name == "TOPIC_PUT_LATENCY":
-            return any(str(queue) == first for queue in self._sent_queues.get(rest, ()))
+            return any(str(queue) == first for queue in self.sent.queues(rest))
         if not self._by_queue:
             return self._read_queues.find(first, rest) is not None
         topic, _, group = rest.partition("@")
@@ -212,7 +212,7 @@ class BrokerStats:
     def delete_topic(self, topic: str) -> None:
         """Delete the counters of a topic."""
         self.put.pop(topic, None)
-        self._sent_queues.pop(topic, None)
+        self.sent.forget_queues(topic)
         self._read_queues.delete_topic(topic)
         for table in self._of_topic_and_group.values():
             table.delete_topic(topic)

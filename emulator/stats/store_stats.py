@@ -94,6 +94,7 @@ class StoreStats:
         if now_ms < self._next_sample_ms:
             return
         self._count_whole_broker(now_ms)
+        self.by_name.sent.settle()
         last = (now_ms - self._start_ms) // SAMPLE_MS
         self._samples.append((last, StoreTotals(self.puts, self.reads_found, self.reads_missed, self.transferred)))
         while self._samples[0][0] < last - SPANS[-1]:

@@ -452,6 +452,11 @@ class MessageStore:
         self._flush_position = FlushPosition(self._config, now, self.log.max_offset)
         self.empty_queues_read.clear()
 
+    @property
+    def flush_behind_bytes(self) -> int:
+        """The number of bytes of the log that a power loss would lose now."""
+        return self.log.max_offset - self._flushed_end(self.now_ms)
+
     def _flushed_end(self, now: int) -> int:
         end = self._flush_position.flushed(now, self.log.max_offset)
         return end if self._lost_from is None else min(end, self._lost_from)

@@ -289,6 +289,7 @@ class TransactionChecks:
         message = half.copy()
         message.topic, message.queue_id = names.TRANS_CHECK_MAX_TIME_TOPIC, 0
         self._store.put(message)
+        self._store.stats.by_name.counters.half[half.properties.get(props.REAL_TOPIC, "")] -= 1
 
     def _reappend_immune(self, check_round: CheckRound, half: HalfMessage) -> None:
         """Re-append an immune message, unless its first copy was decided meanwhile."""

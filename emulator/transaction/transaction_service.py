@@ -20,6 +20,7 @@ from ..message.names import HALF_TOPIC
 from ..message.stored_record import Record
 from ..operations.base import NO_RESPONSE, Done, NoResponse, Parked, Result
 from ..operations.send import EndTransaction, ResumeCheckHalfMessage
+from ..stats.metric_counters import MetricCounters
 from ..store.message_store import MessageStore
 from ..store.refusals import checked_record_at
 from ..store.sync_replication import SyncReplication
@@ -101,6 +102,9 @@ class TransactionService:
             remark = None
         else:
             remark = NO_REMARK
+            topic = half.property_map().get(props.REAL_TOPIC, "")
+            self._counters.rolled_back[topic] += 1
+            self._counters.half[topic] -= 1
         self._op_queue.add(half.queue_offset)
         return Done(remark)
 
@@ -167,3 +171,11 @@ class TransactionService:
         if self._store.disk.full:
             raise EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, "Service not available now.")
         self._store.put(message)
+        counters, topic = self._counters, message.topic
+        counters.committed[topic] += 1
+        counters.half[topic] -= 1
+        counters.finish_seconds[topic].record((self._scheduler.now_ms - half.born_timestamp) // 1000)
+
+    @property
+    def _counters(self) -> MetricCounters:
+        return self._store.stats.by_name.counters

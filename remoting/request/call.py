@@ -3,8 +3,9 @@
 A call knows the client's channel and how to encode the outcome. It must not know what the operation means.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from rocketmq_testkit.emulator.client.client_versions import release_of
 from rocketmq_testkit.emulator.config import BrokerConfig
@@ -12,10 +13,24 @@ from rocketmq_testkit.emulator.faults.client_call import Line, ResponseHandler
 from rocketmq_testkit.emulator.gate.gate import Channel, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError, RejectedBeforeProcessing
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.operations.base import NO_RESPONSE
 
 from ..wire.ext_fields import Header
 from ..wire.response_frame import encode_response
+from .request_code import RequestCode
+
+LONG_POLLS = (
+    RequestCode.PULL_MESSAGE,
+    RequestCode.LITE_PULL_MESSAGE,
+    RequestCode.POP_MESSAGE,
+    RequestCode.NOTIFICATION,
+)
+"""Requests that wait for messages (PullRequestHoldService, PopLongPollingService)."""
+SUSPENDED: Final = "suspended"
+"""The kind of a request that waited for messages; of others the kind is True if they are oneway."""
+Responses = defaultdict[tuple[str, int, int, "bool | str"], int]
+"""Numbers of responses, as in `MetricCounters.responses`."""
 
 
 class CallChannel(Channel, Line, Protocol):
@@ -43,6 +58,14 @@ class Dispatcher(Protocol):
     @property
     def broker_config(self) -> BrokerConfig:
         """The configuration of the port's broker; defaults if it serves a name server only."""
+
+    @property
+    def clock(self) -> Scheduler:
+        """The emulator's time."""
+
+    @property
+    def responses(self) -> Responses:
+        """The responses of the port's broker in its present run; those of a mere name server are not exported."""
 
     @property
     def broker_address(self) -> BrokerAddress:
@@ -79,10 +102,13 @@ class RemotingCall:
     """A request of a client; implements Call of the gate, and ClientCall of the faults.
 
     `number` is the opaque of the request. `version` and `language` are the client's. `header` is the parsed custom
-    header, None before it is parsed.
+    header, None before it is parsed. `kind`: True for a oneway request, SUSPENDED for one that waited for messages.
     """
 
-    __slots__ = ("channel", "dispatcher", "header", "label", "language", "number", "oneway", "processor", "version")
+    __slots__ = (
+        *("arrived_ms", "channel", "dispatcher", "header", "kind", "label", "language", "number", "oneway"),
+        *("processor", "version"),
+    )
 
     def __init__(  # noqa: PLR0917  # made for each request: keywords would cost it time
         self,
@@ -103,16 +129,32 @@ class RemotingCall:
         self.version = version
         self.language = language
         self.header: Header | None = None
+        self.arrived_ms = dispatcher.clock.now_ms
+        self.kind: bool | str = oneway
 
     @property
     def active(self) -> bool:
         """False once the connection is closed."""
         return self.channel.active
 
+    def note_parked(self) -> None:
+        """Record that the request waits at the broker; upstream's metrics call such a pull or pop suspended."""
+        if self.processor.code in LONG_POLLS:
+            self.kind = SUSPENDED
+
     def reply(self, outcome: Outcome) -> None:
         """Send the outcome, unless the request is oneway or gets no response."""
         channel = self.channel
-        if self.oneway or not channel.active or outcome is NO_RESPONSE:
+        if outcome is NO_RESPONSE:
+            return
+        dispatcher = self.dispatcher
+        dispatcher.responses[
+            self.label,
+            getattr(outcome, "code", 0),
+            dispatcher.clock.now_ms - self.arrived_ms,
+            self.kind,
+        ] += 1
+        if self.oneway or not channel.active:
             return
         try:
             if isinstance(outcome, EngineError):

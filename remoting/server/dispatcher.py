@@ -4,6 +4,7 @@ It knows frames and the request table. It must not know sockets. Source of the e
 (5.3.3).
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -26,7 +27,7 @@ from rocketmq_testkit.emulator.stats.broker_stats import CLOSED, CONNECTED
 from ..processors import NAME_SERVER_CODES, PROCESSORS, RIGHTS
 from ..processors.unserved import UNSERVED, Reason
 from ..request import authorization
-from ..request.call import BrokerAddress, EventCall, RemotingCall
+from ..request.call import BrokerAddress, EventCall, RemotingCall, Responses
 from ..request.request_code import RequestCode
 from ..request.request_table import Processor, Role
 from ..request.required_rights import no_rights
@@ -43,6 +44,8 @@ class BrokerNode(Node, Protocol):
     """The broker's configuration. Responses to sends have its region and its trace switch."""
     request_pools: BrokerRequestPools
     """The thread pools that the broker's requests pass through."""
+    responses: Responses
+    """The responses that metrics report."""
     access: AccessControl
     """Authentication and authorization of the broker's requests."""
 
@@ -98,6 +101,8 @@ class RemotingDispatcher:
         self._broker = broker
         self._name_server = name_server
         self._gate = gate
+        self.clock = gate.clock
+        self.responses: Responses = defaultdict(int) if broker is None else broker.responses
         nodes: dict[Role, Node | None] = {Role.BROKER: broker, Role.NAME_SERVER: name_server}
         self._served: Mapping[int, tuple[Processor, Node]] = {
             code: (processor, node)
@@ -262,6 +267,7 @@ class RemotingDispatcher:
         raw = RawRequest.of(((str(name), str(value)) for name, value in request.ext.items()), len(request.body))
         channel_id = request.channel.channel_id
         self._gate.record_refusal(node.name, channel_id, label, raw, outcome=refusal, number=request.opaque)
+        self.responses[label, refusal.code, 0, request.oneway] += 1
         if not request.oneway:
             request.channel.send(encode_response(request.opaque, refusal.code, refusal.remark))
 
