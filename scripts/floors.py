@@ -35,7 +35,7 @@ ROOMS: Mapping[str, Sequence[str]] = {
         """
         kernel deviation.py message config operations gate history faults faults/kinds faults/presets assembly topic
         stats store filter group auth overload schedule client transaction send pull pop static_topic admin snapshot
-        cluster consumer_lag.py inspection explanation engine.py world.py __init__.py
+        cluster consumer_lag.py inspection explanation engine.py metrics world.py __init__.py
         """
     ),
     "remoting": _listed("wire client bodies request processors server deviations.py request_code_page.py __init__.py"),
@@ -47,8 +47,8 @@ ROOMS: Mapping[str, Sequence[str]] = {
     ),
     "fixtures": _listed(
         """
-        values network warnings options inspect faults time host control/http control/schema journal control/verbs
-        control/shell console control views assertions remote reports exploration
+        values network warnings options inspect faults time metrics host control/http control/schema journal
+        control/verbs control/shell console control views assertions remote reports exploration
         state_table.py emulator.py connected_emulator.py __init__.py factory.py template.py plugin.py command.py
         """
     ),
@@ -61,7 +61,7 @@ ROOMS: Mapping[str, Sequence[str]] = {
         cases/topic cases/store cases/send cases/pull cases/pop cases/schedule cases/transaction cases/filter
         cases/group cases/client cases/cluster cases/admin cases/auth cases/message cases/overload cases/static_topic
         cases/stats cases/wire cases/grpc cases/faults cases scenarios discovery.py
-        targets runner report case_index.py pages outputs.py command.py
+        targets metrics runner report case_index.py pages outputs.py command.py
         pytest_plugin.py pytest_verdict.py conftest.py test_conformance.py test_scenarios_of_sdks.py __init__.py
         """
     ),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import config_page
 import floors
+import metrics_table
 import reason_table
 from rocketmq_testkit.conformance.outcomes import not_compared
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
@@ -40,6 +41,11 @@ def main() -> int:
     conformance.write_text(with_table(conformance.read_text(), list(not_compared.rows())))
     debugging = docs / "debugging.md"
     debugging.write_text(with_table(debugging.read_text(), reason_table.table()))
+    metrics = docs / "metrics.md"
+    text = metrics.read_text()
+    for table in (metrics_table.upstream(), metrics_table.own(), metrics_table.differences()):
+        text = with_table(text, table)
+    metrics.write_text(text)
     architecture = ROOT / "ARCHITECTURE.md"
     architecture.write_text(with_table(architecture.read_text(), floors.table()))
     return 0

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import config_page
+import metrics_table
 import pages
 import pytest
 import reason_table
@@ -55,3 +56,9 @@ def test_a_table_replaces_the_one_with_the_same_head() -> None:
     assert pages.with_table(page, table) == page.replace("| old | gone |", "| new | here |\n| newer | too |")
     with pytest.raises(ValueError, match=re.escape("no table with the head | who |")):
         pages.with_table(page, ["| who |"])
+
+
+@pytest.mark.parametrize("table", [metrics_table.upstream(), metrics_table.own(), metrics_table.differences()])
+def test_the_tables_of_metrics_are_current(table: list[str]) -> None:
+    """docs/metrics.md lists all metrics and the deliberate differences."""
+    assert "\n".join(table) in (ROOT / "docs" / "metrics.md").read_text()

@@ -31,6 +31,7 @@ PAGES = (
     "docs/inspection.md",
     "docs/access.md",
     "docs/command.md",
+    "docs/metrics.md",
     "docs/java-and-go.md",
     "docs/ci.md",
     "docs/conformance.md",

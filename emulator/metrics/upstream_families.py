@@ -1,0 +1,156 @@
+"""The families of upstream's broker and proxy, by name.
+
+Source: BrokerMetricsManager, PopMetricsManager, RemotingMetricsManager, DefaultStoreMetricsManager, ProxyMetricsManager
+(5.3.3). Upstream's name server exports no metrics.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from ..stats.histogram import (
+    CREATION_BOUNDS,
+    DELAY_BOUNDS,
+    FINISH_BOUNDS,
+    REQUEST_BOUNDS,
+    SCAN_BOUNDS,
+    SIZE_BOUNDS,
+)
+from .family import Family, MetricKind
+
+COUNTER, GAUGE, HISTOGRAM = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
+MILLISECONDS = "milliseconds"
+IN = ("topic", "message_type", "is_system")
+OUT = ("topic", "consumer_group", "is_system", "is_retry")
+LAG = ("consumer_group", "topic", "is_retry", "is_system")
+STORE = ("storage_type", "storage_medium")
+_DECLARED: Sequence[Family] = (
+    Family("rocketmq_processor_watermark", GAUGE, "Requests that wait for a thread.", labels=("processor",)),
+    Family("rocketmq_broker_permission", GAUGE, "The key brokerPermission: 2 write, 4 read, 6 both."),
+    Family("rocketmq_topic_number", GAUGE, "Topics, including those of the system."),
+    Family("rocketmq_consumer_group_number", GAUGE, "Subscription groups, including those of the system."),
+    Family("rocketmq_messages_in_total", COUNTER, "Messages received.", labels=IN),
+    Family("rocketmq_messages_out_total", COUNTER, "Messages sent to consumers.", labels=OUT),
+    Family("rocketmq_throughput_in_total", COUNTER, "Bytes of messages received.", labels=IN),
+    Family("rocketmq_throughput_out_total", COUNTER, "Bytes of messages sent to consumers.", labels=OUT),
+    Family("rocketmq_message_size", HISTOGRAM, "Bytes of a message received.", labels=IN, bounds=SIZE_BOUNDS),
+    Family(
+        "rocketmq_topic_create_execution_time",
+        HISTOGRAM,
+        "Duration of requests that create or change topics.",
+        MILLISECONDS,
+        ("invocation_status", "is_system"),
+        CREATION_BOUNDS,
+    ),
+    Family(
+        "rocketmq_consumer_group_create_execution_time",
+        HISTOGRAM,
+        "Duration of requests that create or change groups.",
+        MILLISECONDS,
+        ("invocation_status",),
+        CREATION_BOUNDS,
+    ),
+    Family(
+        "rocketmq_producer_connections",
+        GAUGE,
+        "Connections of producers.",
+        labels=("language", "version", "protocol_type"),
+    ),
+    Family(
+        "rocketmq_consumer_connections",
+        GAUGE,
+        "Connections of consumers.",
+        labels=("consumer_group", "language", "version", "consume_mode", "protocol_type", "is_system"),
+    ),
+    Family("rocketmq_consumer_lag_messages", GAUGE, "Messages that a group has not finished.", labels=LAG),
+    Family("rocketmq_consumer_lag_latency", GAUGE, "Age of the oldest of them.", MILLISECONDS, LAG),
+    Family("rocketmq_consumer_inflight_messages", GAUGE, "Messages that consumers have not finished.", labels=LAG),
+    Family("rocketmq_consumer_queueing_latency", GAUGE, "Age of the next message to deliver.", MILLISECONDS, LAG),
+    Family("rocketmq_consumer_ready_messages", GAUGE, "Messages to deliver.", labels=LAG),
+    Family(
+        "rocketmq_send_to_dlq_messages_total",
+        COUNTER,
+        "Messages that went to a dead letter queue.",
+        labels=("consumer_group", "topic", "is_system"),
+    ),
+    Family("rocketmq_commit_messages_total", COUNTER, "Committed half messages.", labels=("topic",)),
+    Family("rocketmq_rollback_messages_total", COUNTER, "Rolled back half messages.", labels=("topic",)),
+    Family(
+        "rocketmq_finish_message_latency",
+        HISTOGRAM,
+        "Age of a half message when it is committed; in seconds, although the name says milliseconds.",
+        "milliseconds",
+        ("topic",),
+        FINISH_BOUNDS,
+    ),
+    Family("rocketmq_half_messages", GAUGE, "Undecided half messages.", labels=("topic",)),
+    Family(
+        "rocketmq_rpc_latency",
+        HISTOGRAM,
+        "Time from a request of a remoting client to its response.",
+        MILLISECONDS,
+        ("protocol_type", "request_code", "response_code", "is_long_polling", "result"),
+        REQUEST_BOUNDS,
+    ),
+    Family(
+        "rocketmq_pop_buffer_scan_time_consume",
+        HISTOGRAM,
+        "Duration of a scan of the merge buffer.",
+        MILLISECONDS,
+        bounds=SCAN_BOUNDS,
+    ),
+    Family("rocketmq_pop_offset_buffer_size", GAUGE, "Offsets that wait in the merge buffer."),
+    Family("rocketmq_pop_checkpoint_buffer_size", GAUGE, "Check points in the merge buffer."),
+    Family(
+        "rocketmq_pop_revive_in_message_total",
+        COUNTER,
+        "Check points and acknowledgements written to the revive topic.",
+        labels=("topic", "consumer_group", "revive_message_type", "put_status"),
+    ),
+    Family(
+        "rocketmq_pop_revive_out_message_total",
+        COUNTER,
+        "Check points and acknowledgements read from the revive topic.",
+        labels=("topic", "consumer_group", "queue_id", "revive_message_type"),
+    ),
+    Family(
+        "rocketmq_pop_revive_retry_messages_total",
+        COUNTER,
+        "Messages that revive has copied to a retry topic.",
+        labels=("topic", "consumer_group", "put_status"),
+    ),
+    Family(
+        "rocketmq_pop_revive_lag",
+        GAUGE,
+        "Records of a revive queue after the last decided one.",
+        MILLISECONDS,
+        ("queue_id",),
+    ),
+    Family("rocketmq_pop_revive_latency", GAUGE, "Delay of a revive queue.", MILLISECONDS, ("queue_id",)),
+    Family("rocketmq_storage_size", GAUGE, "Bytes of the commit log.", "bytes", STORE),
+    Family("rocketmq_storage_flush_behind_bytes", GAUGE, "Bytes that are not flushed.", "bytes", STORE),
+    Family("rocketmq_storage_dispatch_behind_bytes", GAUGE, "Bytes that are in no consume queue yet.", "bytes", STORE),
+    Family("rocketmq_storage_message_reserve_time", GAUGE, "Age of the oldest message.", MILLISECONDS, STORE),
+    Family("rocketmq_timer_enqueue_lag", GAUGE, "Timed messages that are not in the wheel yet.", labels=STORE),
+    Family("rocketmq_timer_enqueue_latency", GAUGE, "Delay of the entry into the wheel.", MILLISECONDS, STORE),
+    Family("rocketmq_timer_dequeue_lag", GAUGE, "Timed messages in the wheel.", labels=STORE),
+    Family("rocketmq_timer_dequeue_latency", GAUGE, "Delay of the delivery of timed messages.", MILLISECONDS, STORE),
+    Family("rocketmq_timing_messages", GAUGE, "Timed messages by their topic.", labels=("topic", *STORE)),
+    Family("rocketmq_timer_enqueue_total", COUNTER, "Messages that entered the wheel.", labels=("topic", *STORE)),
+    Family("rocketmq_timer_dequeue_total", COUNTER, "Messages that left the wheel.", labels=("topic", *STORE)),
+    Family(
+        "rocketmq_timer_message_snapshot",
+        GAUGE,
+        "Messages in the wheel that are due within these seconds, and not within fewer.",
+        labels=("timer_bound_s", *STORE),
+    ),
+    Family(
+        "rocketmq_delay_message_latency",
+        HISTOGRAM,
+        "Delay of a message that entered the wheel.",
+        "seconds",
+        ("topic", *STORE),
+        DELAY_BOUNDS,
+    ),
+    Family("rocketmq_proxy_up", GAUGE, "1 while the proxy serves.", labels=("proxy_mode",)),
+)
+UPSTREAM: Mapping[str, Family] = {each.name: each for each in _DECLARED}
+"""All families by name, in the order of the page."""
