@@ -1,13 +1,16 @@
-// Command launcher is the first part of the executable rocketmq-emulator. The second part is an archive with the
-// program and the interpreter. The launcher unpacks it once into a cache, verifies it at each start, and replaces
+// Command launcher is the first part of the executable rocketmq-emulator. The second part is a bundle with the
+// program and the interpreter. The launcher unpacks it once into a cache, looks for changes at each start, and replaces
 // itself by the program, so that the process id, signals, standard input and the exit code are the program's own.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/rocketmq-testkit/rocketmq-testkit/scripts/executable/launcher/bundle"
 )
 
 const program = "rocketmq-emulator"
@@ -24,13 +27,21 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	archive, err := openArchive(path)
+	opened, err := bundle.Open(path)
 	if err != nil {
-		return err
+		return advised(path, err)
 	}
-	folder, err := unpacked(archive)
+	folder, err := unpacked(opened)
 	if err != nil {
-		return err
+		return advised(path, err)
 	}
 	return syscall.Exec(filepath.Join(folder, program), os.Args, os.Environ())
+}
+
+// advised says what to do with an executable that cannot be read.
+func advised(path string, err error) error {
+	if errors.Is(err, bundle.ErrDamaged) || errors.Is(err, bundle.ErrIncomplete) {
+		return fmt.Errorf("%s: %w; build or download it again", path, err)
+	}
+	return err
 }
