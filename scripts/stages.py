@@ -9,6 +9,7 @@ unknown stage.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -354,11 +355,21 @@ def run_spark() -> None:
 
 
 def run_executable() -> None:
-    """Build the executable, compare it with the command, and run the suites of the helpers with it."""
+    """Build the executable, compare it with the command, and run the suites of command and helpers with it."""
     pytest("executable", *existing(EXECUTABLE), workers="0")
-    built = str(ROOT / "dist" / "rocketmq-emulator")
+    tested = {"COMMAND_UNDER_TEST": str(ROOT / "dist" / "rocketmq-emulator")}
+    suite = tests_of_command()
+    pytest("executable-command", "-m", "not alone", *suite, workers=WAITING, variables=tested)
+    pytest("executable-command-alone", "-m", "alone", *suite, workers="0", variables=tested)
     words = ("-k", "application or page", *existing(SUITES_OF_HELPERS))
-    pytest("executable-helpers", *words, workers=WAITING, variables={"COMMAND_UNDER_TEST": built})
+    pytest("executable-helpers", *words, workers=WAITING, variables=tested)
+
+
+def tests_of_command() -> list[str]:
+    """Return the files of tests that start the command, of those that need no other client."""
+    starts = re.compile("^from (?:command_line|served_emulator) import", re.MULTILINE)
+    files = sorted((ROOT / "tests" / "fixtures").rglob("test_*.py"))
+    return [str(each.relative_to(ROOT)) for each in files if starts.search(each.read_text(encoding="utf-8"))]
 
 
 def run_sidecar() -> None:
@@ -458,7 +469,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("conformance", "the emulator against recorded brokers", run_conformance, 265),
     Stage("clients", "real SDKs", run_clients, 465),
     Stage("spark", "the Spark connector, auditor and replay", run_spark, 270),
-    Stage("executable", "the executable, helpers that start it, artifacts of a release", run_executable, 190),
+    Stage("executable", "the executable, helpers that start it, artifacts of a release", run_executable, 250),
     Stage("sidecar", "the image", run_sidecar, 80),
     Stage("oldest", "a sample with the oldest allowed dependencies", run_oldest, 40),
     Stage("control-api", "generated requests to the control port", run_control_api, 35),
