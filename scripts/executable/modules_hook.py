@@ -59,4 +59,4 @@ class Finder:
         return spec
 
 
-sys.meta_path.insert(0, Finder(f"{FOLDER}/modules"))  # type: ignore[arg-type]  # it has the one method that is called
+sys.meta_path.insert(0, Finder(f"{FOLDER}/modules"))
