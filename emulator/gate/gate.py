@@ -381,7 +381,7 @@ class Gate:
             self._journal.parked(self._scheduler.now_ms, node.name, call, operation)
             note_parked = getattr(call, "note_parked", None)  # only calls of remoting clients have it
             if note_parked is not None:
-                note_parked()
+                note_parked(operation)
             if kind in self._outcomes:
                 self._outcomes[kind](node, call, operation, None)
             return

@@ -14,18 +14,13 @@ from rocketmq_testkit.emulator.gate.gate import Channel, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError, RejectedBeforeProcessing
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
-from rocketmq_testkit.emulator.operations.base import NO_RESPONSE
+from rocketmq_testkit.emulator.operations.base import NO_RESPONSE, Operation
+from rocketmq_testkit.emulator.operations.consume import Notification, PopMessage, PullMessage
 
 from ..wire.ext_fields import Header
 from ..wire.response_frame import encode_response
-from .request_code import RequestCode
 
-LONG_POLLS = (
-    RequestCode.PULL_MESSAGE,
-    RequestCode.LITE_PULL_MESSAGE,
-    RequestCode.POP_MESSAGE,
-    RequestCode.NOTIFICATION,
-)
+LONG_POLLS = (PullMessage, PopMessage, Notification)
 """Requests that wait for messages (PullRequestHoldService, PopLongPollingService)."""
 SUSPENDED: Final = "suspended"
 """The kind of a request that waited for messages; of others the kind is True if they are oneway."""
@@ -137,9 +132,9 @@ class RemotingCall:
         """False once the connection is closed."""
         return self.channel.active
 
-    def note_parked(self) -> None:
+    def note_parked(self, operation: Operation) -> None:
         """Record that the request waits at the broker; upstream's metrics call such a pull or pop suspended."""
-        if self.processor.code in LONG_POLLS:
+        if isinstance(operation, LONG_POLLS):
             self.kind = SUSPENDED
 
     def reply(self, outcome: Outcome) -> None:
