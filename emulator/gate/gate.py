@@ -184,9 +184,11 @@ class Gate:
         self._journal = journal
         self._report_bug = report_bug
         self._running = 0
-        self._deferred: deque[Callable[[], None]] = deque()
+        self._deferred: deque[Callable[[], object]] = deque()
         self._ahead_ms = ahead_ms
         """Returns the engine's time minus the clients' clock (ms, negative: behind)."""
+        # Not while an entry is written: that would delay the reply to its request.
+        journal.report_backlog(lambda: self.run_after_reply(journal.pack_block))
         self.rules: GateRules | None = None
         """None while there are no rules, so that a request costs one test."""
 
@@ -323,7 +325,7 @@ class Gate:
                 self._effects[effect.__class__](node, channel, effect)
             channel.push(effect)
 
-    def run_after_reply(self, action: Callable[[], None]) -> None:
+    def run_after_reply(self, action: Callable[[], object]) -> None:
         """Run a follow-up action of a request after its reply, in order of arrival; at once if no request is running.
 
         Upstream runs such actions on another thread.

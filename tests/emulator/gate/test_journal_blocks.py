@@ -9,13 +9,15 @@ from engine_world import World, make_world
 from extremes import exchange, odd_bodies, odd_exts, usual_body, usual_ext
 from journal_walk import walk
 from remoting_world import Port, create
-from rocketmq_testkit.emulator.engine import DirectChannel, Engine
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.effects import Effect, NotifyConsumerIdsChanged, PushReplyMessage
+from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.gate.journal import BACKLOG, NEWEST, Journal
 from rocketmq_testkit.emulator.gate.journal_blocks import BLOCK_ENTRIES, BLOCK_WEIGHT, Block
 from rocketmq_testkit.emulator.gate.journal_entry import JournalEntry
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
 from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.operations.clients import GetConsumerListByGroup
 from rocketmq_testkit.remoting.processors import PROCESSORS
 from rocketmq_testkit.remoting.request.request_table import Processor
 
@@ -101,7 +103,7 @@ def busy_world(steps: int, **keys: int) -> World:
 
 
 def pack_all(journal: Journal) -> None:
-    """Pack as the host does while no requests arrive."""
+    """Pack all entries but the newest."""
     while journal.pack_block():
         pass
 
@@ -189,17 +191,18 @@ def test_heavy_entries_make_small_blocks() -> None:
     """A block ends at a weight, so that packing it does not take long."""
     world = make_world()
     world.topic("orders")
+    journal = world.engine.journal
+    journal.report_backlog(lambda: None)  # nothing is packed until this test does
     for _ in range(600):
         world.send("orders", b"", UNIQ_KEY="k", LONG="x" * 5_000)
-    journal = world.engine.journal
     loose = len(journal.newest_unpacked(10_000))
     journal.pack_block()
     packed_entries = loose - len(journal.newest_unpacked(10_000))
     assert BLOCK_WEIGHT / 8_000 < packed_entries < BLOCK_WEIGHT / 5_000 + 2
 
 
-def test_a_backlog_is_reported_once_at_a_number_of_entries() -> None:
-    """The report comes at the entry beyond the backlog, once until it is asked for again, and never packs by itself."""
+def test_a_backlog_is_reported_once_until_a_block_is_packed() -> None:
+    """The report comes at the entry beyond the backlog, and writing an entry never packs by itself."""
     world = make_world()
     journal = world.engine.journal
     reports: list[int] = []
@@ -208,10 +211,36 @@ def test_a_backlog_is_reported_once_at_a_number_of_entries() -> None:
     for number in range(BACKLOG + 100):
         world.send("orders", UNIQ_KEY=f"{number}")
     assert reports == [BACKLOG + 1]
-    pack_all(journal)
-    journal.report_backlog(lambda: reports.append(-1))
-    world.send("orders", UNIQ_KEY="k")
-    assert reports == [BACKLOG + 1]
+    assert len(journal.newest_unpacked(10_000)) == journal.written
+    journal.pack_block()
+    for number in range(BLOCK_ENTRIES):
+        world.send("orders", UNIQ_KEY=f"{number}")
+    assert reports == [BACKLOG + 1, BACKLOG + 1 + BLOCK_ENTRIES]
+
+
+def test_a_block_is_packed_after_the_reply_to_a_request() -> None:
+    """The gate packs one block when the reply to the request beyond the backlog has been sent."""
+    world = make_world()
+    journal, channel = world.engine.journal, DirectChannel()
+    world.topic("orders")
+
+    class Looking(DirectCall):
+        """A call that counts the unpacked entries when its reply is sent."""
+
+        unpacked = 0
+
+        def reply(self, outcome: Outcome) -> None:
+            self.unpacked = len(journal.newest_unpacked(10_000))
+
+    def members() -> int:
+        call = Looking(channel)
+        world.engine.gate.submit(world.broker, call, GetConsumerListByGroup("G"))
+        return call.unpacked
+
+    counts = [members() for _ in range(2 * BACKLOG)]
+    assert max(counts) == BACKLOG + 1
+    assert counts[counts.index(BACKLOG + 1) + 1] == BACKLOG + 2 - BLOCK_ENTRIES
+    assert len(journal) == journal.written
 
 
 def test_refusals_are_found_in_blocks_and_among_the_newest_entries() -> None:
