@@ -210,6 +210,8 @@ class RemotingCall:
     def refuse(self, code: int, remark: str) -> None:
         """Respond with a code."""
         if not self.oneway and self.channel.active:
+            latency_ms = self.dispatcher.clock.now_ms - self.arrived_ms
+            self.dispatcher.responses[self.label, code, latency_ms, self.kind] += 1
             self.channel.send(self.response(remark, code=code))
 
     def fail(self, status: int, text: str) -> None:

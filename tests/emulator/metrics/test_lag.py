@@ -1,0 +1,102 @@
+"""The lag of connected groups."""
+
+from engine_world import World
+from measured import join, samples, values
+from rocketmq_testkit.emulator.metrics.engine_samples import engine_samples
+
+LAG, READY = "rocketmq_consumer_lag_messages", "rocketmq_consumer_ready_messages"
+AGE = "rocketmq_consumer_lag_latency"
+
+
+def test_group_without_consumers_has_no_lag(world: World) -> None:
+    world.topic("A")
+    world.send("A")
+    world.pull("A", group="G")
+    assert values(world.engine, LAG) == {}
+
+
+def test_lag_counts_messages_after_the_committed_offset(world: World) -> None:
+    """Messages that were pulled but not committed are in flight, and the rest is ready."""
+    world.topic("A")
+    for _ in range(5):
+        world.send("A")
+    join(world, "c1", {"A": "*"})
+    world.broker.offsets.commit("G", "A", 0, 1)
+    world.pull("A", 1, group="G", count=2)
+    assert values(world.engine, LAG) == {"G false A": 4}
+    assert values(world.engine, "rocketmq_consumer_inflight_messages") == {"G false A": 2}
+    assert values(world.engine, READY) == {"G false A": 2}
+
+
+def test_age_of_the_lag_follows_the_clock_of_the_emulator(world: World) -> None:
+    """It is that of the first message that is not committed, and 0 without lag."""
+    world.topic("A")
+    join(world, "c1", {"A": "*"})
+    world.send("A")
+    world.advance(1_000)
+    world.send("A")
+    world.broker.offsets.commit("G", "A", 0, 0)
+    world.advance(60_000)
+    join(world, "c1", {"A": "*"})
+    assert values(world.engine, AGE) == {"G false A": 61_000}
+    world.broker.offsets.commit("G", "A", 0, 1)
+    assert values(world.engine, AGE) == {"G false A": 60_000}
+    world.broker.offsets.commit("G", "A", 0, 2)
+    assert values(world.engine, AGE) == {"G false A": 0}
+
+
+def test_lag_counts_only_messages_with_a_subscribed_tag(world: World) -> None:
+    world.topic("A")
+    world.broker.offsets.commit("G", "A", 0, 0)
+    for tag in ("a", "b", "a", "c"):
+        world.send("A", TAGS=tag)
+    join(world, "c1", {"A": "a || c"})
+    assert values(world.engine, LAG) == {"G false A": 3}
+
+
+def test_pops_lag_by_messages_in_flight_and_to_deliver(world: World) -> None:
+    """A group that pops has a second sample for its retry messages."""
+    world.topic("A")
+    for _ in range(3):
+        world.send("A")
+    join(world, "c1", {"A": "*"}, pops=True)
+    world.popped("A", group="G", count=2, invisible_ms=10_000)
+    assert values(world.engine, LAG) == {"G false A": 3, "G true A": 0}
+    assert values(world.engine, READY) == {"G false A": 1, "G true A": 0}
+    world.advance(15_000)
+    assert values(world.engine, LAG) == {"G false A": 1, "G true A": 2}
+
+
+def test_topic_that_nobody_may_use_has_no_lag(world: World) -> None:
+    world.topic("A", perm=0)
+    join(world, "c1", {"A": "*", "missing": "*"})
+    assert values(world.engine, LAG) == {}
+
+
+def test_long_read_pauses_after_each_part(world: World) -> None:
+    """Between two pauses are at most 200 samples, or those of one topic of a group."""
+    for number in range(300):
+        world.topic(f"T{number}")
+        world.send(f"T{number}")
+    for group in range(5):
+        join(world, f"c{group}", {f"T{number}": "*" for number in range(60)}, group=f"G{group}")
+    run = longest = 0
+    for each in engine_samples(world.engine, {}):
+        run = 0 if each is None else run + 1
+        longest = max(longest, run)
+    assert 0 < longest <= 220
+    assert len(samples(world.engine)) > 2_000
+
+
+def test_reading_wakes_no_waiting_pop_and_writes_nothing(world: World) -> None:
+    """Upstream runs a waiting pop again before it measures the lag."""
+    world.topic("A")
+    join(world, "c1", {"A": "*"}, pops=True)
+    waiting = world.pop("A", group="G", poll_ms=15_000)
+    lines, stored = world.engine.journal.written, world.broker.store.log.max_offset
+    before = samples(world.engine)
+    assert [(each.family.name, each.labels) for each in samples(world.engine)] == [
+        (each.family.name, each.labels) for each in before
+    ]
+    assert waiting.outcome is None
+    assert (world.engine.journal.written, world.broker.store.log.max_offset) == (lines, stored)
