@@ -7,7 +7,7 @@ Outcomes share their items with the tables of the broker, so that only the numbe
 
 from array import array
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from sys import getsizeof
 from types import NoneType, UnionType
@@ -109,10 +109,24 @@ def walked(value: Any) -> int:
         return size + sum(walked(name) + walked(held) for name, held in value.items())
     if isinstance(value, list | tuple | set | frozenset):
         return size + sum(map(walked, value))
-    if hasattr(value, "__dataclass_fields__"):
-        held = ((getattr(value, each.name), each.default) for each in fields(value))
-        return size + sum(walked(each) for each, default in held if each is not default)
+    for name, default in _FIELDS[value.__class__]:
+        held = getattr(value, name)
+        if held is not default:
+            size += walked(held)
     return size
+
+
+class _FieldsOfClasses(dict[type, tuple[tuple[str, Any], ...]]):
+    """The name and default of each field of a dataclass, read at its first object; nothing for other classes."""
+
+    def __missing__(self, kind: type) -> tuple[tuple[str, Any], ...]:
+        of_kind: Any = kind
+        known = fields(of_kind) if is_dataclass(kind) else ()
+        self[kind] = found = tuple((each.name, each.default) for each in known)
+        return found
+
+
+_FIELDS = _FieldsOfClasses()
 
 
 SUBJECTS = _Weighs(_of_subjects)

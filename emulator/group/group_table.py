@@ -85,8 +85,11 @@ class GroupTable:
         return True
 
     def copy_from(self, other: "GroupTable") -> None:
-        """Replace the table by a copy of another broker's; forbidden topics stay as they are."""
-        self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
+        """Replace the table by a copy of another broker's; forbidden topics stay as they are.
+
+        Both share the configurations, which are only replaced.
+        """
+        self.table = dict(other.table)
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
 
     def restore(

@@ -134,9 +134,11 @@ class OffsetTable:
 
     def copy_from(self, other: "OffsetTable") -> None:
         """Copy another broker's committed offsets; entries that only this broker has stay. Writes the file."""
-        for group, topic, table in other.all():
-            self.committed[group, topic] = dict(table)
-            self._names.add(topic, group, (group, topic))
+        committed = self.committed
+        for pair, table in other.committed.items():
+            if committed.get(pair) != table:  # a slave copies every 10 seconds, most of the time the same
+                committed[pair] = dict(table)
+                self._names.add(pair[1], pair[0], pair)
         self._file.write()
 
     def delete_group(self, group: str) -> None:

@@ -16,9 +16,13 @@ _GRPC_SIGNATURE = "Signature="
 def holds_secret(name: str, value: object) -> bool:
     """True if a key with that name and value holds a secret, even if the name is misspelled."""
     lower, text = name.lower(), str(value).lower()
-    if any(part in lower for part in _NAMES):
-        return True
-    return any(part in text for part in _MEMBERS) and bool(text.strip(_OF_NAMES))
+    for part in _NAMES if lower else ():  # loops without generators, because each refused request has seven texts
+        if part in lower:
+            return True
+    for part in _MEMBERS:
+        if part in text:
+            return bool(text.strip(_OF_NAMES))
+    return False
 
 
 def masked(name: str, value: object) -> object:

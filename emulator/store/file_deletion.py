@@ -101,8 +101,9 @@ class FileDeletion:
         due = self._first_check_from(max(soon, oldest + self._config.file_reserved_time * HOUR_MS))
         if self._level:
             return due
-        for _ in range(_DAYS_AHEAD * 24):
-            if self._is_the_hour(due):
+        hours = self._hours()
+        for _ in range(_DAYS_AHEAD * 24 if hours else 0):
+            if due // HOUR_MS % 24 in hours:
                 return due
             due = self._first_check_from(due // HOUR_MS * HOUR_MS + HOUR_MS)
         return None
@@ -113,7 +114,9 @@ class FileDeletion:
         return self._first_check.ms + -(-late // self._interval_ms) * self._interval_ms
 
     def _is_the_hour(self, ms: int) -> bool:
-        return str(ms // HOUR_MS % 24) in [hour.strip().lstrip("0") or "0" for hour in self._hours()]
+        return ms // HOUR_MS % 24 in self._hours()
 
-    def _hours(self) -> list[str]:
-        return self._config.delete_when.split(";")
+    def _hours(self) -> set[int]:
+        """Return the configured hours of the day; a text that is no hour never comes."""
+        texts = {hour.strip().lstrip("0") or "0" for hour in self._config.delete_when.split(";")}
+        return {hour for hour in range(24) if str(hour) in texts}

@@ -270,8 +270,8 @@ class TopicTable:
         return found
 
     def copy_from(self, other: "TopicTable") -> None:
-        """Replace the table by a copy of another broker's."""
-        self.table = {name: replace(config, attributes=dict(config.attributes)) for name, config in other.table.items()}
+        """Replace the table by a copy of another broker's. Both share the configurations, which are only replaced."""
+        self.table = dict(other.table)
         for mine, theirs in zip(self._kinds(), other._kinds(), strict=True):
             mine.clear()
             mine.update(theirs)

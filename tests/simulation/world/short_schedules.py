@@ -82,8 +82,8 @@ def _lived(setup: Setup, steps: list[Action], *, shares: bool) -> tuple[list[Obs
         del parent.brokers[0].store.arrivals[0]  # the listener of the session, which reads the fork from now on
     lived.move_to(lambda: fork)
     for number, action in enumerate(steps[half:]):
-        for other in others:
-            disturb(other, number)
+        if others:
+            disturb(others[number % len(others)], number)
         lived.perform(action)
     for _ in range(3):
         lived.session.advance(50_000)
@@ -95,7 +95,7 @@ def disturb(engine: Engine, number: int) -> None:
     """Store a message that the fork may not see, move the clock, and restart the broker from time to time."""
     send_to_others(engine)
     engine.scheduler.advance_to(engine.scheduler.now_ms + 1_000 * (number + 1))
-    if number % 3 == 2:
+    if number % 6 > 3:
         engine.restart()
 
 

@@ -436,13 +436,14 @@ class Simulation:
                 client.attempt += 1
                 attempt_id = f"{client.name}#{client.attempt}" if order else None
                 self.session.pop(client, topic, -1, 32, 10_000, 0, order=order, attempt_id=attempt_id)
-                self.session.end_step()
                 if not client.handles:
                     break
+                self.session.end_step()
                 came += len(client.handles)
                 for handle in list(client.handles):
                     self.session.ack(client, handle, order=order)
                 self.session.end_step()
+        self.session.end_step()
         return came
 
     def _pull_all(self, client: Client, topic: str) -> None:
