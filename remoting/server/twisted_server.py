@@ -10,6 +10,7 @@ from typing import Any, cast
 from typing import Protocol as Shape
 
 from rocketmq_testkit.emulator.gate.gate import Gate, Node
+from twisted.internet.interfaces import ITCPTransport
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
@@ -58,6 +59,8 @@ class Transport(Shape):
 
     def getPeer(self) -> object: ...
 
+    def setTcpNoDelay(self, enabled: bool) -> None: ...
+
     def getHost(self) -> object: ...
 
 
@@ -82,6 +85,8 @@ class RemotingServerProtocol(Protocol):
 
     def connectionMade(self) -> None:  # Twisted's name
         transport = self._transport = cast(Transport, self.transport)
+        if ITCPTransport.providedBy(transport):
+            transport.setTcpNoDelay(True)  # as upstream, NettyRemotingServer
         self._connection = ServerConnection(self.factory.dispatcher, self._new_channel())
         self.number = self.factory.next_number()
         self._last_used = self._seconds()
