@@ -70,6 +70,8 @@ class ConsumerGroup:
     consume_from_where: str = "CONSUME_FROM_LAST_OFFSET"
     members: dict[str, Member] = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
+    _client_ids: list[str] | None = field(default=None, init=False, repr=False, compare=False)
+    """The result of `client_ids` until a member joins or leaves."""
 
     @property
     def kind(self) -> ConsumerKind:
@@ -77,8 +79,23 @@ class ConsumerGroup:
         return kind_of(self.consume_type, self.message_model)
 
     def client_ids(self) -> list[str]:
-        """Return the client ids in the order of joining, one per connection."""
-        return [member.client_id for member in self.members.values()]
+        """Return the client ids in the order of joining, one per connection. Callers must not change the list.
+
+        After each change every member queries this list, so that building it each time would take quadratic time.
+        """
+        if self._client_ids is None:
+            self._client_ids = [member.client_id for member in self.members.values()]
+        return self._client_ids
+
+    def add(self, channel_id: str, member: Member) -> None:
+        """Add a member, or replace the one of this channel."""
+        self.members[channel_id] = member
+        self._client_ids = None
+
+    def remove(self, channel_id: str) -> Member | None:
+        """Remove and return the member of a channel, None if there is none."""
+        self._client_ids = None
+        return self.members.pop(channel_id, None)
 
 
 class ClientRegistry:
@@ -178,7 +195,8 @@ class ClientRegistry:
         else:
             if known is not None:
                 self._index.remove_consumer(group.name, channel.channel_id, known.client_id)
-            member = group.members[channel.channel_id] = self._member(channel, beat)
+            member = self._member(channel, beat)
+            group.add(channel.channel_id, member)
             self._index.add_consumer(group.name, channel.channel_id, beat.client_id)
         member.consume_from_where = data.consume_from_where
         if not beat.without_sub:
@@ -295,7 +313,7 @@ class ClientRegistry:
 
     def _leave_consumer_group(self, name: str, channel_id: str, *, notify: bool) -> None:
         group = self.consumers.get(name)
-        member = None if group is None else group.members.pop(channel_id, None)
+        member = None if group is None else group.remove(channel_id)
         if group is None or member is None:
             return
         self._index.remove_consumer(name, channel_id, member.client_id)

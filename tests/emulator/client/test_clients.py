@@ -89,6 +89,22 @@ def test_the_consumer_list_has_client_ids_in_joining_order(world: World) -> None
     assert listed == ConsumerListResult(["b", "a", "c"])
 
 
+def test_the_list_of_client_ids_is_built_once_for_each_change_of_members(world: World) -> None:
+    """A second heartbeat is no change. Earlier results, as in the journal, keep the members of their time."""
+    for client in ("b", "a"):
+        world.heartbeat(client)
+    group = world.broker.clients.consumers["G"]
+    before = group.client_ids()
+    world.heartbeat("b")
+    assert group.client_ids() is before
+    world.heartbeat("c")
+    assert (before, group.client_ids()) == (["b", "a"], ["b", "a", "c"])
+    leave(world, "a")
+    assert group.client_ids() == ["b", "c"]
+    world.advance(130_000)
+    assert group.client_ids() == []
+
+
 def test_a_client_without_heartbeats_is_removed_after_two_minutes(world: World) -> None:
     """A client without heartbeats for 120 s is removed at the next 10 s scan; others stay."""
     world.heartbeat("silent", topics={"T": "*"})
