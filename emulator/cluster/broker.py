@@ -251,6 +251,7 @@ class Broker:
         self.pops, self.notifications, self.revive = pop.pops, pop.notifications, pop.revive
         self.orders, self.pop_in_flight = pop.orders, pop.in_flight
         self.pop_buffer, self.pop_kv_service = pop.buffer, pop.kv_service
+        self.pop_positions = pop.positions
         self.message_queries = admin.message_queries
         self._on_pools_changed()
 

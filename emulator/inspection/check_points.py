@@ -7,9 +7,10 @@ from ..kernel.value_class import frozen_value
 from ..message import stored_record as records
 from .brokers import stores_of
 from .engine_parts import EngineParts
-from .holds import Hold, Holder, Holds, Scope
+from .holds import Hold, Holder, Holds
 from .past import Past
 from .places import Place
+from .scope import Scope
 
 
 @frozen_value

@@ -10,8 +10,9 @@ from ..pull.cold_data import ColdSuspension
 from ..topic.topic_table import PERM_READ
 from .brokers import stores_of
 from .engine_parts import EngineParts
-from .holds import Holds, Scope
+from .holds import Holds
 from .past import Past
+from .scope import Scope
 
 
 @frozen_value

@@ -33,12 +33,13 @@ from ..operations.consume import (
     RollBackPops,
 )
 from ..store.refusals import illegal_queue_id
-from .check_point import Ack, CheckPoint, ReviveLog
+from .check_point import Ack, CheckPoint
 from .consumer_order_info import OrderInfoTable
 from .pop_inflight_counter import PopInflightCounter
 from .pop_kv_records import PopRecord
 from .pop_kv_service import PopKvService, not_initialized
 from .pop_merge_buffer import PopMergeBuffer
+from .revive_log import ReviveLog
 
 MAX_POP_TIME_AHEAD_MS = 1000
 """A pop time less than this ahead of the clock comes from this emulator; one further ahead is forged."""

@@ -9,14 +9,8 @@ import json
 from dataclasses import field
 from typing import Any
 
-from ..kernel.errors import EngineError
 from ..kernel.java_numbers import long_sum
 from ..kernel.value_class import value
-from ..message import properties as props
-from ..message.message import MessageToStore
-from ..message.names import revive_topic
-from ..stats.metric_counters import ACK, CHECK_POINT
-from ..store.message_store import MessageStore
 
 CK_TAG = "ck"
 ACK_TAG = "ack"
@@ -180,57 +174,6 @@ class Ack:
             raise ValueError("bn is no text")
         offsets = _whole_numbers(data["aol"] if data.get("aol") is not None else [data.get("ao")])
         return Ack(data["t"], data["c"], data["q"], data["so"], data["pt"], broker_name, offsets)
-
-
-class ReviveLog:
-    """Stores check points and acknowledgements, which the timer then delivers to the revive topic."""
-
-    def __init__(self, cluster: str, store: MessageStore) -> None:
-        self.topic = revive_topic(cluster)
-        self._store = store
-
-    def write_check_point(self, point: CheckPoint, revive_qid: int) -> bool:
-        """Store a check point, readable one second before its invisible duration ends.
-
-        Returns False if the timer rejects it, because its invisible duration is longer than the longest delay.
-        """
-        key = f"{point.topic}@{point.queue_id}@{point.start_offset}@{point.group}@{point.pop_time}@{point.broker_name}"
-        is_written = self._write(
-            revive_qid,
-            point.to_json(),
-            CK_TAG,
-            f"{key}@{CK_TAG}",
-            deliver_ms=point.revive_ms - ACK_TIME_INTERVAL_MS,
-            born_ms=self._store.now_ms,
-        )
-        return is_written and self._count(point.group, point.topic, CHECK_POINT)
-
-    def write_ack(self, ack: Ack, revive_qid: int, deliver_ms: int, now_ms: int, *, batch: bool) -> bool:
-        """Store an acknowledgement, readable at `deliver_ms`, the end of the invisible duration.
-
-        Returns False if the timer rejects it.
-        """
-        tag = BATCH_ACK_TAG if batch else ACK_TAG
-        if ack.broker_name is None:
-            key = f"{ack.topic}@{ack.queue_id}@{ack.offsets}@{ack.group}@{ack.pop_time}@{tag}"
-        else:
-            offset = -1 if batch else ack.offsets[0]
-            key = f"{ack.topic}@{ack.queue_id}@{offset}@{ack.group}@{ack.pop_time}@{ack.broker_name}@{ACK_TAG}"
-        body = ack.to_json(batch=batch)
-        is_written = self._write(revive_qid, body, tag, key, deliver_ms=deliver_ms, born_ms=now_ms)
-        return is_written and self._count(ack.group, ack.topic, ACK)
-
-    def _count(self, group: str, topic: str, kind: str) -> bool:
-        self._store.stats.by_name.counters.revive_written[group, topic, kind] += 1
-        return True
-
-    def _write(self, queue_id: int, body: bytes, tag: str, key: str, *, deliver_ms: int, born_ms: int) -> bool:
-        properties = {props.TAGS: tag, props.UNIQ_KEY: key, props.TIMER_DELIVER_MS: str(deliver_ms)}
-        try:
-            self._store.put(MessageToStore(self.topic, queue_id, body, properties, born_ms, self._store.store_host))
-        except EngineError:
-            return False
-        return True
 
 
 def _load(body: bytes, wanted: dict[str, type]) -> dict[str, Any]:

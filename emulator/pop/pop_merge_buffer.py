@@ -24,8 +24,9 @@ from ..config import BrokerConfig
 from ..group.offset_table import OffsetTable
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.timer_kind import TimerKind
-from .check_point import Ack, CheckPoint, MergeKey, ReviveLog
+from .check_point import Ack, CheckPoint, MergeKey
 from .consumer_order_info import GroupQueue
+from .revive_log import ReviveLog
 
 SCAN_MS = 5
 ACK_MARGIN_MS = 1500

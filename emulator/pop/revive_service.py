@@ -26,9 +26,10 @@ from ..message.names import REVIVE_GROUP, is_retry
 from ..schedule.timer_service import TimerService
 from ..stats.metric_counters import ACK, CHECK_POINT
 from ..store.consume_queue import ConsumeQueue
-from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey, ReviveLog
+from .check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey
 from .pop_inflight_counter import PopInflightCounter
 from .pop_retry_writer import PopRetryWriter
+from .revive_log import ReviveLog
 
 SLACK_MS = 2000
 """A check point is decided when the clock of its queue is more than this past the end of its invisible duration."""

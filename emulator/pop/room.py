@@ -12,7 +12,6 @@ from ..operations.consume import Notification, PopMessage
 from ..pull.queue_reader import QueueReader
 from ..schedule.timer_service import TimerService
 from .ack_service import AckService
-from .check_point import ReviveLog
 from .consumer_order_info import OrderInfoTable
 from .notification_service import NotificationService
 from .pop_inflight_counter import PopInflightCounter
@@ -21,9 +20,11 @@ from .pop_kv_records import PopRecords
 from .pop_kv_service import PopKvService
 from .pop_long_polling import PopLongPolling
 from .pop_merge_buffer import PopMergeBuffer
+from .pop_positions import PopPositions
 from .pop_retry_writer import PopRetryWriter
 from .pop_service import PopService
 from .pop_wake_ups import WakeUps
+from .revive_log import ReviveLog
 from .revive_service import ReviveService
 
 
@@ -37,6 +38,7 @@ class PopRoom(Room):
     orders: OrderInfoTable
     in_flight: PopInflightCounter
     buffer: PopMergeBuffer
+    positions: PopPositions
     kv_service: PopKvService | None
     """The service of pops with KV records; None if it is not configured."""
 
@@ -143,6 +145,7 @@ def build(
         orders=orders,
         in_flight=in_flight,
         buffer=buffer,
+        positions=revive_log.positions,
         kv_service=kv_service,
         handlers=handlers_of(pops, notifications, acks),
         listeners=Listeners(

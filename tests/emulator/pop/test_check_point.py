@@ -4,7 +4,8 @@ import json
 
 import pytest
 from engine_world import START_MS, World, make_world
-from rocketmq_testkit.emulator.pop.check_point import Ack, CheckPoint, ReviveLog
+from rocketmq_testkit.emulator.pop.check_point import Ack, CheckPoint
+from rocketmq_testkit.emulator.pop.revive_log import ReviveLog
 from stored import stored
 
 REVIVE = "rmq_sys_REVIVE_LOG_DefaultCluster"

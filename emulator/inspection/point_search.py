@@ -1,0 +1,114 @@
+"""Check points and acknowledgements that wait in the timer and concern one message, found without reading the others.
+
+The broker notes where it stores them, see `emulator/pop/pop_positions.py`. A search decodes only those whose offsets may
+contain the message's. It is possible while the broker has stored all that waits in the timer in its present run.
+"""
+
+import sys
+from bisect import bisect_left
+from collections.abc import Iterable
+from operator import attrgetter
+
+from ..cluster.broker import Broker
+from ..kernel.java_numbers import parse_long
+from ..message import properties as props
+from ..message import stored_record as records
+from ..message.names import TIMER_TOPIC, revive_topic
+from ..pop.check_point import Ack, CheckPoint, MergeKey
+from ..pop.consumer_order_info import GroupQueue
+from ..schedule.timer_service import Slot
+from .scope import Scope
+from .timer_log import OF_POPS, decoded_pop, is_for
+
+_CODES = [code.to_bytes(8, sys.byteorder, signed=True) for code in OF_POPS]
+_offset = attrgetter("offset")
+
+
+class PointSearch:
+    """Knows if the timer of one broker can be searched."""
+
+    def __init__(self) -> None:
+        self._counted_of: object = None
+        self._counted_to = 0
+        self._count = 0
+
+    def is_possible(self, broker: Broker) -> bool:
+        """True if the broker has noted the position of each check point and acknowledgement that waits in its timer.
+
+        It has not if some are from before its start, if a client has sent them, or if the timer has stored them again.
+        """
+        noted = broker.pop_positions
+        queue = broker.store.queue(TIMER_TOPIC, 0)
+        if queue is None or not queue.physical:
+            return True
+        first = max(queue.first, noted.began)
+        if first > queue.first and any(_begins_before(slot, noted.began) for slot in broker.timers.slots.values()):
+            return False
+        counted_of = (broker.timers, queue, queue.first, len(broker.store.log.truncations))
+        if self._counted_of != counted_of:
+            self._counted_of, self._counted_to, self._count = counted_of, first, 0
+        codes = queue.tags_codes[self._counted_to - queue.first :].tobytes()
+        self._count += sum(map(codes.count, _CODES))
+        self._counted_to = queue.max_offset
+        begin = queue.unit(first)[0] if first < queue.max_offset else broker.store.log.max_offset
+        return self._count == noted.number_from(begin)
+
+
+def points_of(broker: Broker, scope: Scope, offset: int) -> list[CheckPoint]:
+    """Return the waiting check points that may contain an offset of the selected queues."""
+    queues = (each for key, each in broker.pop_positions.queues.items() if _has(scope, key))
+    found = (_waiting(broker, position, is_point=True) for each in queues for position in each.points_of(offset))
+    return [point for point in found if isinstance(point, CheckPoint)]
+
+
+def acknowledged_offsets(broker: Broker, points: Iterable[CheckPoint]) -> dict[MergeKey, set[int]]:
+    """Return the offsets of the waiting acknowledgements that belong to check points, by the keys of these."""
+    found: dict[MergeKey, set[int]] = {}
+    for point in points:
+        key = point.merge_key()
+        queue = broker.pop_positions.queues.get((point.topic, point.group, point.queue_id))
+        if queue is None or key in found:
+            continue
+        offsets = found[key] = set()
+        for position in queue.acks.starting_at(point.start_offset):
+            ack = _waiting(broker, position, is_point=False)
+            if isinstance(ack, Ack) and ack.merge_key(broker.name) == key:
+                offsets.update(ack.offsets)
+    return found
+
+
+def _has(scope: Scope, key: GroupQueue) -> bool:
+    topic, group, queue_id = key
+    return scope.group in (None, group) and scope.topic in (None, topic) and scope.queue_id in (None, queue_id)
+
+
+def _waiting(broker: Broker, position: int, *, is_point: bool) -> CheckPoint | Ack | None:
+    """Decode a record of the timer topic; None if it does not wait any more."""
+    record = broker.store.log.record_at(position)
+    parts = None if record is None else records.decode(record)
+    if parts is None or parts.topic != TIMER_TOPIC:
+        return None  # other records have its place since a crash
+    if not is_for(revive_topic(broker.config.broker_cluster_name), parts) or not _waits(broker, parts):
+        return None
+    return decoded_pop(parts.body, is_point=is_point)
+
+
+def _waits(broker: Broker, parts: records.Record) -> bool:
+    """True if a slot of the timer contains a message."""
+    slots, due_ms = broker.timers.slots, parse_long(parts.property_map()[props.TIMER_OUT_MS])
+    slot = slots.get(due_ms)
+    if slot is not None and _contains(slot, parts.queue_offset):
+        return True
+    if due_ms < broker.store.now_ms:
+        return False  # it was delivered
+    return any(_contains(each, parts.queue_offset) for each in slots.values())  # its time is beyond the wheel
+
+
+def _contains(slot: Slot, offset: int) -> bool:
+    """True if a slot, whose messages are in the order of their offsets, has a message of the timer topic."""
+    at = bisect_left(slot.waiting, offset, key=_offset)
+    return at < len(slot.waiting) and slot.waiting[at].offset == offset
+
+
+def _begins_before(slot: Slot, offset: int) -> bool:
+    return bool(slot.waiting) and slot.waiting[0].offset < offset

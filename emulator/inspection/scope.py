@@ -1,0 +1,25 @@
+"""Selections of messages in flight."""
+
+from ..kernel.value_class import frozen_value
+
+
+@frozen_value
+class Scope:
+    """A selection of messages in flight; None stands for all."""
+
+    group: str | None = None
+    topic: str | None = None
+    queue_id: int | None = None
+    offset: int | None = None
+
+    def has(self, group: str, topic: str, queue_id: int, first: int, last: int) -> bool:  # noqa: PLR0917 - a queue and its offsets
+        """True if some of the offsets from `first` to `last` of a queue may be selected."""
+        return (
+            self.group in (None, group)
+            and self.topic in (None, topic)
+            and self.queue_id in (None, queue_id)
+            and (self.offset is None or first <= self.offset <= last)
+        )
+
+
+EVERYTHING = Scope()

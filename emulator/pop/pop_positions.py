@@ -1,0 +1,128 @@
+"""Positions in the log of the check points and acknowledgements that one run of a broker has stored.
+
+A reader finds those of one message without decoding all others. A stored check point or acknowledgement takes 16 bytes
+here until the log drops its record. No rule of a broker reads them.
+"""
+
+import sys
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from ..message.names import TIMER_TOPIC
+from ..store.message_store import MessageStore
+from .check_point import CheckPoint
+from .consumer_order_info import GroupQueue
+
+FIRST_CLEANING = 4_096
+"""The number of positions at which those of dropped records are removed for the first time."""
+_SCANNED_MAX = 1 << 20
+"""The maximum number of offsets that a search compares one by one for each offset of its window."""
+_BYTES, _ORDER = 8, sys.byteorder
+
+
+class Positions:
+    """First offsets and positions of one kind of records, in the order of the log."""
+
+    __slots__ = ("positions", "starts")
+
+    def __init__(self) -> None:
+        self.starts = array("q")
+        """The first queue offset of each record."""
+        self.positions = array("q")
+        """The physical offset of each record."""
+
+    def starting_at(self, offset: int) -> Iterator[int]:
+        """Yield the positions of the records with a first offset."""
+        packed, wanted = self.starts.tobytes(), offset.to_bytes(_BYTES, _ORDER, signed=True)
+        at = packed.find(wanted)
+        while at >= 0:
+            index, inside = divmod(at, _BYTES)
+            if not inside:
+                yield self.positions[index]
+            at = packed.find(wanted, at + 1)
+
+    def starting_within(self, first: int, last: int) -> Iterator[int]:
+        """Yield the positions of the records whose first offset is from `first` to `last`."""
+        if (last - first) * len(self.starts) <= _SCANNED_MAX:
+            for offset in range(first, last + 1):
+                yield from self.starting_at(offset)
+            return
+        for index, start in enumerate(self.starts):
+            if first <= start <= last:
+                yield self.positions[index]
+
+    def drop_before(self, position: int) -> int:
+        """Remove the records before a physical offset. Returns their number."""
+        count = bisect_left(self.positions, position)
+        del self.starts[:count], self.positions[:count]
+        return count
+
+
+class QueuePositions:
+    """The positions of the check points and acknowledgements of one group in one queue."""
+
+    __slots__ = ("acks", "points", "span")
+
+    def __init__(self) -> None:
+        self.points = Positions()
+        self.acks = Positions()
+        self.span = 0
+        """The largest distance between the first and the last offset of a check point."""
+
+    def points_of(self, offset: int) -> Iterator[int]:
+        """Yield the positions of the check points that may contain an offset."""
+        return self.points.starting_within(offset - self.span, offset)
+
+
+class PopPositions:
+    """The positions of all groups and queues of a broker."""
+
+    def __init__(self, store: MessageStore) -> None:
+        self._store = store
+        self.began = store.max_offset(TIMER_TOPIC, 0)
+        """The offset in the timer topic before which the run has stored nothing."""
+        self.queues: dict[GroupQueue, QueuePositions] = {}
+        self.number = 0
+        """The number of positions."""
+        self._clean_at = FIRST_CLEANING
+
+    def note_point(self, point: CheckPoint, position: int) -> None:
+        """Add a stored check point, whose offsets ascend."""
+        queue = self._queue((point.topic, point.group, point.queue_id))
+        queue.points.starts.append(point.start_offset)
+        queue.points.positions.append(position)
+        if point.diffs[-1] > queue.span:
+            queue.span = point.diffs[-1]
+
+    def note_ack(self, group_queue: GroupQueue, start_offset: int, position: int) -> None:
+        """Add a stored acknowledgement of messages of a check point, which begins at an offset."""
+        acks = self._queue(group_queue).acks
+        acks.starts.append(start_offset)
+        acks.positions.append(position)
+
+    def number_from(self, position: int) -> int:
+        """Return the number of positions at or after one of the log."""
+        return self.number - sum(
+            bisect_left(kind.positions, position)
+            for queue in self.queues.values()
+            for kind in (queue.points, queue.acks)
+        )
+
+    def _queue(self, key: GroupQueue) -> QueuePositions:
+        """Return the positions of a queue, to which the caller adds one."""
+        self.number += 1
+        if self.number > self._clean_at:
+            self._clean()
+        queue = self.queues.get(key)
+        if queue is None:
+            queue = self.queues[key] = QueuePositions()
+        return queue
+
+    def _clean(self) -> None:
+        log_begin = self._store.log.min_offset
+        for key, queue in list(self.queues.items()):
+            self.number -= queue.points.drop_before(log_begin) + queue.acks.drop_before(log_begin)
+            if not queue.points.positions and not queue.acks.positions:
+                del self.queues[key]
+        self._clean_at = max(FIRST_CLEANING, 2 * self.number)

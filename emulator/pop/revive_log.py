@@ -1,0 +1,73 @@
+"""The revive log: stores check points and acknowledgements of pops as messages, which the timer delivers to revive.
+
+Source: PopMessageProcessor.buildCkMsg, AckMessageProcessor.appendAck, PopBufferMergeService (5.3.3).
+"""
+
+from ..kernel.errors import EngineError
+from ..message import properties as props
+from ..message.message import MessageToStore
+from ..message.names import revive_topic
+from ..stats.metric_counters import ACK, CHECK_POINT
+from ..store.message_store import MessageStore
+from .check_point import ACK_TAG, ACK_TIME_INTERVAL_MS, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint
+from .pop_positions import PopPositions
+
+_DUE, _REJECTED = -1, -2
+
+
+class ReviveLog:
+    """Stores check points and acknowledgements, which the timer then delivers to the revive topic."""
+
+    def __init__(self, cluster: str, store: MessageStore) -> None:
+        self.topic = revive_topic(cluster)
+        self._store = store
+        self.positions = PopPositions(store)
+
+    def write_check_point(self, point: CheckPoint, revive_qid: int) -> bool:
+        """Store a check point, readable one second before its invisible duration ends.
+
+        Returns False if the timer rejects it, because its invisible duration is longer than the longest delay.
+        """
+        key = f"{point.topic}@{point.queue_id}@{point.start_offset}@{point.group}@{point.pop_time}@{point.broker_name}"
+        position = self._write(
+            revive_qid,
+            point.to_json(),
+            CK_TAG,
+            f"{key}@{CK_TAG}",
+            deliver_ms=point.revive_ms - ACK_TIME_INTERVAL_MS,
+            born_ms=self._store.now_ms,
+        )
+        if position >= 0:
+            self.positions.note_point(point, position)
+        return position != _REJECTED and self._count(point.group, point.topic, CHECK_POINT)
+
+    def write_ack(self, ack: Ack, revive_qid: int, deliver_ms: int, now_ms: int, *, batch: bool) -> bool:
+        """Store an acknowledgement, readable at `deliver_ms`, the end of the invisible duration.
+
+        Returns False if the timer rejects it.
+        """
+        tag = BATCH_ACK_TAG if batch else ACK_TAG
+        if ack.broker_name is None:
+            key = f"{ack.topic}@{ack.queue_id}@{ack.offsets}@{ack.group}@{ack.pop_time}@{tag}"
+        else:
+            offset = -1 if batch else ack.offsets[0]
+            key = f"{ack.topic}@{ack.queue_id}@{offset}@{ack.group}@{ack.pop_time}@{ack.broker_name}@{ACK_TAG}"
+        body = ack.to_json(batch=batch)
+        position = self._write(revive_qid, body, tag, key, deliver_ms=deliver_ms, born_ms=now_ms)
+        if position >= 0:
+            self.positions.note_ack((ack.topic, ack.group, ack.queue_id), ack.start_offset, position)
+        return position != _REJECTED and self._count(ack.group, ack.topic, ACK)
+
+    def _count(self, group: str, topic: str, kind: str) -> bool:
+        self._store.stats.by_name.counters.revive_written[group, topic, kind] += 1
+        return True
+
+    def _write(self, queue_id: int, body: bytes, tag: str, key: str, *, deliver_ms: int, born_ms: int) -> int:
+        """Store a message. Returns its position in the log, or _DUE if it does not wait in the timer, or _REJECTED."""
+        properties = {props.TAGS: tag, props.UNIQ_KEY: key, props.TIMER_DELIVER_MS: str(deliver_ms)}
+        message = MessageToStore(self.topic, queue_id, body, properties, born_ms, self._store.store_host)
+        try:
+            stored = self._store.put(message)
+        except EngineError:
+            return _REJECTED
+        return _DUE if message.topic == self.topic else stored.physical_offset
