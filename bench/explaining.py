@@ -3,9 +3,10 @@
     python bench/explaining.py
 
 prints the processor time of explanations of one message for one group, in situations that are large in one respect:
-groups, members, messages in flight, retries, topics, and timed messages. The first explanation reads all that clients
-hold. A later one reads only what has changed since: nothing, or one more message and one more pop. The exit code
-is 1 if a later one takes more than 10 ms. The garbage of the set-up is collected before.
+groups, members, messages in flight, acknowledgements, retries, topics, delayed, timed and half messages, and locks. The
+first explanation searches the log for the id of the message. Later ones follow no change, or one more message and one
+more pop. The last column is the history of the message. The exit code is 1 if one of them takes more than 10 ms. The
+garbage of the set-up is collected before.
 """
 
 import gc
@@ -16,14 +17,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from looking import unique_key
+from rocketmq_testkit.conformance.clients.receipt_handles import popped_receipt
 from rocketmq_testkit.emulator.config import EmulationConfig
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.explanation.explain import Explainer
 from rocketmq_testkit.emulator.explanation.reason import Reason
+from rocketmq_testkit.emulator.explanation.timeline import history_of
 from rocketmq_testkit.emulator.inspection.engine_parts import NoSurroundings
 from rocketmq_testkit.emulator.inspection.inspection import Inspection
-from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
-from rocketmq_testkit.emulator.operations.consume import PopMessage
+from rocketmq_testkit.emulator.operations.clients import (
+    ConsumerData,
+    Heartbeat,
+    LockBatchMq,
+    MessageQueue,
+    SubscriptionData,
+)
+from rocketmq_testkit.emulator.operations.consume import AckMessage, PopMessage, PopResult, PullMessage
 from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
@@ -118,6 +127,59 @@ def in_flight() -> tuple[Crowd, str]:
     return crowd, "billing"
 
 
+def single_pops() -> tuple[Crowd, str]:
+    """20,000 messages of the queue were popped one at a time, and the first is explained."""
+    crowd = Crowd.create()
+    channel = crowd.member("billing", "c")
+    for number in range(20_000):
+        crowd.send(number)
+    for _ in range(20_000):
+        crowd.pop("billing", 1, channel)
+    return crowd, "billing"
+
+
+def in_buffer() -> tuple[Crowd, str]:
+    """20,000 messages are in flight in the merge buffer, popped one at a time, and the first is explained."""
+    crowd = Crowd.create()
+    for broker in crowd.engine.brokers:
+        broker.config.enable_pop_buffer_merge = True
+    channel = crowd.member("billing", "c")
+    for number in range(20_000):
+        crowd.send(number)
+    for _ in range(20_000):
+        crowd.pop("billing", 1, channel)
+    return crowd, "billing"
+
+
+def acknowledgements() -> tuple[Crowd, str]:
+    """20,000 messages were acknowledged before their invisible duration ended, and the first is explained."""
+    crowd = Crowd.create()
+    channel = crowd.member("billing", "c")
+    for number in range(20_000):
+        crowd.send(number)
+    for _ in range(20_000 // 32 + 1):
+        pop = PopMessage("billing", "orders", 0, 32, HOUR_MS, 0, crowd.now_ms, 0, "TAG", "*")
+        popped = crowd.engine.submit(crowd.engine.brokers[0], pop, channel).outcome
+        assert isinstance(popped, PopResult)
+        for message in popped.messages:
+            receipt = popped_receipt(popped, message, "broker-a")
+            acknowledge = AckMessage("billing", "orders", 0, receipt.text(), receipt.queue_offset)
+            crowd.engine.submit(crowd.engine.brokers[0], acknowledge, channel)
+    return crowd, "billing"
+
+
+def pulled() -> tuple[Crowd, str]:
+    """32,000 messages were pulled and not committed, and the first is explained."""
+    crowd = Crowd.create()
+    channel = crowd.member("billing", "c")
+    for number in range(32_000):
+        crowd.send(number)
+    for offset in range(0, 32_000, 32):
+        pull = PullMessage("billing", "orders", 0, offset, 32, 4, 0, 0, 0, "*", "TAG")
+        crowd.engine.submit(crowd.engine.brokers[0], pull, channel)
+    return crowd, "billing"
+
+
 def retries() -> tuple[Crowd, str]:
     """20,000 messages of the group were delivered, expired, and wait for their retry."""
     crowd = Crowd.create()
@@ -141,34 +203,78 @@ def topics() -> tuple[Crowd, str]:
 
 
 def timed() -> tuple[Crowd, str]:
-    """50,000 messages of the topic wait for their time."""
+    """50,000 messages of the topic wait for their time, and the first is explained."""
     crowd = Crowd.create()
     crowd.member("billing", "c")
-    crowd.send(0)
-    for number in range(1, 50_001):
+    for number in range(50_000):
         crowd.send(number, TIMER_DELIVER_MS=str(crowd.now_ms + HOUR_MS))
     return crowd, "billing"
+
+
+def delayed() -> tuple[Crowd, str]:
+    """50,000 messages of the topic wait in a delay level, and the first is explained."""
+    crowd = Crowd.create()
+    crowd.member("billing", "c")
+    for number in range(50_000):
+        crowd.send(number, DELAY="17")
+    return crowd, "billing"
+
+
+def half() -> tuple[Crowd, str]:
+    """5,000 half messages of the topic are not decided, and the first is explained."""
+    crowd = Crowd.create()
+    crowd.member("billing", "c")
+    for number in range(5_000):
+        crowd.send(number, TRAN_MSG="true", PGROUP="P", CHECK_IMMUNITY_TIME_IN_SECONDS="9999")
+    return crowd, "billing"
+
+
+def locks() -> tuple[Crowd, str]:
+    """2,000 groups have locked the queues of the topic, and a message of a locked queue is explained."""
+    crowd = Crowd.create()
+    crowd.send(0)
+    for number in range(2_000):
+        channel = crowd.member(f"g{number}", f"c{number}")
+        lock = LockBatchMq(
+            f"g{number}", f"c{number}", [MessageQueue("orders", "broker-a", queue) for queue in range(4)]
+        )
+        crowd.engine.submit(crowd.engine.brokers[0], lock, channel)
+    return crowd, "g7"
 
 
 SITUATIONS: dict[str, Callable[[], tuple[Crowd, str]]] = {
     "2,000 groups of the topic": groups,
     "2,000 members of the group": members,
     "100,000 messages in flight": in_flight,
+    "20,000 messages popped singly": single_pops,
+    "20,000 messages in the merge buffer": in_buffer,
+    "20,000 acknowledged messages": acknowledgements,
+    "32,000 pulled messages": pulled,
     "20,000 retries of the group": retries,
     "10,000 topics": topics,
     "50,000 timed messages": timed,
+    "50,000 delayed messages": delayed,
+    "5,000 half messages": half,
+    "8,000 locked queues": locks,
 }
 
 
 @dataclass(frozen=True)
 class Row:
-    """The milliseconds of the first explanation, of those that follow without and after a change, and the verdict."""
+    """The milliseconds of the first explanation, of those that follow without and after a change, of the history of the
+    message, and the verdict."""
 
     name: str
     first: float
     following: float
     after_change: float
+    history: float
     reason: Reason
+
+    @property
+    def slowest(self) -> float:
+        """The milliseconds that the bound limits."""
+        return max(self.first, self.following, self.after_change, self.history)
 
 
 def measure(name: str, build: Callable[[], tuple[Crowd, str]]) -> Row:
@@ -196,18 +302,21 @@ def measure(name: str, build: Callable[[], tuple[Crowd, str]]) -> Row:
         crowd.send(1_000_000 + number, queue=1)
         crowd.pop("audit", 1, queue=1)
         changed.append(explained())
-    return Row(name, first, statistics.median(following), statistics.median(changed), reasons[0])
+    began = time.process_time()
+    assert history_of(look.find(unique_key(0))[0], look, engine.history).steps
+    history = 1000 * (time.process_time() - began)
+    return Row(name, first, statistics.median(following), statistics.median(changed), history, reasons[0])
 
 
 def main() -> int:
     """Measure and print; return exit code 1 if an explanation takes too long."""
     rows = [measure(name, build) for name, build in SITUATIONS.items()]
-    print(
-        "| situation | verdict | first, ms | next ones, ms | after a change, ms |", "|---|---|---:|---:|---:|", sep="\n"
-    )
+    print("| situation | verdict | first, ms | next ones, ms | after a change, ms | history, ms | at most, ms |")
+    print("|---|---|---:|---:|---:|---:|---:|")
     for row in rows:
-        print(f"| {row.name} | {row.reason} | {row.first:.2f} | {row.following:.2f} | {row.after_change:.2f} |")
-    return 0 if all(max(row.following, row.after_change) <= LIMIT_MS for row in rows) else 1
+        times = " | ".join(f"{ms:.2f}" for ms in (row.first, row.following, row.after_change, row.history))
+        print(f"| {row.name} | {row.reason} | {times} | {LIMIT_MS:g} |")
+    return 0 if all(row.slowest <= LIMIT_MS for row in rows) else 1
 
 
 if __name__ == "__main__":

@@ -62,10 +62,11 @@ class QueueLocks:
                 if owner == client_id:
                     held[queue] = (owner, since - LOCK_MAX_LIVE_MS - 1)
 
-    def held(self) -> Iterator[tuple[str, MessageQueue, str, int]]:
-        """Yield (group, queue, owner's client id, end in ms) of the unexpired locks."""
+    def held(self, only: str | None = None) -> Iterator[tuple[str, MessageQueue, str, int]]:
+        """Yield (group, queue, owner's client id, end in ms) of the unexpired locks: all, or those of one group."""
         now = self._scheduler.now_ms
-        for group, held in self._held.items():
+        groups = self._held.items() if only is None else [(only, self._held.get(only, {}))]
+        for group, held in groups:
             for queue, (owner, since) in held.items():
                 if now - since <= LOCK_MAX_LIVE_MS:
                     yield group, queue, owner, since + LOCK_MAX_LIVE_MS

@@ -48,17 +48,18 @@ def start_facts(subject: Subject) -> tuple[Fact, ...]:
 
     A broker starts a new group at the first message of a queue that still has it (ConsumerManageProcessor, 5.3.3).
     """
-    queue, deliveries = subject.queue, subject.deliveries
+    deliveries, place = subject.deliveries, subject.stored.place
     member = _member(subject, deliveries[0].channel) if deliveries else None
-    if member is None or member.consume_from != _FROM_LAST or queue is None or queue.first > 0 or subject.is_retry:
+    if member is None or member.consume_from != _FROM_LAST or subject.is_retry:
         return ()
-    place = subject.stored.place
+    if subject.scene.look.lowest_offset(place.broker, place.topic, place.queue_id) != 0:
+        return ()
     moves = subject.scene.history.moves(place.broker, subject.consumer.name, place.topic, place.queue_id)
     began_before = any(move.kind is not MoveKind.FIRST or move.at_ms < member.since_ms for move in moves)
     if began_before or subject.stored.stored_at_ms >= member.since_ms:
         return ()
     because = f"queue {place.queue_id} still has its first message, so a new group starts there"
-    return (fact("group_start", offset=queue.first, consume_from=member.consume_from, because=because),)
+    return (fact("group_start", offset=0, consume_from=member.consume_from, because=because),)
 
 
 def _member(subject: Subject, channel: str) -> MemberView | None:

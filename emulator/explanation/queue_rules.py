@@ -65,7 +65,7 @@ def locked(subject: Subject) -> Finding | None:
     lock = next(
         (
             each
-            for each in scene.look.locks()
+            for each in scene.look.locks(group.name)
             if (each.group, each.broker, each.topic, each.queue_id)
             == (group.name, place.broker, place.topic, place.queue_id)
         ),

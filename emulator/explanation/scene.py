@@ -7,7 +7,6 @@ from ..inspection.assignments import AssignmentView
 from ..inspection.broker_view import BrokerView
 from ..inspection.check_points import ReceiptView
 from ..inspection.groups import GroupView
-from ..inspection.half_messages import HalfView
 from ..inspection.inspection import Inspection
 from ..inspection.places import Place
 from ..inspection.queues import ProgressView, QueueView
@@ -43,16 +42,6 @@ class Scene:
     def groups(self) -> list[GroupView]:
         """All consumer groups by name."""
         return self.look.groups()
-
-    @cached_property
-    def halves(self) -> dict[str, HalfView]:
-        """The undecided half messages by message id."""
-        return {half.message_id: half for half in self.look.half_messages()}
-
-    @cached_property
-    def waiting_ids(self) -> set[str]:
-        """Ids of the messages that wait for their time."""
-        return {timer.message_id for timer in self.look.timers()}
 
     @cached_property
     def clients(self) -> KnownClients:

@@ -19,7 +19,7 @@ def recalled(subject: Subject) -> Finding | None:
     if not timed or subject.copy is not None:
         return None
     marks = [copy for copy in copies if props.TIMER_DEL_UNIQKEY in properties_of(copy)]
-    if not marks and subject.family.message_id in subject.scene.waiting_ids:
+    if not marks and any(subject.scene.look.waits_for_time(copy.place) for copy in timed):
         return None
     at = f" at {subject.at(marks[-1].stored_at_ms)}" if marks else ""
     due_ms = timed[-1].due_ms

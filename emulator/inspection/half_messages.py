@@ -1,6 +1,6 @@
 """Half messages of transactions that are not decided."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..cluster.broker import Broker
 from ..kernel.java_numbers import parse_long
@@ -10,6 +10,7 @@ from ..transaction.half_message import check_immunity_ms
 from ..transaction.transaction_check import NO_OPS_PAUSE_MS
 from .brokers import stores_of
 from .engine_parts import EngineParts
+from .messages import CopyState, MessageFamily
 from .stored_copies import StoredCopy, decoded
 
 HOUR_MS = 3_600_000
@@ -36,8 +37,21 @@ def read_half_messages(parts: EngineParts) -> list[HalfView]:
     return sorted(found, key=lambda view: (view.since_ms, view.message_id))
 
 
-def _of_broker(broker: Broker) -> Iterator[HalfView]:
-    for stored in broker.checks.undecided():
+def read_half_message(parts: EngineParts, message: MessageFamily) -> HalfView | None:
+    """Return a half message without a decision, see `Inspection.half_message`. The newest of several counts."""
+    halves = [copy.place for copy in message.copies if copy.state is CopyState.HALF]
+    brokers = stores_of(parts.brokers)
+    found = [
+        view
+        for name in sorted({place.broker for place in halves} & brokers.keys())
+        for view in _of_broker(brokers[name], sorted(each.queue_offset for each in halves if each.broker == name))
+        if view.message_id == message.message_id
+    ]
+    return max(found, key=lambda view: view.since_ms, default=None)
+
+
+def _of_broker(broker: Broker, offsets: Sequence[int] | None = None) -> Iterator[HalfView]:
+    for stored in broker.checks.undecided(offsets):
         copy = decoded(broker, stored)
         if copy is not None:
             properties = copy.properties

@@ -10,7 +10,7 @@ from .configuration import KeyView, read_configuration
 from .connections import ConnectionView, read_connections
 from .engine_parts import EngineParts, Surroundings
 from .groups import Groups, GroupView
-from .half_messages import HalfView, read_half_messages
+from .half_messages import HalfView, read_half_message, read_half_messages
 from .holds import Holds
 from .locator import Locator
 from .locks import LockView, read_locks
@@ -20,7 +20,7 @@ from .places import Place
 from .polls import PollView, read_polls
 from .queues import ProgressView, Queues, QueueView
 from .rules import RuleView
-from .timers import TimerView, read_timers, timers_in_steps
+from .timers import TimerView, read_timers, timers_in_steps, waits_for_time
 from .topics import TopicView, read_topic, read_topics
 
 
@@ -128,6 +128,10 @@ class Inspection:
         """Return one queue, None if it does not exist."""
         return self._queues.one(broker, topic, queue_id)
 
+    def lowest_offset(self, broker: str, topic: str, queue_id: int) -> int | None:
+        """Return the lowest stored offset of a queue, 0 if it is empty; None if there is no such queue."""
+        return self._queues.lowest_offset(broker, topic, queue_id)
+
     def progress(self, broker: str, topic: str, queue_id: int, group: str) -> ProgressView | None:
         """Return the progress of one group in a queue, None if it has none.
 
@@ -151,9 +155,9 @@ class Inspection:
         """True if the rounds of compaction have removed a stored message of a compacted topic."""
         return self.replaced_by(place) is not None
 
-    def locks(self) -> list[LockView]:
-        """Return the locked queues."""
-        return read_locks(self._parts)
+    def locks(self, group: str | None = None) -> list[LockView]:
+        """Return the locked queues: all, or those of one group."""
+        return read_locks(self._parts, group)
 
     # waiting messages and requests
 
@@ -165,9 +169,17 @@ class Inspection:
         """Return the same messages one by one; None stands for a step before the first, after which one may pause."""
         return timers_in_steps(self._parts)
 
+    def waits_for_time(self, place: Place) -> bool:
+        """True if the timer wheel will deliver the timed message of a place: not if it was delivered or recalled."""
+        return waits_for_time(self._parts, place)
+
     def half_messages(self) -> list[HalfView]:
         """Return the half messages whose transactions are not decided, the oldest first."""
         return read_half_messages(self._parts)
+
+    def half_message(self, message: MessageFamily) -> HalfView | None:
+        """Return a half message whose transaction is not decided; None if the message is none."""
+        return read_half_message(self._parts, message)
 
     def polls(self) -> list[PollView]:
         """Return the long polls that wait, the oldest first."""

@@ -17,12 +17,12 @@ class LockView:
     until_ms: int
 
 
-def read_locks(parts: EngineParts) -> list[LockView]:
-    """Return the unexpired locks of all running masters, by group and queue."""
+def read_locks(parts: EngineParts, of: str | None = None) -> list[LockView]:
+    """Return the unexpired locks of all running masters, by group and queue: all, or those of one group."""
     found = [
         LockView(group, queue.broker_name, queue.topic, queue.queue_id, owner, until_ms)
         for broker in stores_of(parts.brokers).values()
         if broker.running
-        for group, queue, owner, until_ms in broker.locks.held()
+        for group, queue, owner, until_ms in broker.locks.held(of)
     ]
     return sorted(found, key=lambda lock: (lock.group, lock.topic, lock.broker, lock.queue_id))

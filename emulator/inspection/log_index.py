@@ -26,6 +26,9 @@ _SEVERAL_KEYS = re.compile(rb"KEYS\x01([^\x02\x00 ]* [^\x02\x00]*)")
 _ORIGINS = re.compile(rb"ORIGIN_MESSAGE_ID\x01([^\x02\x00]*)")
 _MAGIC = b"\xda\xa3\x20"
 _BEFORE = (b"\x01", b" ")
+_BEFORE_BYTES = frozenset(b"\x01 ")
+_LONG_TEXT = 16
+"""A text of so many bytes is searched alone, in one pass. Bodies may have a shorter one very often."""
 _AFTER = b"\x02\x00 "
 """The bytes that may follow a value: the separator, the next record (the last separator may be missing), a blank."""
 
@@ -107,14 +110,15 @@ class LogIndex:
 
     def _search(self, wanted: bytes, begin: int, end: int) -> Iterator[int]:
         """Yield the positions of a text that is a value in a part of the log."""
+        needles = [before + wanted for before in _BEFORE] if len(wanted) < _LONG_TEXT else [wanted]
         for base, segment, first, stop in self._log.parts(begin, end):
-            for before in _BEFORE:
-                needle = before + wanted
+            for needle in needles:
                 at = segment.find(needle, first, stop)
                 while at >= 0:
                     after = at + len(needle)
-                    if after == len(segment) or segment[after] in _AFTER:
-                        yield base + at + 1
+                    value = after - len(wanted)
+                    if segment[value - 1] in _BEFORE_BYTES and (after == len(segment) or segment[after] in _AFTER):
+                        yield base + value
                     at = segment.find(needle, at + 1, stop)
 
     def _start_of(self, position: int) -> int | None:

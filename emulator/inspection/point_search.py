@@ -1,27 +1,23 @@
 """Check points and acknowledgements that wait in the timer and concern one message, found without reading the others.
 
-The broker notes where it stores them, see `emulator/pop/pop_positions.py`. A search decodes only those whose offsets may
-contain the message's. It is possible while the broker has stored all that waits in the timer in its present run.
+The broker notes their positions, see `emulator/pop/pop_positions.py`. A search decodes only those whose offsets may
+contain the message's offset. It needs a broker that has stored all of them itself since its start.
 """
 
 import sys
-from bisect import bisect_left
 from collections.abc import Iterable
-from operator import attrgetter
 
 from ..cluster.broker import Broker
-from ..kernel.java_numbers import parse_long
-from ..message import properties as props
 from ..message import stored_record as records
 from ..message.names import TIMER_TOPIC, revive_topic
 from ..pop.check_point import Ack, CheckPoint, MergeKey
 from ..pop.consumer_order_info import GroupQueue
 from ..schedule.timer_service import Slot
 from .scope import Scope
+from .slots import slot_of
 from .timer_log import OF_POPS, decoded_pop, is_for
 
 _CODES = [code.to_bytes(8, sys.byteorder, signed=True) for code in OF_POPS]
-_offset = attrgetter("offset")
 
 
 class PointSearch:
@@ -88,26 +84,9 @@ def _waiting(broker: Broker, position: int, *, is_point: bool) -> CheckPoint | A
     parts = None if record is None else records.decode(record)
     if parts is None or parts.topic != TIMER_TOPIC:
         return None  # other records have its place since a crash
-    if not is_for(revive_topic(broker.config.broker_cluster_name), parts) or not _waits(broker, parts):
+    if not is_for(revive_topic(broker.config.broker_cluster_name), parts) or slot_of(broker, parts) is None:
         return None
     return decoded_pop(parts.body, is_point=is_point)
-
-
-def _waits(broker: Broker, parts: records.Record) -> bool:
-    """True if a slot of the timer contains a message."""
-    slots, due_ms = broker.timers.slots, parse_long(parts.property_map()[props.TIMER_OUT_MS])
-    slot = slots.get(due_ms)
-    if slot is not None and _contains(slot, parts.queue_offset):
-        return True
-    if due_ms < broker.store.now_ms:
-        return False  # it was delivered
-    return any(_contains(each, parts.queue_offset) for each in slots.values())  # its time is beyond the wheel
-
-
-def _contains(slot: Slot, offset: int) -> bool:
-    """True if a slot, whose messages are in the order of their offsets, has a message of the timer topic."""
-    at = bisect_left(slot.waiting, offset, key=_offset)
-    return at < len(slot.waiting) and slot.waiting[at].offset == offset
 
 
 def _begins_before(slot: Slot, offset: int) -> bool:

@@ -74,6 +74,14 @@ class Queues:
             return None
         return self._view(broker, topic, queue_id, self._count_held(Scope(topic=topic, queue_id=queue_id)))
 
+    def lowest_offset(self, name: str, topic: str, queue_id: int) -> int | None:
+        """Return the lowest stored offset of a queue, see `Inspection.lowest_offset`."""
+        broker = stores_of(self._parts.brokers).get(name)
+        if broker is None or not 0 <= queue_id < _queue_nums(broker, topic):
+            return None
+        stored = broker.store.queue(topic, queue_id)
+        return 0 if stored is None else stored.first
+
     def progress(self, name: str, topic: str, queue_id: int, group: str) -> ProgressView | None:
         """Return the progress of one group in a queue without its counts, see `Inspection.progress`."""
         broker = stores_of(self._parts.brokers).get(name)

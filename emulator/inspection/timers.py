@@ -6,9 +6,12 @@ from typing import Literal
 
 from ..cluster.broker import Broker
 from ..kernel.value_class import frozen_value
+from ..message import stored_record as records
 from ..message.names import REVIVE_TOPIC_PREFIX, TIMER_TOPIC
 from .brokers import stores_of
 from .engine_parts import EngineParts
+from .places import Place
+from .slots import entry_of, slot_of
 from .stored_copies import decoded
 
 
@@ -36,6 +39,18 @@ def timers_in_steps(parts: EngineParts) -> Iterator[TimerView | None]:
     """
     brokers = stores_of(parts.brokers).values()
     return _in_order([source for broker in brokers for source in (_delayed(broker), _timed(broker))])
+
+
+def waits_for_time(parts: EngineParts, place: Place) -> bool:
+    """True if a timed message waits, see `Inspection.waits_for_time`."""
+    broker = stores_of(parts.brokers).get(place.broker)
+    record = None if broker is None else broker.store.log.record_at(place.physical_offset)
+    if broker is None or record is None:
+        return False
+    found = records.decode(record)
+    slot = slot_of(broker, found)
+    entry = None if slot is None else entry_of(slot, found.queue_offset)
+    return slot is not None and entry is not None and not slot.is_recalled(entry, found.property_map())
 
 
 def _in_order(sources: list[Iterator[TimerView | None]]) -> Iterator[TimerView | None]:

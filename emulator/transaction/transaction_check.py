@@ -13,7 +13,7 @@ The next round starts `transactionCheckInterval` after the end of the last one, 
 Source: TransactionalMessageServiceImpl.check, TransactionalMessageCheckService (5.3.3).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 
 from ..assembly.broker_context import Push
@@ -127,8 +127,11 @@ class TransactionChecks:
             if stored is not None:
                 yield self._timer.due_ms, HalfMessage(stored)
 
-    def undecided(self) -> list[bytes]:
-        """Return the stored half messages without commit or rollback; of several copies only the newest."""
+    def undecided(self, offsets: Sequence[int] | None = None) -> list[bytes]:
+        """Return the stored half messages without commit or rollback; of several copies only the newest.
+
+        `offsets`: ascending offsets of the half topic that are considered; None for all.
+        """
         decided = self._op_queue.pending_offsets()
         ops = self._store.queue(names.OP_HALF_TOPIC, 0)
         for offset in range(ops.first, ops.max_offset) if ops is not None else ():
@@ -136,7 +139,9 @@ class TransactionChecks:
                 decided.update(half_offsets(records.decode(stored).body))
         first = self._first_to_meet()
         found: dict[int, bytes] = {}
-        for offset in range(first, self._store.max_offset(names.HALF_TOPIC, 0)):
+        for offset in range(first, self._store.max_offset(names.HALF_TOPIC, 0)) if offsets is None else offsets:
+            if offset < first:
+                continue
             if (stored := self._store.record(names.HALF_TOPIC, 0, offset)) is not None:
                 origin = HalfMessage(stored).first_offset()
                 if offset in decided or origin in decided:

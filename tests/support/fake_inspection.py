@@ -22,6 +22,7 @@ from rocketmq_testkit.emulator.inspection.polls import PollView
 from rocketmq_testkit.emulator.inspection.queues import ProgressView, QueueView
 from rocketmq_testkit.emulator.inspection.timers import TimerView
 from rocketmq_testkit.emulator.inspection.topics import TopicView
+from rocketmq_testkit.emulator.message.names import TIMER_TOPIC
 
 
 @dataclass
@@ -109,6 +110,10 @@ class FakeInspection:
         wanted = (broker, topic, queue_id)
         return next((each for each in self.all_queues if (each.broker, each.topic, each.queue_id) == wanted), None)
 
+    def lowest_offset(self, broker: str, topic: str, queue_id: int) -> int | None:
+        queue = self.queue(broker, topic, queue_id)
+        return None if queue is None else queue.first
+
     def progress(self, broker: str, topic: str, queue_id: int, group: str) -> ProgressView | None:
         queue = self.queue(broker, topic, queue_id)
         return None if queue is None else queue.groups.get(group)
@@ -125,11 +130,17 @@ class FakeInspection:
     def assignments(self, group: str, topic: str) -> list[AssignmentView]:
         return [each for each in self.assigned if (each.group, each.topic) == (group, topic)]
 
-    def locks(self) -> list[LockView]:
-        return self.all_locks
+    def locks(self, group: str | None = None) -> list[LockView]:
+        return [each for each in self.all_locks if group in (None, each.group)]
 
     def timers(self) -> list[TimerView]:
         return self.waiting
+
+    def waits_for_time(self, place: Place) -> bool:
+        return place.topic == TIMER_TOPIC and any(each.kind == "wheel" for each in self.waiting)
+
+    def half_message(self, message: MessageFamily) -> HalfView | None:
+        return next((each for each in self.halves if each.message_id == message.message_id), None)
 
     def half_messages(self) -> list[HalfView]:
         return self.halves

@@ -7,6 +7,7 @@ from operation_counts import executed_lines
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.inspection.check_points import ReceiptView
 from rocketmq_testkit.emulator.operations.consume import RENEWAL, ChangeInvisibleTime, PopMessage, PullMessage
+from rocketmq_testkit.emulator.pop.pop_positions import FIRST_CLEANING, PopPositions
 from rocketmq_testkit.emulator.schedule.timer_service import Slot
 
 
@@ -208,3 +209,73 @@ def test_another_slot_of_the_same_time_is_read_anew() -> None:
         slots[due_ms] = Slot()
     world.advance(1)
     assert kept.receipts() == look(world).receipts() == []
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (32, 3)])
+def test_first_look_at_one_message_decodes_the_check_points_of_its_offset_alone(counts: tuple[int, int]) -> None:
+    """However many check points, acknowledgements and timed messages wait."""
+    popped_at_once, acknowledged = counts
+
+    def lines(pops: int) -> int:
+        world = make_world()
+        world.topic("A")
+        for _ in range(pops * popped_at_once):
+            world.send("A")
+            world.send("A", TIMER_DELIVER_MS=str(world.now_ms + 900_000))
+        for _ in range(pops):
+            popped = world.popped("A", count=popped_at_once, invisible_ms=600_000)
+            if popped_at_once > 1:
+                for each in popped[:acknowledged]:
+                    world.ack("A", world.receipt(each))
+        wanted = look(world).at_offset("broker-a", "A", 0, popped_at_once - 1)
+        assert wanted is not None
+        place = wanted.copies[0].place
+        first = look(world)
+        found: list[ReceiptView] = []
+        count = executed_lines(lambda: found.extend(first.receipts("G", place)))
+        assert [view.place for view in found] == [place]
+        return count
+
+    few, many = lines(3), lines(30)
+    records = 27 * (1 + acknowledged if popped_at_once > 1 else 1)
+    assert many <= few + 5 * records, (few, many)  # the lines that compare a delivery record; decoding takes 60
+
+
+def test_look_at_one_message_agrees_with_the_look_at_all(table: tuple[World, str]) -> None:
+    """Also after a change of the duration, a restart, and with a check point that a client has sent."""
+    world, _ = table
+    world.topic("B")
+    for topic in ("A", "B"):
+        for _ in range(4):
+            world.send(topic)
+
+    def agree() -> list[ReceiptView]:
+        views = look(world).receipts()
+        assert [view for each in views for view in look(world).receipts(each.group, each.place)] == views
+        return views
+
+    world.popped("B", invisible_ms=500_000)
+    first, second, *_ = world.popped("A", invisible_ms=600_000)
+    assert len(agree()) == 8
+    world.ack("A", world.receipt(first))
+    world.change("A", world.receipt(second), 400_000)
+    assert len(agree()) == 7
+    world.engine.crash()
+    world.send("A")
+    world.popped("A", count=1, invisible_ms=300_000)
+    assert len(agree()) >= 1
+    of_pops, due_ms = f"rmq_sys_REVIVE_LOG_{world.broker.config.broker_cluster_name}", world.now_ms + 800_000
+    world.send(of_pops, b"{}", TAGS="ck", TIMER_DELIVER_MS=str(due_ms))
+    agree()
+
+
+def test_positions_of_dropped_records_are_removed() -> None:
+    world = make_world()
+    positions = PopPositions(world.broker.store)
+    queue = ("A", "G", 0)
+    for number in range(FIRST_CLEANING):
+        positions.note_ack(queue, number, -FIRST_CLEANING + number)  # before the first record of the log
+    assert positions.number == FIRST_CLEANING
+    positions.note_ack(queue, 5, 7)
+    assert positions.number == 1
+    assert list(positions.queues[queue].acks.starting_at(5)) == [7]
