@@ -21,6 +21,7 @@ from pathlib import Path
 
 import environments
 import namespace_links
+import rust_crates
 import sampled_tests
 import system
 import verdict
@@ -266,7 +267,8 @@ def run_docs() -> None:
 
 def run_drivers() -> None:
     """Build the SDK drivers; unchanged ones come from the cache."""
-    call(sys.executable, "-m", "rocketmq_testkit.conformance.drivers.build")
+    call(sys.executable, "-m", "rocketmq_testkit.conformance.drivers.build", **rust_crates.variables())
+    call(sys.executable, "scripts/rust_crates.py")
 
 
 def run_fast() -> None:

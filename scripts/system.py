@@ -38,6 +38,7 @@ PROGRAMS = (
     Program("ip", ("iproute2",)),
     Program("buildah", ("buildah",)),
     Program("debootstrap", ("debootstrap",)),
+    Program("g++", ("g++",)),
     Program("javac", ("openjdk-17-jdk-headless",), ("javac", "-version"), (17,)),
     Program("mvn", ("maven",)),
     Program("node", ("nodejs",), ("node", "--version"), (20, 14)),

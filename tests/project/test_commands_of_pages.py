@@ -64,6 +64,7 @@ OTHERS = frozenset(
     {
         *("cd", "curl", "docker", "exit", "go", "grep", "java", "javac", "kill", "mvn", "pytest", "python", "python3"),
         *("sleep", "git", "do", "done", "export", "while", "unzip", "node", "npm", "npx", "dist/rocketmq-emulator"),
+        *("cargo", "g++", "touch", "./orders_test"),
     }
 )
 """Other programs and shell keywords. The tests that run a block check these."""

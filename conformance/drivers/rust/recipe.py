@@ -1,16 +1,24 @@
-"""Recipe of the Rust gRPC SDK."""
+"""Recipe of the Rust gRPC SDK.
 
+The compiled crates are half a gigabyte, so that a build removes them. If the variable ROCKETMQ_TESTKIT_CRATES names a
+folder, they are kept there, for tests that compile other programs with them.
+"""
+
+import os
 import shutil
 from pathlib import Path
 
 from ..toolchains.recipe import BuildFolders, Launch, Recipe, Tool
 
+CRATES = "ROCKETMQ_TESTKIT_CRATES"
+"""Variable of the environment: the folder that keeps compiled crates."""
 _PROGRAM = "rocketmq-testkit-rust-driver"
 
 
 def _build(folders: BuildFolders) -> None:
-    """Compile what Cargo.lock pins and keep the program only: the rest is half a gigabyte."""
-    output = folders.target / "output"
+    """Compile what Cargo.lock pins and keep the program only."""
+    kept = os.environ.get(CRATES)
+    output = Path(kept) if kept else folders.target / "output"
     folders.run(
         "cargo",
         "build",
@@ -20,7 +28,8 @@ def _build(folders: BuildFolders) -> None:
         env={"CARGO_TARGET_DIR": str(output)},
     )
     shutil.copy(output / "debug" / _PROGRAM, folders.target / "driver")
-    shutil.rmtree(output)
+    if not kept:
+        shutil.rmtree(output)
 
 
 def _words(launch: Launch) -> list[str]:
