@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rocketmq_testkit.conformance.drivers.build import cache_folder
-from rocketmq_testkit.conformance.drivers.rust.recipe import CRATES
 
 SOURCE = Path(__file__).resolve().parent.parent / "conformance" / "drivers" / "rust"
 LOCK = SOURCE / "Cargo.lock"
@@ -21,11 +20,6 @@ LOCK = SOURCE / "Cargo.lock"
 def folder() -> Path:
     """Return the folder of the crates."""
     return cache_folder() / f"rust-crates-{hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16]}"
-
-
-def variables() -> Mapping[str, str]:
-    """Return the variables with which a build of the driver keeps its crates."""
-    return {CRATES: str(folder())}
 
 
 def variables_of_cargo() -> Mapping[str, str]:

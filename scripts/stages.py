@@ -267,7 +267,12 @@ def run_docs() -> None:
 
 def run_drivers() -> None:
     """Build the SDK drivers; unchanged ones come from the cache."""
-    call(sys.executable, "-m", "rocketmq_testkit.conformance.drivers.build", **rust_crates.variables())
+    call(
+        sys.executable,
+        "-m",
+        "rocketmq_testkit.conformance.drivers.build",
+        ROCKETMQ_TESTKIT_CRATES=str(rust_crates.folder()),
+    )
     call(sys.executable, "scripts/rust_crates.py")
 
 
