@@ -1,9 +1,6 @@
 package rocketmqtest
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Clock is the clock of an emulator. It runs with real time, and a test can move it forward.
 //
@@ -64,60 +61,20 @@ func (c Clock) AdvanceUntil(condition Until) error {
 	return c.control.post("/v1/clock/advance_until", body, nil)
 }
 
-// waitForClients is the longest wait for a client that makes a condition true when nothing is scheduled.
-const waitForClients = 10 * time.Second
-
-// pollInterval is the time between two calls of a condition while nothing is scheduled.
-const pollInterval = 10 * time.Millisecond
-
 // AdvanceUntilTrue moves the clock from event to event until a function returns true. The function may look at the
-// application under test. It returns an error if the next event is more than limit away from the begin, and if nothing is
-// scheduled and the function stays false for ten seconds of real time.
+// application under test. Before each jump the emulator waits for clients, at most ten seconds for one response. It
+// returns an error if the condition cannot become true within the limit; the error names the clients that it waited for.
 func (c Clock) AdvanceUntilTrue(condition func() bool, limit time.Duration) error {
-	begin, err := c.Now()
-	if err != nil {
+	var search struct {
+		ID string `json:"id"`
+	}
+	if err := c.control.post("/v1/clock/searches", map[string]any{"limit": duration(limit)}, &search); err != nil {
 		return err
 	}
-	var deadline time.Time
 	for !condition() {
-		next, err := c.next()
-		switch {
-		case err != nil:
+		if err := c.control.post("/v1/clock/searches/"+segment(search.ID)+"/step", nil, nil); err != nil {
 			return err
-		case next == nil && deadline.IsZero():
-			deadline = time.Now().Add(waitForClients)
-		case next == nil && time.Now().After(deadline):
-			return fmt.Errorf("the condition is false, and nothing is scheduled that could change it")
-		case next == nil:
-			time.Sleep(pollInterval)
-		case next.Sub(begin) > limit:
-			return fmt.Errorf("the condition is false, and the next event is at %s, after the limit of %s", next, limit)
-		default:
-			deadline = time.Time{}
-			if err := c.AdvanceToNext(); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
-}
-
-// next returns the instant of the next event that AdvanceToNext stops at; nil if there is none.
-func (c Clock) next() (*time.Time, error) {
-	var found struct {
-		Events []struct {
-			Due     int64 `json:"due_ms"`
-			Visible bool  `json:"visible"`
-		} `json:"scheduled"`
-	}
-	if err := c.control.get("/v1/clock/scheduled", nil, &found); err != nil {
-		return nil, err
-	}
-	for _, event := range found.Events {
-		if event.Visible {
-			due := time.UnixMilli(event.Due)
-			return &due, nil
-		}
-	}
-	return nil, nil
 }

@@ -129,7 +129,7 @@ func TestConditionOfTheTestEndsAJump(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := mq.Clock.AdvanceUntilTrue(func() bool { return false }, time.Second)
-	if err == nil || !strings.Contains(err.Error(), "after the limit of 1s") {
+	if err == nil || !strings.Contains(err.Error(), "the condition did not become true") {
 		t.Error(err)
 	}
 }
