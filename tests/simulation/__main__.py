@@ -1,6 +1,6 @@
 """Runs one seed of a simulation and prints its actions.
 
-python tests/simulation {simulation,cluster,durability,broker_faults} SEED [--journal]
+python tests/simulation {simulation,cluster,cluster_forks,durability,broker_faults,ruled_requests} SEED [--journal]
 """
 
 import sys
@@ -10,6 +10,6 @@ from runpy import run_path
 FOLDER = Path(__file__).resolve().parent
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(FOLDER / "model"), str(FOLDER / "world")]
+    sys.path[:0] = [str(FOLDER / "model"), str(FOLDER / "world"), str(FOLDER.parent / "support")]
     sys.argv = sys.argv[1:]
     run_path(str(FOLDER / "world" / f"{sys.argv[0]}.py"), run_name="__main__")

@@ -7,8 +7,9 @@ and appends those that fail to `found_schedules.txt`, whose schedules the tests 
 recorded numbers, and adds the run to `record.json` (`schedule_record.py`).
 
 A bug that needs few actions shows up more often in many programs of 20 actions than in few of 120. Of twenty numbers,
-eight are clients of one broker; three continue in a fork, which may not see what other engines store; four are crashes
-and power losses of masters and slaves with disks; three are several masters with slaves; two are brokers with faults.
+five are clients of one broker; three continue in a fork, which may not see what other engines store; four are crashes
+and power losses of masters and slaves with disks; two are several masters with slaves, and another one forks them; one
+has brokers in trouble by their keys, and four have rules of faults that come and go.
 """
 
 import os
@@ -23,7 +24,9 @@ from typing import Any, NamedTuple
 
 import broker_faults
 import cluster
+import cluster_forks
 import durability
+import ruled_requests
 import schedule_record
 import simulation
 from observations import Observation
@@ -110,8 +113,15 @@ CLIENTS = Program("clients", simulation.plan, simulation.failure)
 DURABILITY = Program("durability", durability.plan, durability.failure)
 CLUSTERS = Program("clusters", cluster.plan, cluster.failure)
 TROUBLE = Program("broker faults", broker_faults.plan, broker_faults.failure)
-TURNS = (*[CLIENTS] * 8, *[FORKS] * 3, *[DURABILITY] * 4, *[CLUSTERS] * 3, *[TROUBLE] * 2)
-"""The program of each number, by its remainder."""
+CLUSTER_FORKS = Program("forks of clusters", cluster.plan, cluster_forks.failure)
+RULES = Program("rules of faults", ruled_requests.plan, ruled_requests.failure)
+TURNS = (
+    *([CLIENTS] * 5 + [RULES] * 3),
+    *([FORKS] * 3 + [DURABILITY] * 4),
+    *([CLUSTERS] * 2 + [CLUSTER_FORKS]),
+    *(TROUBLE, RULES),
+)
+"""The program of each number, by its remainder. A number that was found keeps its meaning while its place does."""
 
 
 def schedule(number: int) -> tuple[Program, Any, list[Action]]:
@@ -178,23 +188,24 @@ def main(words: list[str]) -> int:
                 done += ran
                 for number, error in failed:
                     failing.append(number)
-                    _keep(number, error)
+                    keep(number, error)
                     print(report(number), flush=True)
     elapsed = time.monotonic() - begin
     print(f"{done} schedules of {LENGTH} actions from number {first} in {elapsed:.0f} s, {len(failing)} failed")
     if recorded and done:
-        run = schedule_record.Run(date.today().isoformat(), _commit(), first, done, sorted(failing))
+        run = schedule_record.Run(date.today().isoformat(), commit(), first, done, sorted(failing))
         print(f"{schedule_record.add(run, LENGTH, RECORD)} recorded schedules")
     return 1 if failing else 0
 
 
-def _commit() -> str:
+def commit() -> str:
     """Return the commit of the code. Raises subprocess.CalledProcessError."""
     words = ["git", "rev-parse", "--short=8", "HEAD"]
     return subprocess.run(words, cwd=FOUND.parent, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _keep(number: int, error: str) -> None:
+def keep(number: int, error: str) -> None:
+    """Add a schedule that failed to the list that the tests run again. A no-op if it is there."""
     if number not in found():
         with FOUND.open("a", encoding="utf-8") as file:
             file.write(f"{number}  # {' '.join(error.split())[:100]}\n")

@@ -1,0 +1,46 @@
+"""Light clients and rules of faults that come and go: SEED=n runs one seed, SEEDS=n that many (default 60)."""
+
+import os
+from collections import Counter
+
+import pytest
+import ruled_requests
+from rocketmq_testkit.emulator.store.message_store import MessageStore
+from ruled_requests import KINDS, RuledRequests, failure, plan, report, run
+from simulation import Action
+
+SEEDS = [int(os.environ["SEED"])] if "SEED" in os.environ else range(int(os.environ.get("SEEDS", "60")))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_seed_violates_what_holds_under_all_rules(seed: int) -> None:
+    assert report(seed) == ""
+
+
+def test_rules_of_all_kinds_fire() -> None:
+    """A simulation in which a kind never fires says nothing about it."""
+    fired: Counter[str] = Counter()
+    for seed in range(60):
+        fired.update({rule.spec.fault.KIND.name: rule.fired for rule in run(*plan(seed)).all_rules})
+    assert all(fired[fault.KIND.name] for fault, _, _ in KINDS), fired
+
+
+def test_a_confirmed_message_that_is_missing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    sends = [Action("send"), Action("send", a=1), Action("send")]
+    setup = plan(0)[0]
+    assert failure(setup, sends) == ""
+    record = MessageStore.record
+    monkeypatch.setattr(
+        MessageStore, "record", lambda self, topic, queue, offset: record(self, topic, queue, max(offset - 1, 0))
+    )
+    assert "Violation: m3 was confirmed at (0, 1)" in failure(setup, sends)
+
+
+def test_a_second_response_without_a_rule_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def doubled(self: RuledRequests) -> None:
+        self._answers[1] += 1
+        collect(self)
+
+    collect = RuledRequests._collect
+    monkeypatch.setattr(ruled_requests.RuledRequests, "_collect", doubled)
+    assert failure(plan(0)[0], [Action("send")]) == "Violation: a request has 2 responses, rules allow 1"

@@ -1,0 +1,104 @@
+"""A run of short schedules in one process, for hours: it can be stopped and continued, and keeps its figure in a file.
+
+    python tests/simulation long_run FILE [COUNT]     run up to COUNT schedules (default 1,000,000), or continue FILE
+    python tests/simulation long_run FILE merge       add the figure of FILE to record.json
+
+FILE is JSON: the commit, the first number, the number of schedules done, those that failed with their errors, and the
+processor time. It is written each minute, and at the end. SIGTERM ends the run after the current schedule.
+"""
+
+import gc
+import json
+import signal
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from datetime import date
+from pathlib import Path
+
+import schedule_record
+import short_schedules
+from schedule_record import RECORD
+
+COUNT = 1_000_000
+EVERY_S = 60.0
+"""Seconds between two writes of the file."""
+WARM_UP = 40
+"""Schedules after which all modules are loaded, so that the garbage collector may leave their objects out."""
+
+
+@dataclass
+class LongRun:
+    """The figure of one run. `failed` has the error of each failing number."""
+
+    commit: str
+    first: int
+    count: int = 0
+    failed: dict[int, str] = field(default_factory=dict)
+    cpu_s: float = 0.0
+
+    @classmethod
+    def load(cls, path: Path) -> "LongRun":
+        """Return the figure in a file."""
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return cls(**{**content, "failed": {int(number): error for number, error in content["failed"].items()}})
+
+    def save(self, path: Path) -> None:
+        """Write the figure, in place of the old one at once."""
+        written = path.with_suffix(".new")
+        written.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+        written.replace(path)
+
+
+def begun(path: Path) -> LongRun:
+    """Return the run of a file, or a new one behind all recorded numbers."""
+    if path.exists():
+        return LongRun.load(path)
+    return LongRun(short_schedules.commit(), schedule_record.next_number(RECORD))
+
+
+def continue_run(path: Path, most: int, every_s: float = EVERY_S) -> LongRun:
+    """Run schedules until there are `most` or SIGTERM arrives."""
+    run, stopped = begun(path), list[int]()
+    signal.signal(signal.SIGTERM, lambda number, frame: stopped.append(number))
+    written = time.monotonic()
+    before_s, begun_s = run.cpu_s, time.process_time()
+    at_start = run.count
+    while run.count < most and not stopped:
+        number = run.first + run.count
+        if error := short_schedules.failure(number):
+            run.failed[number] = error
+        run.count += 1
+        if run.count == at_start + WARM_UP:
+            gc.collect()
+            gc.freeze()
+        run.cpu_s = round(before_s + time.process_time() - begun_s, 1)
+        if time.monotonic() - written >= every_s:
+            run.save(path)
+            written = time.monotonic()
+    run.save(path)
+    return run
+
+
+def merge(path: Path, record: Path) -> int:
+    """Add a run to the record, and its failures to those that the tests run again; return the recorded number."""
+    run = LongRun.load(path)
+    for number, error in run.failed.items():
+        short_schedules.keep(number, error)
+    entry = schedule_record.Run(date.today().isoformat(), run.commit, run.first, run.count, sorted(run.failed))
+    return schedule_record.add(entry, short_schedules.LENGTH, record)
+
+
+def main(words: list[str]) -> int:
+    """Run, continue or merge. Returns 1 if a schedule has failed."""
+    path = Path(words[0])
+    if words[1:] == ["merge"]:
+        print(f"{merge(path, RECORD)} recorded schedules")
+        return 0
+    run = continue_run(path, int(words[1]) if words[1:] else COUNT)
+    print(f"{run.count} schedules from number {run.first} in {run.cpu_s} s, {len(run.failed)} failed")
+    return 1 if run.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
