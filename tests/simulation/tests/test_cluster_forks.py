@@ -2,9 +2,8 @@
 
 import os
 
-import cluster_forks
 import pytest
-from cluster import plan
+from cluster import Cluster, plan
 from cluster_forks import ForkedCluster, failure, report, run
 from rocketmq_testkit.emulator.cluster.broker import Broker
 
@@ -22,10 +21,10 @@ def test_forks_have_slaves() -> None:
 
 def test_a_fork_that_stores_in_its_parent_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oracle of the parent knows no message of the fork."""
-    parents: list[cluster_forks.Cluster] = []
+    parents: list[Cluster] = []
     begin, send = ForkedCluster.__init__, ForkedCluster._send
 
-    def noted(self: ForkedCluster, parent: cluster_forks.Cluster) -> None:
+    def noted(self: ForkedCluster, parent: Cluster) -> None:
         parents.append(parent)
         begin(self, parent)
 

@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from typing import Any
 
 import pytest
 import ruled_requests
@@ -22,7 +23,8 @@ def test_rules_of_all_kinds_fire() -> None:
     fired: Counter[str] = Counter()
     for seed in range(60):
         fired.update({rule.spec.fault.KIND.name: rule.fired for rule in run(*plan(seed)).all_rules})
-    assert all(fired[fault.KIND.name] for fault, _, _ in KINDS), fired
+    kinds: list[Any] = [fault for fault, _, _ in KINDS]
+    assert all(fired[fault.KIND.name] for fault in kinds), fired
 
 
 def test_a_confirmed_message_that_is_missing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
