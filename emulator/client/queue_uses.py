@@ -50,6 +50,10 @@ class QueueUse:
     queue: Queue
     link: Link
     """Its keys in the delivery record."""
+    numbers: tuple[int, int] = (0, 0)
+    """The numbers of these keys."""
+    numbers_version: int = 0
+    """The version of the record's keys to which the numbers belong; 0 before the first delivery."""
     requested: bool = False
     """True after a request, except one that failed with an error of `_SENT_AGAIN`."""
     requested_ms: int = 0
@@ -226,13 +230,15 @@ class QueueUses:
     def _record_pulled(self, node: Node, use: QueueUse, outcome: PullResult) -> None:
         """Append messages that were pulled to the delivery record, by the broker and queue that stores them."""
         offsets, queue, link = outcome.offsets, use.queue, use.link
+        first, record, now_ms = offsets[0], self._record, self._context.scheduler.now_ms
+        flags = BY_SLAVE if _is_slave(node) else 0
         if outcome.read_part is not None:
             queue = (outcome.read_part[0], queue[1], outcome.read_part[1])
-        first = offsets[0]
-        record, now_ms = self._record, self._context.scheduler.now_ms
-        flags = BY_SLAVE if _is_slave(node) else 0
-        if offsets[-1] - first == len(offsets) - 1:
-            record.append(_PULLED, now_ms, queue, link, first, len(offsets), NO_HOLD, flags)
+        elif offsets[-1] - first == len(offsets) - 1:
+            if use.numbers_version != record.keys_version:
+                use.numbers, use.numbers_version = record.numbers_of(queue, link), record.keys_version
+            queue_number, link_number = use.numbers
+            record.append_numbered(_PULLED, now_ms, queue_number, link_number, first, len(offsets), flags)
             return
         for first, count in runs_of(offsets):
             record.append(_PULLED, now_ms, queue, link, first, count, NO_HOLD, flags)

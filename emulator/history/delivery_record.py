@@ -128,13 +128,16 @@ class DeliveryRecord:
         """The data of the newest chunk."""
         self._renewed: dict[tuple[int, int, int], int] = {}
         """The numbers of the records of renewals, by queue, link and offset; the first record of all has number 0."""
-        if not self.is_on:
-            self.append = _append_nothing  # type: ignore[method-assign]  # costs nothing while the record is off
+        self.keys_version = 1
+        """Numbers of keys that a writer keeps are valid while this number is the same; it is never 0."""
+        if not self.is_on:  # both cost nothing then
+            self.append = _append_nothing  # type: ignore[method-assign]
+            self.append_numbered = _append_nothing  # type: ignore[method-assign]
 
     def lend(self) -> "DeliveryRecord":
         """Return an equal record for a fork. It shares the data of full chunks, and copies only the newest chunk."""
         made = DeliveryRecord(self.max_entries, self.keys.copy())
-        made.dropped, made._renewed = self.dropped, self._renewed.copy()
+        made.dropped, made._renewed, made.keys_version = self.dropped, self._renewed.copy(), self.keys_version
         if self._chunks:
             *full, newest = self._chunks
             made._chunks.extend(chunk.lend() for chunk in full)
@@ -167,6 +170,21 @@ class DeliveryRecord:
         except KeyError:
             queue_number, link_number = self.keys.queues.number(queue), self.keys.links.number(link)
         _pack(self._data, at, at_ms, first, queue_number, link_number, hold_ms, count, kind, flags)
+        self._at = at + RECORD_BYTES
+
+    def numbers_of(self, queue: Queue, link: Link) -> tuple[int, int]:
+        """Return the numbers for `append_numbered`; zeros while the record is off."""
+        return (self.keys.queues.number(queue), self.keys.links.number(link)) if self.is_on else (0, 0)
+
+    def append_numbered(  # noqa: PLR0917 - once per delivery; keywords would cost time
+        self, kind: RecordKind, at_ms: int, queue: int, link: int, first: int, count: int, flags: int
+    ) -> None:
+        """Append a record as `append` does, with the numbers of its queue and its link in place of their names."""
+        at = self._at
+        if at == self._end:
+            self._begin_chunk(queue, link)
+            at = 0
+        _pack(self._data, at, at_ms, first, queue, link, NO_HOLD, count, kind, flags)
         self._at = at + RECORD_BYTES
 
     def append_commit(self, at_ms: int, queue: Queue, link: Link, *, first: int, end: int) -> None:
@@ -228,21 +246,23 @@ class DeliveryRecord:
         data = memoryview(self._chunks[index].data)
         return data[: self._at] if index == len(self._chunks) - 1 else data
 
-    def _begin_chunk(self) -> None:
+    def _begin_chunk(self, queue: int = -1, link: int = -1) -> None:
+        """Begin a chunk. `queue` and `link`: numbers of which the chunk gets a record."""
         if len(self._chunks) == self._chunks_max:
             self._chunks.popleft()
             self.dropped += self._chunk_records
-            self._remove_unused_keys()
+            self._remove_unused_keys(queue, link)
         chunk = _Chunk(bytearray(self._chunk_records * RECORD_BYTES))
         self._chunks.append(chunk)
         self._data = chunk.data
 
-    def _remove_unused_keys(self) -> None:
+    def _remove_unused_keys(self, queue: int, link: int) -> None:
         keys = self.keys
         if keys.queues.is_large or keys.links.is_large:
             columns = [memoryview(chunk.data).cast("I") for chunk in self._chunks]
-            keys.queues.keep({number for column in columns for number in column[4::8]})
-            keys.links.keep({number for column in columns for number in column[5::8]})
+            keys.queues.keep({queue, *(number for column in columns for number in column[4::8])})
+            keys.links.keep({link, *(number for column in columns for number in column[5::8])})
+            self.keys_version += 1
 
 
 def _unpacked(packed: tuple[int, ...], number: int) -> Record:

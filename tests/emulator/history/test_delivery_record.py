@@ -165,3 +165,27 @@ def test_records_are_numbered_in_the_order_in_which_they_were_appended() -> None
     for offset in range(20):
         record.append(RecordKind.PULLED, 1, QUEUE if offset % 2 else OTHER, LINK, offset)
     assert [(each.first, each.number) for each in record.of(QUEUE)] == [(each, each) for each in (13, 15, 17, 19)]
+
+
+def test_numbers_of_a_writer_are_kept_when_it_begins_a_chunk_and_other_keys_are_removed() -> None:
+    """The record that begins the chunk has a queue and a link, and the writer learns of the new version."""
+    record = DeliveryRecord(64, RecordKeys())
+    own = record.numbers_of(QUEUE, LINK)
+    version = record.keys_version
+    for number in range(KEYS_MAX):
+        record.append(RecordKind.PULLED, number, ("broker-a", f"t{number}", 0), ("G", "other"), 0)
+    assert record.keys_version == version
+    while record.keys_version == version:
+        record.append_numbered(RecordKind.PULLED, KEYS_MAX, *own, 7, 2, 0)
+    assert len(record.keys.queues) < KEYS_MAX
+    (*_, newest) = record.of(QUEUE, 8)
+    assert (newest.first, newest.length, newest.hold_ms) == (7, 2, None)
+    assert record.keys.queues.key(newest.queue) == QUEUE
+    assert record.keys.links.key(newest.link) == LINK
+
+
+def test_record_that_is_off_numbers_no_keys() -> None:
+    record = DeliveryRecord(0, RecordKeys())
+    assert record.numbers_of(QUEUE, LINK) == (0, 0)
+    record.append_numbered(RecordKind.PULLED, 0, 0, 0, 0, 1, 0)
+    assert (len(record), len(record.keys.queues)) == (0, 0)
