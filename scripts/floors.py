@@ -48,7 +48,7 @@ ROOMS: Mapping[str, Sequence[str]] = {
     "fixtures": _listed(
         """
         values network warnings options inspect faults time metrics host control/http control/schema journal
-        control/verbs control/shell console control views assertions remote reports exploration
+        control/verbs control/shell console pages control views assertions remote reports exploration
         state_table.py emulator.py connected_emulator.py __init__.py factory.py template.py plugin.py command.py
         """
     ),

@@ -12,6 +12,8 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
+from rocketmq_testkit.fixtures.pages.html_file import duration, percent, rendered
+
 from .document import Document, entry_id
 
 _SIGNS = {
@@ -94,25 +96,15 @@ def write(folder: Path, content: Document, lists: Mapping[str, str] | None = Non
 
 def page(content: Document, lists: Iterable[str] = ()) -> str:
     """Render the whole page, with links to the files of `lists`."""
-    # Loaded only where a page is written; other commands need no templates.
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader(__package__, "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
     names = [each["name"] for each in content["targets"]]
     verdicts = sorted({each["verdict"] for each in content["outcomes"]}, key=_severity)
     sdks = list(dict.fromkeys(each["id"].partition("@")[2] for each in content["outcomes"] if "@" in each["id"]))
-    return environment.get_template("page.html.jinja").render(
+    return rendered(
+        __package__,
+        "page.html.jinja",
         title=f"RocketMQ conformance of {', '.join(names)}, {content['date']}",
-        style=files(__package__).joinpath("page.css").read_text(),
-        script=files(__package__).joinpath("page.js").read_text(),
         facts=_facts(content),
+        script=files(__package__).joinpath("page.js").read_text(),
         problem=content["problem"],
         verdicts=verdicts,
         targets=[_target(each, content, verdicts) for each in content["targets"]],
@@ -125,12 +117,15 @@ def page(content: Document, lists: Iterable[str] = ()) -> str:
 
 
 def _facts(content: Document) -> dict[str, str]:
-    minutes, seconds = divmod(round(content["seconds"]), 60)
+    outcomes = content["outcomes"]
+    expected = sum(each["expected"] for each in outcomes)
     return {
         "product": content["product"],
+        "target": "; ".join(f"{each['name']}, compared with RocketMQ {each['version']}" for each in content["targets"]),
         "command": content["command"],
         "date": content["date"],
-        "duration": f"{minutes} min {seconds} s" if minutes else f"{content['seconds']:.1f} s",
+        "duration": duration(content["seconds"]),
+        "as expected": f"{percent(expected, len(outcomes))} of {len(outcomes):,} outcomes" if outcomes else "",
     }
 
 
@@ -142,16 +137,11 @@ def _target(target: Mapping[str, Any], content: Document, verdicts: Iterable[str
         about=target["about"],
         likely_causes=target["likely_causes"],
         version=target["version"],
-        expected=_percent(sum(each["expected"] for each in mine), len(mine)),
-        counts=[(counts[each], _percent(counts[each], len(mine))) for each in verdicts],
+        expected=percent(sum(each["expected"] for each in mine), len(mine)),
+        counts=[(counts[each], percent(counts[each], len(mine))) for each in verdicts],
         otherwise=sum("reference" in each for each in mine),
         seconds=f"{sum(each['seconds'] for each in mine):.1f}",
     )
-
-
-def _percent(part: int, whole: int) -> str:
-    """Format a percentage, rounded down, so that 100 % means all."""
-    return f"{part * 1000 // whole / 10:.1f} %" if whole else ""
 
 
 def _severity(verdict: str) -> tuple[bool, str]:

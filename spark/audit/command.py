@@ -2,7 +2,9 @@
 
 import argparse
 import json
+import shlex
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -23,7 +25,9 @@ SCHEMES = ("http://", "https://")
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     try:
-        return _run(parser().read(words))
+        options = parser().read(words)
+        options.words = sys.argv[1:] if words is None else words
+        return _run(options)
     except (JournalError, UsageError, OSError) as error:
         print(f"rocketmq-audit: {error}", file=sys.stderr)
         return UNUSABLE
@@ -131,10 +135,11 @@ def _journals(options: argparse.Namespace, folder: Path) -> list[str]:
 
 def _audit(options: argparse.Namespace, paths: Sequence[str], folder: Path, size: int) -> int:
     from .job import audit_journals
-    from .page import page, sentence, table
+    from .page import Run, page, sentence, table
     from .session import session
     from .summary import summarise
 
+    begin_s = time.monotonic()
     rules = Rules(late_after_ms=options.late_after, clock_slack_ms=options.clock_slack)
     spark = session(options.master, options.memory, folder, size)
     try:
@@ -147,7 +152,9 @@ def _audit(options: argparse.Namespace, paths: Sequence[str], folder: Path, size
     finally:
         spark.stop()
     if options.report is not None:
-        options.report.write_text(page(found, options.journals, options.fail_on))
+        command = shlex.join(["rocketmq-audit", *options.words])
+        run = Run(command, time.monotonic() - begin_s)
+        options.report.write_text(page(found, options.journals, options.fail_on, run))
     if options.json is not None:
         options.json.write_text(json.dumps(asdict(found), indent=1))
     print(table(found))

@@ -5,9 +5,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
+from importlib.metadata import version
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+import pyspark
+from rocketmq_testkit.fixtures.pages.html_file import duration, percent, rendered
 
 from . import plots
 from .rules import FAILURES, VERDICTS
@@ -25,20 +26,23 @@ class _Table:
     bad: frozenset[int] = frozenset()
 
 
-def page(found: Summary, journals: Sequence[str], failures: Sequence[str] = FAILURES) -> str:
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The command of an audit, and its duration in seconds."""
+
+    command: str
+    seconds: float
+
+
+def page(found: Summary, journals: Sequence[str], failures: Sequence[str] = FAILURES, run: Run | None = None) -> str:
     """Render the whole page."""
-    environment = Environment(
-        loader=PackageLoader(__package__, "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("page.html.jinja").render(
+    return rendered(
+        __package__,
+        "page.html.jinja",
         title=f"Audit of {', '.join(journals)}",
-        style=files(__package__).joinpath("page.css").read_text(),
+        facts=_facts(found, journals, failures, run),
         verdict=sentence(found, failures),
+        verdicts=_verdicts(found),
         lines=_lines(found.lines, named=False),
         keys=_lines(found.keys, named=True) if found.keys else None,
         stored=_stored(found),
@@ -47,6 +51,27 @@ def page(found: Summary, journals: Sequence[str], failures: Sequence[str] = FAIL
         latencies=plots.latencies(found.delays) if found.delays else None,
         findings=_findings(found.findings) if found.findings else None,
     )
+
+
+def _facts(found: Summary, journals: Sequence[str], failures: Sequence[str], run: Run | None) -> dict[str, str]:
+    failed = max((found.count(verdict) for verdict in failures), default=0)
+    return {
+        "product": f"rocketmq-testkit {version('rocketmq-testkit')}, Spark {pyspark.__version__}",
+        "target": ", ".join(journals),
+        "command": "" if run is None else run.command,
+        "duration": "" if run is None else duration(run.seconds),
+        "messages for groups": f"{found.messages:,}",
+        "most frequent failure": f"{percent(failed, found.messages)} of them" if failed else "",
+    }
+
+
+def _verdicts(found: Summary) -> _Table:
+    """Return the messages with each verdict that occurs, and their share. A message may have several."""
+    named = [verdict for verdict in VERDICTS if found.count(verdict)]
+    rows: list[list[str | int]] = [
+        [verdict, found.count(verdict), percent(found.count(verdict), found.messages)] for verdict in named
+    ]
+    return _Table(["verdict", "messages", "share"], rows)
 
 
 def sentence(found: Summary, failures: Sequence[str] = FAILURES) -> str:

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib import metadata
-from importlib.resources import files
 
 import pytest
 from rocketmq_testkit.conformance.command import main
 from rocketmq_testkit.conformance.deployment.target import COMMON_SETTINGS
 from rocketmq_testkit.conformance.outputs import shown
 from rocketmq_testkit.fixtures import Emulator
+from rocketmq_testkit.fixtures.pages.html_file import stylesheet
 
 VOID = frozenset({"meta", "input", "br", "col"})
 
@@ -24,6 +24,8 @@ class Page(HTMLParser):
         self.ids: list[str] = []
         self.links: set[str] = set()
         self.files: set[str] = set()
+        self.facts: list[str] = []
+        """Names and values of the header block, by turns."""
         self.columns: list[int] = []
         """Number of columns of each table that declares its columns."""
         self._open: list[str] = []
@@ -43,6 +45,8 @@ class Page(HTMLParser):
             self.tables.append([])
         elif tag == "tr":
             self.tables[-1].append([])
+        elif tag in ("dt", "dd"):
+            self.facts.append("")
         elif tag in ("td", "th"):
             self.tables[-1][-1].append("")
         if tag not in VOID:
@@ -52,6 +56,8 @@ class Page(HTMLParser):
         assert self._open.pop() == tag
 
     def handle_data(self, data: str) -> None:
+        if {"dt", "dd"} & set(self._open):
+            self.facts[-1] += data
         if {"td", "th"} & set(self._open):
             row = self.tables[-1][-1]
             row[-1] = f"{row[-1]} {data.strip()}".strip()
@@ -110,13 +116,15 @@ def test_each_target_has_a_column_with_every_outcome_and_its_duration(page: Page
 
 def test_a_page_shows_product_version_command_date_and_duration(page: Page, other: str) -> None:
     """A page shows product, version, the command for a repetition, the date and the duration."""
-    facts = dict(page.table("product"))
+    facts = dict(zip(page.facts[::2], page.facts[1::2], strict=True))
 
     assert facts["product"] == f"rocketmq-testkit {metadata.version('rocketmq-testkit')}"
     assert facts["command"].startswith("rocketmq-conformance run -k 'auto_create.a_send")
     assert f"--target emulator --target {other} --report" in facts["command"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", facts["date"])
     assert re.fullmatch(r"\d+\.\d s|\d+ min \d+ s", facts["duration"])
+    assert "emulator, compared with RocketMQ 5.3.3" in facts["target"]
+    assert facts["as expected"] == "50.0 % of 4 outcomes"
 
 
 def test_a_report_page_links_to_the_lists_of_behaviors(page: Page) -> None:
@@ -126,9 +134,7 @@ def test_a_report_page_links_to_the_lists_of_behaviors(page: Page) -> None:
 
 def test_columns_of_outcomes_have_the_same_width(page: Page) -> None:
     """Each table of outcomes declares its columns, so that neither texts nor hidden rows change their width."""
-    css = files("rocketmq_testkit.conformance.report").joinpath("page.css").read_text()
-
-    assert re.search(r"\.outcomes \{[^}]*table-layout: fixed", css)
+    assert re.search(r"\.outcomes \{[^}]*table-layout: fixed", stylesheet())
     assert page.columns == [3, 3]
     assert page.columns == [len(page.table("case")[1]), len(page.table("scenario")[2])]
 

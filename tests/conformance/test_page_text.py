@@ -59,9 +59,9 @@ def test_every_text_is_escaped() -> None:
     content = document(differs)
     found = Texts(page(content, lists=[ODD]))
     shown = "".join(found.texts)
-    # Title and heading, command, problem, target, about, cause, column of the table, sentence, source, list, reason,
-    # and heading of the details. The value of the note is JSON, with its quotation marks escaped as JSON has it.
-    assert shown.count(ODD) == 13
+    # Title and heading, target and command, problem, target, about, cause, column of the table, sentence, source, list,
+    # reason, and heading of the details. The value of the note is JSON, with its quotation marks escaped.
+    assert shown.count(ODD) == 14
     assert ODD.replace('"', '\\"') in shown
     assert found.values.count(ODD) == 2  # the address of the list, and the reason on the cell
     plain = json.loads(json.dumps(content).replace(json.dumps(ODD)[1:-1], "plain"))
@@ -94,4 +94,4 @@ def test_page_of_nothing_has_no_tables_of_outcomes() -> None:
     """A run without outcomes shows its facts and targets alone."""
     text = page(document())
     assert re.findall(r"<h[23]>", text) == []
-    assert text.endswith("</script></body></html>\n")
+    assert text.endswith("</script>\n</body></html>\n")

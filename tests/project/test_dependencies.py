@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ROW = re.compile(r"^\| (\S+)(?: \(extra `(\w+)`\))? \| (\S+) \| (.+) \|$", re.MULTILINE)
-OF_USERS = ("speed", "yaml", "conformance", "spark")
+OF_USERS = ("speed", "yaml", "html", "conformance", "spark")
 """Extras that users install in addition to the runtime dependencies; the others are for development."""
 
 
