@@ -27,6 +27,8 @@ type RocketMQ struct {
 	ControlURL string
 	// Clock is the emulator's clock.
 	Clock Clock
+	// Brokers stops, starts and configures the emulator's brokers.
+	Brokers Brokers
 	// Faults are the rules by which the emulator loses, delays or refuses what clients and broker exchange.
 	Faults Faults
 
@@ -38,7 +40,7 @@ func connected(found addresses, token string, release func() error) *RocketMQ {
 	port := newControl(found.Control, token)
 	return &RocketMQ{
 		Endpoint: found.Endpoint, NameServer: found.NameServer, Broker: found.Broker, ControlURL: found.Control,
-		Clock: Clock{port}, Faults: Faults{port}, control: port, release: release,
+		Clock: Clock{port}, Brokers: Brokers{port}, Faults: Faults{port}, control: port, release: release,
 	}
 }
 

@@ -3,6 +3,7 @@ package rocketmqtest_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -287,5 +288,58 @@ func TestConnectedEmulatorKeepsRunning(t *testing.T) {
 	mq.AssertBodies(t, "orders")
 	if _, err := rocketmqtest.Connect("127.0.0.1:8090"); err == nil {
 		t.Error("no URL was accepted")
+	}
+}
+
+func TestBrokersStopStartAndRestart(t *testing.T) {
+	t.Parallel()
+	mq := rocketmqtest.Run(t, "orders")
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	check(mq.Brokers.Stop("broker-a", false))
+	if err := mq.Brokers.Restart("broker-a"); err == nil {
+		t.Error("a stopped broker was restarted")
+	}
+	check(mq.Brokers.Start("broker-a"))
+	check(mq.Brokers.Restart(""))
+	check(mq.Brokers.Crash("broker-a"))
+	check(mq.Brokers.Configure(map[string]any{"brokerPermission": 4}))
+	err := mq.Brokers.Configure(map[string]any{"brokerPermision": 4})
+	var refused *rocketmqtest.Error
+	if !errors.As(err, &refused) || refused.Nearest != "brokerPermission" {
+		t.Error(err)
+	}
+}
+
+func TestGroupsAndTopicsAreCreatedAndDeleted(t *testing.T) {
+	t.Parallel()
+	mq := rocketmqtest.Run(t, "orders")
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	once := 1
+	check(mq.CreateGroup(rocketmqtest.Group{Name: "warehouse", RetryMaxTimes: &once}))
+	check(mq.ResetOffset("warehouse", "orders", "latest"))
+	explained, err := mq.ExplainGroup("warehouse")
+	if err != nil || !strings.Contains(explained.Sentence, "warehouse") {
+		t.Errorf("%q %v", explained.Sentence, err)
+	}
+	check(mq.DeleteGroup("warehouse"))
+	if _, err := mq.DeadLetters("warehouse"); !rocketmqtest.IsNotFound(err) {
+		t.Error(err)
+	}
+	check(mq.DeleteTopic("orders"))
+	if _, err := mq.Messages("orders"); !rocketmqtest.IsNotFound(err) {
+		t.Error(err)
+	}
+	if err := mq.ExpireClient("nobody"); !rocketmqtest.IsNotFound(err) {
+		t.Error(err)
 	}
 }

@@ -64,6 +64,15 @@ export interface Clock {
   advanceUntil(condition: Condition | (() => unknown), limit?: Duration): Promise<void>;
 }
 
+/** Brokers: broker-b is a master, broker-b:1 a slave, by name and id. */
+export interface Brokers {
+  crash(broker?: string): Promise<void>;
+  restart(broker?: string): Promise<void>;
+  stop(broker: string, options?: { kill?: boolean }): Promise<void>;
+  start(broker: string): Promise<void>;
+  configure(keys: Record<string, string | number | boolean>): Promise<void>;
+}
+
 /** A rule of faults: criteria, one fault, and how often. */
 export interface NewRule {
   name?: string;
@@ -141,11 +150,18 @@ export class RocketMQ {
   readonly nameServer: string;
   readonly controlUrl: string;
   readonly clock: Clock;
+  readonly brokers: Brokers;
   readonly faults: Faults;
   stop(): Promise<void>;
   reset(): Promise<void>;
   fork(): Promise<RocketMQ>;
   createTopic(name: string, type?: string, queues?: number): Promise<void>;
+  deleteTopic(name: string): Promise<void>;
+  createGroup(name: string, settings?: { orderly?: boolean; retryMaxTimes?: number }): Promise<void>;
+  deleteGroup(name: string): Promise<void>;
+  resetOffset(group: string, topic: string, to: string): Promise<void>;
+  explainGroup(group: string): Promise<Explanation>;
+  expireClient(client: string): Promise<void>;
   send(topic: string, message: string | Uint8Array | NewMessage): Promise<Message>;
   messages(topic: string): Promise<Message[]>;
   texts(topic: string): Promise<string[]>;

@@ -124,18 +124,6 @@ def test_users_get_no_dependency_but_junit(repository: Path, maven: Maven) -> No
     assert groups == {"org.junit.jupiter", "org.junit.platform", "org.opentest4j", "org.apiguardian"}
 
 
-def test_each_assertion_of_the_control_port_has_a_method() -> None:
-    described = (ROOT / "docs" / "control-api.md").read_text(encoding="utf-8")
-    section = described.partition("### `POST /v1/assertions/{name}`")[2].partition("### ")[0]
-    listed = section.partition("Assertions about messages:")[2].partition("They are those of")[0]
-    names = set(re.findall(r"`([a-z_]+)`", listed)) - {"texts", "bodies", "instant", "tolerance"} | {"bodies"}
-    code = "".join(each.read_text(encoding="utf-8") for each in (HELPER / "src" / "main").rglob("*.java"))
-    wanted = {f"assert{''.join(part.capitalize() for part in name.split('_'))}" for name in names}
-    assert wanted - set(re.findall(r"\b(assert\w+)\(", code)) == set()
-    assert "assertSent" in wanted
-    assert "assertInDlq" in wanted
-
-
 def test_application_passes_with_forks_of_one_process(maven: Maven, packed: tuple[str, ...], tmp_path: Path) -> None:
     folder = application(EXAMPLE, tmp_path)
     maven.run(folder, *packed, "test")

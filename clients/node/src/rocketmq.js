@@ -1,4 +1,5 @@
 import { Assertions } from "./assertions.js";
+import { Brokers } from "./brokers.js";
 import { Clock } from "./clock.js";
 import { startCommand } from "./command.js";
 import { Control, segment } from "./control.js";
@@ -31,6 +32,7 @@ export class RocketMQ extends Assertions {
     /** The control port, for requests that this class does not have. */
     this.controlUrl = addresses.control;
     this.clock = new Clock(this.control);
+    this.brokers = new Brokers(this.control);
     this.faults = new Faults(this.control);
     this.#stop = stop;
   }
@@ -89,6 +91,34 @@ export class RocketMQ extends Assertions {
   /** Create a topic of type NORMAL, FIFO, DELAY, TRANSACTION or MIXED. */
   async createTopic(name, type = "NORMAL", queues = undefined) {
     await this.control.post("/v1/topics", { name, type, queues });
+  }
+
+  async deleteTopic(name) {
+    await this.control.delete(`/v1/topics/${segment(name)}`);
+  }
+
+  /** Create a consumer group, or change the settings of an existing one. */
+  async createGroup(name, { orderly, retryMaxTimes } = {}) {
+    await this.control.post("/v1/groups", { name, orderly, retry_max_times: retryMaxTimes });
+  }
+
+  async deleteGroup(name) {
+    await this.control.delete(`/v1/groups/${segment(name)}`);
+  }
+
+  /** Reset the offsets of a group in a topic to "earliest", "latest", or an instant such as 2026-01-31T12:00:00Z. */
+  async resetOffset(group, topic, to) {
+    await this.control.post(`/v1/groups/${segment(group)}/reset-offset`, { topic, to });
+  }
+
+  /** Resolve to whether a group has something to do, and if not, why: { reason, sentence, ... }. */
+  explainGroup(group) {
+    return this.control.get(`/v1/groups/${segment(group)}/explain`);
+  }
+
+  /** End the registrations of a client as if it had been silent for two minutes. */
+  async expireClient(client) {
+    await this.control.post("/v1/clients/expire", { client });
   }
 
   /** Send a text, bytes, or { body, tag, keys, properties, messageGroup } without a client. */

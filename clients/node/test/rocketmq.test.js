@@ -126,3 +126,27 @@ test("a process ends although its emulator runs", async () => {
   const child = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: "inherit" });
   assert.deepStrictEqual(await once(child, "exit"), [0, null]);
 });
+
+test("brokers stop, start and restart", async (t) => {
+  const mq = await RocketMQ.start({ t, topics: ["orders"] });
+  await mq.brokers.stop("broker-a", { kill: true });
+  await assert.rejects(mq.brokers.restart("broker-a"), ControlError);
+  await mq.brokers.start("broker-a");
+  await mq.brokers.restart();
+  await mq.brokers.crash("broker-a");
+  await mq.brokers.configure({ brokerPermission: 4 });
+  assert.strictEqual((await mq.control.get("/v1/config")).brokers["broker-a"].brokerPermission, "4");
+  await assert.rejects(mq.brokers.configure({ brokerPermision: 4 }), { nearest: "brokerPermission" });
+});
+
+test("groups and topics are created and deleted", async (t) => {
+  const mq = await RocketMQ.start({ t, topics: ["orders"] });
+  await mq.createGroup("warehouse", { retryMaxTimes: 1 });
+  await mq.resetOffset("warehouse", "orders", "latest");
+  assert.match((await mq.explainGroup("warehouse")).sentence, /warehouse/);
+  await mq.deleteGroup("warehouse");
+  await assert.rejects(mq.deadLetters("warehouse"), { status: 404 });
+  await mq.deleteTopic("orders");
+  await assert.rejects(mq.messages("orders"), { status: 404 });
+  await assert.rejects(mq.expireClient("nobody"), { status: 404 });
+});

@@ -41,6 +41,28 @@ public final class Group {
         return new Explanation(control.read("/v1/groups/" + Control.encoded(name) + "/explain"));
     }
 
+    /** Creates the group with this number of redeliveries before a message becomes a dead letter, or changes it. */
+    public Group create(int retryMaxTimes) {
+        control.post("/v1/groups", Map.of("name", name, "retry_max_times", retryMaxTimes));
+        return this;
+    }
+
+    /** Creates the group for orderly consumption, or changes it. */
+    public Group createOrderly(int retryMaxTimes) {
+        control.post("/v1/groups", Map.of("name", name, "orderly", true, "retry_max_times", retryMaxTimes));
+        return this;
+    }
+
+    /** Deletes the group. */
+    public void delete() {
+        control.delete("/v1/groups/" + Control.encoded(name));
+    }
+
+    /** Resets the offsets of the group in a topic to {@code earliest}, {@code latest}, or an instant in ISO 8601. */
+    public void resetOffset(String topic, String to) {
+        control.post("/v1/groups/" + Control.encoded(name) + "/reset-offset", Map.of("topic", topic, "to", to));
+    }
+
     /** Waits until a consumer of the group has registered. The timeout is real time. */
     public void waitForConsumer(Duration timeout) {
         waitFor(false, timeout);

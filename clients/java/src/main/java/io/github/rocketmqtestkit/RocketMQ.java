@@ -247,6 +247,16 @@ public final class RocketMQ implements AutoCloseable {
         return topic(parts[0]);
     }
 
+    /** Returns the brokers, to stop, start and configure them. */
+    public Brokers brokers() {
+        return new Brokers(control);
+    }
+
+    /** Ends the registrations of a client as if it had been silent for two minutes. */
+    public void expireClient(String client) {
+        control.post("/v1/clients/expire", Map.of("client", client));
+    }
+
     /** Says what became of a message for all groups. The message is named by its id, its offset id or a key. */
     public Explanation explain(String message) {
         return new Explanation(control.read("/v1/explain/" + Control.encoded(message)));

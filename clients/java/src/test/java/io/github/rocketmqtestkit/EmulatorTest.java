@@ -34,6 +34,34 @@ class EmulatorTest {
     }
 
     @Test
+    void brokersStopStartAndRestart(RocketMQ mq) {
+        mq.brokers().stop("broker-a");
+        assertThrows(RocketMQException.class, () -> mq.brokers().restart("broker-a"));
+        mq.brokers().start("broker-a");
+        mq.brokers().kill("broker-a");
+        mq.brokers().start("broker-a");
+        mq.brokers().restart();
+        mq.brokers().restart("broker-a");
+        mq.brokers().crash();
+        mq.brokers().crash("broker-a");
+        mq.brokers().configure(Map.of("brokerPermission", 4));
+        assertTrue(mq.control().get("/v1/config").toString().contains("brokerPermission=4"));
+        assertThrows(RocketMQException.class, () -> mq.brokers().configure(Map.of("brokerPermision", 4)));
+    }
+
+    @Test
+    void groupsAreCreatedAndDeleted(RocketMQ mq) {
+        mq.group("packers").createOrderly(2);
+        assertTrue(mq.control().get("/v1/groups").toString().contains("orderly=true"));
+        Group warehouse = mq.group("warehouse").create(1);
+        warehouse.resetOffset("orders", "latest");
+        assertTrue(warehouse.explain().sentence().contains("warehouse"));
+        warehouse.delete();
+        assertThrows(RocketMQException.class, warehouse::retryMessages);
+        assertThrows(RocketMQException.class, () -> mq.expireClient("nobody"));
+    }
+
+    @Test
     void topicsHaveTypesAndQueues(RocketMQ mq) {
         Topic payments = mq.createTopic("payments:FIFO:4");
         assertEquals("7", payments.send(NewMessage.of(new byte[] {0, (byte) 255}).messageGroup("7")).messageGroup());

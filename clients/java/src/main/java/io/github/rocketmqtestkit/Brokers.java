@@ -1,0 +1,55 @@
+package io.github.rocketmqtestkit;
+
+import java.util.Map;
+
+/**
+ * Stops, starts and configures the brokers of an emulator. A broker is named as {@code broker-b} for a master, and as
+ * {@code broker-b:1} for a slave, by name and id.
+ */
+public final class Brokers {
+    private final Control control;
+
+    Brokers(Control control) {
+        this.control = control;
+    }
+
+    /** Crashes the first master and the gRPC proxy, and starts them again at once. Unflushed data is lost. */
+    public void crash() {
+        control.post("/v1/crash", Map.of());
+    }
+
+    /** Crashes a running broker and the gRPC proxy, and starts them again at once. Unflushed data is lost. */
+    public void crash(String broker) {
+        control.post("/v1/crash", Map.of("broker", broker));
+    }
+
+    /** Restarts the first master and the gRPC proxy in order. */
+    public void restart() {
+        control.post("/v1/restart", Map.of());
+    }
+
+    /** Restarts a running broker and the gRPC proxy in order. */
+    public void restart(String broker) {
+        control.post("/v1/restart", Map.of("broker", broker));
+    }
+
+    /** Stops a broker in order. */
+    public void stop(String broker) {
+        control.post("/v1/brokers/stop", Map.of("broker", broker));
+    }
+
+    /** Stops a broker as a crash does. */
+    public void kill(String broker) {
+        control.post("/v1/brokers/stop", Map.of("broker", broker, "kill", true));
+    }
+
+    /** Starts a stopped broker. */
+    public void start(String broker) {
+        control.post("/v1/brokers/start", Map.of("broker", broker));
+    }
+
+    /** Changes configuration keys, all of them or none. Values are texts, numbers or booleans. */
+    public void configure(Map<String, ?> keys) {
+        control.patch("/v1/config", Map.of("keys", keys));
+    }
+}

@@ -1,0 +1,167 @@
+"""The helpers for Java, Go and Node have a method for each verb of the control API and for each assertion.
+
+Their sources are compared with docs/openapi.json. Exceptions are listed here, each with its reason.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DESCRIPTION = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
+SOURCES = {
+    "java": ROOT / "clients" / "java" / "src" / "main",
+    "go": ROOT / "clients" / "go",
+    "node": ROOT / "clients" / "node" / "src",
+}
+GENERIC = {
+    "java": "mq.control().get(path), .post(path, body), .patch(path, body) and .delete(path)",
+    "go": "net/http with mq.ControlURL",
+    "node": "mq.control.get(path), .post(path, body) and .request(method, path, body)",
+}
+"""The way to send a request for which a helper has no method."""
+LISTS = "a listing: tests use the methods of the topic, group or message that they are about"
+STORED = "tests of a process fork its emulator in place of a snapshot"
+FILES = "a file, not JSON"
+JOURNAL = "explain and history show the requests of a message"
+SERVER = "about the server, not the broker"
+EXCEPTIONS: Mapping[str, str] = {
+    "GET /": SERVER,
+    "GET /healthz": SERVER,
+    "GET /metrics": FILES,
+    "GET /openapi.json": SERVER,
+    "GET /v1/ca": FILES,
+    "GET /v1/brokers": LISTS,
+    "GET /v1/clients": LISTS,
+    "GET /v1/clients/{}/explain": LISTS,
+    "GET /v1/clock/scheduled": LISTS,
+    "GET /v1/config": LISTS,
+    "GET /v1/faults": LISTS,
+    "GET /v1/faults/schema": SERVER,
+    "GET /v1/forks": LISTS,
+    "GET /v1/groups": LISTS,
+    "GET /v1/groups/{}": LISTS,
+    "GET /v1/topics": LISTS,
+    "GET /v1/topics/{}": LISTS,
+    "GET /v1/receive-metrics": LISTS,
+    "GET /v1/transactions/discarded": LISTS,
+    "GET /v1/transactions/half": LISTS,
+    "DELETE /v1/journal": JOURNAL,
+    "GET /v1/journal": JOURNAL,
+    "GET /v1/journal/export": FILES,
+    "GET /v1/journal/follow": "server-sent events",
+    "GET /v1/journal/schema": SERVER,
+    "POST /v1/restore": STORED,
+    "GET /v1/snapshot": FILES,
+    "GET /v1/snapshots": STORED,
+    "POST /v1/snapshots": STORED,
+    "DELETE /v1/snapshots/{}": STORED,
+    "POST /v1/advertise": "containers with mapped ports; the helper for Java has it",
+    "POST /v1/users": "users of a test are options of the command or of the sidecar",
+}
+"""Verbs for which the helpers need no method. Requests of GENERIC reach them."""
+INSPECTION = "GET /v1/inspect/"
+"""Verbs of the inspection, which are listings."""
+_ENCODED = re.compile(r"\s*\+\s*(?:segment|Control\.encoded)\((?:[^()]|\([^()]*\))*\)")
+_CALL = re.compile(r"([\w#]+)\(\s*(?:\"(\w+)\",\s*)?[\"`](/(?:v1/[^\"`]*|readyz))[\"`]")
+_RETURNED = re.compile(r"return \"(/v1/[^\"]*)\"")
+_METHODS = {
+    **dict.fromkeys(("get", "read", "messages", "#messages", "super"), "GET"),
+    **dict.fromkeys(("post", "write"), "POST"),
+    "delete": "DELETE",
+    "patch": "PATCH",
+}
+
+
+def verbs() -> set[str]:
+    """Return the verbs of the control API, with {} in place of the names in paths."""
+    return {
+        f"{method.upper()} {re.sub(r'{[^}]*}', '{}', path)}"
+        for path, methods in DESCRIPTION["paths"].items()
+        for method in methods
+        if method in ("get", "post", "put", "patch", "delete")
+    }
+
+
+def source(language: str) -> str:
+    """Return the code of a helper without its tests."""
+    files = (path for path in sorted(SOURCES[language].rglob("*.*")) if not path.name.endswith("_test.go"))
+    return "\n".join(path.read_text(encoding="utf-8") for path in files if path.suffix in (".java", ".go", ".js"))
+
+
+def called(language: str) -> set[str]:
+    """Return the verbs that the code of a helper calls."""
+    code = re.sub(r"\$\{[^}]*\}", "{}", source(language))
+    code = _ENCODED.sub(' + "{}"', code)
+    code = re.sub(r"\s*\+\s*(?:search|search\.ID|assertion|name)\b", ' + "{}"', code)
+    code = re.sub(r"\"\s*\+\s*\"", "", code)
+    # Java's classes of stored messages pass their path to their superclass, after other arguments.
+    code = re.sub(r"super\([^;]*?(?=\"/v1/)", "super(", code)
+    code = code.replace('"/v1/assertions/no_errors"', '"/v1/assertions/{}"')
+    found = set()
+    for function, method, path in _CALL.findall(code):
+        verb = method or _METHODS.get(function, "")
+        found.add(f"{verb} {path.partition('?')[0]}")
+    # Java's rules and forks keep their path, which they get and delete.
+    kept = [*_RETURNED.findall(code), *re.findall(r"String path = \"(/v1/[^\"]*)\"", code)]
+    return found | {f"{verb} {path}" for path in kept for verb in ("GET", "DELETE")}
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_each_verb_of_the_control_api_has_a_method_or_a_reason(language: str) -> None:
+    missing = {verb for verb in verbs() - called(language) if not verb.startswith(INSPECTION)}
+    assert sorted(missing - EXCEPTIONS.keys()) == []
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_each_request_of_a_helper_is_a_verb_of_the_control_api(language: str) -> None:
+    # The path of a fork is only deleted; GET is that of the rule.
+    assert sorted(called(language) - verbs() - {"GET /v1/forks/{}"}) == []
+
+
+def test_each_exception_is_a_verb_without_a_method_in_some_helper() -> None:
+    assert sorted(EXCEPTIONS.keys() - verbs()) == []
+    assert [verb for verb in EXCEPTIONS if all(verb in called(language) for language in SOURCES)] == []
+
+
+def assertions() -> set[str]:
+    """Return the names of assertions of the control API."""
+    [parameter] = DESCRIPTION["paths"]["/v1/assertions/{name}"]["post"]["parameters"]
+    return set(parameter["schema"]["enum"])
+
+
+def camel(name: str) -> str:
+    """Return a name such as no_loss as NoLoss."""
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+OVERLOADED = {
+    "java": {"assertBodiesInOrder"},
+    "go": {"AssertSentTimes", "AssertDeliveredTimes"},
+    "node": set(),
+}
+"""Further methods: Java's with an order, and Go's, which has no overloading and no optional parameters."""
+INITIALISMS = {"AssertInDlq": "AssertInDLQ"}
+"""Go writes initialisms in capitals."""
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_each_assertion_has_its_name_in_the_case_of_the_language(language: str) -> None:
+    prefix = "Assert" if language == "go" else "assert"
+    wanted = {f"{prefix}{camel(name)}" for name in assertions()}
+    if language == "go":
+        wanted = {INITIALISMS.get(name, name) for name in wanted}
+    declared = {
+        "java": r"public [\w<>]+ (assert\w+)\(",
+        "go": r"^func \(\w+ \*?\w+\) (Assert\w+)\(",
+        "node": r"^  async (assert\w+)\(",
+    }[language]
+    assert set(re.findall(declared, source(language), re.MULTILINE)) == wanted | OVERLOADED[language]
+
+
+def test_each_assertion_has_its_name_in_python() -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "fixtures").rglob("*.py"))
+    assert assertions() <= set(re.findall(r"^    def assert_(\w+)\(", code, re.MULTILINE))
