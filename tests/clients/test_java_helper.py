@@ -115,6 +115,21 @@ def test_artifact_has_classes_license_sources_and_documentation(
         assert wanted in description
 
 
+def test_gradle_file_of_the_page_has_the_versions_of_the_maven_files() -> None:
+    """No test runs Gradle, as the page says: repositories for Maven do not have the program."""
+    page = (ROOT / "docs" / "java.md").read_text(encoding="utf-8")
+    [text] = [text for language, text in BLOCK.findall(page) if language == "kotlin"]
+    found = dict(re.findall(r'mplementation\("([\w.-]+:[\w.-]+):([\d.]+)"\)', text))
+    [pom] = [text for language, text in BLOCK.findall(page) if language == "xml"]
+    declared = re.findall(r"<groupId>(.+)</groupId>\s+<artifactId>(.+)</artifactId>\s+<version>(.+)</version>", pom)
+    assert found == {f"{group}:{name}": version for group, name, version in declared if group != "com.example"}
+    own = (HELPER / "pom.xml").read_text(encoding="utf-8")
+    [(_, junit)] = re.findall(r"(junit-jupiter-engine):([\d.]+)", text)
+    assert f"<junit.version>{junit}</junit.version>" in own
+    assert f"<version>1.{junit.partition('.')[2]}</version>" in own
+    assert f"junit-platform-launcher:1.{junit.partition('.')[2]}" in text
+
+
 def test_users_get_no_dependency_but_junit(repository: Path, maven: Maven) -> None:
     folder = repository / OWN_GROUP / NAME / version()
     listed = folder / "dependencies"
