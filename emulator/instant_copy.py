@@ -1,0 +1,229 @@
+"""A copy of an engine as of one instant, to be read on another thread while the engine continues.
+
+Inspection and explanations of the copy return what those of the engine would have returned at that instant. The copy
+shares with the engine the bytes of the log and the units of the queues, to which the engine only appends, and all
+objects that nobody changes. It has its own tables, and copies of the values in them that can change. Making it takes
+some milliseconds for tens of thousands of messages in flight.
+
+The rules name the classes that are copied. Any other object is shared, so the class of a new table that readers need
+must be added to `_COPIED`; `tests/emulator/test_instant_copy.py` compares all readers. The copy cannot run: it has no
+gate, no handlers and no timers.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+from copy import copy
+from types import MethodType
+from typing import Any, TypeVar
+
+from .client.client_registry import ClientRegistry, ConsumerGroup, Member
+from .client.deliveries import Deliveries
+from .client.delivery_context import DeliveryContext
+from .client.pending_responses import PendingResponses
+from .client.popped_messages import PoppedMessages
+from .client.queue_locks import QueueLocks
+from .client.queue_uses import QueueUse, QueueUses
+from .cluster.broker import Broker
+from .cluster.name_server import NameServer
+from .config.keys import Config
+from .engine import Engine
+from .gate.channel_at_instant import CallAtInstant, ChannelAtInstant
+from .group.group_table import GroupTable
+from .group.lmq_offset_table import LmqOffsetTable
+from .group.offset_table import OffsetTable
+from .history.history import History
+from .kernel.scheduler import Lifetime, Scheduler
+from .operations.groups import GroupConfig
+from .operations.topics import TopicConfig
+from .pop.check_point import CheckPoint
+from .pop.consumer_order_info import OrderInfo, OrderInfoTable
+from .pop.notification_service import NotificationService
+from .pop.pop_inflight_counter import PopInflightCounter
+from .pop.pop_kv_cache import PopKvCache
+from .pop.pop_kv_cache import _Queue as CachedQueue
+from .pop.pop_kv_records import PopRecords
+from .pop.pop_kv_service import PopKvService
+from .pop.pop_long_polling import PollingRequest, PopLongPolling
+from .pop.pop_merge_buffer import OffsetStep, PopMergeBuffer
+from .pop.pop_service import PopService
+from .pop.revive_service import ReviveQueue, ReviveService
+from .pull.cold_data import ColdData, _Reads
+from .pull.cold_pull_hold import ColdPullHold, SuspendedPull
+from .pull.pull_request_hold import HeldPull, PullRequestHold
+from .pull.pull_service import PullService
+from .pull.slow_group_guard import SlowGroupGuard
+from .schedule.delay_levels import DelayService
+from .schedule.timer_service import Slot, TimerService
+from .store.commit_log import CommitLog
+from .store.compaction import Compaction
+from .store.consume_queue import ConsumeQueue
+from .store.lmq_store import LmqStore
+from .store.log_at_instant import LogAtInstant
+from .store.message_store import MessageStore
+from .topic.topic_group_index import TopicGroupIndex
+from .topic.topic_table import TopicTable
+from .transaction.op_queue import OpQueue
+from .transaction.transaction_check import TransactionChecks
+
+T = TypeVar("T")
+Rule = Callable[["_Copier", Any], Any]
+
+_COPIED: tuple[type, ...] = (
+    *(TopicTable, TopicConfig, GroupTable, GroupConfig, OffsetTable, LmqOffsetTable),
+    *(MessageStore, LmqStore, Compaction),
+    *(ClientRegistry, ConsumerGroup, QueueLocks, NameServer, TopicGroupIndex),
+    *(Deliveries, DeliveryContext, PoppedMessages, QueueUses, QueueUse, PendingResponses),
+    *(PullService, PullRequestHold, ColdPullHold, ColdData, _Reads, SlowGroupGuard),
+    *(PopService, NotificationService, PopLongPolling, PopMergeBuffer, OffsetStep, ReviveService, ReviveQueue),
+    *(CheckPoint, OrderInfoTable, OrderInfo, PopInflightCounter, PopRecords, PopKvService, PopKvCache, CachedQueue),
+    *(DelayService, TimerService, Slot, TransactionChecks, OpQueue),
+)
+"""The classes whose objects are copied attribute by attribute."""
+_OF_ENGINE = ("emulation", "scheduler", "random_streams", "defects", "history", "deliveries", "brokers", "name_server")
+_OF_BROKER = (
+    *("config", "name", "broker_id", "is_master", "running", "store_host", "request_pools"),
+    *("topics", "mappings", "groups", "offsets", "store", "lifetime", "user_table"),
+    *("clients", "locks", "pulls", "compaction", "slow_group_guard", "cold_data"),
+    *("pops", "notifications", "revive", "orders", "pop_in_flight", "pop_buffer", "pop_kv_service", "pop_records"),
+    *("delays", "timers", "checks"),
+)
+"""The attributes of a broker that readers use."""
+
+
+def instant_copy(engine: Engine) -> Engine:
+    """Return the copy of an engine as of now. Call it between requests or from a timer."""
+    return _Copier().copy(engine)
+
+
+class _Copier:
+    """Copies objects, each once."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, Any] = {}
+
+    def copy(self, value: T) -> T:
+        """Return the copy of an object, or the object if no rule says how to copy it."""
+        rule = _rule(type(value))
+        if rule is None:
+            return value
+        found: T | None = self._made.get(id(value))
+        return rule(self, value) if found is None else found
+
+    def keep(self, value: object, made: T) -> T:
+        """Record the copy of an object, so that other references to it lead to the copy as well."""
+        self._made[id(value)] = made
+        return made
+
+    def attributes(self, value: T, names: Iterable[str]) -> T:
+        """Return an object of the same class with copies of the named attributes, as far as they are set."""
+        made = self.keep(value, object.__new__(type(value)))
+        for name in names:
+            try:
+                attribute = getattr(value, name)
+            except AttributeError:
+                continue
+            object.__setattr__(made, name, self.copy(attribute))
+        return made
+
+    def all_of(self, values: Iterable[Any]) -> list[Any]:
+        """Return the copies of objects. Most collections hold objects of one class, often of one that is shared."""
+        found = list(values)
+        if all(_rule(kind) is None for kind in set(map(type, found))):
+            return found
+        return [self.copy(each) for each in found]
+
+
+def _copied_dict(copier: _Copier, table: "dict[Any, Any]") -> "dict[Any, Any]":
+    if all(_rule(kind) is None for kind in set(map(type, table.values()))):
+        return copier.keep(table, table.copy())
+    made = copier.keep(table, type(table)())
+    made.update(zip(table, copier.all_of(table.values()), strict=True))
+    return made
+
+
+def _copied_attributes(copier: _Copier, value: Any) -> Any:
+    return copier.attributes(value, _names_of(value))
+
+
+def _names_of(value: Any) -> list[str]:
+    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    return [*slots, *getattr(value, "__dict__", ())]
+
+
+def _copied_member(copier: _Copier, member: Member) -> Member:
+    made = copier.attributes(member, [name for name in _names_of(member) if name != "channel"])
+    made.channel = ChannelAtInstant.of(member.channel)
+    return made
+
+
+def _copied_poll(copier: _Copier, waiting: Any) -> Any:
+    made = copier.keep(waiting, copy(waiting))
+    made.call = CallAtInstant(ChannelAtInstant.of(waiting.call.channel), waiting.call.active)
+    return made
+
+
+def _copied_history(copier: _Copier, history: History) -> History:
+    scheduler = copier.copy(history._scheduler)
+    return copier.keep(history, History(scheduler, history.record.max_entries, before=history.lend()))
+
+
+def _copied_scheduler(copier: _Copier, scheduler: Scheduler) -> Scheduler:
+    return copier.keep(scheduler, Scheduler(scheduler.now_ms))
+
+
+def _copied_lifetime(copier: _Copier, lifetime: Lifetime) -> Lifetime:
+    made = copier.keep(lifetime, object.__new__(Lifetime))
+    made.now_ms, made.skew, made.ended = lifetime.now_ms, lifetime.skew, lifetime.ended
+    return made
+
+
+def _copied_config(copier: _Copier, config: Config) -> Config:
+    made = copier.keep(config, object.__new__(type(config)))
+    vars(made).update(vars(config))
+    return made
+
+
+def _copied_method(copier: _Copier, method: MethodType) -> MethodType:
+    owner = copier.copy(method.__self__)
+    return method if owner is method.__self__ else MethodType(method.__func__, owner)
+
+
+_RULES: dict[type, Rule | None] = {
+    **dict.fromkeys(_COPIED, _copied_attributes),
+    Engine: lambda copier, engine: copier.attributes(engine, _OF_ENGINE),
+    Broker: lambda copier, broker: copier.attributes(broker, _OF_BROKER),
+    Member: _copied_member,
+    **dict.fromkeys((HeldPull, SuspendedPull, PollingRequest), _copied_poll),
+    History: _copied_history,
+    Scheduler: _copied_scheduler,
+    Lifetime: _copied_lifetime,
+    MethodType: _copied_method,
+    dict: _copied_dict,
+    OrderedDict: _copied_dict,
+    list: lambda copier, values: copier.keep(values, copier.all_of(values)),
+    set: lambda copier, values: copier.keep(values, values.copy()),
+    deque: lambda copier, values: copier.keep(values, deque(copier.all_of(values), values.maxlen)),
+}
+"""How objects of a class are copied, None if they are shared; completed when a class is first met."""
+
+
+def _rule(kind: type) -> Rule | None:
+    if kind in _RULES:
+        return _RULES[kind]
+    rule: Rule | None = None
+    if issubclass(kind, ConsumeQueue):
+        rule = _lent_queue
+    elif issubclass(kind, CommitLog):
+        rule = _copied_log
+    elif issubclass(kind, Config):
+        rule = _copied_config
+    _RULES[kind] = rule
+    return rule
+
+
+def _lent_queue(copier: _Copier, queue: ConsumeQueue) -> ConsumeQueue:
+    return copier.keep(queue, queue.lend())
+
+
+def _copied_log(copier: _Copier, log: CommitLog) -> CommitLog:
+    return copier.keep(log, LogAtInstant.of(log))
