@@ -10,6 +10,7 @@ must be added to `_COPIED`; `tests/emulator/test_instant_copy.py` compares all r
 gate, no handlers and no timers.
 """
 
+from array import array
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from copy import copy
@@ -45,6 +46,7 @@ from .pop.pop_kv_records import PopRecords
 from .pop.pop_kv_service import PopKvService
 from .pop.pop_long_polling import PollingRequest, PopLongPolling
 from .pop.pop_merge_buffer import OffsetStep, PopMergeBuffer
+from .pop.pop_positions import PopPositions, Positions, QueuePositions
 from .pop.pop_service import PopService
 from .pop.revive_service import ReviveQueue, ReviveService
 from .pull.cold_data import ColdData, _Reads
@@ -76,6 +78,7 @@ _COPIED: tuple[type, ...] = (
     *(PullService, PullRequestHold, ColdPullHold, ColdData, _Reads, SlowGroupGuard),
     *(PopService, NotificationService, PopLongPolling, PopMergeBuffer, OffsetStep, ReviveService, ReviveQueue),
     *(CheckPoint, OrderInfoTable, OrderInfo, PopInflightCounter, PopRecords, PopKvService, PopKvCache, CachedQueue),
+    *(PopPositions, QueuePositions, Positions),
     *(DelayService, TimerService, Slot, TransactionChecks, OpQueue),
 )
 """The classes whose objects are copied attribute by attribute."""
@@ -85,6 +88,7 @@ _OF_BROKER = (
     *("topics", "mappings", "groups", "offsets", "store", "lifetime", "user_table"),
     *("clients", "locks", "pulls", "compaction", "slow_group_guard", "cold_data"),
     *("pops", "notifications", "revive", "orders", "pop_in_flight", "pop_buffer", "pop_kv_service", "pop_records"),
+    "pop_positions",
     *("delays", "timers", "checks"),
 )
 """The attributes of a broker that readers use."""
@@ -201,6 +205,7 @@ _RULES: dict[type, Rule | None] = {
     dict: _copied_dict,
     OrderedDict: _copied_dict,
     list: lambda copier, values: copier.keep(values, copier.all_of(values)),
+    array: lambda copier, numbers: copier.keep(numbers, numbers[:]),
     set: lambda copier, values: copier.keep(values, values.copy()),
     deque: lambda copier, values: copier.keep(values, deque(copier.all_of(values), values.maxlen)),
 }

@@ -1,6 +1,9 @@
 """A copy of an engine as of one instant: its readers return what they returned then, whatever the engine does later."""
 
+import re
 from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,13 +19,15 @@ from rocketmq_testkit.emulator.explanation.scene import Scene
 from rocketmq_testkit.emulator.explanation.timeline import history_of
 from rocketmq_testkit.emulator.inspection.engine_parts import NoSurroundings
 from rocketmq_testkit.emulator.inspection.inspection import Inspection
-from rocketmq_testkit.emulator.instant_copy import instant_copy
+from rocketmq_testkit.emulator.instant_copy import _OF_BROKER, instant_copy
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
 from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
 from rocketmq_testkit.emulator.operations.groups import DeleteGroup
 from rocketmq_testkit.emulator.operations.offsets import ResetOffset, UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
+
+BROKER = re.compile(r"\bbroker\.([a-z_]+)")
 
 
 def readings(engine: Engine) -> dict[str, Any]:
@@ -47,6 +52,11 @@ def _readings(engine: Engine, look: Inspection) -> Iterator[tuple[str, Any]]:
             yield f"found in {topic.name}", [look.find(each.message_id) for each in families]
             yield f"histories in {topic.name}", [history_of(each, look, engine.history) for each in families]
             yield f"explanations in {topic.name}", list(explainer.explain_each(families))
+            yield f"single in {topic.name}", [explainer.explain(each, each.message_id) for each in families]
+            places = [copy.place for each in families for copy in each.copies]
+            yield f"receipts in {topic.name}", [look.receipts(None, place) for place in places]
+            yield f"waiting in {topic.name}", [look.waits_for_time(place) for place in places]
+            yield f"half in {topic.name}", [look.half_message(each) for each in families]
         for group in look.groups():
             yield f"assignments {group.name} {topic.name}", look.assignments(group.name, topic.name)
     for group in look.groups():
@@ -79,7 +89,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "full tables": full_tables,
     "full tables with a slave": lambda: full_tables(slaves=1),
     "lived in": lived_in,
-    **{f"consuming {table}": lambda table=table: consuming(table) for table in TABLES},
+    **{f"consuming {table}": partial(consuming, table) for table in TABLES},
 }
 
 
@@ -126,6 +136,14 @@ def test_readers_of_a_copy_return_the_state_of_its_instant(name: str) -> None:
     after = readings(world.engine)
     assert sum(after.get(each) != before[each] for each in before) > len(before) / 4
     assert readings(copy) == before
+
+
+def test_each_attribute_of_a_broker_that_readers_use_is_copied() -> None:
+    root = Path(__file__).parents[2] / "emulator"
+    texts = [each.read_text() for folder in ("inspection", "explanation") for each in (root / folder).glob("*.py")]
+    used = {name for text in [*texts, (root / "consumer_lag.py").read_text()] for name in BROKER.findall(text)}
+    # Views of brokers have these two.
+    assert used - {"permission", "unreachable"} <= {*_OF_BROKER}
 
 
 def test_a_copy_of_a_copy_of_a_changed_engine_is_equal() -> None:
