@@ -4,7 +4,6 @@ A room uses only the rooms passed to its `build`. Calls in the other direction a
 few callbacks defined here. This file contains no broker rules.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -47,6 +46,7 @@ from ..static_topic import room as static_topic_room
 from ..static_topic.queue_mappings import QueueMappings
 from ..stats import room as stats_room
 from ..stats.broker_metrics import BROKER, BrokerMetrics
+from ..stats.response_counts import ResponseCounts
 from ..store import room as store_room
 from ..store.lmq_store import LmqStore
 from ..store.message_store import MessageStore
@@ -117,9 +117,8 @@ class Broker:
         self.pop_records = PopRecords()
         self._request_modes: RequestModes = {}
         self.replication = ReplicationStatus(config, self.store)
-        self.responses: defaultdict[tuple[str, int, int, bool | str], int] = defaultdict(int)
-        """Responses of the run to remoting clients, as their protocol layer counts them: by name of the request code,
-        response code, latency (ms), and kind: True for a oneway request, a text for one that waited for messages."""
+        self.responses = ResponseCounts()
+        """The responses of the run to remoting clients, which their protocol layer counts."""
         self.running = True
         """False between `stop` and `start`: it rejects all operations, and the name server does not list it."""
         services = ServiceState() if state is None else self._restore(state)
@@ -179,8 +178,8 @@ class Broker:
             push=partial(self._gate.push, self),
         )
         tables = BrokerTables(store, topics, self.groups, self.offsets)
-        store.begin_run(stats_room.build(context, topics.system))
-        self.responses.clear()
+        store.begin_run(stats_room.build(context, topics.system, self.responses.settle))
+        self.responses.begin_run()
         storing = store_room.build(context, store, topics)
         offsets = group_room.build(context, tables)
         auth = auth_room.build(context, self.user_table)

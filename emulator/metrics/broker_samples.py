@@ -9,7 +9,7 @@ from ..kernel.response_code import ResponseCode
 from ..message import properties as props
 from ..message import stored_record as records
 from ..overload.request_pools import BrokerPool
-from ..stats.histogram import CREATION_BOUNDS, REQUEST_BOUNDS, Histogram
+from ..stats.histogram import CREATION_BOUNDS, Histogram
 from .family import Labels, Sample
 from .lag_samples import lag_samples
 from .node_labels import broker_labels, is_system, is_system_group, text_of
@@ -84,13 +84,7 @@ def _is_system_out(broker: Broker, topic: str, group: str) -> str:
 
 
 def _responses(broker: Broker, common: Labels) -> Iterator[Sample]:
-    found: dict[tuple[str, int, bool | str], Histogram] = {}
-    for (label, code, latency_ms, kind), times in broker.responses.items():
-        key = label, code, kind
-        if key not in found:
-            found[key] = Histogram(REQUEST_BOUNDS)
-        found[key].record(latency_ms, times)
-    for (label, code, kind), latencies in found.items():
+    for (label, code, kind), latencies in list(broker.responses.totals().items()):
         labels = {
             **common,
             "protocol_type": REMOTING,

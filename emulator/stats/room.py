@@ -1,14 +1,17 @@
 """Builds the statistics of one run of a broker."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from ..assembly.broker_context import BrokerContext
 from .broker_stats import BrokerStats, LmqBrokerStats
 from .store_stats import StoreStats
 
 
-def build(context: BrokerContext, system_topics: Collection[str]) -> StoreStats:
-    """Return counters that start at zero. `system_topics` are not counted as application topics."""
+def build(context: BrokerContext, system_topics: Collection[str], settle: Callable[[], None]) -> StoreStats:
+    """Return counters that start at zero. `system_topics` are not counted as application topics.
+
+    `settle` is called when samples are added.
+    """
     config, now_ms = context.config, context.clock.now_ms
     by_name = (LmqBrokerStats if config.enable_lmq else BrokerStats)(config, now_ms)
-    return StoreStats(now_ms, by_name, system_topics)
+    return StoreStats(now_ms, by_name, system_topics, settle)

@@ -8,7 +8,7 @@ Source: StoreStatsService, BrokerStats, BrokerStatsManager (5.3.3).
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from ..message.names import DLQ_PREFIX, REVIVE_TOPIC_PREFIX, SYSTEM_TOPIC_PREFIX, SYSTEM_TOPICS
@@ -42,10 +42,20 @@ class DayTotals(NamedTuple):
 
 
 class StoreStats:
-    """Counters of one run of a broker. `system`: topics that are not counted as application topics."""
+    """Counters of one run of a broker. `system`: topics that are not counted as application topics.
 
-    def __init__(self, now_ms: int, by_name: BrokerStats, system: Collection[str] = SYSTEM_TOPICS) -> None:
+    `settle` is called when samples are added.
+    """
+
+    def __init__(
+        self,
+        now_ms: int,
+        by_name: BrokerStats,
+        system: Collection[str] = SYSTEM_TOPICS,
+        settle: Callable[[], None] = lambda: None,
+    ) -> None:
         self.by_name = by_name
+        self._settle = settle
         self._system = system
         self._start_ms = now_ms
         self._next_sample_ms = now_ms + SAMPLE_MS
@@ -95,6 +105,7 @@ class StoreStats:
             return
         self._count_whole_broker(now_ms)
         self.by_name.sent.settle()
+        self._settle()
         last = (now_ms - self._start_ms) // SAMPLE_MS
         self._samples.append((last, StoreTotals(self.puts, self.reads_found, self.reads_missed, self.transferred)))
         while self._samples[0][0] < last - SPANS[-1]:

@@ -16,6 +16,7 @@ from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.operations.base import NO_RESPONSE, Operation
 from rocketmq_testkit.emulator.operations.consume import Notification, PopMessage, PullMessage
+from rocketmq_testkit.emulator.stats.response_counts import Kind
 
 from ..wire.ext_fields import Header
 from ..wire.response_frame import encode_response
@@ -24,8 +25,8 @@ LONG_POLLS = (PullMessage, PopMessage, Notification)
 """Requests that wait for messages (PullRequestHoldService, PopLongPollingService)."""
 SUSPENDED: Final = "suspended"
 """The kind of a request that waited for messages; of others the kind is True if they are oneway."""
-Responses = defaultdict[tuple[str, int, int, "bool | str"], int]
-"""Numbers of responses, as in `MetricCounters.responses`."""
+Responses = defaultdict[tuple[str, int, int, Kind], int]
+"""Numbers of responses, as in `ResponseCounts.tally`."""
 
 
 class CallChannel(Channel, Line, Protocol):
@@ -125,7 +126,7 @@ class RemotingCall:
         self.language = language
         self.header: Header | None = None
         self.arrived_ms = dispatcher.clock.now_ms
-        self.kind: bool | str = oneway
+        self.kind: Kind = oneway
 
     @property
     def active(self) -> bool:

@@ -23,6 +23,7 @@ from rocketmq_testkit.emulator.operations.clients import ChannelClosed
 from rocketmq_testkit.emulator.operations.send import ClientResponded
 from rocketmq_testkit.emulator.overload.request_pools import BrokerRequestPools
 from rocketmq_testkit.emulator.stats.broker_stats import CLOSED, CONNECTED
+from rocketmq_testkit.emulator.stats.response_counts import ResponseCounts
 
 from ..processors import NAME_SERVER_CODES, PROCESSORS, RIGHTS
 from ..processors.unserved import UNSERVED, Reason
@@ -44,7 +45,7 @@ class BrokerNode(Node, Protocol):
     """The broker's configuration. Responses to sends have its region and its trace switch."""
     request_pools: BrokerRequestPools
     """The thread pools that the broker's requests pass through."""
-    responses: Responses
+    responses: ResponseCounts
     """The responses that metrics report."""
     access: AccessControl
     """Authentication and authorization of the broker's requests."""
@@ -102,7 +103,7 @@ class RemotingDispatcher:
         self._name_server = name_server
         self._gate = gate
         self.clock = gate.clock
-        self.responses: Responses = defaultdict(int) if broker is None else broker.responses
+        self.responses: Responses = defaultdict(int) if broker is None else broker.responses.tally
         nodes: dict[Role, Node | None] = {Role.BROKER: broker, Role.NAME_SERVER: name_server}
         self._served: Mapping[int, tuple[Processor, Node]] = {
             code: (processor, node)

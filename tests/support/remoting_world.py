@@ -1,7 +1,6 @@
 """A remoting port without a socket: an engine, its dispatcher, and clients that exchange frames with it."""
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Operation, Result
 from rocketmq_testkit.emulator.overload.request_pools import BrokerRequestPools
+from rocketmq_testkit.emulator.stats.response_counts import ResponseCounts
 from rocketmq_testkit.remoting.processors import PROCESSORS
-from rocketmq_testkit.remoting.request.call import Responses
 from rocketmq_testkit.remoting.request.request_table import Role
 from rocketmq_testkit.remoting.server.dispatcher import BrokerNode, RemotingDispatcher
 from rocketmq_testkit.remoting.server.server_channel import RemotingChannel
@@ -53,7 +52,7 @@ class RecordingNode:
         engine = Engine()
         self.request_pools = BrokerRequestPools(self.config, engine.scheduler, engine.gate, self)
         self.access = AccessControl(self.config, engine.scheduler, lambda: None)
-        self.responses: Responses = defaultdict(int)
+        self.responses = ResponseCounts()
 
     def count_connection(self, what: str) -> None:
         """Do not count connections."""
