@@ -26,7 +26,7 @@ class MetricCounters:
         self.half: Counter[str] = Counter()
         """Half messages stored, minus those committed, rolled back or discarded, by their topic."""
         self.half_before: Mapping[str, int] | None = None
-        """Undecided half messages when the run began, by their topic; None until somebody has counted them."""
+        """Undecided half messages when the run began, by their topic; None before they are counted."""
         self.committed: Counter[str] = Counter()
         self.rolled_back: Counter[str] = Counter()
         self.finish_seconds: defaultdict[str, Histogram] = defaultdict(partial(Histogram, FINISH_BOUNDS))

@@ -1,7 +1,7 @@
 """Responses of a broker to remoting clients, with their latencies.
 
-A response only adds to a tally by latency. Like that of sends, the tally becomes totals when somebody reads them, and
-at the next count after each second.
+A response only adds to a tally by latency. Like that of sends, the tally becomes totals when metrics are read, and at
+the next count after each second.
 """
 
 from collections import defaultdict

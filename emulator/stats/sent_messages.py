@@ -1,7 +1,7 @@
 """Messages that a broker received, by topic and type, with their sizes.
 
-A send only adds to a tally by size. The tally is turned into totals when somebody reads them, and at the next count
-after each second, so that it stays small. Source: BrokerMetricsManager, SendMessageProcessor.handlePutMessageResult,
+A send only adds to a tally by size. The tally becomes totals when metrics are read, and at the next count after each
+second, so that it stays small. Source: BrokerMetricsManager, SendMessageProcessor.handlePutMessageResult,
 TopicMessageType.parseFromMessageProperty (5.3.3).
 """
 
