@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from ..inspection.places import Place
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from .reason import Reason
 
 
-@frozen_value
+@frozen_view
 class Fact:
     """A fact on which an explanation rests: its name and its values."""
 
@@ -30,7 +30,7 @@ class Action(StrEnum):
     WAIT = "wait"
 
 
-@frozen_value
+@frozen_view
 class Change:
     """Something that would change the verdict."""
 
@@ -41,7 +41,7 @@ class Change:
     client: str | None = None
 
 
-@frozen_value
+@frozen_view
 class Explanation:
     """What became of a message, for one group or in the store.
 
@@ -108,7 +108,7 @@ class StepKind(StrEnum):
     DELETED = "deleted"
 
 
-@frozen_value
+@frozen_view
 class HistoryStep:
     """One event in the life of a message."""
 
@@ -125,7 +125,7 @@ class HistoryStep:
     """Language and version of the client's SDK; empty if the client never registered."""
 
 
-@frozen_value
+@frozen_view
 class MessageHistory:
     """The steps of a message in the order of their times. `repr()` is a timeline."""
 
@@ -153,7 +153,7 @@ class MessageHistory:
         return history_form(self)
 
 
-@frozen_value
+@frozen_view
 class IdleExplanation:
     """Why a consumer or a group is idle."""
 

@@ -6,7 +6,7 @@ from ..filter.sql_reason import false_clause
 from ..inspection.groups import MemberView, SubscriptionView
 from ..inspection.messages import MessageFamily
 from ..kernel.errors import SqlError
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from ..store.message_store import tags_code_of
 from . import changes
 from .explanation import Fact
@@ -14,7 +14,7 @@ from .reason import Reason
 from .subject import Finding, Subject, fact
 
 
-@frozen_value
+@frozen_view
 class Mismatch:
     """The reason why a subscription does not match a message, and the clause that says so."""
 

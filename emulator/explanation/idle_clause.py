@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from .explanation import Change, Fact
 
 
-@frozen_value
+@frozen_view
 class IdleClause:
     """One cause or state: a clause of the sentence, with its facts and changes."""
 

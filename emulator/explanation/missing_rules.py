@@ -6,7 +6,7 @@ from collections.abc import Callable
 from ..history.events import RefusedRequest
 from ..inspection.places import Place
 from ..kernel.nearest_name import nearest_of
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from . import changes
 from .explanation import Change
 from .reason import Reason
@@ -23,7 +23,7 @@ _ADDRESS = "check the name server address or endpoints that the producer uses"
 _OWN_ERROR = changes.send("read the error of the send: gRPC SDKs refuse messages of another type than the topic's")
 
 
-@frozen_value
+@frozen_view
 class Missing:
     """A message that is not stored: the id or key that the user typed, and what else is known about it."""
 

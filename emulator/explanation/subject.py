@@ -9,7 +9,7 @@ from ..inspection.check_points import ReceiptView
 from ..inspection.groups import GroupView
 from ..inspection.messages import CopyState, CopyView, MessageFamily
 from ..inspection.queues import ProgressView, QueueView
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
@@ -23,7 +23,7 @@ _HELD_BELOW_THE_OFFSET = ("buffer", "log", "kv")
 ACKNOWLEDGED = (RecordKind.ACKNOWLEDGED, RecordKind.COMMITTED)
 
 
-@frozen_value
+@frozen_view
 class Finding:
     """The verdict of a rule. The sentence is `message {id} of {topic} {text}`."""
 

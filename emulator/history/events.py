@@ -3,11 +3,11 @@
 from dataclasses import field
 from enum import StrEnum
 
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from .record_kind import RecordKind
 
 
-@frozen_value
+@frozen_view
 class RecordedEvent:
     """A record of a run of messages: consecutive offsets of one queue in one request or response."""
 
@@ -28,7 +28,7 @@ class RecordedEvent:
     """Its position in the sequence of all records of the engine: several events can have one time."""
 
 
-@frozen_value
+@frozen_view
 class RefusedRequest:
     """A request of a client that a broker or the proxy refused. Texts are cut to 200 characters."""
 
@@ -58,7 +58,7 @@ class MoveKind(StrEnum):
     """A client committed a lower offset."""
 
 
-@frozen_value
+@frozen_view
 class OffsetMove:
     """A change of a group's committed offset that no delivery explains."""
 
@@ -71,7 +71,7 @@ class OffsetMove:
     """The connection of the client that requested it; empty for the broker itself and for direct calls."""
 
 
-@frozen_value
+@frozen_view
 class LostMessage:
     """A stored message that a crash removed from the log, because it was not flushed."""
 
@@ -100,7 +100,7 @@ class TrimReason(StrEnum):
     """An administrator requested the clean-up."""
 
 
-@frozen_value
+@frozen_view
 class Trim:
     """A deletion of the oldest messages of a broker: physical offsets `before` to `after` - 1."""
 
@@ -110,7 +110,7 @@ class Trim:
     after: int
 
 
-@frozen_value
+@frozen_view
 class Firing:
     """A rule of faults that acted."""
 
@@ -133,7 +133,7 @@ class BrokerEventKind(StrEnum):
     RESTARTED = "restarted"
 
 
-@frozen_value
+@frozen_view
 class BrokerEvent:
     """A start or an end of a broker's run."""
 

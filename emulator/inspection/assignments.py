@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..client.queue_uses import ANY_QUEUE
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from ..operations.clients import BROADCASTING, MessageQueue
 from .brokers import stores_of
 from .engine_parts import EngineParts
@@ -16,7 +16,7 @@ Uses = dict[tuple[str, str, int], int]
 """The time of the last request (ms) by client, broker and queue id."""
 
 
-@frozen_value
+@frozen_view
 class AssignmentView:
     """A queue and the member that should request it.
 

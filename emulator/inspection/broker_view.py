@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from ..cluster.broker import Broker
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from .engine_parts import Surroundings
 
 
-@frozen_value
+@frozen_view
 class BrokerView:
     """A master or slave."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ..cluster.broker import Broker
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from ..message import stored_record as records
 from .brokers import stores_of
 from .engine_parts import EngineParts
@@ -13,7 +13,7 @@ from .places import Place
 from .scope import Scope
 
 
-@frozen_value
+@frozen_view
 class ReceiptView:
     """A message in flight."""
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ..cluster.broker import Broker
 from ..config import Config
 from ..kernel.masking import masked
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 
 if TYPE_CHECKING:
     from .engine_parts import EngineParts, Surroundings
@@ -14,7 +14,7 @@ EMULATION = "emulation"
 """The name under which the keys of the emulator itself are listed."""
 
 
-@frozen_value
+@frozen_view
 class KeyView:
     """A configuration key of a node, with the origin of its value."""
 

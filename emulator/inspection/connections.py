@@ -6,12 +6,12 @@ from dataclasses import replace
 from ..client.client_registry import Member
 from ..client.client_text import host_port, sdk_version
 from ..cluster.broker import Broker
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 
 REMOTING, GRPC = "remoting", "grpc"
 
 
-@frozen_value
+@frozen_view
 class ConnectionView:
     """A connected client."""
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from ..client.client_registry import ConsumerGroup, Member
 from ..client.client_text import sdk_version
 from ..cluster.broker import Broker
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from ..message.names import PREDEFINED_GROUPS, is_retry
 from ..operations.clients import SubscriptionData
 from ..operations.groups import GroupConfig
@@ -16,7 +16,7 @@ TAG = "TAG"
 """The kind of an expression that a client did not name."""
 
 
-@frozen_value
+@frozen_view
 class SubscriptionView:
     """A subscription to a topic."""
 
@@ -27,7 +27,7 @@ class SubscriptionView:
     version: int
 
 
-@frozen_value
+@frozen_view
 class MemberView:
     """A connected member of a group."""
 
@@ -49,7 +49,7 @@ class MemberView:
     """The masters at which it is registered."""
 
 
-@frozen_value
+@frozen_view
 class GroupView:
     """A consumer group; with `exists` False all else is empty."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from ..cluster.broker import Broker
 from ..kernel.java_numbers import parse_long
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from ..message import properties as props
 from ..transaction.half_message import check_immunity_ms
 from ..transaction.transaction_check import NO_OPS_PAUSE_MS
@@ -16,7 +16,7 @@ from .stored_copies import StoredCopy, decoded
 HOUR_MS = 3_600_000
 
 
-@frozen_value
+@frozen_view
 class HalfView:
     """A half message, with its checks so far."""
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from ..client.popped_messages import Popped
 from ..cluster.broker import Broker
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from ..pop.check_point import CheckPoint, MergeKey
 from ..pop.pop_kv_records import PopRecord
 from .brokers import stores_of
@@ -26,7 +26,7 @@ HoldKey = tuple[str, str, str, int, int]
 LAST_OFFSET = (1 << 63) - 1
 
 
-@frozen_value
+@frozen_view
 class Hold:
     """One message in flight."""
 

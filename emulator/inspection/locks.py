@@ -1,11 +1,11 @@
 """Locks of queues for orderly consumption."""
 
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from .brokers import stores_of
 from .engine_parts import EngineParts
 
 
-@frozen_value
+@frozen_view
 class LockView:
     """A queue that a client has locked."""
 

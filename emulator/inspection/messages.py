@@ -7,7 +7,7 @@ retry topic, a dead letter queue, or a topic in which the broker keeps half, del
 from collections.abc import Mapping
 from enum import StrEnum
 
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from .places import Place
 
 
@@ -30,7 +30,7 @@ class CopyState(StrEnum):
     """In the dead letter queue of a group."""
 
 
-@frozen_value
+@frozen_view
 class CopyView:
     """One stored record of a message."""
 
@@ -47,7 +47,7 @@ class CopyView:
     """The stored record."""
 
 
-@frozen_value
+@frozen_view
 class MessageFamily:
     """A message with all its copies, the oldest first."""
 

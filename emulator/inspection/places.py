@@ -1,9 +1,9 @@
 """The place of a stored record."""
 
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 
 
-@frozen_value
+@frozen_view
 class Place:
     """Where a copy of a message is stored."""
 

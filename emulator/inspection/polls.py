@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from ..cluster.broker import Broker
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from ..pop.pop_long_polling import PollingRequest
 from .engine_parts import EngineParts
 
 PollKind = Literal["pull", "pop", "notification"]
 
 
-@frozen_value
+@frozen_view
 class PollView:
     """A request that waits at a broker."""
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ..cluster.broker import Broker
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from ..pop.consumer_order_info import GroupQueue
 from ..pull.cold_data import ColdSuspension
 from ..topic.topic_table import PERM_READ
@@ -15,7 +15,7 @@ from .past import Past
 from .scope import Scope
 
 
-@frozen_value
+@frozen_view
 class ProgressView:
     """The progress of a group in a queue, in queue offsets."""
 
@@ -35,7 +35,7 @@ class ProgressView:
     """The suspension of the group at its position, because it reads too much cold data; None if it may read."""
 
 
-@frozen_value
+@frozen_view
 class QueueView:
     """A queue with the progress of the groups that have an offset or a member in it."""
 

@@ -1,9 +1,9 @@
 """Rules of faults."""
 
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 
 
-@frozen_value
+@frozen_view
 class RuleView:
     """A rule of faults, with the number of calls that matched and on which it acted."""
 

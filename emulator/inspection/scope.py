@@ -1,9 +1,9 @@
 """Selections of messages in flight."""
 
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 
 
-@frozen_value
+@frozen_view
 class Scope:
     """A selection of messages in flight; None stands for all."""
 

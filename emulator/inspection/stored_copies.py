@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ..cluster.broker import Broker
 from ..kernel.java_numbers import parse_long
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
@@ -14,7 +14,7 @@ from .origins import REDIRECTED, group_of, origin_of, state_of
 from .places import Place
 
 
-@frozen_value
+@frozen_view
 class StoredCopy:
     """A copy with its decoded record."""
 

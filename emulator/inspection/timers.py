@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Literal
 
 from ..cluster.broker import Broker
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from ..message import stored_record as records
 from ..message.names import REVIVE_TOPIC_PREFIX, TIMER_TOPIC
 from .brokers import stores_of
@@ -15,7 +15,7 @@ from .slots import entry_of, slot_of
 from .stored_copies import decoded
 
 
-@frozen_value
+@frozen_view
 class TimerView:
     """A message that waits for its time."""
 

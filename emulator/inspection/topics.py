@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from ..cluster.broker import Broker
-from ..kernel.value_class import frozen_value
+from ..kernel.value_class import frozen_view
 from ..operations.topics import TopicConfig
 from .brokers import stores_of
 from .engine_parts import EngineParts
 
 
-@frozen_value
+@frozen_view
 class TopicView:
     """A topic of the cluster; the queues of all its brokers."""
 

@@ -7,10 +7,11 @@ share `__repr__` and `__eq__`, and `__init__` is compiled when the first object 
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from typing import Any, TypeVar, cast, dataclass_transform
 
 C = TypeVar("C")
+_SET_CLASS: Any = object.__dict__["__class__"].__set__
 
 
 @dataclass_transform(field_specifiers=(field,))
@@ -32,6 +33,17 @@ def frozen_value(cls: type[C]) -> type[C]:
     if "__hash__" not in cls.__dict__:
         made.__hash__ = _hash  # type: ignore[method-assign]  # a function in place of the method of `object`
     return made
+
+
+@dataclass_transform(field_specifiers=(field,), frozen_default=True)
+def frozen_view(cls: type[C]) -> type[C]:
+    """Make a class as `frozen_value` does, whose objects also refuse each assignment and deletion at run time.
+
+    For objects that users get. To create one takes about 0.15 µs more.
+    """
+    made: Any = frozen_value(cls)
+    made.__setattr__, made.__delattr__, made.__reduce__ = _refuse_assignment, _refuse_deletion, _reduce
+    return cast("type[C]", made)
 
 
 @dataclass_transform(field_specifiers=(field,), frozen_default=True, kw_only_default=True)
@@ -100,6 +112,9 @@ def _compiled_init(cls: Any) -> Callable[..., None]:
         else:
             source = f"make_{name}()" if each.default is MISSING else f"default_{name}"
         lines.append(f"    self.{name} = {source}\n")
+    if cls.__setattr__ is _refuse_assignment:
+        names |= {"set_class": _SET_CLASS, "changeable": _changeable(cls), "frozen": cls}
+        lines = ["    set_class(self, changeable)\n", *lines, "    self.__class__ = frozen\n"]
     if hasattr(cls, "__post_init__"):
         lines.append("    self.__post_init__()\n")
     parameters = ", ".join([*positional, *(["*", *keyword] if keyword else [])])
@@ -109,6 +124,15 @@ def _compiled_init(cls: Any) -> Callable[..., None]:
     compiled.__qualname__ = f"{cls.__qualname__}.__init__"
     compiled.__annotations__ = {each.name: each.type for each in fields(cls) if each.init} | {"return": None}
     return compiled
+
+
+def _changeable(cls: type[C]) -> type[C]:
+    """Return a subclass without the refusals, of which an object is while its fields are set.
+
+    That takes 0.15 µs for each object, and so do the descriptors of the fields for each field.
+    """
+    own = {"__slots__": (), "__setattr__": object.__setattr__, "__delattr__": object.__delattr__}
+    return type(cls.__name__, (cls,), own)
 
 
 def dataclass_repr(self: Any) -> str:
@@ -122,6 +146,22 @@ def dataclass_eq(self: Any, other: Any) -> bool:
     if type(other) is not type(self):
         return NotImplemented  # type: ignore[no-any-return]  # Python then tries the other operand's `__eq__`
     return all(getattr(self, each.name) == getattr(other, each.name) for each in fields(self) if each.compare)
+
+
+def _refuse_assignment(self: Any, name: str, value: object) -> None:
+    raise FrozenInstanceError(
+        f"{type(self).__name__}.{name}={value!r}: the object is a view, which cannot be changed; "
+        "change the emulator through its methods, or copy the view with dataclasses.replace()"
+    )
+
+
+def _refuse_deletion(self: Any, name: str) -> None:
+    raise FrozenInstanceError(f"{type(self).__name__}.{name}: the object is a view, of which no field can be deleted")
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    """Copy and pickle by the constructor, because the objects accept no assignment."""
+    return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
 
 def _hash(self: Any) -> int:
