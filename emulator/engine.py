@@ -15,7 +15,7 @@ from .cluster.replica import Replica
 from .config import MASTER_ID, BrokerConfig, EmulationConfig, NamesrvConfig
 from .faults.defects import Defects
 from .gate.effects import Effect
-from .gate.gate import Call, Channel, Gate, Node, Outcome
+from .gate.gate import Call, Channel, Gate, Node, Outcome, is_through_proxy
 from .gate.journal import Journal
 from .history.events import BrokerEventKind
 from .history.history import History
@@ -253,6 +253,9 @@ class Engine:
     def _down(self, broker: Broker, kill: bool, on_stopped: Callable[[], None]) -> None:
         if broker.running:
             self._note(broker, BrokerEventKind.KILLED if kill else BrokerEventKind.STOPPED)
+            for channel_id in broker.clients.channel_ids():
+                if not is_through_proxy(channel_id):  # the client of a proxy stays connected to the proxy
+                    self.history.clients.left(channel_id, self.scheduler.now_ms)
             broker.stop(kill=kill)
             self.name_server.unregister(broker)
             for replica in self.replicas:

@@ -132,6 +132,11 @@ class ClientRegistry:
         self._producer_turn = 0
         self._scanning = False
 
+    def channel_ids(self) -> set[str]:
+        """Return the connections on which clients are registered."""
+        members = [*self.producers.values(), *(group.members for group in self.consumers.values())]
+        return {channel_id for each in members for channel_id in each}
+
     def client_ids_of(self, channel_id: str) -> list[str]:
         """Return the ids of the clients that registered on a connection."""
         index = self._index
