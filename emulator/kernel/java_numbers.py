@@ -8,12 +8,16 @@ _DOUBLE = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d
 _HEX_DOUBLE = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]++\.?|[0-9a-fA-F]*+\.[0-9a-fA-F]++)[pP][+-]?\d++)[fFdD]?", re.ASCII)
 _DIGITS = 19
 """A 64-bit number has at most this many digits."""
+_INT_DIGITS = 10
+"""A 32-bit number has at most this many digits."""
 TRIMMED = "".join(map(chr, range(0x21)))
 """The characters that String.trim removes."""
 
 
 def parse_integer(text: str) -> int:
     """Parse as Integer.valueOf does. Raises ValueError if the text is not a 32-bit number."""
+    if len(text) < _INT_DIGITS and text.isdecimal():
+        return int(text)
     value = int(text) if len(text) <= _DIGITS and text.isdecimal() else _whole(text)
     if -0x80000000 <= value <= 0x7FFFFFFF:
         return value
@@ -22,6 +26,8 @@ def parse_integer(text: str) -> int:
 
 def parse_long(text: str) -> int:
     """Parse as Long.valueOf does. Raises ValueError if the text is not a 64-bit number."""
+    if len(text) < _DIGITS and text.isdecimal():
+        return int(text)  # the usual case: every number with fewer digits fits
     value = int(text) if len(text) <= _DIGITS and text.isdecimal() else _whole(text)
     if -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF:
         return value

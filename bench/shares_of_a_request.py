@@ -1,0 +1,127 @@
+"""Counts the bytecodes and calls of one request by room, as a table for `bench/profile.md`.
+
+    PYTHONPATH=tests/support python bench/shares_of_a_request.py [--functions 10]
+
+Counted is the server alone: what runs while it receives the bytes of a remoting request, and the services of the proxy
+and the engine for an RPC, without HTTP/2. The numbers do not vary with the load of the machine.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from protocol_client import ProtocolClient
+from protocol_clients import protocol_client
+from rocketmq_testkit import emulator
+
+PACKAGES = Path(emulator.__file__).parents[1]
+COUNTED = ("emulator", "remoting", "grpc_v2")
+WARM_UPS = 20
+SERVER = ("remoting/server/server_connection.py", "received")
+"""File and name of the function in which a server handles the bytes of remoting requests."""
+
+
+@dataclass
+class Counts:
+    """Bytecodes by file and function, and calls, of a piece of work."""
+
+    bytecodes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    calls: int = 0
+
+    def by_room(self) -> Counter[str]:
+        """Return the bytecodes of each room."""
+        found: Counter[str] = Counter()
+        for (file, _), count in self.bytecodes.items():
+            found["/".join(file.split("/")[:2]) if file.count("/") > 1 else file] += count
+        return found
+
+
+def count(work: Callable[[], object], *, server_only: bool) -> Counts:
+    """Count the bytecodes of engine and protocols; `server_only`: only those below the server's `received`."""
+    found = Counts()
+    depth = 0
+
+    def traced(frame: FrameType, event: str, _argument: Any) -> Any:
+        nonlocal depth
+        frame.f_trace_opcodes = True
+        code = frame.f_code
+        path = Path(code.co_filename)
+        if not path.is_relative_to(PACKAGES):
+            return traced
+        file = path.relative_to(PACKAGES).as_posix()
+        if not file.startswith(COUNTED):
+            return traced
+        if event == "call":
+            depth += (file, code.co_name) == SERVER
+        if depth or not server_only:
+            found.calls += event == "call"
+            if event == "opcode":
+                found.bytecodes[file, code.co_name] += 1
+        if event == "return":
+            depth -= (file, code.co_name) == SERVER
+        return traced
+
+    sys.settrace(traced)
+    try:
+        work()
+    finally:
+        sys.settrace(None)
+    return found
+
+
+Row = tuple[str, str, Callable[[ProtocolClient], Callable[[], object]]]
+
+
+def _send(client: ProtocolClient) -> Callable[[], object]:
+    return client.put
+
+
+def _pop(client: ProtocolClient) -> Callable[[], object]:
+    client.put()
+    return lambda: client.pop(count=1)
+
+
+def _ack(client: ProtocolClient) -> Callable[[], object]:
+    client.put()
+    [message] = client.take(count=1)
+    return lambda: client.ack(message.handle)
+
+
+ROWS: tuple[Row, ...] = tuple(
+    (f"{protocol}, {name}", protocol, prepare)
+    for protocol in ("remoting", "grpc")
+    for name, prepare in (("send", _send), ("pop of 1", _pop), ("ack", _ack))
+)
+
+
+def measure(protocol: str, prepare: Callable[[ProtocolClient], Callable[[], object]]) -> Counts:
+    """Count one request after requests that load all modules and compile all functions."""
+    client = protocol_client(protocol)
+    client.topic()
+    for _ in range(WARM_UPS):
+        prepare(client)()
+    return count(prepare(client), server_only=protocol == "remoting")
+
+
+def main() -> None:
+    """Print a table for each row."""
+    parser = argparse.ArgumentParser(description="Count the bytecodes of requests by room.")
+    parser.add_argument("--functions", type=int, default=0, metavar="N", help="also print the N dearest functions")
+    arguments = parser.parse_args()
+    for title, protocol, prepare in ROWS:
+        found = measure(protocol, prepare)
+        total = found.bytecodes.total()
+        print(f"{title}: {total:,} bytecodes, {found.calls} calls")
+        shares = [f"{room} {share / total:.0%}" for room, share in found.by_room().most_common(8)]
+        print(f"    {', '.join(shares)}")
+        for (file, name), share in found.bytecodes.most_common(arguments.functions):
+            print(f"    {share:5} {file} {name}")
+
+
+if __name__ == "__main__":
+    main()
