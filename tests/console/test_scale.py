@@ -6,6 +6,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 from console_browser import Browser
+from rocketmq_testkit.conformance.clients.remoting_consumption import pop_request
 from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client.connection import RemotingClient
@@ -77,3 +78,27 @@ def test_filter_finds_one_of_many_messages(browser: Browser, busy: Emulator) -> 
     assert '"order": 77777' in browser.rows("Messages")[0]
     busy.topics["orders"].send("found as well", keys=["77777"], tag="tea")
     browser.until(lambda: "found as well" in browser.rows("Messages")[0])
+
+
+def test_first_search_of_failures_in_a_long_journal_is_made_in_parts(
+    browser: Browser, busy: Emulator, tell_figure: Callable[[str], None]
+) -> None:
+    """The only failure is older than all other lines: the page finds it after several short updates."""
+    host = busy._host
+    assert host is not None
+    busy.journal.clear()
+    with closing(RemotingClient(busy.broker)) as client:
+        assert client.request(*pop_request("orders", "no group", queue=0)).code != 0
+
+    def fill() -> None:
+        for number in range(50_000):
+            host.direct.send("orders", b"{}", tag="tea", keys=[str(number)])
+
+    host.event_loop.call(fill, 600)
+    browser.open(busy.control, "journal")
+    browser.until(lambda: browser.rows("Failures"))
+    found = browser.measures()
+    tell_figure(
+        f"console, first search of failures in 50,000 lines: {len(found)} updates of {max(found):.0f} ms at most"
+    )
+    assert len(found) > 1
