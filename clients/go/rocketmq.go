@@ -23,7 +23,7 @@ type RocketMQ struct {
 	NameServer string
 	// Broker is the address of the first broker.
 	Broker string
-	// ControlURL is the address of the control port, for calls that this package does not have.
+	// ControlURL is the address of the control port. Request sends requests to it that have no method.
 	ControlURL string
 	// Clock is the emulator's clock.
 	Clock Clock
@@ -83,6 +83,12 @@ func Connect(controlURL string) (*RocketMQ, error) {
 		return nil, err
 	}
 	return connected(found.seenFrom(base), token, func() error { return nil }), nil
+}
+
+// Request sends any other request of the control API, such as GET /v1/brokers. A body of nil sends none, a result of nil
+// discards the response; both are values of encoding/json.
+func (r *RocketMQ) Request(method, path string, body, result any) error {
+	return r.control.call(method, path, body, result)
 }
 
 // Stop stops the emulator.

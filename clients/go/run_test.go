@@ -308,6 +308,11 @@ func TestBrokersStopStartAndRestart(t *testing.T) {
 	check(mq.Brokers.Restart(""))
 	check(mq.Brokers.Crash("broker-a"))
 	check(mq.Brokers.Configure(map[string]any{"brokerPermission": 4}))
+	var found struct{ Brokers []struct{ Name string } }
+	check(mq.Request("GET", "/v1/brokers", nil, &found))
+	if len(found.Brokers) != 1 || found.Brokers[0].Name != "broker-a" {
+		t.Error(found)
+	}
 	err := mq.Brokers.Configure(map[string]any{"brokerPermision": 4})
 	var refused *rocketmqtest.Error
 	if !errors.As(err, &refused) || refused.Nearest != "brokerPermission" {

@@ -64,6 +64,14 @@ export interface Clock {
   advanceUntil(condition: Condition | (() => unknown), limit?: Duration): Promise<void>;
 }
 
+/** Any other request of the control API, such as `get("/v1/brokers")`. */
+export interface Control {
+  get(path: string, query?: Record<string, string | number | boolean>): Promise<any>;
+  post(path: string, body?: unknown): Promise<any>;
+  delete(path: string): Promise<any>;
+  request(method: string, path: string, body?: unknown): Promise<any>;
+}
+
 /** Brokers: broker-b is a master, broker-b:1 a slave, by name and id. */
 export interface Brokers {
   crash(broker?: string): Promise<void>;
@@ -149,6 +157,7 @@ export class RocketMQ {
   readonly endpoint: string;
   readonly nameServer: string;
   readonly controlUrl: string;
+  readonly control: Control;
   readonly clock: Clock;
   readonly brokers: Brokers;
   readonly faults: Faults;

@@ -18,11 +18,11 @@ SOURCES = {
     "node": ROOT / "clients" / "node" / "src",
 }
 GENERIC = {
-    "java": "mq.control().get(path), .post(path, body), .patch(path, body) and .delete(path)",
-    "go": "net/http with mq.ControlURL",
-    "node": "mq.control.get(path), .post(path, body) and .request(method, path, body)",
+    "java": '| `mq.control().get("/v1/brokers")` |',
+    "go": '| `mq.Request("GET", "/v1/brokers", nil, &found)` |',
+    "node": '| `mq.control.get("/v1/brokers")` |',
 }
-"""The way to send a request for which a helper has no method."""
+"""The row of the page of each helper about requests without a method."""
 LISTS = "a listing: tests use the methods of the topic, group or message that they are about"
 STORED = "tests of a process fork its emulator in place of a snapshot"
 FILES = "a file, not JSON"
@@ -125,6 +125,11 @@ def test_each_request_of_a_helper_is_a_verb_of_the_control_api(language: str) ->
 def test_each_exception_is_a_verb_without_a_method_in_some_helper() -> None:
     assert sorted(EXCEPTIONS.keys() - verbs()) == []
     assert [verb for verb in EXCEPTIONS if all(verb in called(language) for language in SOURCES)] == []
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_the_page_of_a_helper_shows_how_to_send_any_other_request(language: str) -> None:
+    assert GENERIC[language] in (ROOT / "docs" / f"{language}.md").read_text(encoding="utf-8")
 
 
 def assertions() -> set[str]:
