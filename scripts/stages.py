@@ -476,7 +476,9 @@ STAGES: tuple[Stage, ...] = (
     Stage("conformance", "the emulator against recorded brokers", run_conformance, 265),
     Stage("clients", "real SDKs", run_clients, 465),
     Stage("spark", "the Spark connector, auditor and replay", run_spark, 270),
-    Stage("executable", "the executable, helpers that start it, artifacts of a release", run_executable, 250),
+    Stage(
+        "executable", "the executable, helpers that start it, containers, artifacts of a release", run_executable, 370
+    ),
     Stage("sidecar", "the image", run_sidecar, 80),
     Stage("oldest", "a sample with the oldest allowed dependencies", run_oldest, 40),
     Stage("control-api", "generated requests to the control port", run_control_api, 35),

@@ -39,6 +39,7 @@ PROGRAMS = (
     Program("buildah", ("buildah",)),
     Program("debootstrap", ("debootstrap",)),
     Program("g++", ("g++",)),
+    Program("podman", ("podman", "crun", "netavark", "aardvark-dns")),
     Program("javac", ("openjdk-17-jdk-headless",), ("javac", "-version"), (17,)),
     Program("mvn", ("maven",)),
     Program("node", ("nodejs",), ("node", "--version"), (20, 14)),

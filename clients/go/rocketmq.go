@@ -34,6 +34,8 @@ type RocketMQ struct {
 
 	control *control
 	release func() error
+	// prepare restores, after a reset, what Mapped has set. It may be nil.
+	prepare func() error
 }
 
 func connected(found addresses, token string, release func() error) *RocketMQ {
@@ -95,7 +97,12 @@ func (r *RocketMQ) Request(method, path string, body, result any) error {
 func (r *RocketMQ) Stop() error { return r.release() }
 
 // Reset returns the emulator to the instant after its start. Connections of clients are closed.
-func (r *RocketMQ) Reset() error { return r.control.call("POST", "/v1/reset", nil, nil) }
+func (r *RocketMQ) Reset() error {
+	if err := r.control.call("POST", "/v1/reset", nil, nil); err != nil || r.prepare == nil {
+		return err
+	}
+	return r.prepare()
+}
 
 // CreateTopic creates a topic. kind is NORMAL, FIFO, DELAY, TRANSACTION or MIXED; queues of 0 are eight.
 func (r *RocketMQ) CreateTopic(name, kind string, queues int) error {

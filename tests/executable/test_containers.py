@@ -1,0 +1,68 @@
+"""Examples with Testcontainers in Java, Go and Python, run with Podman: random mapped ports for both protocols."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from maven import Maven, passed
+from podman_service import podman_service
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+PROTOCOLS = 2
+"""Number of tests of each example: one for each protocol."""
+
+
+def run(folder: Path, *words: str | Path, **variables: str) -> str:
+    """Run a program, which must succeed, and return its output."""
+    done = subprocess.run(
+        words, cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+    """The variables of a container engine that has the image `rocketmq-emulator`."""
+    run(ROOT, sys.executable, "scripts/build_executable.py")
+    program = ROOT / "build" / "executable" / "program" / "rocketmq-emulator"
+    with podman_service(program, tmp_path_factory.mktemp("podman")) as variables:
+        yield variables
+
+
+def copy_of(example: str, folder: Path) -> Path:
+    """Copy an example out of this tree, and return its folder."""
+    shutil.copytree(EXAMPLES / example, folder / example, ignore=shutil.ignore_patterns("target"))
+    return folder / example
+
+
+def test_java_example_passes_with_a_container(engine: Mapping[str, str], tmp_path: Path) -> None:
+    maven = Maven.create(tmp_path / "local")
+    shutil.copytree(ROOT / "clients" / "java", tmp_path / "helper", ignore=shutil.ignore_patterns("target"))
+    maven.run(tmp_path / "helper", "-q", "-DskipTests", "install")
+    folder = copy_of("orders-testcontainers", tmp_path)
+    maven.run(folder, "-q", "-Dtest=ContainerTest", "test", **engine)
+    maven.keep_downloads()
+    assert len(passed(folder)) == PROTOCOLS
+
+
+def test_go_example_passes_with_a_container(engine: Mapping[str, str], tmp_path: Path) -> None:
+    folder = copy_of("orders-testcontainers-go", tmp_path)
+    module = "github.com/rocketmq-testkit/rocketmq-testkit/clients/go"
+    run(folder, "go", "mod", "edit", f"-replace={module}={ROOT / 'clients' / 'go'}")
+    assert run(folder, "gofmt", "-l", ".") == ""
+    assert run(folder, "go", "test", "-count=1", "-v", ".", **engine).count("--- PASS: ") == PROTOCOLS
+
+
+def test_python_example_passes_with_a_container(engine: Mapping[str, str], tmp_path: Path) -> None:
+    folder = copy_of("orders-testcontainers-python", tmp_path)
+    run(tmp_path, sys.executable, "-m", "venv", tmp_path / "venv")
+    pip = (tmp_path / "venv" / "bin" / "pip", "install", "--quiet")
+    run(tmp_path, *pip, ROOT / "build" / "executable" / "source")
+    run(tmp_path, *pip, "--requirement", folder / "requirements.txt")
+    assert f"{PROTOCOLS} passed" in run(folder, tmp_path / "venv" / "bin" / "pytest", "-q", **engine)
