@@ -193,6 +193,7 @@ WIRING = frozenset(
         "_scheduler",
         "interference",
         "replication",
+        "responses",
     }
 )
 SAVED = frozenset(  # see BrokerState
