@@ -477,7 +477,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("clients", "real SDKs", run_clients, 465),
     Stage("spark", "the Spark connector, auditor and replay", run_spark, 270),
     Stage(
-        "executable", "the executable, helpers that start it, containers, artifacts of a release", run_executable, 370
+        "executable", "the executable, helpers that start it, containers, artifacts of a release", run_executable, 200
     ),
     Stage("sidecar", "the image", run_sidecar, 80),
     Stage("oldest", "a sample with the oldest allowed dependencies", run_oldest, 40),
