@@ -1,5 +1,6 @@
 """The rules of an emulator: add, remove, their names, and their cost."""
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -29,11 +30,13 @@ def _calls(work: Callable[[], object]) -> int:
         count += event in ("call", "c_call")
 
     before = sys.getprofile()
+    gc.disable()  # a collection calls the callbacks of objects of other tests
     sys.setprofile(called)
     try:
         work()
     finally:
         sys.setprofile(before)
+        gc.enable()
     return count
 
 
