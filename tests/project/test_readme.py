@@ -299,7 +299,7 @@ def test_the_user_of_the_page_can_sign_requests_and_others_are_rejected() -> Non
 def test_the_ready_line_of_the_ci_commands_is_that_of_the_page(tmp_path: Path) -> None:
     """The lines for CI start the command in the background and wait; its ready line is that of the page."""
     lines = only("sh", "--profile fast --topic orders > emulator.json")
-    stop = "\nkill -TERM %1\nwait %1\necho ended with $?\n"
+    stop = "\nkill -TERM $!\nwait $!\necho ended with $?\n"
 
     # In a network namespace RocketMQ's default ports are free, even if other programs of this machine use them.
     script = "ip link set lo up\n" + lines + "cat emulator.json" + stop
@@ -368,7 +368,7 @@ def test_the_token_of_the_environment_guards_the_control_port(tmp_path: Path) ->
     """The lines of the page list the brokers; without the token curl fails."""
     lines = only("sh", "ROCKETMQ_CONTROL_TOKEN")
     again = "\ncurl --fail-with-body -sS http://127.0.0.1:8090/v1/brokers || echo curl ended with $?\n"
-    again += "kill -TERM %1\nwait %1\n"
+    again += "kill -TERM $!\nwait $!\n"
     script = "ip link set lo up\n" + lines + again
     printed = run("unshare", "--net", "bash", "-uc", script, cwd=tmp_path, seconds=60)
 

@@ -87,6 +87,9 @@ final class Pushes {
         if (command.has("suspend") && !mode.equals("orderly")) {
             throw new Refusal("Unsupported", "only an orderly consumer can suspend");
         }
+        if (!command.has("hang_ms")) {
+            awaitListeners(consumer);
+        }
         Push push = new Push(command, consumer);
         switch (mode) {
             case "orderly":
@@ -109,6 +112,17 @@ final class Pushes {
         consumer.start();
         main.loop.keep(command, push);
         return Map.of();
+    }
+
+    /**
+     * Lets `close` wait until a listener that has told its message has returned to the SDK. Otherwise the SDK commits
+     * the offset before it or behind it, as threads happen to run. Listeners that hang are interrupted as by default.
+     */
+    private static void awaitListeners(DefaultMQPushConsumer consumer) throws Exception {
+        Method setter = Old.method(DefaultMQPushConsumer.class, "setAwaitTerminationMillisWhenShutdown", long.class);
+        if (setter != null) {
+            Old.call(setter, consumer, MINUTE);
+        }
     }
 
     private static Method method(String mode) throws Refusal {
