@@ -9,7 +9,7 @@ from .deployment.target import Target
 from .discovery import all_cases
 from .outcomes.recorded_outcomes import RecordedOutcomes
 from .pytest_verdict import conclude
-from .runner.work import run_case
+from .runner.case_run import run_case
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -11,7 +11,7 @@ from ..scenario import Scenario
 from ..sdk.scenario_context import DriverProcesses
 from .active_drivers import ActiveDrivers
 from .plan import is_own
-from .scenario_work import outcomes, ruled_out, run_scenario
+from .scenario_tasks import outcomes, ruled_out, run_scenario
 
 
 class OneByOne(Closeable):

@@ -1,6 +1,6 @@
-"""Thread pool that takes work from queues until these are empty or a target dies.
+"""Thread pool that takes tasks from queues until these are empty or a target dies.
 
-On a real broker most long work only waits. While one piece of work waits, another runs.
+On a real broker most long tasks only wait. While one task waits, another runs.
 """
 
 import threading
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from ..deployment.target import Target
 from ..outcomes.outcome import Outcome, Verdict
 
-Work = Callable[[], Iterable[Outcome]]
-"""One piece of work; may yield several outcomes."""
+Task = Callable[[], Iterable[Outcome]]
+"""Runs something and yields its outcomes, one or several."""
 
 
 @dataclass(slots=True)
-class WorkQueue:
-    """A queue of works. `at_once`: number of threads that may work on it, None for all."""
+class TaskQueue:
+    """A queue of tasks. `at_once`: number of threads that may take tasks from it, None for all."""
 
-    works: Sequence[Work]
+    tasks: Sequence[Task]
     at_once: int | None = None
 
 
@@ -29,19 +29,19 @@ class WorkQueue:
 class _OpenQueue:
     """A queue in progress."""
 
-    works: deque[Work]
+    tasks: deque[Task]
     free_threads: int
-    """Number of further threads that may take work from it."""
+    """Number of further threads that may take tasks from it."""
 
 
 THREADS_OF_A_JOB = 2
-"""Two threads per job: one works, and another waits."""
+"""Two threads per job: one runs a task, and another waits."""
 LONG_SECONDS = 1.0
-"""Shortest sleep that frees a job slot for other work."""
+"""Shortest sleep that frees a job slot for other tasks."""
 
 
 class Pool:
-    """Runs `jobs` works at once, plus as many that wait if `jobs` is more than 1.
+    """Runs `jobs` tasks at once, plus as many that wait if `jobs` is more than 1.
 
     `each` is called with every outcome as it arrives, one at a time.
     """
@@ -57,13 +57,13 @@ class Pool:
         self.problem: BaseException | None = None
         """Reason for an early end: a TargetError, or a bug of this suite."""
 
-    def run(self, queues: Iterable[WorkQueue], targets: Iterable[Target]) -> None:
-        """Do all work; returns when the queues are empty or after a problem. KeyboardInterrupt passes through.
+    def run(self, queues: Iterable[TaskQueue], targets: Iterable[Target]) -> None:
+        """Execute all tasks; returns when the queues are empty or after a problem. KeyboardInterrupt passes through.
 
-        A thread takes work from the first queue that has some and a free thread slot.
+        A thread takes a task from the first queue that has one and a free thread slot.
         """
         threads_max = self._jobs * THREADS_OF_A_JOB if self._jobs > 1 else 1
-        self._queues = [_OpenQueue(deque(each.works), each.at_once or threads_max) for each in queues]
+        self._queues = [_OpenQueue(deque(each.tasks), each.at_once or threads_max) for each in queues]
         targets = list(targets)
         threads = [
             threading.Thread(target=self._take, args=(targets,), name=f"conformance-{number}", daemon=True)
@@ -83,7 +83,7 @@ class Pool:
             raise
 
     def sleep(self, seconds: float) -> None:
-        """Sleep within a work while others run; returns on time, even if all job slots are in use by then."""
+        """Sleep within a task while others run; returns on time, even if all job slots are in use by then."""
         if seconds < LONG_SECONDS:
             time.sleep(seconds)
             return
@@ -98,26 +98,26 @@ class Pool:
 
     def _take(self, targets: list[Target]) -> None:
         while not self._stopped.is_set():
-            with self._work_slot() as work:
-                if work is None:
-                    return  # threads that still work on a queue finish it
-                self._do(work, targets)
+            with self._task_slot() as task:
+                if task is None:
+                    return  # threads that have a task of a queue finish it
+                self._do(task, targets)
 
     @contextmanager
-    def _work_slot(self) -> Iterator[Work | None]:
-        """Take the next work; until the block ends its queue has one thread slot less."""
+    def _task_slot(self) -> Iterator[Task | None]:
+        """Take the next task; until the block ends, its queue has one thread slot less."""
         with self._lock:
             self._lock.wait_for(lambda: self._busy < self._jobs or not self._next() or self._stopped.is_set())
             queue = None if self._stopped.is_set() else self._next()
             if queue is not None:
                 queue.free_threads -= 1
                 self._busy += 1
-                work = queue.works.popleft()
+                task = queue.tasks.popleft()
         if queue is None:
             yield None
             return
         try:
-            yield work
+            yield task
         finally:
             with self._lock:
                 queue.free_threads += 1
@@ -125,11 +125,11 @@ class Pool:
                 self._lock.notify_all()
 
     def _next(self) -> _OpenQueue | None:
-        return next((each for each in self._queues if each.works and each.free_threads), None)
+        return next((each for each in self._queues if each.tasks and each.free_threads), None)
 
-    def _do(self, work: Work, targets: list[Target]) -> None:
+    def _do(self, task: Task, targets: list[Target]) -> None:
         try:
-            for outcome in work():
+            for outcome in task():
                 if outcome.verdict in (Verdict.ERROR, Verdict.DIFFERS):
                     _check(targets)  # an outcome of a target that has died means nothing
                 with self._lock:

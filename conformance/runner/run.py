@@ -16,10 +16,10 @@ from ..outcomes.outcome import Outcome, Verdict
 from ..outcomes.recorded_outcomes import RecordedOutcomes
 from ..scenario import Scenario, record_key
 from .active_drivers import ActiveDrivers
-from .case_work import works_on_common_deployment, works_with_own_deployment
-from .pool import Pool, Work, WorkQueue
+from .case_tasks import tasks_on_common_deployment, tasks_with_own_deployment
+from .pool import Pool, Task, TaskQueue
 from .sample import Sample
-from .scenario_work import scenario_works
+from .scenario_tasks import scenario_tasks
 
 
 @dataclass(slots=True)
@@ -98,24 +98,24 @@ def carry_out(
             pool = Pool(jobs, note)
             for target in targets:
                 target.sleep = pool.sleep
-            lines: list[WorkQueue] = []
-            shared: list[list[Work]] = []
+            own: list[TaskQueue] = []
+            shared: list[list[Task]] = []
             for target in targets:
-                works = scenario_works(
+                tasks = scenario_tasks(
                     scenarios, sdks, target, records, active_drivers, attempts=attempts, sample=sample
                 )
-                shared.append(works.common + works_on_common_deployment(cases, target, records, attempts))
-                lines.append(
-                    WorkQueue(
-                        works.own + works_with_own_deployment(cases, target, records, attempts),
+                shared.append(tasks.common + tasks_on_common_deployment(cases, target, records, attempts))
+                own.append(
+                    TaskQueue(
+                        tasks.own + tasks_with_own_deployment(cases, target, records, attempts),
                         target.own_deployments_max,
                     )
                 )
             # First the queues that take long to start, and of these first those that use few threads.
-            lines.sort(key=lambda line: line.at_once is None)
+            own.sort(key=lambda queue: queue.at_once is None)
             # Alternate between targets: the emulator keeps the processor busy, a real broker mostly waits.
-            by_turns = [work for turn in zip_longest(*shared) for work in turn if work is not None]
-            pool.run([*lines, WorkQueue(by_turns)], targets)
+            by_turns = [task for turn in zip_longest(*shared) for task in turn if task is not None]
+            pool.run([*own, TaskQueue(by_turns)], targets)
             if pool.problem is not None:
                 run.problem = f"{type(pool.problem).__name__}: {pool.problem}"
             for target in targets:

@@ -13,7 +13,7 @@ from rocketmq_testkit.conformance.deployment.target import Access, Tls
 from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes.outcome import Verdict
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
-from rocketmq_testkit.conformance.runner.work import run_case
+from rocketmq_testkit.conformance.runner.case_run import run_case
 from rocketmq_testkit.conformance.targets.address import AddressDeployment, AddressTarget
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import Credentials, signature

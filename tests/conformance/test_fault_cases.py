@@ -9,7 +9,7 @@ from rocketmq_testkit.conformance.case import Case
 from rocketmq_testkit.conformance.deployment.target import COMMON_SETTINGS, REFERENCE_VERSION, Capability
 from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
-from rocketmq_testkit.conformance.runner.work import world_of
+from rocketmq_testkit.conformance.runner.case_run import world_of
 from rocketmq_testkit.conformance.targets.apache_target import ApacheTarget
 from rocketmq_testkit.conformance.targets.emulator import EmulatorDeployment, EmulatorTarget
 from rocketmq_testkit.fixtures import Emulator

@@ -1,36 +1,36 @@
-"""Works of a run are executed concurrently, each line with its own limit."""
+"""Tasks of a run are executed concurrently, each queue with its own limit."""
 
 import threading
 from collections.abc import Iterable
 
 import pytest
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
-from rocketmq_testkit.conformance.runner.pool import LONG_SECONDS, Pool, Work, WorkQueue
+from rocketmq_testkit.conformance.runner.pool import LONG_SECONDS, Pool, Task, TaskQueue
 
 SECONDS_MAX = 20.0
 
 
 def done(name: str) -> list[Outcome]:
-    """Return the outcome of a work."""
+    """Return the outcomes of a task."""
     return [Outcome(name, "nowhere", Verdict.SAME, 0.0)]
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 8])
-def test_a_line_with_a_limit_of_one_runs_its_works_one_by_one(jobs: int) -> None:
-    """A line with a limit of one runs its works one by one, while other threads work on the next line."""
+def test_a_queue_with_a_limit_of_one_runs_its_tasks_one_by_one(jobs: int) -> None:
+    """Tasks of a queue with a limit of one run one by one, while other threads run those of the next queue."""
     lock = threading.Lock()
-    at_it = most = 0
+    running = most = 0
     second_broker = threading.Semaphore(0)
 
     def slow() -> Iterable[Outcome]:
-        nonlocal at_it, most
+        nonlocal running, most
         with lock:
-            at_it += 1
-            most = max(most, at_it)
+            running += 1
+            most = max(most, running)
         if jobs > 1:
-            assert second_broker.acquire(timeout=SECONDS_MAX)  # waits for a work of the other line
+            assert second_broker.acquire(timeout=SECONDS_MAX)  # waits for a task of the other queue
         with lock:
-            at_it -= 1
+            running -= 1
         return done("slow")
 
     def quick() -> Iterable[Outcome]:
@@ -39,17 +39,17 @@ def test_a_line_with_a_limit_of_one_runs_its_works_one_by_one(jobs: int) -> None
 
     found: list[str] = []
     pool = Pool(jobs, lambda outcome: found.append(outcome.id))
-    slows: list[Work] = [slow] * 5
-    pool.run([WorkQueue(slows, at_once=1), WorkQueue([quick] * 5)], [])
+    slows: list[Task] = [slow] * 5
+    pool.run([TaskQueue(slows, at_once=1), TaskQueue([quick] * 5)], [])
     assert pool.problem is None
     assert most == 1
     assert sorted(found) == ["quick"] * 5 + ["slow"] * 5
 
 
-def test_one_thread_executes_all_works_of_the_first_line_first() -> None:
+def test_one_thread_runs_all_tasks_of_the_first_queue_first() -> None:
     found: list[str] = []
     pool = Pool(1, lambda outcome: found.append(outcome.id))
-    pool.run([WorkQueue([lambda: done("a"), lambda: done("b")], at_once=3), WorkQueue([lambda: done("c")])], [])
+    pool.run([TaskQueue([lambda: done("a"), lambda: done("b")], at_once=3), TaskQueue([lambda: done("c")])], [])
     assert found == ["a", "b", "c"]
 
 
@@ -57,26 +57,26 @@ def test_one_thread_executes_all_works_of_the_first_line_first() -> None:
 def test_while_jobs_wait_long_others_start_in_their_place(seconds: float, most_beside: int) -> None:
     """While jobs wait for a long time, as many others start in their place; during short waits none do."""
     lock = threading.Lock()
-    at_it = most = 0
+    running = most = 0
 
     def waits() -> Iterable[Outcome]:
-        nonlocal at_it, most
+        nonlocal running, most
         with lock:
-            at_it += 1
-            most = max(most, at_it)
+            running += 1
+            most = max(most, running)
         pool.sleep(seconds)
         with lock:
-            at_it -= 1
+            running -= 1
         return done("waited")
 
     found: list[str] = []
     pool = Pool(2, lambda outcome: found.append(outcome.id))
-    pool.run([WorkQueue([waits] * 6)], [])
+    pool.run([TaskQueue([waits] * 6)], [])
     assert most == most_beside
     assert found == ["waited"] * 6
 
 
-def test_with_one_job_no_work_starts_while_it_waits() -> None:
+def test_with_one_job_no_task_starts_while_it_waits() -> None:
     order: list[str] = []
 
     def waits() -> Iterable[Outcome]:
@@ -86,18 +86,18 @@ def test_with_one_job_no_work_starts_while_it_waits() -> None:
         return done("waited")
 
     pool = Pool(1, lambda _: None)
-    pool.run([WorkQueue([waits] * 2)], [])
+    pool.run([TaskQueue([waits] * 2)], [])
     assert order == ["begun", "done"] * 2
 
 
-def test_an_exception_of_a_work_ends_the_run() -> None:
-    """An exception of a work is the pool's problem, and no further work starts."""
+def test_an_exception_of_a_task_ends_the_run() -> None:
+    """An exception of a task is the problem of the pool, and no further task starts."""
 
     def broken() -> Iterable[Outcome]:
         raise RuntimeError("broken")
 
     found: list[str] = []
     pool = Pool(1, lambda outcome: found.append(outcome.id))
-    pool.run([WorkQueue([broken]), WorkQueue([lambda: done("later")])], [])
+    pool.run([TaskQueue([broken]), TaskQueue([lambda: done("later")])], [])
     assert str(pool.problem) == "broken"
     assert found == []

@@ -17,8 +17,8 @@ from rocketmq_testkit.conformance.outcomes import known_differences
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.runner.attempts import first_expected
+from rocketmq_testkit.conformance.runner.case_run import run_case
 from rocketmq_testkit.conformance.runner.run import Run, carry_out, record
-from rocketmq_testkit.conformance.runner.work import run_case
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv

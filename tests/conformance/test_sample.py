@@ -25,7 +25,7 @@ from rocketmq_testkit.conformance.runner.matrix_record import (
     text_of,
 )
 from rocketmq_testkit.conformance.runner.sample import SDKS_MIN, SHARE, Sample, drawn, kinds
-from rocketmq_testkit.conformance.runner.scenario_work import scenario_works
+from rocketmq_testkit.conformance.runner.scenario_tasks import scenario_tasks
 from rocketmq_testkit.conformance.scenario import Scenario, record_key
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 
@@ -185,16 +185,16 @@ def test_an_omitted_pair_whose_driver_lost_a_verb_is_still_an_error(tmp_path: Pa
     records = RecordedOutcomes(tmp_path)
     noun, name = record_key(scenario.id_with("python"))
     records.store("5.3.3", noun, {name: [("offset", 1)]}, "2026-01-31")
-    works = scenario_works([scenario], ["python"], EmulatorTarget(), records, ActiveDrivers(), sample=Omitting())
-    [lost] = [outcome for work in (*works.own, *works.common) for outcome in work()]
+    tasks = scenario_tasks([scenario], ["python"], EmulatorTarget(), records, ActiveDrivers(), sample=Omitting())
+    [lost] = [outcome for task in (*tasks.own, *tasks.common) for outcome in task()]
     assert (lost.verdict, lost.reason.endswith("but a record exists")) == (Verdict.ERROR, True)
 
 
 def test_the_work_of_a_sample_has_each_of_its_pairs_once(tmp_path: Path) -> None:
     sample = Sample(SCENARIOS, RECORDS, matrix(tmp_path))
-    works = scenario_works(SCENARIOS, registry.names(), EmulatorTarget(), RECORDS, ActiveDrivers(), sample=sample)
-    *common, lost = works.common
-    pieces = [cast("partial[Any]", work).args for work in (*works.own, *common)]
+    tasks = scenario_tasks(SCENARIOS, registry.names(), EmulatorTarget(), RECORDS, ActiveDrivers(), sample=sample)
+    *common, lost = tasks.common
+    pieces = [cast("partial[Any]", task).args for task in (*tasks.own, *common)]
     pairs = [(each.id, sdk) for group, sdks in pieces for each in group for sdk in sdks]
     omitted = [(each.id, sdk) for each, sdk in cast("partial[Any]", lost).args[0]]
     assert len(pairs) == len(set(pairs))

@@ -15,7 +15,7 @@ from rocketmq_testkit.conformance.outcomes import known_differences
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.runner.active_drivers import ActiveDrivers
-from rocketmq_testkit.conformance.runner.scenario_work import PIECE_MAX, scenario_works
+from rocketmq_testkit.conformance.runner.scenario_tasks import PIECE_MAX, scenario_tasks
 from rocketmq_testkit.conformance.scenario import Scenario, record_key, scenario, scenarios_of
 from rocketmq_testkit.conformance.sdk.scenario_context import ScenarioContext, stable
 from rocketmq_testkit.conformance.sdk.sdk_clients import Style, comparison, order
@@ -51,8 +51,8 @@ def a_scenario(function: Callable[[ScenarioContext], None]) -> Scenario:
 
 def outcomes(records: RecordedOutcomes, sdk: str, *functions: Callable[[ScenarioContext], None]) -> list[Outcome]:
     with EmulatorTarget() as target:
-        works = scenario_works([a_scenario(each) for each in functions], [sdk], target, records, ActiveDrivers())
-        return [outcome for work in (*works.own, *works.common) for outcome in work()]
+        tasks = scenario_tasks([a_scenario(each) for each in functions], [sdk], target, records, ActiveDrivers())
+        return [outcome for task in (*tasks.own, *tasks.common) for outcome in task()]
 
 
 def test_scenarios_have_unique_ids_and_exclude_only_existing_sdks() -> None:
@@ -210,10 +210,10 @@ def test_a_scenario_that_needs_more_than_the_target_offers_is_not_applicable(tmp
     class OneBroker(EmulatorTarget):
         capabilities = EmulatorTarget.capabilities - {Capability.SEVERAL_BROKERS}
 
-    [work] = scenario_works(
+    [task] = scenario_tasks(
         [a_scenario(spreads)], ["python"], OneBroker(), RecordedOutcomes(tmp_path), ActiveDrivers()
     ).common
-    [found] = work()
+    [found] = task()
     assert (found.verdict, found.reason) == (Verdict.NOT_APPLICABLE, "needs several-brokers")
 
 
@@ -223,8 +223,8 @@ def test_every_scenario_is_in_exactly_one_piece_of_each_sdk(tmp_path: Path) -> N
     The longest scenarios start first.
     """
     scenarios = all_scenarios()
-    works = scenario_works(scenarios, ["python", "rust"], EmulatorTarget(), RecordedOutcomes(tmp_path), ActiveDrivers())
-    own, common = [[cast("partial[Any]", work).args for work in line] for line in (works.own, works.common)]
+    tasks = scenario_tasks(scenarios, ["python", "rust"], EmulatorTarget(), RecordedOutcomes(tmp_path), ActiveDrivers())
+    own, common = [[cast("partial[Any]", task).args for task in line] for line in (tasks.own, tasks.common)]
     assert all(sdks == ["python", "rust"] for _, sdks in own)
     assert {len(group) for group, _ in own} == {1}
     assert max(len(group) for group, _ in common) <= PIECE_MAX

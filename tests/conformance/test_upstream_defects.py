@@ -8,7 +8,7 @@ from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes import known_differences
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes, comparable
-from rocketmq_testkit.conformance.runner.work import run_case
+from rocketmq_testkit.conformance.runner.case_run import run_case
 from rocketmq_testkit.conformance.scenario import record_key
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 from rocketmq_testkit.emulator.faults.upstream_defects import UPSTREAM_DEFECTS, VERSIONS, defects_of, needed_for

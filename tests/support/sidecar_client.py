@@ -12,7 +12,7 @@ from rocketmq_testkit.conformance.discovery import all_scenarios
 from rocketmq_testkit.conformance.outcomes.outcome import Verdict
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.runner.active_drivers import ActiveDrivers
-from rocketmq_testkit.conformance.runner.scenario_work import scenario_works
+from rocketmq_testkit.conformance.runner.scenario_tasks import scenario_tasks
 from rocketmq_testkit.conformance.targets.address import AddressTarget
 from rocketmq_testkit.conformance.targets.control import ControlledTarget
 
@@ -27,8 +27,8 @@ def main() -> int:
     scenarios = [scenario for scenario in all_scenarios() if scenario.id in SCENARIOS]
     failed = []
     same = 0
-    for work in scenario_works(scenarios, SDKS, target, RecordedOutcomes(), ActiveDrivers()).common:
-        for outcome in work():
+    for task in scenario_tasks(scenarios, SDKS, target, RecordedOutcomes(), ActiveDrivers()).common:
+        for outcome in task():
             same += outcome.verdict is Verdict.SAME
             if not outcome.expected:
                 failed.append(f"{outcome.id}: {outcome.verdict.value} {outcome.reason} {outcome.notes}")

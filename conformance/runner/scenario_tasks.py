@@ -1,4 +1,4 @@
-"""Work of scenarios: all scenarios of an SDK on one deployment in a row, from lending it to the verdicts."""
+"""Tasks of scenarios: all scenarios of an SDK on one deployment in a row, from lending it to the verdicts."""
 
 import itertools
 import secrets
@@ -19,7 +19,7 @@ from ..sdk.scenario_context import DriverProcesses, scenario_context
 from .active_drivers import ActiveDrivers
 from .attempts import first_expected
 from .plan import is_own
-from .pool import Work
+from .pool import Task
 from .sample import Sample
 
 _CONDITIONS = (DriverError, DriverFailure, BuildError, AssertionError)
@@ -29,14 +29,14 @@ PIECE_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Works:
+class Tasks:
     """`own`: pieces that need a broker which most others cannot use. `common`: pieces that share a broker."""
 
-    own: list[Work]
-    common: list[Work]
+    own: list[Task]
+    common: list[Task]
 
 
-def scenario_works(
+def scenario_tasks(
     scenarios: Sequence[Scenario],
     sdks: Sequence[str],
     target: Target,
@@ -45,8 +45,8 @@ def scenario_works(
     *,
     attempts: int = 1,
     sample: Sample | None = None,
-) -> Works:
-    """Return the work of running every scenario with every SDK on a target.
+) -> Tasks:
+    """Return the tasks of running every scenario with every SDK on a target.
 
     There are two kinds of pieces. One is a single SDK with at most `PIECE_MAX` scenarios that share a deployment with
     others. The other is one scenario that needs a deployment of its own, run with all SDKs in a row, because starting
@@ -62,13 +62,13 @@ def scenario_works(
 
     # Once a transaction has ended, a broker of 5.5.0 keeps a processor busy permanently, so those scenarios come last.
     in_order = sorted(scenarios, key=lambda each: "send_tx" in each.mark.verbs)
-    own: list[Work] = [
+    own: list[Task] = [
         partial(once, [each], wanted)
         for each in in_order
         if is_own(each) and (wanted := [sdk for sdk in sdks if not omitted(each, sdk)])
     ]
     shared = [each for each in scenarios if not is_own(each)]
-    common: list[Work] = [
+    common: list[Task] = [
         partial(once, [each], [sdk]) for each in shared if each.mark.long for sdk in sdks if not omitted(each, sdk)
     ]
     # Scenarios in which time passes take longest on a real broker, and the pieces started last should be short.
@@ -86,7 +86,7 @@ def scenario_works(
     without = [(each, sdk) for sdk in sdks for each in scenarios if omitted(each, sdk)]
     if without:
         common.append(partial(lost, without, target, records, active_drivers))
-    return Works(own, common)
+    return Tasks(own, common)
 
 
 def _pieces(scenarios: Sequence[Scenario]) -> list[Sequence[Scenario]]:

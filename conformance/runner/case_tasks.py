@@ -1,4 +1,4 @@
-"""Work of cases: each with a deployment of its own, or several in a row that share one broker start."""
+"""Tasks of cases: each with a deployment of its own, or several in a row that share one broker start."""
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,40 +13,40 @@ from ..deployment.target import Deployment, Target
 from ..outcomes.outcome import Outcome
 from ..outcomes.recorded_outcomes import RecordedOutcomes
 from .attempts import first_expected
+from .case_run import Lend, run_case
 from .plan import in_order, is_own
-from .pool import Work
-from .work import Lend, run_case
+from .pool import Task
 
 PIECE_MAX = 6
 """Most cases in a row on one broker: a start costs as much as some cases, but waiting cases can run in parallel."""
 
 
-def works_on_common_deployment(
+def tasks_on_common_deployment(
     cases: Iterable[Case], target: Target, records: RecordedOutcomes, attempts: int
-) -> list[Work]:
-    """Return one piece of work for each case that can use the common deployment."""
+) -> list[Task]:
+    """Return one task for each case that can use the common deployment."""
     return [_one(case, target, records, attempts) for case in cases if not is_own(case)]
 
 
-def works_with_own_deployment(
+def tasks_with_own_deployment(
     cases: Iterable[Case], target: Target, records: RecordedOutcomes, attempts: int
-) -> list[Work]:
-    """Return the work of cases that need a broker which most other cases cannot use."""
+) -> list[Task]:
+    """Return the tasks of cases that need a broker which most other cases cannot use."""
     if target.own_deployments_max is None:  # a deployment costs nothing to start
         return [_one(case, target, records, attempts) for case in cases if is_own(case)]
-    works: list[Work] = []
+    tasks: list[Task] = []
     ordered = in_order(filter(is_own, cases))
     for (tidy, _), each in groupby(ordered, key=lambda case: (case.mark.tidy, case.settings_of(target))):
         group = list(each)
         if tidy:
             pieces = (group[at : at + PIECE_MAX] for at in range(0, len(group), PIECE_MAX))
-            works += [partial(_after_each_other, piece, target, records, attempts) for piece in pieces]
+            tasks += [partial(_after_each_other, piece, target, records, attempts) for piece in pieces]
         else:
-            works += [_one(case, target, records, attempts) for case in group]
-    return works
+            tasks += [_one(case, target, records, attempts) for case in group]
+    return tasks
 
 
-def _one(case: Case, target: Target, records: RecordedOutcomes, attempts: int) -> Work:
+def _one(case: Case, target: Target, records: RecordedOutcomes, attempts: int) -> Task:
     return lambda: [_outcome(case, target, records, attempts, repeat(None))]
 
 

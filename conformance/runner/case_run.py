@@ -1,4 +1,4 @@
-"""One piece of work: a case on a target, from lending a deployment to the verdict."""
+"""The run of one case on a target, from lending a deployment to the verdict."""
 
 import time
 import traceback

@@ -10,7 +10,7 @@ from rocketmq_testkit.conformance.context.remoting import RemotingContext
 from rocketmq_testkit.conformance.deployment.target import Deployment
 from rocketmq_testkit.conformance.outcomes.outcome import Verdict
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
-from rocketmq_testkit.conformance.runner.case_work import PIECE_MAX, works_with_own_deployment
+from rocketmq_testkit.conformance.runner.case_tasks import PIECE_MAX, tasks_with_own_deployment
 from rocketmq_testkit.conformance.runner.run import carry_out
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
 
@@ -113,5 +113,5 @@ def test_at_most_piece_max_cases_share_a_costly_broker(lines: Lines, tmp_path: P
     cases = [lines.case(f"case{number}") for number in range(PIECE_MAX + 1)]
     records = RecordedOutcomes(tmp_path)
 
-    assert len(works_with_own_deployment(cases, Costly(), records, 1)) == 2
-    assert len(works_with_own_deployment(cases, EmulatorTarget(), records, 1)) == len(cases)
+    assert len(tasks_with_own_deployment(cases, Costly(), records, 1)) == 2
+    assert len(tasks_with_own_deployment(cases, EmulatorTarget(), records, 1)) == len(cases)
