@@ -112,6 +112,17 @@ def test_workflows_are_valid(schemas: Path, snippets: Path) -> None:
     run(schemas, "--builtin-schema", "vendor.github-workflows", *files)
 
 
+def test_each_action_of_the_release_is_pinned_by_a_commit_and_names_its_version() -> None:
+    used = re.findall(r"uses: (.+)", WORKFLOW.read_text(encoding="utf-8"))
+    pinned = re.compile(r"[\w.-]+/[\w.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+    assert [each for each in used if pinned.fullmatch(each) is None] == []
+    by_action = {each.partition("@")[0]: set[str]() for each in used}
+    for each in used:
+        by_action[each.partition("@")[0]].add(each)
+    assert len(by_action) > 10
+    assert [versions for versions in by_action.values() if len(versions) > 1] == []
+
+
 def test_snippets_for_gitlab_and_compose_are_valid(schemas: Path, snippets: Path) -> None:
     run(schemas, "--builtin-schema", "vendor.gitlab-ci", snippets / ".gitlab-ci.yml")
     run(schemas, "--builtin-schema", "vendor.compose-spec", snippets / "compose.yaml", ROOT / "compose.yaml")
