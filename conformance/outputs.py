@@ -1,11 +1,10 @@
 """Output files of a command, checked to be writable before hours of work, and the command line shown in them."""
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_SECRETS = re.compile(r"((?:secret_key|token)=)[^,]*")
+from rocketmq_testkit.emulator.kernel.masking import masked_words
 
 
 class OutputError(Exception):
@@ -34,4 +33,4 @@ def check_outputs(files: Mapping[str, Path | None], name: str = "") -> None:
 
 def shown(words: Sequence[str]) -> str:
     """Return the command line in a form that can be typed again, with secrets masked."""
-    return shlex.join(["rocketmq-conformance", *(_SECRETS.sub(r"\1***", word) for word in words)])
+    return shlex.join(["rocketmq-conformance", *masked_words(words)])

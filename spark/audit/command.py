@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from rocketmq_testkit.emulator.kernel.masking import masked_words
 from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
 from rocketmq_testkit.fixtures.values.value_forms import one_of, whole_number_check
 
@@ -152,9 +153,9 @@ def _audit(options: argparse.Namespace, paths: Sequence[str], folder: Path, size
     finally:
         spark.stop()
     if options.report is not None:
-        command = shlex.join(["rocketmq-audit", *options.words])
+        command = shlex.join(["rocketmq-audit", *masked_words(options.words)])
         run = Run(command, time.monotonic() - begin_s)
-        options.report.write_text(page(found, options.journals, options.fail_on, run))
+        options.report.write_text(page(found, masked_words(options.journals), options.fail_on, run))
     if options.json is not None:
         options.json.write_text(json.dumps(asdict(found), indent=1))
     print(table(found))

@@ -9,6 +9,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
+from rocketmq_testkit.emulator.kernel.masking import masked_url
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.control.schema import json_form
 from rocketmq_testkit.fixtures.host.host import Host
@@ -57,16 +58,16 @@ def read_emulator(address: str) -> list[Event]:
                 found: Answer = json.load(response)
         except HTTPError as error:
             hint = f"; set {TOKEN_VARIABLE} to its token" if error.code == _UNAUTHORIZED else ""
-            raise JournalError(f"{address} answers {path} with status {error.code}{hint}") from None
+            raise JournalError(f"{masked_url(address)} answers {path} with status {error.code}{hint}") from None
         except (URLError, OSError, ValueError) as error:
-            raise JournalError(f"{address} is no control port of an emulator: {error}") from None
+            raise JournalError(f"{masked_url(address)} is no control port of an emulator: {error}") from None
         return found
 
     lines, dropped = _all_lines(ask)
     _refuse_gaps(dropped)
     topics = [topic["name"] for topic in ask("/v1/topics")["topics"]]
     messages = [found for topic in topics for found in ask(f"/v1/messages/{quote(topic, safe='')}")["messages"]]
-    return [replace(event, run_id=address) for event in events_from_journal(lines, messages)]
+    return [replace(event, run_id=masked_url(address)) for event in events_from_journal(lines, messages)]
 
 
 def _all_lines(ask: Callable[[str], Answer]) -> tuple[list[Answer], int]:
