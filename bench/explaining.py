@@ -3,10 +3,13 @@
     python bench/explaining.py
 
 prints the processor time of explanations of one message for one group, in situations that are large in one respect:
-groups, members, messages in flight, acknowledgements, retries, topics, delayed, timed and half messages, and locks. The
-first explanation searches the log for the id of the message. Later ones follow no change, or one more message and one
-more pop. The last column is the history of the message. The exit code is 1 if one of them takes more than 10 ms. The
-garbage of the set-up is collected before.
+groups, members, messages in flight, acknowledgements, retries, topics, delayed, timed and half messages, and locks.
+
+An explanation at once after the last message searches the log for the id of the message, because the emulator had no
+idle moment to index it; its time grows with the log. The others come after the indexing: the first one of an emulator,
+those that follow no change, and those that follow one more message and one more pop. The last column is the history of
+the message. The exit code is 1 if one of them takes more than 10 ms, except the one at once. The garbage of the set-up
+is collected before.
 """
 
 import gc
@@ -128,12 +131,12 @@ def in_flight() -> tuple[Crowd, str]:
 
 
 def single_pops() -> tuple[Crowd, str]:
-    """20,000 messages of the queue were popped one at a time, and the first is explained."""
+    """50,000 messages of the queue were popped one at a time, and the first is explained."""
     crowd = Crowd.create()
     channel = crowd.member("billing", "c")
-    for number in range(20_000):
+    for number in range(50_000):
         crowd.send(number)
-    for _ in range(20_000):
+    for _ in range(50_000):
         crowd.pop("billing", 1, channel)
     return crowd, "billing"
 
@@ -152,12 +155,12 @@ def in_buffer() -> tuple[Crowd, str]:
 
 
 def acknowledgements() -> tuple[Crowd, str]:
-    """20,000 messages were acknowledged before their invisible duration ended, and the first is explained."""
+    """50,000 messages were acknowledged before their invisible duration ended, and the first is explained."""
     crowd = Crowd.create()
     channel = crowd.member("billing", "c")
-    for number in range(20_000):
+    for number in range(50_000):
         crowd.send(number)
-    for _ in range(20_000 // 32 + 1):
+    for _ in range(50_000 // 32 + 1):
         pop = PopMessage("billing", "orders", 0, 32, HOUR_MS, 0, crowd.now_ms, 0, "TAG", "*")
         popped = crowd.engine.submit(crowd.engine.brokers[0], pop, channel).outcome
         assert isinstance(popped, PopResult)
@@ -230,13 +233,13 @@ def half() -> tuple[Crowd, str]:
 
 
 def locks() -> tuple[Crowd, str]:
-    """2,000 groups have locked the queues of the topic, and a message of a locked queue is explained."""
+    """2,000 groups have locked eight queues of the topic each, and a message of a locked queue is explained."""
     crowd = Crowd.create()
     crowd.send(0)
     for number in range(2_000):
         channel = crowd.member(f"g{number}", f"c{number}")
         lock = LockBatchMq(
-            f"g{number}", f"c{number}", [MessageQueue("orders", "broker-a", queue) for queue in range(4)]
+            f"g{number}", f"c{number}", [MessageQueue("orders", "broker-a", queue) for queue in range(8)]
         )
         crowd.engine.submit(crowd.engine.brokers[0], lock, channel)
     return crowd, "g7"
@@ -246,25 +249,25 @@ SITUATIONS: dict[str, Callable[[], tuple[Crowd, str]]] = {
     "2,000 groups of the topic": groups,
     "2,000 members of the group": members,
     "100,000 messages in flight": in_flight,
-    "20,000 messages popped singly": single_pops,
+    "50,000 messages popped singly": single_pops,
     "20,000 messages in the merge buffer": in_buffer,
-    "20,000 acknowledged messages": acknowledgements,
+    "50,000 acknowledged messages": acknowledgements,
     "32,000 pulled messages": pulled,
     "20,000 retries of the group": retries,
     "10,000 topics": topics,
     "50,000 timed messages": timed,
     "50,000 delayed messages": delayed,
     "5,000 half messages": half,
-    "8,000 locked queues": locks,
+    "16,000 locked queues": locks,
 }
 
 
 @dataclass(frozen=True)
 class Row:
-    """The milliseconds of the first explanation, of those that follow without and after a change, of the history of the
-    message, and the verdict."""
+    """The milliseconds of explanations and of the history, and the verdict."""
 
     name: str
+    at_once: float
     first: float
     following: float
     after_change: float
@@ -281,40 +284,43 @@ def measure(name: str, build: Callable[[], tuple[Crowd, str]]) -> Row:
     """Explain message 0 for the group."""
     crowd, group = build()
     engine = crowd.engine
-    look = Inspection(engine, NoSurroundings())
-    explainer = Explainer(look, engine.history, lambda: engine.scheduler.now_ms)
     gc.collect()
     gc.freeze()
     reasons = []
 
-    def explained() -> float:
+    def explained(look: Inspection) -> float:
+        explainer = Explainer(look, engine.history, lambda: engine.scheduler.now_ms)
         began = time.process_time()
         (family,) = look.find(unique_key(0))
         reasons.append(explainer.explain(family, unique_key(0), group).reason)
         return 1000 * (time.process_time() - began)
 
-    first = explained()
-    for _ in range(3):
-        explained()  # the third search builds an index
-    following = [explained() for _ in range(LOOKS)]
+    at_once = explained(Inspection(engine, NoSurroundings()))
+    look = Inspection(engine, NoSurroundings())
+    while look.extend_index():
+        pass
+    first = explained(look)
+    following = [explained(look) for _ in range(LOOKS)]
     changed = []
     for number in range(LOOKS):
         crowd.send(1_000_000 + number, queue=1)
         crowd.pop("audit", 1, queue=1)
-        changed.append(explained())
+        changed.append(explained(look))
     began = time.process_time()
     assert history_of(look.find(unique_key(0))[0], look, engine.history).steps
     history = 1000 * (time.process_time() - began)
-    return Row(name, first, statistics.median(following), statistics.median(changed), history, reasons[0])
+    return Row(name, at_once, first, statistics.median(following), statistics.median(changed), history, reasons[0])
 
 
 def main() -> int:
     """Measure and print; return exit code 1 if an explanation takes too long."""
     rows = [measure(name, build) for name, build in SITUATIONS.items()]
-    print("| situation | verdict | first, ms | next ones, ms | after a change, ms | history, ms | at most, ms |")
-    print("|---|---|---:|---:|---:|---:|---:|")
+    print(
+        "| situation | verdict | at once, ms | first, ms | next, ms | after a change, ms | history, ms | at most, ms |"
+    )
+    print("|---|---|---:|---:|---:|---:|---:|---:|")
     for row in rows:
-        times = " | ".join(f"{ms:.2f}" for ms in (row.first, row.following, row.after_change, row.history))
+        times = " | ".join(f"{ms:.2f}" for ms in (row.at_once, row.first, row.following, row.after_change, row.history))
         print(f"| {row.name} | {row.reason} | {times} | {LIMIT_MS:g} |")
     return 0 if all(row.slowest <= LIMIT_MS for row in rows) else 1
 

@@ -27,11 +27,12 @@ from .topics import TopicView, read_topic, read_topics
 class Inspection:
     """The readers of an engine and its surroundings."""
 
-    def __init__(self, parts: EngineParts, around: Surroundings) -> None:
+    def __init__(self, parts: EngineParts, around: Surroundings, like: "Inspection | None" = None) -> None:
+        """`like`: the inspection of the engine of which `parts` is a copy as of now; both share what is indexed."""
         self._parts = parts
         self._around = around
         past, holds = Past(parts), Holds(parts)
-        self._locator = Locator(parts)
+        self._locator: Locator = Locator(parts, None if like is None else like._locator)
         self._receipts = Receipts(parts, holds, past)
         self._queues = Queues(parts, holds, past)
         self._groups = Groups(parts)
@@ -77,6 +78,13 @@ class Inspection:
     def nearest(self, message: str, topic: str | None = None) -> tuple[str, str] | None:
         """Return the id or key most similar to one that does not exist, and its topic; None if none is similar."""
         return self._locator.nearest(message, topic)
+
+    def extend_index(self) -> bool:
+        """Index the next 256 KiB of stored messages for `find` and all other searches by id and key (2 ms).
+
+        Returns False if the searches are quick without it. Call it while nothing else has to be done.
+        """
+        return self._locator.extend_index()
 
     def copies(self, topic: str, state: CopyState | None = None) -> list[CopyView]:
         """Return the copies of the messages of a topic in every state, or in one, the oldest first.

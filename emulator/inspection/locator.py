@@ -29,9 +29,18 @@ WRONG_CHARACTERS_MAX = 2
 class Locator:
     """Finds the messages of all brokers. It owns an index of each log, which is no part of the brokers."""
 
-    def __init__(self, parts: EngineParts) -> None:
+    def __init__(self, parts: EngineParts, like: "Locator | None" = None) -> None:
+        """`like`: the locator of the engine of which `parts` is a copy as of now. Their indexes share their blocks."""
         self._parts = parts
-        self._indexes: dict[str, LogIndex] = {}
+        self._indexes: dict[tuple[str, int], LogIndex] = {}
+        """The index of each log by name and id of its broker."""
+        if like is not None:
+            known = ((broker, like._indexes.get((broker.name, broker.broker_id))) for broker in parts.brokers)
+            self._indexes = {
+                (broker.name, broker.broker_id): LogIndex(broker.store.log, index)
+                for broker, index in known
+                if index is not None
+            }
 
     def find(self, text: str, topic: str | None) -> list[MessageFamily]:
         """Return the messages with an id or, if there is none, with a key; see `Inspection.find`."""
@@ -119,6 +128,21 @@ class Locator:
             alike = next(iter(get_close_matches(text, known, n=1)), None)
         return None if alike is None else (alike, known[alike])
 
+    def extend_index(self) -> bool:
+        """Index the next block of a log, see `Inspection.extend_index`."""
+        for index in map(self._index, stores_of(self._parts.brokers).values()):
+            if index.is_behind:
+                index.extend()
+                return True
+        return False
+
+    def _index(self, broker: Broker) -> LogIndex:
+        key = (broker.name, broker.broker_id)
+        index = self._indexes.get(key)
+        if index is None:
+            index = self._indexes[key] = LogIndex(broker.store.log)
+        return index
+
     def _at_offset_id(self, text: str) -> StoredCopy | None:
         """Return the copy with an offset message id, None if the text is none."""
         offset = records.physical_offset_of(text) if len(text) in OFFSET_ID_DIGITS else None
@@ -143,11 +167,8 @@ class Locator:
         without_key = self._at_offset_id(text)
         if without_key is not None and held:
             yield without_key
-        for name, broker in stores_of(self._parts.brokers).items():
-            index = self._indexes.get(name)
-            if index is None:
-                index = self._indexes[name] = LogIndex(broker.store.log)
-            for record in index.records(text):
+        for broker in stores_of(self._parts.brokers).values():
+            for record in self._index(broker).records(text):
                 copy = decoded(broker, record)
                 if (
                     copy is not None

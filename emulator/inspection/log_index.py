@@ -1,10 +1,10 @@
 """Index of one commit log: the records that contain a text as their id or as one of their keys.
 
-The index is built on demand and continues where it ended. It has the hashes of the values of each block of the log, in
-order; a block with the wanted hash is searched for the text. The caller compares the records that it gets.
+It has the hashes of the values of each block of the log, in order; a block with the wanted hash is searched for the
+text, and so is the end of the log without blocks. The caller compares the records that it gets.
 
-The index of a million messages takes seconds, a search of their log 100 ms. Therefore the first searches read the log
-itself, and the index is built once it pays. Sends maintain nothing.
+Sends maintain nothing. The index grows block by block: while the emulator is idle, and with each search that has read
+much without it. Indexing takes 30 times as long as searching, so no search indexes more than a small share of the log.
 """
 
 import re
@@ -15,10 +15,12 @@ from zlib import crc32
 
 from ..store.commit_log import CommitLog
 
-SEARCHED_BYTES = 4 << 20
-"""The most bytes of the log that each search may read without the index (2 ms)."""
+SEARCHED_BYTES = 1 << 20
+"""The most bytes at the end of the log that are left without the index: each search reads them (1 ms)."""
 LONG_SEARCHES = 2
-"""The number of searches that may read more than that before the index is built."""
+"""The number of searches that may read more than that before searches extend the index."""
+INDEXED_SHARE = 32
+"""A long search indexes one part in so many of the bytes that it reads, which doubles its time."""
 BLOCK_BYTES = 1 << 18
 _VALUES = re.compile(rb"KEYS?\x01([^\x02\x00]*)")
 """The values of UNIQ_KEY and KEYS. Other properties with a similar name add hashes that match no record."""
@@ -52,13 +54,24 @@ class _Block:
 class LogIndex:
     """The index of one commit log, which it never changes."""
 
-    def __init__(self, log: CommitLog) -> None:
+    def __init__(self, log: CommitLog, like: "LogIndex | None" = None) -> None:
+        """`like`: the index of another log that begins with the same records; its blocks are shared."""
         self._log = log
-        self._blocks: list[_Block] = []
-        self._end = log.min_offset
+        self._blocks: list[_Block] = [] if like is None else list(like._blocks)
+        self._end: int = log.min_offset if like is None else like._end
         """The physical offset up to which the log is indexed."""
-        self._truncations = len(log.truncations)
+        self._truncations: int = len(log.truncations) if like is None else like._truncations
         self._long_searches = 0
+
+    @property
+    def is_behind(self) -> bool:
+        """True if a search has to read more than `SEARCHED_BYTES` without the index."""
+        return self._log.max_offset - max(self._end, self._log.min_offset) > SEARCHED_BYTES
+
+    def extend(self, size: int = 1) -> None:
+        """Index the next blocks of the log, in total at least `size` bytes."""
+        self._follow_log()
+        self._build(self._end + size)
 
     def records(self, text: str) -> list[bytes]:
         """Return the stored records that may have a text as id or key, and all that have it, the oldest first."""
@@ -66,10 +79,10 @@ class LogIndex:
         if not wanted:
             return []
         self._follow_log()
-        if self._log.max_offset - self._end > SEARCHED_BYTES:
+        if self.is_behind:
             self._long_searches += 1
             if self._long_searches > LONG_SEARCHES:
-                self._build()
+                self._build(self._end + (self._log.max_offset - self._end) // INDEXED_SHARE)
         hashed, hits = crc32(wanted), list[int]()
         for block in self._blocks:
             if block.may_have(hashed):
@@ -90,7 +103,8 @@ class LogIndex:
         kept = bisect_left(self._blocks, log.min_offset, key=lambda block: block.begin)
         del self._blocks[:kept]
 
-    def _build(self) -> None:
+    def _build(self, until: int) -> None:
+        """Index up to the end of the block that contains an offset."""
         for base, segment, begin, stop in self._log.parts(self._end, self._log.max_offset):
             while begin < stop:
                 end = self._block_end(base + begin, base + stop) - base
@@ -98,8 +112,9 @@ class LogIndex:
                 for several in _SEVERAL_KEYS.findall(segment, begin, end):
                     values += several.split(b" ")
                 self._blocks.append(_Block(base + begin, base + end, values))
-                begin = end
-        self._end = self._log.max_offset
+                begin, self._end = end, base + end
+                if self._end >= until:
+                    return
 
     def _block_end(self, begin: int, stop: int) -> int:
         """Return the end of a block: the start of a record, or the end of the segment."""

@@ -56,7 +56,7 @@ def test_tracks_of_a_message_agree_with_its_verdicts(scene: Scene) -> None:
 def test_progress_agrees_with_the_facts(scene: Scene) -> None:
     """consumerProgress counts messages in flight and unread ones as the verdicts do, before and after a reset."""
     topic = scene.topic(queues=1)
-    driver = scene.push("java-remoting", hang_ms={"hangs": 3000})
+    driver = scene.push("java-remoting", hang_ms={"hangs": 3_600_000})
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
     scene.send(b"first")
     scene.wait_for(driver, b"first")
@@ -66,14 +66,12 @@ def test_progress_agrees_with_the_facts(scene: Scene) -> None:
         lambda: scene.emulator.explain(hanging, scene.name).reason is Reason.IN_FLIGHT, wait="10s"
     )
     assert _progress(scene) == (2, 1)
-    scene.wait_for(driver, b"hangs")
-    scene.emulator.clock.advance("1ms")
-    scene.explain(hanging, Reason.ACKNOWLEDGED)
     scene.close(driver)
     skipped = scene.send(b"skipped")
     scene.explain(skipped, Reason.NO_MEMBERS)
     scene.emulator.reset_offset(scene.name, topic, to="latest")
-    scene.explain(skipped, Reason.RESET_PAST)
+    for passed in (hanging, skipped):
+        scene.explain(passed, Reason.RESET_PAST)
     assert _progress(scene) == (3, 3)
 
 

@@ -20,6 +20,7 @@ def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, world
     if request.param:
         monkeypatch.setattr(log_index, "SEARCHED_BYTES", -1)
         monkeypatch.setattr(log_index, "LONG_SEARCHES", 0)
+        monkeypatch.setattr(log_index, "INDEXED_SHARE", 1)
         monkeypatch.setattr(log_index, "BLOCK_BYTES", 500)
     return world
 
@@ -84,12 +85,8 @@ def test_sent_back_message_has_a_delayed_copy_for_its_group(world: World) -> Non
     world.topic("A")
     sent = world.send("A", b"m")
     for level in (1, -1):
-        world.engine.execute(
-            world.broker,
-            SendMessageBack("H", 0, level, sent.offset_message_id, "A", None)
-            if False
-            else SendMessageBack(group="H", offset=sent.physical_offset, delay_level=level, origin_topic="A"),
-        )
+        back = SendMessageBack(group="H", offset=sent.physical_offset, delay_level=level, origin_topic="A")
+        world.engine.execute(world.broker, back)
     world.advance(2_000)
     (found,) = look(world).find(sent.msg_id)
     assert sorted((copy.state.value, copy.group) for copy in found.copies if copy.group) == [

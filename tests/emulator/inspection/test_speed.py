@@ -30,7 +30,8 @@ def filled(messages: int) -> tuple[World, Inspection]:
         store.append_batch(parts[first : first + 1_000], whole)
     world.popped("A", count=10, invisible_ms=60_000)
     inspection = look(world)
-    assert inspection.find(id_of(0))
+    while inspection.extend_index():
+        pass
     return world, inspection
 
 
@@ -38,7 +39,6 @@ def filled(messages: int) -> tuple[World, Inspection]:
 def worlds() -> tuple[tuple[World, Inspection], tuple[World, Inspection]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(log_index, "SEARCHED_BYTES", 1 << 16)
-        patch.setattr(log_index, "LONG_SEARCHES", 0)
         return filled(FEW), filled(MANY)
 
 
@@ -63,19 +63,3 @@ def test_work_of_a_look_does_not_grow_with_the_messages(
         assert LOOKS[name](inspection)
     blocks = (MANY - FEW) * 200 // log_index.BLOCK_BYTES
     assert executed_lines(lambda: LOOKS[name](many)) <= executed_lines(lambda: LOOKS[name](few)) + 5 * blocks
-
-
-def test_first_looks_search_the_log_and_then_it_is_indexed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_index, "SEARCHED_BYTES", 1 << 10)
-    world = make_world()
-    world.topic("A")
-    for number in range(50):
-        world.send("A", UNIQ_KEY=id_of(number))
-    index = log_index.LogIndex(world.broker.store.log)
-    built = []
-    monkeypatch.setattr(log_index.LogIndex, "_build", lambda _self: built.append(True))
-    for _ in range(log_index.LONG_SEARCHES):
-        assert index.records(id_of(7))
-        assert built == []
-    index.records(id_of(7))
-    assert built == [True]

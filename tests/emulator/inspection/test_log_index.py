@@ -1,0 +1,129 @@
+"""The index of ids and keys grows in bounded steps, and finds the same records as a search of the log."""
+
+import pytest
+from engine_world import World, make_world
+from inspected import look
+from rocketmq_testkit.emulator.inspection import log_index
+from rocketmq_testkit.emulator.inspection.engine_parts import NoSurroundings
+from rocketmq_testkit.emulator.inspection.inspection import Inspection
+from rocketmq_testkit.emulator.inspection.log_index import LogIndex
+from rocketmq_testkit.emulator.inspection.messages import CopyState
+from rocketmq_testkit.emulator.instant_copy import instant_copy
+from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
+
+MESSAGES = 200
+
+
+def id_of(number: int) -> str:
+    return f"7F0000010A2B18B4AAC2{number:012X}"
+
+
+@pytest.fixture
+def filled(monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world with messages in many blocks."""
+    monkeypatch.setattr(log_index, "SEARCHED_BYTES", 1 << 10)
+    monkeypatch.setattr(log_index, "BLOCK_BYTES", 500)
+    world = make_world()
+    world.topic("A")
+    for number in range(MESSAGES):
+        world.send("A", UNIQ_KEY=id_of(number), KEYS=f"k{number} all")
+    return world
+
+
+def searched_bytes(index: LogIndex, monkeypatch: pytest.MonkeyPatch, text: str) -> int:
+    """Return the number of bytes that a search reads."""
+    read, search = list[int](), LogIndex._search
+
+    def counted(own: LogIndex, wanted: bytes, begin: int, end: int) -> object:
+        read.append(end - begin)
+        return search(own, wanted, begin, end)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LogIndex, "_search", counted)
+        assert index.records(text)
+    return sum(read)
+
+
+def test_each_step_finds_the_same_records(filled: World) -> None:
+    index = LogIndex(filled.broker.store.log)
+    expected = {text: LogIndex(filled.broker.store.log).records(text) for text in (id_of(3), id_of(199), "k7", "all")}
+    assert [len(found) for found in expected.values()] == [1, 1, 1, MESSAGES]
+    steps = 0
+    while index.is_behind:
+        index.extend()
+        steps += 1
+        assert {text: index.records(text) for text in expected} == expected
+    assert steps > 10
+
+
+def test_a_step_indexes_one_block_and_the_search_reads_only_blocks_with_the_text(
+    filled: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = filled.broker.store.log
+    index = LogIndex(log)
+    assert searched_bytes(index, monkeypatch, id_of(3)) == log.max_offset
+    index.extend()
+    rest = searched_bytes(index, monkeypatch, id_of(199))
+    assert log.max_offset - 1_000 < rest < log.max_offset
+    while index.is_behind:
+        index.extend()
+    assert searched_bytes(index, monkeypatch, id_of(3)) < 3_000
+
+
+def test_first_long_searches_extend_nothing_and_later_ones_a_small_share(
+    filled: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = filled.broker.store.log
+    index = LogIndex(log)
+    assert [searched_bytes(index, monkeypatch, id_of(3)) for _ in range(log_index.LONG_SEARCHES)] == [
+        log.max_offset
+    ] * log_index.LONG_SEARCHES
+    left = [searched_bytes(index, monkeypatch, id_of(199)) for _ in range(300)]
+    assert log.max_offset - left[0] < log.max_offset // log_index.INDEXED_SHARE + 1_000
+    assert left == sorted(left, reverse=True)
+    assert not index.is_behind
+
+
+def test_an_index_follows_the_log_after_a_crash(filled: World) -> None:
+    """Lost records leave the index, and the records in their place enter it."""
+    filled.engine.execute(filled.broker, UpdateBrokerConfig({"flushDiskType": "ASYNC_FLUSH"}))
+    inspection = look(filled)
+    filled.advance(60_000)
+    for number in range(MESSAGES, 2 * MESSAGES):
+        filled.send("A", UNIQ_KEY=id_of(number))
+    while inspection.extend_index():
+        pass
+    assert inspection.find(id_of(2 * MESSAGES - 100))
+    filled.engine.crash(filled.broker)
+    assert not inspection.find(id_of(2 * MESSAGES - 100))
+    for number in range(3 * MESSAGES, 5 * MESSAGES):
+        filled.send("A", b"another body", UNIQ_KEY=id_of(number))
+    while inspection.extend_index():
+        pass
+    assert not inspection.find(id_of(2 * MESSAGES - 100))
+    (found,) = inspection.find(id_of(3 * MESSAGES + 50))
+    assert [copy.state for copy in found.copies] == [CopyState.STORED]
+
+
+def test_the_inspection_of_a_copy_uses_the_index_of_the_original(
+    filled: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It finds what the log contained when it was copied, and nothing that was sent later."""
+    inspection = look(filled)
+    while inspection.extend_index():
+        pass
+    copied = Inspection(instant_copy(filled.engine), NoSurroundings(), like=inspection)
+    filled.send("A", UNIQ_KEY=id_of(MESSAGES))
+    while inspection.extend_index():
+        pass
+    monkeypatch.setattr(LogIndex, "_build", lambda *_: pytest.fail("the index was built again"))
+    assert not copied.extend_index()
+    assert copied.find(id_of(3)) == inspection.find(id_of(3)) != []
+    assert inspection.find(id_of(MESSAGES))
+    assert not copied.find(id_of(MESSAGES))
+
+
+def test_an_inspection_that_is_like_an_unused_one_has_no_index(filled: World) -> None:
+    copied = Inspection(instant_copy(filled.engine), NoSurroundings(), like=look(filled))
+    assert copied.extend_index()
+    assert copied.find(id_of(3))
