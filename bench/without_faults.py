@@ -152,7 +152,7 @@ def measure(before: Path, after: Path, protocol: str, sends: int) -> tuple[float
 def bytecodes(checkout: Path) -> dict[str, int]:
     """Return the bytecodes of one send over each protocol."""
     path = os.pathsep.join(map(str, (checkout / ".ns", checkout / "tests" / "support")))
-    words = [sys.executable, str(Path(__file__).with_name("bytecodes_of_a_send.py"))]
+    words = [sys.executable, str(Path(__file__).with_name("bytecodes.py")), "--sends"]
     done = subprocess.run(
         words,
         stdout=subprocess.PIPE,

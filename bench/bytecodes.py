@@ -1,9 +1,12 @@
 """Counts the bytecodes and calls of one request by room, as a table for `bench/profile.md`.
 
-    PYTHONPATH=tests/support python bench/shares_of_a_request.py [--functions 10]
+    PYTHONPATH=tests/support python bench/bytecodes.py [--functions 10] [--sends]
 
 Counted is the server alone: what runs while it receives the bytes of a remoting request, and the services of the proxy
 and the engine for an RPC, without HTTP/2. The numbers do not vary with the load of the machine.
+
+With `--sends` it prints only the bytecodes of a send for each protocol, remoting first, with those of the client in
+memory. `bench/without_faults.py` runs it so with the packages and `tests/support` of each of two trees.
 """
 
 import argparse
@@ -12,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from types import FrameType
 from typing import Any
 
@@ -22,6 +26,8 @@ from rocketmq_testkit import emulator
 PACKAGES = Path(emulator.__file__).parents[1]
 COUNTED = ("emulator", "remoting", "grpc_v2")
 WARM_UPS = 20
+COUNTS = 9
+"""The number of sends of which `--sends` prints the median."""
 SERVER = ("remoting/server/server_connection.py", "received")
 """File and name of the function in which a server handles the bytes of remoting requests."""
 
@@ -108,11 +114,27 @@ def measure(protocol: str, prepare: Callable[[ProtocolClient], Callable[[], obje
     return count(prepare(client), server_only=protocol == "remoting")
 
 
+def sends() -> list[int]:
+    """Return the bytecodes of a send for each protocol: the median of several."""
+    found = []
+    for protocol in ("remoting", "grpc"):
+        client = protocol_client(protocol)
+        client.topic()
+        for _ in range(WARM_UPS):
+            client.put()
+        found.append(median(count(client.put, server_only=False).bytecodes.total() for _ in range(COUNTS)))
+    return found
+
+
 def main() -> None:
-    """Print a table for each row."""
+    """Print a table for each row, or the sends."""
     parser = argparse.ArgumentParser(description="Count the bytecodes of requests by room.")
     parser.add_argument("--functions", type=int, default=0, metavar="N", help="also print the N dearest functions")
+    parser.add_argument("--sends", action="store_true", help="print only the bytecodes of a send for each protocol")
     arguments = parser.parse_args()
+    if arguments.sends:
+        print(*sends(), sep="\n")
+        return
     for title, protocol, prepare in ROWS:
         found = measure(protocol, prepare)
         total = found.bytecodes.total()
