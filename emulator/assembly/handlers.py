@@ -14,7 +14,8 @@ Service = TypeVar("Service")
 Asked = TypeVar("Asked", bound=Operation)
 Reply = TypeVar("Reply", bound=Result | Parked)
 
-_HANDLED = "handled_operation"
+_handled: dict[object, type[Operation]] = {}
+"""The operation of each declared method. Methods of compiled classes accept no attribute that could name it."""
 
 
 def handles(
@@ -23,7 +24,7 @@ def handles(
     """Declare that a method handles an operation."""
 
     def declare(method: Callable[[Service, Call, Asked], Reply]) -> Callable[[Service, Call, Asked], Reply]:
-        setattr(method, _HANDLED, operation)
+        _handled[method] = operation
         return method
 
     return declare
@@ -65,7 +66,7 @@ def _declared(service: type) -> list[tuple[type[Operation], str]]:
         (operation, name)
         for kind in reversed(service.__mro__)
         for name, member in vars(kind).items()
-        if (operation := getattr(member, _HANDLED, None)) is not None
+        if callable(member) and (operation := _handled.get(member)) is not None
     ]
 
 

@@ -49,7 +49,7 @@ def _property(name: str, set_by: SetBy, *, reserved: bool = True, steers: bool =
 
 
 KEYS = _property("KEYS", SetBy.SENDER)
-TAGS = _property("TAGS", SetBy.SENDER)
+TAGS: str = _property("TAGS", SetBy.SENDER)
 WAIT = _property("WAIT", SetBy.SENDER, steers=True)
 DELAY = _property("DELAY", SetBy.SENDER, delays=True)
 RETRY_TOPIC = _property("RETRY_TOPIC", SetBy.BROKER, steers=True)

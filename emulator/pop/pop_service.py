@@ -175,8 +175,8 @@ class PopService:
         while waits and batch.rest_num > 0 and not batch.messages:
             before = self._read_so_far(operation, topic)
             batch = self._collect(operation, topic, message_filter)
-            if self._read_so_far(operation, topic) == before:
-                break  # the others are withheld, such as those of a queue with too many in flight; upstream reads on
+            # The others may be withheld, such as those of a queue with too many in flight; upstream reads on.
+            waits = self._read_so_far(operation, topic) != before
         if batch.messages:
             if batch.rest_num > 0:
                 self.wake_ups.wake_next(operation.topic, operation.consumer_group, operation.queue_id)

@@ -7,7 +7,7 @@ Source: ConsumeQueue (5.3.3).
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from ..message import properties as props
@@ -76,10 +76,6 @@ class ConsumeQueue:
         if offset == self.max_offset:
             self.append(physical_offset, size, tags_code)
 
-    def as_batch_of(self, messages: int) -> AbstractContextManager[None]:
-        """Make appends in this context count as `messages` messages each; only queues of batches do."""
-        return nullcontext()
-
     def unit(self, offset: int) -> tuple[int, int, int]:
         """Return (physical offset, size, tags code) of a logical offset. Raises IndexError if there is no such unit."""
         index = offset - self.first
@@ -115,31 +111,23 @@ class BatchConsumeQueue(ConsumeQueue):
     Source: BatchConsumeQueue (5.3.3), whose units contain their number of messages.
     """
 
-    __slots__ = ("_messages",)
+    __slots__ = ("messages",)
 
     def __init__(self, topic: str, queue_id: int) -> None:
         super().__init__(topic, queue_id)
-        self._messages = 1
+        self.messages = 1
+        """The number of messages that each appended record holds."""
 
     def lend(self) -> Self:
         """Return an equal queue for a fork."""
         made = super().lend()
-        made._messages = 1
+        made.messages = 1
         return made
-
-    @contextmanager
-    def as_batch_of(self, messages: int) -> Iterator[None]:
-        """Make appends in this context add `messages` units each."""
-        self._messages = messages
-        try:
-            yield
-        finally:
-            self._messages = 1
 
     def append(self, physical_offset: int, size: int, tags_code: int) -> int:
         """Add the units of a record and return the offset of the first."""
         first = super().append(physical_offset, size, tags_code)
-        for _ in range(self._messages - 1):
+        for _ in range(self.messages - 1):
             super().append(physical_offset, size, tags_code)
         return first
 
@@ -150,6 +138,19 @@ class BatchConsumeQueue(ConsumeQueue):
     def end_of_record(self, offset: int) -> int:
         """Return the offset after the last unit of the record at an offset."""
         return self.first + bisect_right(self.physical, self.physical[offset - self.first])
+
+
+@contextmanager
+def appending_batches_of(messages: int, queue: ConsumeQueue) -> Iterator[None]:
+    """Make appends in this context count as `messages` messages each, if it is a queue of batches."""
+    if not isinstance(queue, BatchConsumeQueue):
+        yield
+        return
+    queue.messages = messages
+    try:
+        yield
+    finally:
+        queue.messages = 1
 
 
 def number_within(properties: Mapping[str, str]) -> int:

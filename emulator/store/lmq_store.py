@@ -70,9 +70,9 @@ class LmqStore(MessageStore):
         """Return False: the LMQs that a message names are in its properties."""
         return False
 
-    def append_part(self, message: MessageToStore, properties_text: str | None = None) -> StoredPosition:
+    def append_part(self, message: MessageToStore) -> StoredPosition:
         """Store one message of a batch, which gets no LMQ offsets."""
-        stored = super().append(message, properties_text)
+        stored = super().append(message)
         self._dispatch(message, stored)
         return stored
 

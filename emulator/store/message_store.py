@@ -24,7 +24,7 @@ from ..message.names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_lmq, is
 from ..stats.broker_stats import BrokerStats
 from ..stats.store_stats import StoreStats
 from .commit_log import CommitLog
-from .consume_queue import BatchConsumeQueue, ConsumeQueue, number_within
+from .consume_queue import BatchConsumeQueue, ConsumeQueue, appending_batches_of, number_within
 from .disk import Disk
 from .flush import FlushPosition
 from .store_time_index import StoreTimeIndex
@@ -164,7 +164,7 @@ class MessageStore:
         """Store a message that holds others. In a queue of batches it takes as many offsets as it holds messages."""
         # A hook may have redirected it to a queue for delayed messages, which counts it as one.
         number = number_within(message.properties)
-        with self._made_queue(message.topic, message.queue_id).as_batch_of(number):
+        with appending_batches_of(number, self._made_queue(message.topic, message.queue_id)):
             stored = self.append(message)
         self.stats.count_stored(message.topic, number - 1, 0, stored.store_timestamp, times=0)
         return stored
@@ -250,8 +250,9 @@ class MessageStore:
         for slave_store in self.slave_stores:
             slave_store.replicate(record, tags_code)
 
-    append_part = append
-    """Stores one message of a batch."""
+    def append_part(self, message: MessageToStore) -> StoredPosition:
+        """Store one message of a batch."""
+        return self.append(message)
 
     def can_append_batch(self, parts: Sequence[Part], whole: MessageToStore, reserved: Iterable[str]) -> bool:
         """True if a batch has no special feature, so that `append_batch` can store it.
@@ -365,7 +366,7 @@ class MessageStore:
                 queue = self._made_queue(found.topic, found.queue_id)
                 queue.first = found.queue_offset
             whole = found.sys_flag & records.SYS_INNER_BATCH
-            with queue.as_batch_of(number_within(found.property_map()) if whole else 1):
+            with appending_batches_of(number_within(found.property_map()) if whole else 1, queue):
                 queue.append_replica(found.queue_offset, physical_offset, len(record), tags_code)
         properties = found.property_map()
         for on_message, _ in self.arrivals:

@@ -67,7 +67,7 @@ class FrameSplitter:
                 break
             header, body = data[at + 8 : body_at], data[body_at:frame_end]
             if frame_end == end:  # do not keep two copies of a large frame while it is handled
-                del data
+                data = b""
                 yield word >> 24, header, body
                 return
             at = frame_end

@@ -65,7 +65,7 @@ class GrpcSession:
 
         A call whose response is complete keeps its outcome.
         """
-        head = receiver.head if isinstance(receiver, CallRequest) else None
+        head: RequestHead | None = receiver.head if isinstance(receiver, CallRequest) else None
         self._context.report_refused(head, code, code.name, reason)
 
     def register_deadlines(self, now: float) -> bool:
