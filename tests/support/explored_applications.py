@@ -14,12 +14,13 @@ SUPPORT = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Explored:
-    """One test of an application. `plan` is empty if it passed."""
+    """One test of an application. `plan` is empty if it passed. `error` is the message of its exception."""
 
     application: str
     name: str
     seconds: float
     plan: str
+    error: str
 
 
 def explore(applications: Path, folder: Path, environment: Mapping[str, str] | None = None) -> Sequence[Explored]:
@@ -52,10 +53,11 @@ def of(explored: Sequence[Explored], application: str, name: str) -> Explored:
 def _explored(case: ElementTree.Element) -> Explored:
     properties = {each.attrib["name"]: each.attrib["value"] for each in case.iter("property")}
     first, _, _ = properties.get("rocketmq_exploration", "".join(case.itertext())).partition("\n")
-    failed = case.find("failure") is not None or case.find("error") is not None
+    found = [each for kind in ("failure", "error") for each in case.iter(kind)]
     return Explored(
         application=Path(case.attrib["file"]).stem,
         name=case.attrib["name"],
         seconds=float(case.attrib["time"]),
-        plan=first.removeprefix("failed: ") if failed else "",
+        plan=first.removeprefix("failed: ") if found else "",
+        error="; ".join(each.attrib.get("message", "") for each in found),
     )

@@ -1,0 +1,75 @@
+"""A crash of the broker between check and commit: the commit fails, but the answer to the check has committed already.
+
+The shop takes an earlier check for a proof that the commit never arrived. Each other order of check, commit and crash
+is survived.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from rocketmq_testkit import Emulator, faults
+from transaction_shop import Shop
+
+
+class Broken(Shop):
+    """Accepts orders before their commit. If the commit fails, it cancels orders that were checked."""
+
+    def __init__(self, emulator: Emulator) -> None:
+        super().__init__(emulator)
+        self.checked: set[str] = set()
+
+    def resolution(self, order: str) -> Any:
+        self.checked.add(order)
+        return super().resolution(order)
+
+    def commit(self, transaction: Any, name: str) -> None:
+        self.accepted.add(name)
+        if not self.try_to_commit(transaction) and self.is_lost(name):
+            self.cancelled.add(name)
+
+    def is_lost(self, order: str) -> bool:
+        return order in self.checked
+
+
+class Repaired(Broken):
+    """Knows that its answer to the check has decided."""
+
+    def is_lost(self, order: str) -> bool:
+        return False
+
+
+@pytest.fixture(params=[Broken, Repaired])
+def shop(rocketmq: Emulator, request: pytest.FixtureRequest) -> Iterator[Shop]:
+    rocketmq.topic("orders", type="TRANSACTION", queues=1)
+    found: Shop = request.param(rocketmq)
+    found.start()
+    yield found
+    found.stop()
+
+
+@pytest.mark.rocketmq_explore(orders=True)
+def test_an_order_is_sent_unless_it_is_cancelled(rocketmq: Emulator, shop: Shop) -> None:
+    orders_once(rocketmq, shop)
+
+
+@pytest.mark.parametrize("shop", [Broken], indirect=True)
+@pytest.mark.rocketmq_explore(
+    depth=2,
+    never={"operation": "EndTransaction", "nth": 2},  # the new producer is careless: it does not survive a crash
+    faults=[
+        faults.restart_broker(kill=True, operation="EndTransaction"),
+        faults.drop_push(operation="CheckTransactionState"),
+        faults.duplicate_push(operation="CheckTransactionState"),
+    ],
+)
+def test_faults_without_another_order_are_survived(rocketmq: Emulator, shop: Shop) -> None:
+    orders_once(rocketmq, shop)
+
+
+def orders_once(rocketmq: Emulator, shop: Shop) -> None:
+    shop.order("order-1")
+
+    rocketmq.clock.advance("5m")
+
+    assert shop.sent == shop.accepted - shop.cancelled
