@@ -13,9 +13,8 @@ gate, no handlers and no timers.
 from array import array
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
-from copy import copy
 from types import MethodType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from .client.client_registry import ClientRegistry, ConsumerGroup, Member
 from .client.deliveries import Deliveries
@@ -29,19 +28,20 @@ from .cluster.name_server import NameServer
 from .config.keys import Config
 from .engine import Engine
 from .gate.channel_at_instant import CallAtInstant, ChannelAtInstant
+from .gate.gate import Call, Channel
 from .group.group_table import GroupTable
 from .group.lmq_offset_table import LmqOffsetTable
 from .group.offset_table import OffsetTable
 from .history.history import History
 from .kernel.scheduler import Lifetime, Scheduler
+from .kernel.scheduler_at_instant import SchedulerAtInstant
 from .operations.groups import GroupConfig
 from .operations.topics import TopicConfig
 from .pop.check_point import CheckPoint
 from .pop.consumer_order_info import OrderInfo, OrderInfoTable
 from .pop.notification_service import NotificationService
 from .pop.pop_inflight_counter import PopInflightCounter
-from .pop.pop_kv_cache import PopKvCache
-from .pop.pop_kv_cache import _Queue as CachedQueue
+from .pop.pop_kv_cache import CachedQueue, PopKvCache
 from .pop.pop_kv_records import PopRecords
 from .pop.pop_kv_service import PopKvService
 from .pop.pop_long_polling import PollingRequest, PopLongPolling
@@ -49,7 +49,7 @@ from .pop.pop_merge_buffer import OffsetStep, PopMergeBuffer
 from .pop.pop_positions import PopPositions, Positions, QueuePositions
 from .pop.pop_service import PopService
 from .pop.revive_service import ReviveQueue, ReviveService
-from .pull.cold_data import ColdData, _Reads
+from .pull.cold_data import ColdData, GroupReads
 from .pull.cold_pull_hold import ColdPullHold, SuspendedPull
 from .pull.pull_request_hold import HeldPull, PullRequestHold
 from .pull.pull_service import PullService
@@ -68,15 +68,16 @@ from .transaction.op_queue import OpQueue
 from .transaction.transaction_check import TransactionChecks
 
 T = TypeVar("T")
+_UNSET = object()
 Rule = Callable[["_Copier", Any], Any]
 
 _COPIED: tuple[type, ...] = (
     *(TopicTable, TopicConfig, GroupTable, GroupConfig, OffsetTable, LmqOffsetTable),
     *(MessageStore, LmqStore, Compaction),
     *(ClientRegistry, ConsumerGroup, QueueLocks, NameServer, TopicGroupIndex),
-    *(Deliveries, DeliveryContext, PoppedMessages, QueueUses, QueueUse, PendingResponses),
-    *(PullService, PullRequestHold, ColdPullHold, ColdData, _Reads, SlowGroupGuard),
-    *(PopService, NotificationService, PopLongPolling, PopMergeBuffer, OffsetStep, ReviveService, ReviveQueue),
+    *(Deliveries, DeliveryContext, PoppedMessages, QueueUses, PendingResponses),
+    *(PullService, ColdPullHold, ColdData, GroupReads, SlowGroupGuard),
+    *(PopService, NotificationService, PopMergeBuffer, OffsetStep, ReviveService, ReviveQueue),
     *(CheckPoint, OrderInfoTable, OrderInfo, PopInflightCounter, PopRecords, PopKvService, PopKvCache, CachedQueue),
     *(PopPositions, QueuePositions, Positions),
     *(DelayService, TimerService, Slot, TransactionChecks, OpQueue),
@@ -107,7 +108,7 @@ class _Copier:
 
     def copy(self, value: T) -> T:
         """Return the copy of an object, or the object if no rule says how to copy it."""
-        rule = _rule(type(value))
+        rule = _RULES[type(value)]
         if rule is None:
             return value
         found: T | None = self._made.get(id(value))
@@ -122,23 +123,30 @@ class _Copier:
         """Return an object of the same class with copies of the named attributes, as far as they are set."""
         made = self.keep(value, object.__new__(type(value)))
         for name in names:
-            try:
-                attribute = getattr(value, name)
-            except AttributeError:
-                continue
-            object.__setattr__(made, name, self.copy(attribute))
+            attribute = getattr(value, name, _UNSET)
+            if attribute is not _UNSET:
+                object.__setattr__(made, name, self.copy(attribute))
         return made
+
+    def channel(self, channel: Channel) -> ChannelAtInstant:
+        """Return the state of a connection, one object for each connection."""
+        found: ChannelAtInstant | None = self._made.get(id(channel))
+        return self.keep(channel, ChannelAtInstant.of(channel)) if found is None else found
+
+    def call(self, call: Call) -> Call:
+        """Return the state of a waiting request. Readers use its connection only."""
+        return cast("Call", CallAtInstant(self.channel(call.channel), call.active))
 
     def all_of(self, values: Iterable[Any]) -> list[Any]:
         """Return the copies of objects. Most collections hold objects of one class, often of one that is shared."""
         found = list(values)
-        if all(_rule(kind) is None for kind in set(map(type, found))):
+        if _are_shared(found):
             return found
         return [self.copy(each) for each in found]
 
 
 def _copied_dict(copier: _Copier, table: "dict[Any, Any]") -> "dict[Any, Any]":
-    if all(_rule(kind) is None for kind in set(map(type, table.values()))):
+    if _are_shared(table.values()):
         return copier.keep(table, table.copy())
     made = copier.keep(table, type(table)())
     made.update(zip(table, copier.all_of(table.values()), strict=True))
@@ -154,25 +162,47 @@ def _names_of(value: Any) -> list[str]:
     return [*slots, *getattr(value, "__dict__", ())]
 
 
+# There is an object of each of these classes for each client, so their copies are made without a loop over attributes.
+
+
 def _copied_member(copier: _Copier, member: Member) -> Member:
-    made = copier.attributes(member, [name for name in _names_of(member) if name != "channel"])
-    made.channel = ChannelAtInstant.of(member.channel)
-    return made
+    identity = copier.channel(member.channel), member.client_id, member.language, member.version
+    times = member.last_update_ms, member.through_proxy, member.since_ms
+    return copier.keep(member, Member(*identity, *times, member.consume_from_where, member.subscriptions))
 
 
-def _copied_poll(copier: _Copier, waiting: Any) -> Any:
-    made = copier.keep(waiting, copy(waiting))
-    made.call = CallAtInstant(ChannelAtInstant.of(waiting.call.channel), waiting.call.active)
-    return made
+def _copied_use(copier: _Copier, use: QueueUse) -> QueueUse:
+    keys = use.queue, use.link, use.numbers, use.numbers_version
+    state = use.requested, use.requested_ms, use.ended, use.ended_ms
+    return copier.keep(use, QueueUse(*keys, *state, copier.copy(use.pulled), use.committed))
+
+
+def _copied_pull(copier: _Copier, held: HeldPull) -> HeldPull:
+    waits = held.from_offset, held.channel_id, held.since_ms, held.timer
+    return copier.keep(held, HeldPull(copier.call(held.call), held.operation, held.message_filter, *waits))
+
+
+def _copied_suspended(copier: _Copier, held: SuspendedPull) -> SuspendedPull:
+    waits = held.since_ms, held.until_ms, held.timer
+    return copier.keep(held, SuspendedPull(copier.call(held.call), held.operation, *waits))
+
+
+def _copied_pop(copier: _Copier, held: PollingRequest[Any]) -> PollingRequest[Any]:
+    waits = held.order_key, held.channel_id, held.resume, held.timer
+    return copier.keep(held, PollingRequest(copier.call(held.call), held.operation, held.message_filter, *waits))
+
+
+def _copied_waiting(copier: _Copier, table: Any) -> Any:
+    """Copy a table of waiting requests without its index by client, which no reader uses."""
+    return copier.attributes(table, [name for name in _names_of(table) if name != "_by_channel"])
 
 
 def _copied_history(copier: _Copier, history: History) -> History:
-    scheduler = copier.copy(history._scheduler)
-    return copier.keep(history, History(scheduler, history.record.max_entries, before=history.lend()))
+    return copier.keep(history, history.at(copier.copy(history.scheduler)))
 
 
 def _copied_scheduler(copier: _Copier, scheduler: Scheduler) -> Scheduler:
-    return copier.keep(scheduler, Scheduler(scheduler.now_ms))
+    return copier.keep(scheduler, SchedulerAtInstant.of(scheduler))
 
 
 def _copied_lifetime(copier: _Copier, lifetime: Lifetime) -> Lifetime:
@@ -192,38 +222,24 @@ def _copied_method(copier: _Copier, method: MethodType) -> MethodType:
     return method if owner is method.__self__ else MethodType(method.__func__, owner)
 
 
-_RULES: dict[type, Rule | None] = {
-    **dict.fromkeys(_COPIED, _copied_attributes),
-    Engine: lambda copier, engine: copier.attributes(engine, _OF_ENGINE),
-    Broker: lambda copier, broker: copier.attributes(broker, _OF_BROKER),
-    Member: _copied_member,
-    **dict.fromkeys((HeldPull, SuspendedPull, PollingRequest), _copied_poll),
-    History: _copied_history,
-    Scheduler: _copied_scheduler,
-    Lifetime: _copied_lifetime,
-    MethodType: _copied_method,
-    dict: _copied_dict,
-    OrderedDict: _copied_dict,
-    list: lambda copier, values: copier.keep(values, copier.all_of(values)),
-    array: lambda copier, numbers: copier.keep(numbers, numbers[:]),
-    set: lambda copier, values: copier.keep(values, values.copy()),
-    deque: lambda copier, values: copier.keep(values, deque(copier.all_of(values), values.maxlen)),
-}
-"""How objects of a class are copied, None if they are shared; completed when a class is first met."""
+class _Rules(dict[type, Rule | None]):
+    """How objects of a class are copied, None if they are shared. A class is added when it is first met."""
+
+    def __missing__(self, kind: type) -> Rule | None:
+        rule: Rule | None = None
+        if issubclass(kind, ConsumeQueue):
+            rule = _lent_queue
+        elif issubclass(kind, CommitLog):
+            rule = _copied_log
+        elif issubclass(kind, Config):
+            rule = _copied_config
+        self[kind] = rule
+        return rule
 
 
-def _rule(kind: type) -> Rule | None:
-    if kind in _RULES:
-        return _RULES[kind]
-    rule: Rule | None = None
-    if issubclass(kind, ConsumeQueue):
-        rule = _lent_queue
-    elif issubclass(kind, CommitLog):
-        rule = _copied_log
-    elif issubclass(kind, Config):
-        rule = _copied_config
-    _RULES[kind] = rule
-    return rule
+def _are_shared(values: Iterable[Any]) -> bool:
+    """True if no object is copied. Most collections hold objects of one class."""
+    return all(_RULES[kind] is None for kind in set(map(type, values)))
 
 
 def _lent_queue(copier: _Copier, queue: ConsumeQueue) -> ConsumeQueue:
@@ -232,3 +248,28 @@ def _lent_queue(copier: _Copier, queue: ConsumeQueue) -> ConsumeQueue:
 
 def _copied_log(copier: _Copier, log: CommitLog) -> CommitLog:
     return copier.keep(log, LogAtInstant.of(log))
+
+
+_RULES = _Rules(
+    {
+        **dict.fromkeys(_COPIED, _copied_attributes),
+        Engine: lambda copier, engine: copier.attributes(engine, _OF_ENGINE),
+        Broker: lambda copier, broker: copier.attributes(broker, _OF_BROKER),
+        Member: _copied_member,
+        QueueUse: _copied_use,
+        HeldPull: _copied_pull,
+        SuspendedPull: _copied_suspended,
+        PollingRequest: _copied_pop,
+        **dict.fromkeys((PullRequestHold, PopLongPolling), _copied_waiting),
+        History: _copied_history,
+        **dict.fromkeys((Scheduler, SchedulerAtInstant), _copied_scheduler),
+        Lifetime: _copied_lifetime,
+        MethodType: _copied_method,
+        dict: _copied_dict,
+        OrderedDict: _copied_dict,
+        list: lambda copier, values: copier.keep(values, copier.all_of(values)),
+        array: lambda copier, numbers: copier.keep(numbers, numbers[:]),
+        set: lambda copier, values: copier.keep(values, values.copy()),
+        deque: lambda copier, values: copier.keep(values, deque(copier.all_of(values), values.maxlen)),
+    }
+)

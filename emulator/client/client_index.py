@@ -53,6 +53,14 @@ class ClientIndex(Generic[Member]):
         """Return the consumer groups of a connection."""
         return list(self._consumer_groups.get(channel_id, ()))
 
+    def consumer_channels(self, group: str, client_id: str) -> list[str]:
+        """Return the connections of a client on which it is in a consumer group."""
+        return list(self._consumers.get((group, client_id), ()))
+
+    def producers_of(self, client_id: str) -> list[tuple[str, str]]:
+        """Return (group, connection) of the producers with a client id."""
+        return list(self._producers_by_client_id.get(client_id, ()))
+
     def is_consumer(self, group: str, client_id: str) -> bool:
         """True if a client is in a consumer group, on any connection."""
         return (group, client_id) in self._consumers

@@ -374,7 +374,16 @@ class ClientRegistry:
 
     def expire(self, client_id: str) -> None:
         """Remove the registrations of a client and close its connections, as the scan does for expired clients."""
-        self._expire(lambda member, _timeout_ms: member.client_id == client_id)
+        expired: dict[str, Channel] = {}
+        for name, group in list(self.consumers.items()):
+            for channel_id in self._index.consumer_channels(name, client_id):
+                expired[channel_id] = group.members[channel_id].channel
+                self._leave_consumer_group(name, channel_id, notify=False)
+        for name, channel_id in self._index.producers_of(client_id):
+            expired[channel_id] = self.producers[name][channel_id].channel
+            self._leave_producer_group(name, channel_id)
+        for channel in expired.values():
+            self._push(channel, CloseConnection())
 
     def _expire(self, is_expired: Callable[[Member, int], bool]) -> None:
         """Remove the registrations selected by `is_expired(member, timeout in ms)` and close their connections."""

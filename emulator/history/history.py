@@ -59,7 +59,7 @@ class History:
         is_continued: bool = False,
         before: "LentHistory | None" = None,
     ) -> None:
-        self._scheduler = scheduler
+        self.scheduler = scheduler
         self._missing_until_ms = scheduler.now_ms if is_continued else None
         self.record = DeliveryRecord(delivery_record_max_entries, RecordKeys())
         self.commits = ClientCommits()
@@ -92,6 +92,10 @@ class History:
             broker_events=self._broker_events,
         )
         return own.lend()
+
+    def at(self, scheduler: Scheduler) -> "History":
+        """Return a copy as of now, for readers with another scheduler. It shares what neither of both changes."""
+        return History(scheduler, self.record.max_entries, before=self.lend())
 
     def _continue(self, before: "LentHistory") -> None:
         """Continue the history of another engine; without its delivery record if this one has another size."""
@@ -136,7 +140,7 @@ class History:
         """
         record = self.record
         if not record.is_on:
-            return self._scheduler.now_ms
+            return self.scheduler.now_ms
         return record.since_ms if record.dropped else self._missing_until_ms
 
     def client_of(self, channel: str) -> str | None:
@@ -181,35 +185,35 @@ class History:
     ) -> None:
         """Append a change of a group's offset. The connection of the client that requested it is set later."""
         queue = (node, topic, queue_id)
-        move = OffsetMove(self._scheduler.now_ms, kind, before, after, "")
+        move = OffsetMove(self.scheduler.now_ms, kind, before, after, "")
         if self.offset_moves.note(group, queue, move):
             self.commits.moved(group, queue, None if kind is MoveKind.FIRST else after)
 
     def name_moves(self, node: str, channel: str) -> list[tuple[GroupQueue, OffsetMove]]:
         """Set the connection of the client whose request caused the moves noted at this instant. Returns them."""
-        return self.offset_moves.name(node, channel, self._scheduler.now_ms)
+        return self.offset_moves.name(node, channel, self.scheduler.now_ms)
 
     def note_deleted_group(self, broker: str, group: str) -> None:
         """Record the deletion of a group."""
-        self.deleted_groups.note(group, GroupDeletion(self._scheduler.now_ms, broker))
+        self.deleted_groups.note(group, GroupDeletion(self.scheduler.now_ms, broker))
 
     def note_lost(self, broker: str, records: Iterable[bytes]) -> None:
         """Append the messages that a crash removes from a broker's log: of very many, the oldest."""
-        now_ms = self._scheduler.now_ms
+        now_ms = self.scheduler.now_ms
         self._lost.extend(islice(lost_messages(now_ms, broker, records), LOST_MAX))
 
     def note_trim(self, broker: str, reason: TrimReason, before: int, after: int) -> None:
         """Append a deletion of a broker's oldest messages."""
-        _of_broker(self._trims, broker).append(Trim(self._scheduler.now_ms, reason, before, after))
+        _of_broker(self._trims, broker).append(Trim(self.scheduler.now_ms, reason, before, after))
 
     def note_firing(self, *, rule: str, operation: str, channel: str, effect: str, message_ids: Iterable[str]) -> None:
         """Append a rule of faults that acted."""
         ids = tuple(each[:TEXT_MAX] for each in message_ids)
-        self._firings.append(Firing(self._scheduler.now_ms, rule, operation, channel, effect, ids))
+        self._firings.append(Firing(self.scheduler.now_ms, rule, operation, channel, effect, ids))
 
     def note_broker_event(self, broker: str, kind: BrokerEventKind, *, power_loss: bool = False) -> None:
         """Append a start or an end of a broker's run."""
-        event = BrokerEvent(self._scheduler.now_ms, kind, power_loss)
+        event = BrokerEvent(self.scheduler.now_ms, kind, power_loss)
         _of_broker(self._broker_events, broker).append(event)
 
 

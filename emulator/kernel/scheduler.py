@@ -7,6 +7,7 @@ test passes any time.
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
+from itertools import chain
 
 
 class Timer:
@@ -229,6 +230,10 @@ class Scheduler:
     def scheduled(self) -> Iterator[Timer]:
         """Iterate over the active timers, earliest first."""
         return iter([timer for due_ms in sorted(self._timers) for timer in self._timers[due_ms].values()])
+
+    def unordered(self) -> list[Timer]:
+        """Return the active timers in any order, in a few calls of C however many there are."""
+        return list(chain.from_iterable(map(OrderedDict.values, self._timers.values())))
 
     def has(self, wanted: Callable[[Timer], bool]) -> bool:
         """True if any active timer satisfies `wanted`. Stops at the first match; the order is undefined."""

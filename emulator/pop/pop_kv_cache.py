@@ -22,7 +22,7 @@ from .pop_kv_records import PopRecord
 SCAN_INTERVAL_MS = 1000
 
 
-class _Queue:
+class CachedQueue:
     """The records of one queue by offset."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class PopKvCache:
         self._revive = revive
         self._store = store
         self._start_ms = scheduler.now_ms
-        self._queues: dict[GroupQueue, _Queue] = {}
+        self._queues: dict[GroupQueue, CachedQueue] = {}
         self._count = 0
         self._leaving: TimerPerInstant[tuple[GroupQueue, int]] = TimerPerInstant(
             scheduler, TimerKind.POP_CACHE, self._leave
@@ -86,7 +86,7 @@ class PopKvCache:
         """Keep records in memory, whatever room there is."""
         config = self._config
         for record in records:
-            queue = self._queues.setdefault(record.group_queue, _Queue())
+            queue = self._queues.setdefault(record.group_queue, CachedQueue())
             self._count += record.offset not in queue.records
             queue.put(record)
             leaves_ms = min(record.visible_ms, record.pop_time + config.pop_ck_stay_buffer_time)

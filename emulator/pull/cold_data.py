@@ -52,7 +52,7 @@ class ColdSuspension:
 
 
 @dataclass(slots=True)
-class _Reads:
+class GroupReads:
     """Cold bytes that a group has read since the last clearing."""
 
     acc: int
@@ -69,7 +69,7 @@ class ColdData:
         self._reader = reader
         self._start_ms = scheduler.now_ms
         self._thresholds: dict[str, int] = {}
-        self._reads: dict[str, _Reads] = {}
+        self._reads: dict[str, GroupReads] = {}
         self._all = 0
         """Cold bytes that all groups have read since the last clearing."""
         self._timer: Timer | None = None
@@ -123,7 +123,7 @@ class ColdData:
         self._all += cold
         found = self._reads.get(group)
         if found is None:
-            self._reads[group] = _Reads(cold, now, now)
+            self._reads[group] = GroupReads(cold, now, now)
         else:
             found.acc += cold
             found.last_ms = now

@@ -78,7 +78,17 @@ class Session:
     def language(self) -> str:
         """The language of its SDK by RocketMQ's name, or the number if the name is not known."""
         number = self.settings.user_agent.language
-        return pb.Language.Name(number) if number in pb.Language.values() else str(number)
+        known = pb.Language.DESCRIPTOR.values_by_number.get(number)
+        return str(number) if known is None else known.name
+
+    def at_instant(self) -> "Session":
+        """Return a copy as of now, for readers on another thread. Settings are replaced, never changed."""
+        own = self.channel
+        channel = SessionChannel(self.client_id, own.remote_address, None)
+        channel.streams = own.streams[:]
+        made = Session(self.client_id, self.settings, channel, self.since_ms)
+        made.last_seen_ms = self.last_seen_ms
+        return made
 
     @property
     def seen(self) -> SeenClient:

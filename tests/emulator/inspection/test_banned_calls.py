@@ -27,7 +27,7 @@ BANNED = {
     "submit": "it writes to the journal",
     "state": "Engine.state and Broker.state store the merge buffer",
     "below": "it draws a random number",
-    "first": "_Queue.first drops offsets of the cache of KV records",
+    "first": "CachedQueue.first drops offsets of the cache of KV records",
     "first_offset": "PopKvCache.first_offset drops offsets",
 }
 """Names of methods with a side effect, and the effect."""
