@@ -1,4 +1,6 @@
-"""Regenerates the generated pages of docs/ and tables in other pages: `python scripts/pages.py`.
+"""Regenerates the generated pages of docs/, tables in other pages, and data types of the helpers.
+
+`python scripts/pages.py`
 
 The full lists of behaviors are not committed; `scripts/website.py` builds them into the documentation site.
 """
@@ -12,6 +14,7 @@ import config_page
 import floors
 import metrics_table
 import reason_table
+from helper_types import files
 from rocketmq_testkit.conformance.outcomes import not_compared
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.pages import behavior_page
@@ -46,6 +49,7 @@ def main() -> int:
     for table in (metrics_table.upstream(), metrics_table.own(), metrics_table.differences()):
         text = with_table(text, table)
     metrics.write_text(text)
+    files.write()
     architecture = ROOT / "ARCHITECTURE.md"
     architecture.write_text(with_table(architecture.read_text(), floors.table()))
     return 0

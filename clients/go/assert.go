@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // About selects the messages of an assertion. Fields with their zero value select nothing.
@@ -12,6 +13,7 @@ type About struct {
 	Topic        string            // only messages of this topic
 	Tag          string            // only messages with this tag
 	Key          string            // only messages with this key
+	ID           string            // only the message with this id
 	MessageGroup string            // only messages of this message group
 	Properties   map[string]string // only messages with these properties
 	Body         []byte            // only messages with this body
@@ -25,7 +27,7 @@ type About struct {
 func (a About) fields() map[string]any {
 	fields := map[string]any{}
 	for name, value := range map[string]string{
-		"message": a.Message, "topic": a.Topic, "tag": a.Tag, "key": a.Key, "message_group": a.MessageGroup,
+		"message": a.Message, "topic": a.Topic, "tag": a.Tag, "key": a.Key, "id": a.ID, "message_group": a.MessageGroup,
 		"group": a.Group, "client": a.Client,
 	} {
 		if value != "" {
@@ -58,13 +60,32 @@ func (a About) with(name string, value any) map[string]any {
 	return fields
 }
 
-// AssertBodies fails the test unless a topic holds messages with exactly these texts as bodies, in any order.
-func (r *RocketMQ) AssertBodies(t testing.TB, topic string, texts ...string) {
+// AssertBodies fails the test unless a topic holds messages with exactly these bodies, in any order.
+func (r *RocketMQ) AssertBodies(t testing.TB, topic string, bodies ...string) {
 	t.Helper()
-	if texts == nil {
-		texts = []string{}
+	r.check(t, "bodies", expected(topic, bodies, true))
+}
+
+// AssertBodiesInOrder fails the test unless a topic holds messages with exactly these bodies, in this order.
+func (r *RocketMQ) AssertBodiesInOrder(t testing.TB, topic string, bodies ...string) {
+	t.Helper()
+	r.check(t, "bodies", expected(topic, bodies, false))
+}
+
+// expected returns the fields about bodies: as texts, unless one of them is no text.
+func expected(topic string, bodies []string, inAnyOrder bool) map[string]any {
+	fields := map[string]any{"topic": topic, "in_any_order": inAnyOrder}
+	encoded, areTexts := make([]string, len(bodies)), true
+	for at, body := range bodies {
+		encoded[at] = base64.StdEncoding.EncodeToString([]byte(body))
+		areTexts = areTexts && utf8.ValidString(body)
 	}
-	r.check(t, "bodies", map[string]any{"topic": topic, "texts": texts, "in_any_order": true})
+	if areTexts {
+		fields["texts"] = append([]string{}, bodies...)
+	} else {
+		fields["bodies"] = encoded
+	}
+	return fields
 }
 
 // AssertSent fails the test unless messages were sent.

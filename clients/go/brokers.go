@@ -12,6 +12,14 @@ func (b Brokers) Crash(broker string) error {
 	return b.control.post("/v1/crash", optional("broker", broker), nil)
 }
 
+// CrashProcess crashes a running broker and the gRPC proxy as Crash does, and keeps data that was not flushed: the machine
+// keeps its power.
+func (b Brokers) CrashProcess(broker string) error {
+	body := optional("broker", broker)
+	body["power_loss"] = false
+	return b.control.post("/v1/crash", body, nil)
+}
+
 // Restart restarts a running broker and the gRPC proxy in order. The name "" is the first master.
 func (b Brokers) Restart(broker string) error {
 	return b.control.post("/v1/restart", optional("broker", broker), nil)
@@ -30,6 +38,27 @@ func (b Brokers) Start(broker string) error {
 // Configure changes configuration keys, all of them or none. Values are texts, numbers or booleans.
 func (b Brokers) Configure(keys map[string]any) error {
 	return b.control.call("PATCH", "/v1/config", map[string]any{"keys": keys}, nil)
+}
+
+// ConfigureBroker changes configuration keys of one broker, all of them or none.
+func (b Brokers) ConfigureBroker(broker string, keys map[string]any) error {
+	return b.control.call("PATCH", "/v1/config", map[string]any{"keys": keys, "broker": broker}, nil)
+}
+
+// List returns all brokers in the order of their configuration.
+func (b Brokers) List() ([]BrokerInfo, error) {
+	var found struct {
+		Brokers []BrokerInfo `json:"brokers"`
+	}
+	err := b.control.get("/v1/brokers", nil, &found)
+	return found.Brokers, err
+}
+
+// Configuration returns all configuration keys with their values.
+func (b Brokers) Configuration() (Configuration, error) {
+	var found Configuration
+	err := b.control.get("/v1/config", nil, &found)
+	return found, err
 }
 
 func optional(name, value string) map[string]any {

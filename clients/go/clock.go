@@ -1,6 +1,9 @@
 package rocketmqtest
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Clock is the clock of an emulator. It runs with real time, and a test can move it forward.
 //
@@ -8,25 +11,59 @@ import "time"
 // the clock moves on.
 type Clock struct {
 	control *control
+	wait    time.Duration
+}
+
+// WaitingAtMost returns this clock with another longest wait for one response of a client, in real time; it is ten
+// seconds at first.
+func (c Clock) WaitingAtMost(wait time.Duration) Clock { return Clock{c.control, wait} }
+
+// jump returns the fields of a jump.
+func (c Clock) jump(fields map[string]any) map[string]any {
+	if c.wait != 0 {
+		fields["wait"] = duration(c.wait)
+	}
+	return fields
 }
 
 // Now returns the emulator's time.
 func (c Clock) Now() (time.Time, error) {
-	var found struct {
-		Milliseconds int64 `json:"now_ms"`
-	}
-	err := c.control.get("/v1/clock", nil, &found)
+	found, err := c.read()
 	return time.UnixMilli(found.Milliseconds), err
+}
+
+// IsFrozen is true if the clock moves only by jumps.
+func (c Clock) IsFrozen() (bool, error) {
+	found, err := c.read()
+	return found.Frozen, err
+}
+
+type clockState struct {
+	Milliseconds int64 `json:"now_ms"`
+	Frozen       bool  `json:"frozen"`
+}
+
+func (c Clock) read() (found clockState, err error) {
+	return found, c.control.get("/v1/clock", nil, &found)
+}
+
+// Scheduled returns the scheduled events, such as redeliveries, the earliest first, at most this many.
+func (c Clock) Scheduled(limit int) ([]ScheduledEvent, error) {
+	var found struct {
+		Scheduled []ScheduledEvent `json:"scheduled"`
+	}
+	err := c.control.get("/v1/clock/scheduled", query("limit", strconv.Itoa(limit)), &found)
+	return found.Scheduled, err
 }
 
 // Advance moves the clock forward.
 func (c Clock) Advance(by time.Duration) error {
-	return c.control.post("/v1/clock/advance", map[string]any{"by": duration(by)}, nil)
+	return c.control.post("/v1/clock/advance", c.jump(map[string]any{"by": duration(by)}), nil)
 }
 
 // AdvanceToNext moves the clock to the next scheduled event, such as a redelivery.
 func (c Clock) AdvanceToNext() error {
-	return c.control.post("/v1/clock/advance_to_next", struct{}{}, nil)
+	return c.control.post("/v1/clock/advance_to_next", c.jump(map[string]any{}), nil)
 }
 
 // Until is a condition of AdvanceUntil. Fields with their zero value are no condition, except Drained.
@@ -58,7 +95,7 @@ func (c Clock) AdvanceUntil(condition Until) error {
 	set("members", condition.Members, condition.Members != 0)
 	set("dead_letters", condition.DeadLetters, condition.DeadLetters != 0)
 	set("limit", duration(condition.Limit), condition.Limit != 0)
-	return c.control.post("/v1/clock/advance_until", body, nil)
+	return c.control.post("/v1/clock/advance_until", c.jump(body), nil)
 }
 
 // AdvanceUntilTrue moves the clock from event to event until a function returns true. The function may look at the
@@ -68,7 +105,7 @@ func (c Clock) AdvanceUntilTrue(condition func() bool, limit time.Duration) erro
 	var search struct {
 		ID string `json:"id"`
 	}
-	if err := c.control.post("/v1/clock/searches", map[string]any{"limit": duration(limit)}, &search); err != nil {
+	if err := c.control.post("/v1/clock/searches", c.jump(map[string]any{"limit": duration(limit)}), &search); err != nil {
 		return err
 	}
 	for !condition() {

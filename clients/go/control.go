@@ -2,6 +2,7 @@ package rocketmqtest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -36,17 +37,31 @@ func newControl(base, token string) *control {
 
 // call sends a request; a body of nil sends none, a result of nil discards the response.
 func (c *control) call(method, path string, body, result any) error {
+	response, err := c.send(context.Background(), method, path, body)
+	if err != nil {
+		return err
+	}
+	defer response.Close()
+	received, err := io.ReadAll(response)
+	if err != nil || result == nil {
+		return err
+	}
+	return json.Unmarshal(received, result)
+}
+
+// send sends a request and returns the body of the response, or the error of a refusal.
+func (c *control) send(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
 	var content io.Reader
 	if body != nil {
 		encoded, err := json.Marshal(body)
 		if err != nil {
-			return fmt.Errorf("%s %s: the body is no JSON: %w", method, path, err)
+			return nil, fmt.Errorf("%s %s: the body is no JSON: %w", method, path, err)
 		}
 		content = bytes.NewReader(encoded)
 	}
-	request, err := http.NewRequest(method, c.base+path, content)
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, content)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
@@ -56,31 +71,55 @@ func (c *control) call(method, path string, body, result any) error {
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return fmt.Errorf("the control port does not respond; does the emulator run? %w", err)
+		return nil, fmt.Errorf("the control port does not respond; does the emulator run? %w", err)
+	}
+	if response.StatusCode < 300 {
+		return response.Body, nil
 	}
 	defer response.Body.Close()
 	received, err := io.ReadAll(response.Body)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if response.StatusCode >= 300 {
-		problem := &Error{Status: response.StatusCode}
-		if json.Unmarshal(received, problem) != nil || problem.Detail == "" {
-			problem.Detail = fmt.Sprintf("%s %s: HTTP %s: %s", method, path, response.Status, received)
-		}
-		return problem
+	problem := &Error{Status: response.StatusCode}
+	if json.Unmarshal(received, problem) != nil || problem.Detail == "" {
+		problem.Detail = fmt.Sprintf("%s %s: HTTP %s: %s", method, path, response.Status, received)
 	}
-	if result == nil {
-		return nil
-	}
-	return json.Unmarshal(received, result)
+	return nil, problem
 }
 
 func (c *control) get(path string, query url.Values, result any) error {
-	if len(query) > 0 {
-		path += "?" + query.Encode()
+	return c.call(http.MethodGet, with(path, query), nil, result)
+}
+
+// text returns the response to GET as text.
+func (c *control) text(path string) (string, error) {
+	var written strings.Builder
+	err := c.download(path, nil, &written)
+	return written.String(), err
+}
+
+// download writes the response to GET to a file.
+func (c *control) download(path string, query url.Values, file io.Writer) error {
+	response, err := c.stream(context.Background(), path, query)
+	if err != nil {
+		return err
 	}
-	return c.call(http.MethodGet, path, nil, result)
+	defer response.Close()
+	_, err = io.Copy(file, response)
+	return err
+}
+
+// stream returns the response to GET, which need not end before the context.
+func (c *control) stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
+	return c.send(ctx, http.MethodGet, with(path, query), nil)
+}
+
+func with(path string, query url.Values) string {
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
 }
 
 func (c *control) post(path string, body, result any) error {
@@ -93,4 +132,43 @@ func segment(name string) string { return url.PathEscape(name) }
 // duration writes a duration as the control port reads it.
 func duration(length time.Duration) string {
 	return fmt.Sprintf("%dms", length.Milliseconds())
+}
+
+// only reads the only field of an object.
+type only struct{ value any }
+
+// UnmarshalJSON reads the value of the field, whatever its name is.
+func (o *only) UnmarshalJSON(encoded []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(encoded, &fields); err != nil {
+		return err
+	}
+	for _, value := range fields {
+		return json.Unmarshal(value, o.value)
+	}
+	return nil
+}
+
+// instant returns a time in milliseconds since 1970; the zero time if there is none.
+func instant(milliseconds *int64) time.Time {
+	if milliseconds == nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(*milliseconds)
+}
+
+// instantOfMicros returns a time in microseconds since 1970; the zero time if there is none.
+func instantOfMicros(microseconds *int64) time.Time {
+	if microseconds == nil {
+		return time.Time{}
+	}
+	return time.UnixMicro(*microseconds)
+}
+
+// span returns a duration in milliseconds; 0 if there is none.
+func span(milliseconds *int64) time.Duration {
+	if milliseconds == nil {
+		return 0
+	}
+	return time.Duration(*milliseconds) * time.Millisecond
 }

@@ -3,66 +3,78 @@ package rocketmqtest
 import (
 	"fmt"
 	"strings"
-	"time"
 )
 
-// Explanation says what became of a message, and why.
-type Explanation struct {
-	Reason   string `json:"reason"`   // such as DELIVERED_AND_ACKNOWLEDGED or FILTERED_BY_TAG
-	Sentence string `json:"sentence"` // for people
-	Changes  []struct {
-		Action   string `json:"action"`
-		Sentence string `json:"sentence"`
-	} `json:"changes"` // what would change it
-}
+// String returns the sentence.
+func (v Explanation) String() string { return v.Sentence }
 
 // String returns the sentence.
-func (e Explanation) String() string { return e.Sentence }
-
-// Step is one step of a message's history.
-type Step struct {
-	At      int64  `json:"at_ms"` // since 1970
-	Kind    string `json:"kind"`  // such as sent, delivered, acknowledged
-	Node    string `json:"node"`
-	Client  string `json:"client"`
-	Group   string `json:"group"`
-	Attempt *int   `json:"attempt"`
-	Detail  string `json:"detail"`
-}
-
-// History is every step of a message in order.
-type History struct {
-	MessageID string `json:"message_id"`
-	Topic     string `json:"topic"`
-	Steps     []Step `json:"steps"`
-}
+func (v IdleExplanation) String() string { return v.Sentence }
 
 // String returns a line for each step.
-func (h History) String() string {
-	lines := []string{fmt.Sprintf("message %s of %s", h.MessageID, h.Topic)}
-	for _, step := range h.Steps {
-		words := []string{"  " + time.UnixMilli(step.At).UTC().Format("15:04:05.000"), step.Kind}
-		for _, word := range []string{step.Group, step.Client, step.Node, step.Detail} {
-			if word != "" {
-				words = append(words, word)
-			}
-		}
-		lines = append(lines, strings.Join(words, "  "))
+func (v History) String() string {
+	lines := []string{fmt.Sprintf("message %s of %s", v.MessageID, v.Topic)}
+	for _, step := range v.Steps {
+		lines = append(lines, "  "+step.String())
 	}
 	return strings.Join(lines, "\n")
+}
+
+// String returns the time, the kind and what else is known, in one line.
+func (v Step) String() string {
+	words := []string{v.At.UTC().Format("15:04:05.000"), v.Kind}
+	for _, word := range []string{v.Group, v.Client, v.Node, v.Detail} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, "  ")
+}
+
+// Wanted names a message for ExplainWanted and HistoryOf. Only Message is required.
+type Wanted struct {
+	Message string // an id, an offset id or a key
+	Topic   string // the topic, if messages of several topics have the key
+	Group   string // the consumer group; empty: all groups
 }
 
 // Explain says what became of a message for a group. The message is named by its id, a key, or its offset id; an empty
 // group stands for all groups.
 func (r *RocketMQ) Explain(message, group string) (Explanation, error) {
+	return r.ExplainWanted(Wanted{Message: message, Group: group})
+}
+
+// ExplainWanted says what became of a message, as Explain does.
+func (r *RocketMQ) ExplainWanted(wanted Wanted) (Explanation, error) {
 	var found Explanation
-	err := r.control.get("/v1/explain/"+segment(message), query("group", group), &found)
+	asked := query("group", wanted.Group, "topic", wanted.Topic)
+	err := r.control.get("/v1/explain/"+segment(wanted.Message), asked, &found)
 	return found, err
 }
 
 // History returns every step of a message, which is named as in Explain.
 func (r *RocketMQ) History(message string) (History, error) {
+	return r.HistoryOf(Wanted{Message: message})
+}
+
+// HistoryOf returns the steps of a message; with a group, without those of other groups.
+func (r *RocketMQ) HistoryOf(wanted Wanted) (History, error) {
 	var found History
-	err := r.control.get("/v1/history/"+segment(message), nil, &found)
+	asked := query("group", wanted.Group, "topic", wanted.Topic)
+	err := r.control.get("/v1/history/"+segment(wanted.Message), asked, &found)
+	return found, err
+}
+
+// ExplainGroup says whether a group has something to do, and if not, why.
+func (r *RocketMQ) ExplainGroup(group string) (IdleExplanation, error) {
+	var found IdleExplanation
+	err := r.control.get("/v1/groups/"+segment(group)+"/explain", nil, &found)
+	return found, err
+}
+
+// ExplainClient says whether a client has something to do, and if not, why.
+func (r *RocketMQ) ExplainClient(client string) (IdleExplanation, error) {
+	var found IdleExplanation
+	err := r.control.get("/v1/clients/"+segment(client)+"/explain", nil, &found)
 	return found, err
 }

@@ -1,5 +1,7 @@
 package rocketmqtest
 
+import "encoding/json"
+
 // Faults are the rules of faults of an emulator.
 type Faults struct {
 	control *control
@@ -14,11 +16,25 @@ type Rule struct {
 	Name        string         `json:"name,omitempty"`
 	When        map[string]any `json:"when,omitempty"` // criteria, such as operation, topic, group, client, tag, key
 	Then        Fault          `json:"then"`
-	Nth         int            `json:"nth,omitempty"`         // fire at this match only
+	Nth         []int          `json:"nth,omitempty"`         // fire at these matches only, counted from 1
 	Every       int            `json:"every,omitempty"`       // fire at every Nth match
 	After       int            `json:"after,omitempty"`       // fire at the matches after the first N
 	Times       int            `json:"times,omitempty"`       // fire at most this often
 	Probability float64        `json:"probability,omitempty"` // fire with this probability, by the emulator's seed
+	AnyCode     bool           `json:"-"`                     // accept response codes that a request never gets
+}
+
+// MarshalJSON writes the form of the control port.
+func (r Rule) MarshalJSON() ([]byte, error) {
+	type plain Rule
+	form := struct {
+		plain
+		Strict *bool `json:"strict,omitempty"`
+	}{plain: plain(r)}
+	if r.AnyCode {
+		form.Strict = new(bool)
+	}
+	return json.Marshal(form)
 }
 
 // AddedRule is a rule of a running emulator.
@@ -29,13 +45,29 @@ type AddedRule struct {
 
 // Add adds a rule.
 func (f Faults) Add(rule Rule) (AddedRule, error) {
+	added, err := f.AddAll(rule)
+	if err != nil {
+		return AddedRule{}, err
+	}
+	return added[0], nil
+}
+
+// AddAll adds rules, all of them or none.
+func (f Faults) AddAll(rules ...Rule) ([]AddedRule, error) {
+	names, err := f.add(map[string]any{"rules": rules})
+	var added []AddedRule
+	for _, name := range names {
+		added = append(added, AddedRule{name, f.control})
+	}
+	return added, err
+}
+
+func (f Faults) add(body map[string]any) ([]string, error) {
 	var found struct {
 		Names []string `json:"names"`
 	}
-	if err := f.control.post("/v1/faults", rule, &found); err != nil {
-		return AddedRule{}, err
-	}
-	return AddedRule{found.Names[0], f.control}, nil
+	err := f.control.post("/v1/faults", body, &found)
+	return found.Names, err
 }
 
 // AddPreset adds the rules of a preset, such as flaky-network, and returns their names.
@@ -44,22 +76,31 @@ func (f Faults) AddPreset(name string, parameters map[string]any) ([]string, err
 	if len(parameters) > 0 {
 		preset = map[string]any{name: parameters}
 	}
+	return f.add(map[string]any{"preset": preset})
+}
+
+// List returns all rules in the order in which they were added.
+func (f Faults) List() ([]RuleState, error) {
 	var found struct {
-		Names []string `json:"names"`
+		Rules []RuleState `json:"rules"`
 	}
-	err := f.control.post("/v1/faults", map[string]any{"preset": preset}, &found)
-	return found.Names, err
+	err := f.control.get("/v1/faults", nil, &found)
+	return found.Rules, err
 }
 
 // Clear removes all rules.
 func (f Faults) Clear() error { return f.control.call("DELETE", "/v1/faults", nil, nil) }
 
+// Events returns the rule, its matches and firings so far, and its last 100 firings.
+func (r AddedRule) Events() (RuleEvents, error) {
+	var found RuleEvents
+	err := r.control.get("/v1/faults/"+segment(r.Name), nil, &found)
+	return found, err
+}
+
 // Fired returns how often the rule has fired.
 func (r AddedRule) Fired() (int, error) {
-	var found struct {
-		Fired int `json:"fired"`
-	}
-	err := r.control.get("/v1/faults/"+segment(r.Name), nil, &found)
+	found, err := r.Events()
 	return found.Fired, err
 }
 

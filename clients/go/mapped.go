@@ -7,21 +7,24 @@ func (r *RocketMQ) Mapped(nameServer, broker, endpoint string) (*RocketMQ, error
 	mapped := *r
 	mapped.NameServer, mapped.Broker, mapped.Endpoint = nameServer, broker, endpoint
 	mapped.prepare = func() error {
-		var found struct {
-			Brokers []struct {
-				Name string `json:"name"`
-			} `json:"brokers"`
+		brokers, err := r.Brokers.List()
+		if err == nil {
+			err = r.Advertise(brokers[0].Name, broker)
 		}
-		if err := r.control.get("/v1/brokers", nil, &found); err != nil {
-			return err
+		if err == nil {
+			err = r.Advertise("endpoint", endpoint)
 		}
-		for server, address := range map[string]string{found.Brokers[0].Name: broker, "endpoint": endpoint} {
-			body := map[string]string{"server": server, "address": address}
-			if err := r.control.post("/v1/advertise", body, nil); err != nil {
-				return err
-			}
-		}
-		return nil
+		return err
 	}
 	return &mapped, mapped.prepare()
+}
+
+// Advertise changes the address of a server in routes of both protocols: endpoint for the gRPC proxy, broker-a for a
+// master, broker-a:1 for a slave. An empty address restores the default. Only routes that clients read later have it.
+func (r *RocketMQ) Advertise(server, address string) error {
+	body := map[string]any{"server": server, "address": nil}
+	if address != "" {
+		body["address"] = address
+	}
+	return r.control.post("/v1/advertise", body, nil)
 }

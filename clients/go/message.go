@@ -3,6 +3,8 @@ package rocketmqtest
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"net"
 	"time"
 )
 
@@ -21,6 +23,11 @@ type Message struct {
 	BornAt         time.Time
 	StoredAt       time.Time
 	ReconsumeTimes int
+	// OffsetID is the id that the broker forms of its address and PhysicalOffset, the position in its commit log.
+	OffsetID       string
+	PhysicalOffset int64
+	BornHost       string // host:port of the sender
+	Compressed     bool   // the body is compressed in a way that the emulator does not know
 }
 
 // Text returns the body as text.
@@ -42,6 +49,10 @@ func (m *Message) UnmarshalJSON(encoded []byte) error {
 		BornAt         int64             `json:"born_at_ms"`
 		StoredAt       int64             `json:"stored_at_ms"`
 		ReconsumeTimes int               `json:"reconsume_times"`
+		OffsetID       string            `json:"offset_message_id"`
+		PhysicalOffset int64             `json:"physical_offset"`
+		BornHost       []any             `json:"born_host"`
+		Compressed     bool              `json:"compressed"`
 	}
 	if err := json.Unmarshal(encoded, &form); err != nil {
 		return err
@@ -54,6 +65,10 @@ func (m *Message) UnmarshalJSON(encoded []byte) error {
 		Topic: form.Topic, Body: body, Tag: text(form.Tag), Keys: form.Keys, Properties: form.Properties, ID: form.ID,
 		MessageGroup: text(form.MessageGroup), Broker: form.Broker, QueueID: form.QueueID, QueueOffset: form.QueueOffset,
 		BornAt: time.UnixMilli(form.BornAt), StoredAt: time.UnixMilli(form.StoredAt), ReconsumeTimes: form.ReconsumeTimes,
+		OffsetID: form.OffsetID, PhysicalOffset: form.PhysicalOffset, Compressed: form.Compressed,
+	}
+	if len(form.BornHost) == 2 {
+		m.BornHost = net.JoinHostPort(fmt.Sprint(form.BornHost[0]), fmt.Sprint(form.BornHost[1]))
 	}
 	return nil
 }

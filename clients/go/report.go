@@ -14,18 +14,14 @@ const acknowledged = "ACKNOWLEDGED"
 // logHistories writes what became of the messages that not every group has acknowledged to the log of a failed test.
 func (r *RocketMQ) logHistories(t testing.TB) {
 	t.Helper()
-	var found struct {
-		Topics []struct {
-			Name string `json:"name"`
-		} `json:"topics"`
-	}
-	if err := r.control.get("/v1/topics", nil, &found); err != nil {
+	topics, err := r.Topics(false)
+	if err != nil {
 		t.Logf("rocketmqtest: no report: %v", err)
 		return
 	}
 	var lines []string
 	left := 0
-	for _, topic := range found.Topics {
+	for _, topic := range topics {
 		messages, err := r.Messages(topic.Name)
 		if err != nil {
 			continue // a topic that was deleted meanwhile
@@ -50,11 +46,8 @@ func (r *RocketMQ) logHistories(t testing.TB) {
 
 // unfinished returns the explanation and the history of a message; nothing if each group has acknowledged it.
 func (r *RocketMQ) unfinished(message Message) (string, error) {
-	var found struct {
-		Explanation
-		Groups []Explanation `json:"groups"`
-	}
-	if err := r.control.get("/v1/explain/"+segment(message.ID), query("topic", message.Topic), &found); err != nil {
+	found, err := r.ExplainWanted(Wanted{Message: message.ID, Topic: message.Topic})
+	if err != nil {
 		return "", err
 	}
 	lines := []string{found.Sentence}

@@ -31,6 +31,12 @@ type RocketMQ struct {
 	Brokers Brokers
 	// Faults are the rules by which the emulator loses, delays or refuses what clients and broker exchange.
 	Faults Faults
+	// Inspect lists everything that the emulator holds.
+	Inspect Inspection
+	// Journal has the requests of clients and what the emulator answered.
+	Journal Journal
+	// Snapshots keeps states, to which the emulator can return.
+	Snapshots Snapshots
 
 	control *control
 	release func() error
@@ -42,7 +48,8 @@ func connected(found addresses, token string, release func() error) *RocketMQ {
 	port := newControl(found.Control, token)
 	return &RocketMQ{
 		Endpoint: found.Endpoint, NameServer: found.NameServer, Broker: found.Broker, ControlURL: found.Control,
-		Clock: Clock{port}, Brokers: Brokers{port}, Faults: Faults{port}, control: port, release: release,
+		Clock: Clock{control: port}, Brokers: Brokers{port}, Faults: Faults{port}, Inspect: Inspection{port},
+		Journal: Journal{port}, Snapshots: Snapshots{port}, control: port, release: release,
 	}
 }
 
@@ -97,20 +104,17 @@ func (r *RocketMQ) Request(method, path string, body, result any) error {
 func (r *RocketMQ) Stop() error { return r.release() }
 
 // Reset returns the emulator to the instant after its start. Connections of clients are closed.
-func (r *RocketMQ) Reset() error {
-	if err := r.control.call("POST", "/v1/reset", nil, nil); err != nil || r.prepare == nil {
+func (r *RocketMQ) Reset() error { return r.reset(false) }
+
+// ResetKeepingConnections resets as Reset does, and leaves clients connected.
+func (r *RocketMQ) ResetKeepingConnections() error { return r.reset(true) }
+
+func (r *RocketMQ) reset(keep bool) error {
+	err := r.control.post("/v1/reset", map[string]bool{"keep_connections": keep}, nil)
+	if err != nil || r.prepare == nil {
 		return err
 	}
 	return r.prepare()
-}
-
-// CreateTopic creates a topic. kind is NORMAL, FIFO, DELAY, TRANSACTION or MIXED; queues of 0 are eight.
-func (r *RocketMQ) CreateTopic(name, kind string, queues int) error {
-	body := map[string]any{"name": name, "type": kind}
-	if queues != 0 {
-		body["queues"] = queues
-	}
-	return r.control.post("/v1/topics", body, nil)
 }
 
 // Send sends a text to a topic, without a client, and returns the stored message.
@@ -141,11 +145,22 @@ func (r *RocketMQ) RetryMessages(group string) ([]Message, error) {
 	return r.messages("/v1/groups/" + segment(group) + "/retry-messages")
 }
 
-func (r *RocketMQ) messages(path string) ([]Message, error) {
+// HalfMessages returns the half messages of a topic whose transactions are not decided; of all topics if it is empty.
+func (r *RocketMQ) HalfMessages(topic string) ([]Message, error) {
+	return r.messages("/v1/transactions/half", "topic", topic)
+}
+
+// DiscardedMessages returns the half messages of a topic that brokers discarded after the last check; of all topics if
+// it is empty.
+func (r *RocketMQ) DiscardedMessages(topic string) ([]Message, error) {
+	return r.messages("/v1/transactions/discarded", "topic", topic)
+}
+
+func (r *RocketMQ) messages(path string, pairs ...string) ([]Message, error) {
 	var found struct {
 		Messages []Message `json:"messages"`
 	}
-	err := r.control.get(path, nil, &found)
+	err := r.control.get(path, query(pairs...), &found)
 	return found.Messages, err
 }
 
@@ -161,23 +176,29 @@ func (r *RocketMQ) WaitForProducer(name string, timeout time.Duration) error {
 	return r.control.post("/v1/wait/producer", map[string]any{"name": name, "timeout": duration(timeout)}, nil)
 }
 
-// Warnings returns the sentences about probable mistakes of clients, such as members of a group that subscribe
-// differently.
-func (r *RocketMQ) Warnings() ([]string, error) {
+// Warnings returns probable mistakes of clients, such as members of a group that subscribe differently.
+func (r *RocketMQ) Warnings() ([]Warning, error) {
 	var found struct {
-		Warnings []struct {
-			Text string `json:"text"`
-		} `json:"warnings"`
+		Warnings []Warning `json:"warnings"`
 	}
-	if err := r.control.get("/v1/warnings", nil, &found); err != nil {
-		return nil, err
-	}
-	var texts []string
-	for _, warning := range found.Warnings {
-		texts = append(texts, warning.Text)
-	}
-	return texts, nil
+	err := r.control.get("/v1/warnings", nil, &found)
+	return found.Warnings, err
 }
+
+// Metrics returns the metrics of the emulator in the text format of Prometheus.
+func (r *RocketMQ) Metrics() (string, error) { return r.control.text("/metrics") }
+
+// ReceiveMetrics returns counters of receives since the start, and the number of receives in progress.
+func (r *RocketMQ) ReceiveMetrics() (ReceiveMetrics, error) {
+	var found struct {
+		Receive ReceiveMetrics `json:"receive"`
+	}
+	err := r.control.get("/v1/receive-metrics", nil, &found)
+	return found.Receive, err
+}
+
+// CertificateAuthority returns the certificate, in PEM, that clients trust if the emulator uses TLS.
+func (r *RocketMQ) CertificateAuthority() (string, error) { return r.control.text("/v1/ca") }
 
 // IsNotFound is true for the error about a topic, group, client, broker or rule that does not exist.
 func IsNotFound(err error) bool {

@@ -73,16 +73,37 @@ func sidecar(t testing.TB, url string) (*RocketMQ, error) {
 	return mq, mq.Reset()
 }
 
+// ForkOptions are the ports of a fork, 0 for any free one, and the addresses that its routes name.
+type ForkOptions struct {
+	NameServerPort int      `json:"namesrv_port"`
+	BrokerPort     int      `json:"broker_port"`
+	GRPCPort       int      `json:"grpc_port"`
+	ControlPort    int      `json:"control_port"`
+	Advertise      []string `json:"advertise,omitempty"` // such as 192.0.2.1, as of the option --advertise
+}
+
 // Fork returns another emulator with the state of this one: its messages, offsets, clock and rules. It has ports of its
 // own and runs in the same process. It ends with Stop, or with its parent.
-func (r *RocketMQ) Fork() (*RocketMQ, error) {
+func (r *RocketMQ) Fork() (*RocketMQ, error) { return r.ForkWith(ForkOptions{}) }
+
+// ForkWith returns another emulator as Fork does, with options.
+func (r *RocketMQ) ForkWith(options ForkOptions) (*RocketMQ, error) {
 	var found struct {
 		ID string `json:"id"`
 		addresses
 	}
-	if err := r.control.post("/v1/forks", struct{}{}, &found); err != nil {
+	if err := r.control.post("/v1/forks", options, &found); err != nil {
 		return nil, err
 	}
 	stop := func() error { return r.control.call("DELETE", "/v1/forks/"+segment(found.ID), nil, nil) }
 	return connected(found.addresses, r.control.token, stop), nil
+}
+
+// Forks returns the running forks of this emulator, oldest first.
+func (r *RocketMQ) Forks() ([]ForkInfo, error) {
+	var found struct {
+		Forks []ForkInfo `json:"forks"`
+	}
+	err := r.control.get("/v1/forks", nil, &found)
+	return found.Forks, err
 }

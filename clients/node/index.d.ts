@@ -1,3 +1,14 @@
+/// <reference types="node" />
+/// <reference lib="esnext.disposable" />
+import type {
+  AssignmentView, BrokerInfo, ClientInfo, Configuration, ConnectionView, Explanation, ForkInfo, GroupInfo, GroupState,
+  GroupView, HalfView, History, IdleExplanation, InspectedMessage, JournalEvent, JournalPage, KeyView, LockView, PollView,
+  QueueView, ReceiptView, ReceiveMetrics, RuleEvents, RuleState, RuleView, ScheduledEvent, Snapshot, TimerView, TopicInfo,
+  TopicView, Warning,
+} from "./types.js";
+
+export type * from "./types.js";
+
 /** A duration with a unit (ms, s, m, h, d), such as "30s". */
 export type Duration = string;
 
@@ -17,6 +28,13 @@ export interface Message {
   bornAt: Date;
   storedAt: Date;
   reconsumeTimes: number;
+  /** The id that the broker forms of its address and `physicalOffset`, the position in its commit log. */
+  offsetId: string;
+  physicalOffset: number;
+  /** The address of the sender: host:port. */
+  bornHost: string;
+  /** True if the body is compressed in a way that the emulator does not know. */
+  compressed: boolean;
 }
 
 /** A message to send. */
@@ -39,6 +57,7 @@ export interface About {
   messageGroup?: string;
   properties?: Record<string, string>;
   text?: string;
+  body?: Uint8Array;
   group?: string;
   client?: string;
   times?: number;
@@ -58,6 +77,9 @@ export interface Condition {
 }
 
 export interface Clock {
+  waitingAtMost(wait: Duration): Clock;
+  isFrozen(): Promise<boolean>;
+  scheduled(options?: { limit?: number }): Promise<ScheduledEvent[]>;
   now(): Promise<Date>;
   advance(by: Duration): Promise<void>;
   advanceToNext(): Promise<void>;
@@ -67,6 +89,8 @@ export interface Clock {
 /** Any other request of the control API, such as `get("/v1/brokers")`. */
 export interface Control {
   get(path: string, query?: Record<string, string | number | boolean>): Promise<any>;
+  text(path: string, query?: Record<string, string | number | boolean>): Promise<string>;
+  bytes(path: string): Promise<Buffer>;
   post(path: string, body?: unknown): Promise<any>;
   delete(path: string): Promise<any>;
   request(method: string, path: string, body?: unknown): Promise<any>;
@@ -74,11 +98,96 @@ export interface Control {
 
 /** Brokers: broker-b is a master, broker-b:1 a slave, by name and id. */
 export interface Brokers {
-  crash(broker?: string): Promise<void>;
+  list(): Promise<BrokerInfo[]>;
+  configuration(): Promise<Configuration>;
+  crash(broker?: string, options?: { powerLoss?: boolean }): Promise<void>;
   restart(broker?: string): Promise<void>;
   stop(broker: string, options?: { kill?: boolean }): Promise<void>;
   start(broker: string): Promise<void>;
-  configure(keys: Record<string, string | number | boolean>): Promise<void>;
+  configure(keys: Record<string, string | number | boolean>, options?: { broker?: string }): Promise<void>;
+}
+
+/** Lists everything that an emulator holds. */
+export interface Inspection {
+  topics(): Promise<TopicView[]>;
+  queues(topic: string): Promise<QueueView[]>;
+  messages(
+    topic: string,
+    options?: { state?: "stored" | "delayed" | "timed" | "half" | "put aside" | "retry" | "dead"; record?: boolean },
+  ): Promise<InspectedMessage[]>;
+  receipts(group?: string): Promise<ReceiptView[]>;
+  locks(): Promise<LockView[]>;
+  timers(): Promise<TimerView[]>;
+  halfMessages(): Promise<HalfView[]>;
+  groups(): Promise<GroupView[]>;
+  group(name: string): Promise<GroupView>;
+  assignments(group: string, topic: string): Promise<AssignmentView[]>;
+  connections(): Promise<ConnectionView[]>;
+  polls(): Promise<PollView[]>;
+  rules(): Promise<RuleView[]>;
+  configuration(node?: string): Promise<KeyView[]>;
+}
+
+/** Selects lines of the journal. */
+export interface LineSelection {
+  topic?: string;
+  group?: string;
+  /** Such as "PopMessage": the same for both protocols. */
+  operation?: string;
+  message?: string;
+  client?: string;
+  event?: "answered" | "parked" | "refused" | "pushed" | "faulted";
+  /** A broker, "namesrv" or "proxy". */
+  node?: string;
+  /** The name of a request in its protocol. */
+  label?: string;
+  request?: string;
+  connection?: string;
+}
+
+/** Selects a part of the journal. */
+export interface LineRange extends LineSelection {
+  /** The index of the first line. */
+  since?: number;
+  /** The most lines. */
+  limit?: number;
+}
+
+/** The requests of clients and what an emulator answered. */
+export interface Journal {
+  read(wanted?: LineRange): Promise<JournalPage>;
+  clear(): Promise<number>;
+  export(wanted?: LineSelection & { messages?: boolean }): Promise<string>;
+  follow(wanted?: LineRange): AsyncGenerator<JournalEvent, void, void>;
+}
+
+/** Keeps states of an emulator. */
+export interface Snapshots {
+  create(): Promise<Snapshot>;
+  list(): Promise<Snapshot[]>;
+  delete(id: string): Promise<void>;
+  restore(id: string): Promise<void>;
+  save(): Promise<Buffer>;
+  load(content: Uint8Array): Promise<void>;
+}
+
+/** A user of the brokers. Actions by resource: { "Topic:orders": ["Pub", "Get"] }. */
+export interface NewUser {
+  name: string;
+  password: string;
+  /** Has all rights. */
+  super?: boolean;
+  allow?: Record<string, string | string[]>;
+  deny?: Record<string, string | string[]>;
+}
+
+/** Ports and advertised addresses of a fork. */
+export interface ForkOptions {
+  nameServerPort?: number;
+  brokerPort?: number;
+  grpcPort?: number;
+  controlPort?: number;
+  advertise?: string[];
 }
 
 /** A rule of faults: criteria, one fault, and how often. */
@@ -91,41 +200,23 @@ export interface NewRule {
   after?: number;
   times?: number;
   probability?: number;
+  /** False accepts response codes that a request never gets. */
+  strict?: boolean;
 }
 
 export interface Rule {
   readonly name: string;
   fired(): Promise<number>;
+  events(): Promise<RuleEvents>;
   remove(): Promise<void>;
 }
 
 export interface Faults {
   add(rule: NewRule): Promise<Rule>;
+  addAll(rules: NewRule[]): Promise<Rule[]>;
+  list(): Promise<RuleState[]>;
   addPreset(name: string, parameters?: Record<string, unknown>): Promise<string[]>;
   clear(): Promise<void>;
-}
-
-export interface Explanation {
-  reason: string;
-  sentence: string;
-  changes: { action: string; sentence: string }[];
-  groups: Explanation[];
-}
-
-export interface Step {
-  at_ms: number;
-  kind: string;
-  node: string;
-  client: string;
-  group: string | null;
-  attempt: number | null;
-  detail: string;
-}
-
-export interface History {
-  message_id: string;
-  topic: string;
-  steps: Step[];
 }
 
 export interface StartOptions {
@@ -156,32 +247,58 @@ export class RocketMQ {
   static connect(controlUrl: string, token?: string): Promise<RocketMQ>;
   readonly endpoint: string;
   readonly nameServer: string;
+  readonly broker: string;
   readonly controlUrl: string;
   readonly control: Control;
   readonly clock: Clock;
   readonly brokers: Brokers;
   readonly faults: Faults;
+  readonly inspect: Inspection;
+  readonly journal: Journal;
+  readonly snapshots: Snapshots;
   stop(): Promise<void>;
-  reset(): Promise<void>;
-  fork(): Promise<RocketMQ>;
-  createTopic(name: string, type?: string, queues?: number): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+  reset(options?: { keepConnections?: boolean }): Promise<void>;
+  mapped(addresses: { nameServer: string; broker: string; endpoint: string }): Promise<RocketMQ>;
+  advertise(server: string, address: string | null): Promise<void>;
+  fork(options?: ForkOptions): Promise<RocketMQ>;
+  forks(): Promise<ForkInfo[]>;
+  createTopic(
+    name: string,
+    settings?: { type?: string; queues?: number; broker?: string; cluster?: string },
+  ): Promise<void>;
+  topics(options?: { system?: boolean }): Promise<TopicInfo[]>;
+  topic(name: string): Promise<TopicInfo>;
   deleteTopic(name: string): Promise<void>;
-  createGroup(name: string, settings?: { orderly?: boolean; retryMaxTimes?: number }): Promise<void>;
-  deleteGroup(name: string): Promise<void>;
-  resetOffset(group: string, topic: string, to: string): Promise<void>;
-  explainGroup(group: string): Promise<Explanation>;
+  createGroup(
+    name: string,
+    settings?: { orderly?: boolean; retryMaxTimes?: number; consumeEnable?: boolean },
+  ): Promise<void>;
+  groups(options?: { system?: boolean }): Promise<GroupInfo[]>;
+  group(name: string): Promise<GroupState>;
+  deleteGroup(name: string, options?: { keepOffsets?: boolean }): Promise<void>;
+  resetOffset(group: string, topic: string, to: string | number): Promise<void>;
+  explainGroup(group: string): Promise<IdleExplanation>;
+  explainClient(client: string): Promise<IdleExplanation>;
+  clients(): Promise<ClientInfo[]>;
+  putUser(user: NewUser): Promise<void>;
   expireClient(client: string): Promise<void>;
   send(topic: string, message: string | Uint8Array | NewMessage): Promise<Message>;
   messages(topic: string): Promise<Message[]>;
   texts(topic: string): Promise<string[]>;
   deadLetters(group: string): Promise<Message[]>;
   retryMessages(group: string): Promise<Message[]>;
-  explain(message: string, group?: string): Promise<Explanation>;
-  history(message: string): Promise<History>;
-  warnings(): Promise<string[]>;
+  halfMessages(topic?: string): Promise<Message[]>;
+  discardedMessages(topic?: string): Promise<Message[]>;
+  explain(message: string, group?: string, options?: { topic?: string }): Promise<Explanation>;
+  history(message: string, options?: { group?: string; topic?: string }): Promise<History>;
+  warnings(): Promise<Warning[]>;
+  metrics(): Promise<string>;
+  receiveMetrics(): Promise<ReceiveMetrics>;
+  certificateAuthority(): Promise<string>;
   waitForConsumer(group: string, options?: { assigned?: boolean; timeout?: Duration }): Promise<void>;
   waitForProducer(name: string, options?: { timeout?: Duration }): Promise<void>;
-  assertBodies(topic: string, texts: string[]): Promise<void>;
+  assertBodies(topic: string, bodies: (string | Uint8Array)[], options?: { inOrder?: boolean }): Promise<void>;
   assertSent(about: About): Promise<void>;
   assertNotSent(about: About): Promise<void>;
   assertDelivered(about: About): Promise<void>;

@@ -59,7 +59,7 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_tests_of_the_helper_pass() -> None:
     output = done(HELPER, "node", "--test", "test/").stdout
-    source = (HELPER / "test" / "rocketmq.test.js").read_text(encoding="utf-8")
+    source = "".join(file.read_text(encoding="utf-8") for file in (HELPER / "test").glob("*.test.js"))
     declared = re.findall(r"^(?:test| *await t\.test)\(", source, re.MULTILINE)
     assert f"# pass {len(declared)}\n" in output
 
@@ -67,10 +67,30 @@ def test_tests_of_the_helper_pass() -> None:
 def test_package_has_the_sources_the_types_and_the_page() -> None:
     files = {each["path"] for each in json.loads(npm(HELPER, "pack", "--dry-run", "--json"))[0]["files"]}
     sources = {f"src/{each.name}" for each in (HELPER / "src").glob("*.js")}
-    assert files == {*sources, "package.json", "index.d.ts", "README.md"}
+    assert files == {*sources, "package.json", "index.d.ts", "types.d.ts", "README.md"}
     types = (HELPER / "index.d.ts").read_text(encoding="utf-8")
     assertions = re.findall(r"async (assert\w+)\(", (HELPER / "src" / "assertions.js").read_text(encoding="utf-8"))
     assert [name for name in assertions if f"  {name}(" not in types] == []
+
+
+def test_types_fit_the_methods_and_refuse_mistakes(application: Path) -> None:
+    npm(application, "install", "--no-save", "typescript@5.9.3", "@types/node@20")
+    shutil.copy(Path(__file__).with_name("node_types.ts"), application)
+    compiler = ["npx", "tsc", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"]
+    done(application, *compiler, "--lib", "es2022,esnext.disposable", "node_types.ts")
+
+
+def test_types_declare_each_method_and_no_other() -> None:
+    """The declarations of methods are written by hand, like the methods."""
+    types = (HELPER / "index.d.ts").read_text(encoding="utf-8")
+    for name in ("RocketMQ", "Inspection", "Journal", "Snapshots", "Brokers", "Clock", "Faults"):
+        [declared] = re.findall(rf"^export (?:class|interface) {name} {{\n(.*?)^}}", types, re.MULTILINE | re.DOTALL)
+        code = (HELPER / "src" / f"{name.lower()}.js").read_text(encoding="utf-8")
+        [body] = re.findall(rf"^export class {name} .*?{{\n(.*?)^}}", code, re.MULTILINE | re.DOTALL)
+        methods = set(re.findall(r"^  (?:async )?(?:static )?(?:async )?\*?(\w+)\(.*{$", body, re.MULTILINE))
+        named = set(re.findall(r"^  (?:static )?(\w+)\(", declared, re.MULTILINE))
+        named = {each for each in named if not each.startswith("assert")}
+        assert named == methods - {"constructor"}, name
 
 
 def assert_all_passed(output: str) -> None:

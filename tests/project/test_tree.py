@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 600
-GENERATED = re.compile(r"_pb2\.pyi?$|package-lock\.json$|Cargo\.lock$|go\.sum$")
+GENERATED = re.compile(r"_pb2\.pyi?$|/types\.d\.ts$|package-lock\.json$|Cargo\.lock$|go\.sum$")
 VENDORED_NAMES = re.compile(r"package-lock\.json$|Cargo\.lock$|go\.(mod|sum)$")
 """Lock files, in which their tools write the names of sources."""
 PLACES = re.compile(

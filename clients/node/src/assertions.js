@@ -3,9 +3,11 @@ export class Assertions {
   /** The control port, which a subclass sets. */
   control;
 
-  /** A topic holds messages with exactly these texts as bodies, in any order. */
-  async assertBodies(topic, texts) {
-    await this.#check("bodies", { topic, texts, in_any_order: true });
+  /** A topic holds messages with exactly these bodies, texts or bytes: in any order, or `inOrder`. */
+  async assertBodies(topic, bodies, { inOrder = false } = {}) {
+    const areTexts = bodies.every((each) => typeof each === "string");
+    const expected = areTexts ? { texts: bodies } : { bodies: bodies.map(base64) };
+    await this.#check("bodies", { topic, ...expected, in_any_order: !inOrder });
   }
 
   /** Messages were sent; with `times` exactly this number. */
@@ -103,7 +105,10 @@ export class Assertions {
     await this.#check("no_errors", about);
   }
 
-  async #check(name, { messageGroup, ...about }) {
-    await this.control.post(`/v1/assertions/${name}`, { ...about, message_group: messageGroup });
+  async #check(name, { messageGroup, body, ...about }) {
+    const fields = { ...about, message_group: messageGroup, body: body && base64(body) };
+    await this.control.post(`/v1/assertions/${name}`, fields);
   }
 }
+
+const base64 = (body) => Buffer.from(body).toString("base64");

@@ -1,9 +1,28 @@
+import { listOf } from "./values.js";
+
 /** The clock of an emulator. A jump waits for connected clients. */
 export class Clock {
   #control;
+  #wait;
 
-  constructor(control) {
+  constructor(control, wait = undefined) {
     this.#control = control;
+    this.#wait = wait;
+  }
+
+  /** Return this clock with another longest wait for one response of a client, in real time; it is "10s" at first. */
+  waitingAtMost(wait) {
+    return new Clock(this.#control, wait);
+  }
+
+  /** Resolve to true if the clock moves only by jumps. */
+  async isFrozen() {
+    return (await this.#control.get("/v1/clock")).frozen;
+  }
+
+  /** Resolve to the scheduled events, such as redeliveries, the earliest first, at most `limit`. */
+  async scheduled({ limit } = {}) {
+    return listOf("ScheduledEvent", await this.#control.get("/v1/clock/scheduled", { limit }), "scheduled");
   }
 
   /** Return the emulator's time. */
@@ -13,12 +32,12 @@ export class Clock {
 
   /** Move the clock forward by a duration such as "30s". */
   async advance(by) {
-    await this.#control.post("/v1/clock/advance", { by });
+    await this.#control.post("/v1/clock/advance", { by, wait: this.#wait });
   }
 
   /** Move the clock to the next scheduled event, such as a redelivery. */
   async advanceToNext() {
-    await this.#control.post("/v1/clock/advance_to_next", {});
+    await this.#control.post("/v1/clock/advance_to_next", { wait: this.#wait });
   }
 
   /**
@@ -28,12 +47,12 @@ export class Clock {
   async advanceUntil(condition, limit = "1d") {
     if (typeof condition === "function") return this.#search(condition, limit);
     const { topic, messages, group, lag, acknowledged, members, deadLetters } = condition;
-    const fields = { topic, messages, group, lag, acknowledged, members, dead_letters: deadLetters, limit };
-    await this.#control.post("/v1/clock/advance_until", fields);
+    const fields = { topic, messages, group, lag, acknowledged, members, dead_letters: deadLetters };
+    await this.#control.post("/v1/clock/advance_until", { ...fields, limit, wait: this.#wait });
   }
 
   async #search(condition, limit) {
-    const { id } = await this.#control.post("/v1/clock/searches", { limit });
+    const { id } = await this.#control.post("/v1/clock/searches", { limit, wait: this.#wait });
     while (!(await condition())) {
       await this.#control.post(`/v1/clock/searches/${id}/step`);
     }

@@ -20,9 +20,22 @@ export class Control {
   }
 
   get(path, query = {}) {
-    const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-    const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-    return this.request("GET", text ? `${path}?${text}` : path);
+    return this.request("GET", withQuery(path, query));
+  }
+
+  /** Resolve to the response to GET as text. */
+  async text(path, query = {}) {
+    return (await this.#exchange("GET", withQuery(path, query))).text();
+  }
+
+  /** Resolve to the response to GET as a Buffer. */
+  async bytes(path) {
+    return Buffer.from(await (await this.#exchange("GET", path)).arrayBuffer());
+  }
+
+  /** Resolve to the response to GET as a stream, which need not end. */
+  async stream(path, query = {}) {
+    return (await this.#exchange("GET", withQuery(path, query))).body;
   }
 
   post(path, body) {
@@ -34,6 +47,10 @@ export class Control {
   }
 
   async request(method, path, body) {
+    return (await this.#exchange(method, path, body)).json();
+  }
+
+  async #exchange(method, path, body) {
     const headers = {};
     if (this.token) headers.authorization = `Bearer ${this.token}`;
     if (body !== undefined) headers["content-type"] = "application/json";
@@ -47,10 +64,15 @@ export class Control {
     } catch (cause) {
       throw new Error(`${this.url}: the control port does not respond; does the emulator run?`, { cause });
     }
-    const text = await response.text();
-    if (response.ok) return JSON.parse(text);
-    throw refusal(method, path, response, text);
+    if (response.ok) return response;
+    throw refusal(method, path, response, await response.text());
   }
+}
+
+function withQuery(path, query) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text ? `${path}?${text}` : path;
 }
 
 function refusal(method, path, response, text) {

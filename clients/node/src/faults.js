@@ -1,4 +1,5 @@
 import { segment } from "./control.js";
+import { listOf, read } from "./values.js";
 
 /** The rules by which an emulator loses, delays or refuses what clients and broker exchange. */
 export class Faults {
@@ -10,8 +11,18 @@ export class Faults {
 
   /** Add a rule, such as { when: { operation: "SendMessage" }, then: "drop_response", times: 1 }. */
   async add(rule) {
-    const { names } = await this.#control.post("/v1/faults", rule);
-    return new Rule(this.#control, names[0]);
+    return (await this.addAll([rule]))[0];
+  }
+
+  /** Add rules, all of them or none. */
+  async addAll(rules) {
+    const { names } = await this.#control.post("/v1/faults", { rules });
+    return names.map((name) => new Rule(this.#control, name));
+  }
+
+  /** Resolve to all rules in the order in which they were added. */
+  async list() {
+    return listOf("RuleState", await this.#control.get("/v1/faults"), "rules");
   }
 
   /** Add the rules of a preset, such as "flaky-network". Resolves to their names. */
@@ -37,7 +48,12 @@ export class Rule {
 
   /** Resolve to how often the rule has fired. */
   async fired() {
-    return (await this.#control.get(`/v1/faults/${segment(this.name)}`)).fired;
+    return (await this.events()).fired;
+  }
+
+  /** Resolve to the rule, its matches and firings so far, and its last 100 firings. */
+  async events() {
+    return read("RuleEvents", await this.#control.get(`/v1/faults/${segment(this.name)}`));
   }
 
   /** Remove the rule. */

@@ -16,6 +16,10 @@ export function fromForm(form) {
     bornAt: new Date(form.born_at_ms),
     storedAt: new Date(form.stored_at_ms),
     reconsumeTimes: form.reconsume_times,
+    offsetId: form.offset_message_id,
+    physicalOffset: form.physical_offset,
+    bornHost: form.born_host.join(":"),
+    compressed: form.compressed,
   };
 }
 

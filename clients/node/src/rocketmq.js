@@ -4,7 +4,11 @@ import { Clock } from "./clock.js";
 import { startCommand } from "./command.js";
 import { Control, segment } from "./control.js";
 import { Faults } from "./faults.js";
+import { Inspection } from "./inspection.js";
+import { Journal } from "./journal.js";
 import { fromForm, toForm } from "./message.js";
+import { Snapshots } from "./snapshots.js";
+import { listOf, read } from "./values.js";
 
 /** The emulator of this process, from which each test gets a fork. */
 let shared;
@@ -21,6 +25,8 @@ let held = false;
 /** A running emulator: name server, broker and gRPC proxy. */
 export class RocketMQ extends Assertions {
   #stop;
+  /** Restores, after a reset, what `mapped()` has set. */
+  #prepare = async () => {};
 
   constructor(addresses, token, stop) {
     super();
@@ -29,11 +35,16 @@ export class RocketMQ extends Assertions {
     this.endpoint = addresses.endpoint;
     /** The address for SDKs of the remoting protocol. */
     this.nameServer = addresses.namesrv;
+    /** The address of the first broker. */
+    this.broker = addresses.broker;
     /** The control port, for requests that this class does not have. */
     this.controlUrl = addresses.control;
     this.clock = new Clock(this.control);
     this.brokers = new Brokers(this.control);
     this.faults = new Faults(this.control);
+    this.inspect = new Inspection(this.control);
+    this.journal = new Journal(this.control);
+    this.snapshots = new Snapshots(this.control);
     this.#stop = stop;
   }
 
@@ -76,21 +87,70 @@ export class RocketMQ extends Assertions {
     return this.stop();
   }
 
-  /** Return to the instant after the start. Connections of clients are closed. */
-  async reset() {
-    await this.control.post("/v1/reset");
+  /** Return to the instant after the start. Connections of clients are closed, unless they are to be kept. */
+  async reset({ keepConnections = false } = {}) {
+    await this.control.post("/v1/reset", { keep_connections: keepConnections });
+    await this.#prepare();
   }
 
-  /** Start another emulator with the same state, on ports of its own. */
-  async fork() {
-    const { id, ...addresses } = await this.control.post("/v1/forks", {});
+  /**
+   * Resolve to this emulator with the addresses at which clients reach it, such as those of mapped ports of a container:
+   * `broker` is that of the first broker. Routes of both protocols name them from now on, also after `reset()` of the
+   * returned emulator. Call it before clients connect.
+   */
+  async mapped({ nameServer, broker, endpoint }) {
+    const addresses = { endpoint, namesrv: nameServer, broker, control: this.controlUrl };
+    const mapped = new RocketMQ(addresses, this.control.token, () => this.stop());
+    mapped.#prepare = async () => {
+      const [first] = await this.brokers.list();
+      await this.advertise(first.name, broker);
+      await this.advertise("endpoint", endpoint);
+    };
+    await mapped.#prepare();
+    return mapped;
+  }
+
+  /**
+   * Change the address of a server in routes of both protocols: "endpoint" for the gRPC proxy, "broker-a" for a master,
+   * "broker-a:1" for a slave; null restores the default. Only routes that clients read later have it.
+   */
+  async advertise(server, address) {
+    await this.control.post("/v1/advertise", { server, address });
+  }
+
+  /**
+   * Start another emulator with the same state, on ports of its own: free ones, or `nameServerPort`, `brokerPort`,
+   * `grpcPort` and `controlPort`. `advertise` are the addresses that its routes name.
+   */
+  async fork({ nameServerPort, brokerPort, grpcPort, controlPort, advertise } = {}) {
+    const ports = { namesrv_port: nameServerPort, broker_port: brokerPort, grpc_port: grpcPort };
+    const body = { ...ports, control_port: controlPort, advertise };
+    const { id, ...addresses } = await this.control.post("/v1/forks", body);
     const stop = () => this.control.delete(`/v1/forks/${segment(id)}`);
     return new RocketMQ(addresses, this.control.token, stop);
   }
 
-  /** Create a topic of type NORMAL, FIFO, DELAY, TRANSACTION or MIXED. */
-  async createTopic(name, type = "NORMAL", queues = undefined) {
-    await this.control.post("/v1/topics", { name, type, queues });
+  /** Resolve to the running forks of this emulator, oldest first. */
+  async forks() {
+    return listOf("ForkInfo", await this.control.get("/v1/forks"), "forks");
+  }
+
+  /**
+   * Create a topic, or change the given fields of an existing one: the `type` NORMAL, FIFO, DELAY, TRANSACTION or MIXED,
+   * and the number of `queues` on each broker; on one master or cluster only, if `broker` or `cluster` is given.
+   */
+  async createTopic(name, { type, queues, broker, cluster } = {}) {
+    await this.control.post("/v1/topics", { name, type, queues, broker, cluster });
+  }
+
+  /** Resolve to the topics by name, with `system` also to those of the brokers themselves. */
+  async topics({ system } = {}) {
+    return listOf("TopicInfo", await this.control.get("/v1/topics", { system }), "topics");
+  }
+
+  /** Resolve to the configuration of a topic. */
+  async topic(name) {
+    return read("TopicInfo", await this.control.get(`/v1/topics/${segment(name)}`));
   }
 
   async deleteTopic(name) {
@@ -98,27 +158,60 @@ export class RocketMQ extends Assertions {
   }
 
   /** Create a consumer group, or change the settings of an existing one. */
-  async createGroup(name, { orderly, retryMaxTimes } = {}) {
-    await this.control.post("/v1/groups", { name, orderly, retry_max_times: retryMaxTimes });
+  async createGroup(name, { orderly, retryMaxTimes, consumeEnable } = {}) {
+    const settings = { orderly, retry_max_times: retryMaxTimes, consume_enable: consumeEnable };
+    await this.control.post("/v1/groups", { name, ...settings });
   }
 
-  async deleteGroup(name) {
-    await this.control.delete(`/v1/groups/${segment(name)}`);
+  /** Resolve to the consumer groups by name, with `system` also to those that brokers create at their start. */
+  async groups({ system } = {}) {
+    return listOf("GroupInfo", await this.control.get("/v1/groups", { system }), "groups");
   }
 
-  /** Reset the offsets of a group in a topic to "earliest", "latest", or an instant such as 2026-01-31T12:00:00Z. */
+  /** Resolve to a group with its members, its offsets and its lag on each queue. */
+  async group(name) {
+    return read("GroupState", await this.control.get(`/v1/groups/${segment(name)}`));
+  }
+
+  /** Delete a group with its retry topic and its dead letter queue, and with its offsets unless they are to be kept. */
+  async deleteGroup(name, { keepOffsets = false } = {}) {
+    await this.control.delete(`/v1/groups/${segment(name)}?keep_offsets=${keepOffsets}`);
+  }
+
+  /**
+   * Reset the offsets of a group in a topic to "earliest", "latest", an instant such as 2026-01-31T12:00:00Z, or one
+   * offset for all queues, a number.
+   */
   async resetOffset(group, topic, to) {
     await this.control.post(`/v1/groups/${segment(group)}/reset-offset`, { topic, to });
   }
 
-  /** Resolve to whether a group has something to do, and if not, why: { reason, sentence, ... }. */
-  explainGroup(group) {
-    return this.control.get(`/v1/groups/${segment(group)}/explain`);
+  /** Resolve to whether a group has something to do, and if not, why. */
+  async explainGroup(group) {
+    return read("IdleExplanation", await this.control.get(`/v1/groups/${segment(group)}/explain`));
+  }
+
+  /** Resolve to whether a client has something to do, and if not, why. */
+  async explainClient(client) {
+    return read("IdleExplanation", await this.control.get(`/v1/clients/${segment(client)}/explain`));
+  }
+
+  /** Resolve to the connected clients of both protocols in the order of their registration. */
+  async clients() {
+    return listOf("ClientInfo", await this.control.get("/v1/clients"), "clients");
   }
 
   /** End the registrations of a client as if it had been silent for two minutes. */
   async expireClient(client) {
     await this.control.post("/v1/clients/expire", { client });
+  }
+
+  /**
+   * Create a user on all running masters, or replace the password and all rights of an existing one: { name, password,
+   * super, allow, deny }. The masters must keep users: set their configuration keys when the command starts.
+   */
+  async putUser(user) {
+    await this.control.post("/v1/users", user);
   }
 
   /** Send a text, bytes, or { body, tag, keys, properties, messageGroup } without a client. */
@@ -146,19 +239,47 @@ export class RocketMQ extends Assertions {
     return this.#messages(`/v1/groups/${segment(group)}/retry-messages`);
   }
 
-  /** Resolve to what became of a message for a group, or for all groups: { reason, sentence, ... }. */
-  explain(message, group) {
-    return this.control.get(`/v1/explain/${segment(message)}`, { group });
+  /** Resolve to the half messages of a topic, or of all topics, whose transactions are not decided. */
+  halfMessages(topic) {
+    return this.#messages("/v1/transactions/half", { topic });
   }
 
-  /** Resolve to every step of a message: { steps: [...], ... }. */
-  history(message) {
-    return this.control.get(`/v1/history/${segment(message)}`);
+  /** Resolve to the half messages of a topic, or of all topics, that brokers discarded after the last check. */
+  discardedMessages(topic) {
+    return this.#messages("/v1/transactions/discarded", { topic });
   }
 
-  /** Resolve to the sentences about probable mistakes of clients. */
+  /**
+   * Resolve to what became of a message for a group, or for all groups. Give the topic if messages of several topics have
+   * the key.
+   */
+  async explain(message, group, { topic } = {}) {
+    return read("Explanation", await this.control.get(`/v1/explain/${segment(message)}`, { group, topic }));
+  }
+
+  /** Resolve to every step of a message; with `group`, without those of other groups. */
+  async history(message, { group, topic } = {}) {
+    return read("History", await this.control.get(`/v1/history/${segment(message)}`, { group, topic }));
+  }
+
+  /** Resolve to probable mistakes of clients, such as members of a group that subscribe differently. */
   async warnings() {
-    return (await this.control.get("/v1/warnings")).warnings.map((warning) => warning.text);
+    return listOf("Warning", await this.control.get("/v1/warnings"), "warnings");
+  }
+
+  /** Resolve to the metrics of the emulator in the text format of Prometheus. */
+  metrics() {
+    return this.control.text("/metrics");
+  }
+
+  /** Resolve to counters of receives since the start, and to the number of receives in progress. */
+  async receiveMetrics() {
+    return read("ReceiveMetrics", (await this.control.get("/v1/receive-metrics")).receive);
+  }
+
+  /** Resolve to the certificate, in PEM, that clients trust if the emulator uses TLS. */
+  certificateAuthority() {
+    return this.control.text("/v1/ca");
   }
 
   /** Wait until a consumer of a group has registered; with `assigned`, until it also has its queues. */
@@ -179,8 +300,8 @@ export class RocketMQ extends Assertions {
     for (let i = 0; i < ROUND_TRIPS; i++) await this.control.get("/readyz").catch(() => {});
   }
 
-  async #messages(path) {
-    return (await this.control.get(path)).messages.map(fromForm);
+  async #messages(path, query) {
+    return (await this.control.get(path, query)).messages.map(fromForm);
   }
 }
 
@@ -213,7 +334,7 @@ async function sidecar(url) {
   const mq = await RocketMQ.connect(url);
   await mq.reset();
   return new RocketMQ(
-    { endpoint: mq.endpoint, namesrv: mq.nameServer, control: mq.controlUrl },
+    { endpoint: mq.endpoint, namesrv: mq.nameServer, broker: mq.broker, control: mq.controlUrl },
     mq.control.token,
     async () => {
       held = false;
@@ -224,7 +345,7 @@ async function sidecar(url) {
 const LOOPBACK = /^(localhost|127\..*|\[?::1\]?)$/;
 
 /** Return the addresses for a client that reaches the control port by a URL. */
-function seenFrom(url, { endpoint, namesrv, advertised = {} }) {
+function seenFrom(url, { endpoint, namesrv, broker, advertised = {} }) {
   const there = (address) => {
     const at = address.lastIndexOf(":");
     const isHere = LOOPBACK.test(url.hostname) || !LOOPBACK.test(address.slice(0, at));
@@ -233,6 +354,7 @@ function seenFrom(url, { endpoint, namesrv, advertised = {} }) {
   return {
     endpoint: advertised.endpoint ?? there(endpoint),
     namesrv: advertised.namesrv ?? there(namesrv),
+    broker: there(broker),
     control: url.href,
   };
 }
@@ -240,5 +362,5 @@ function seenFrom(url, { endpoint, namesrv, advertised = {} }) {
 /** Return name, type and number of queues of a topic that is written as NAME, NAME:TYPE or NAME:TYPE:QUEUES. */
 function parsed(text) {
   const [name, type, queues] = text.split(":");
-  return [name, type, queues === undefined ? undefined : Number(queues)];
+  return [name, { type, queues: queues === undefined ? undefined : Number(queues) }];
 }

@@ -1,5 +1,6 @@
 package io.github.rocketmqtestkit;
 
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -21,6 +22,14 @@ public final class Brokers {
     /** Crashes a running broker and the gRPC proxy, and starts them again at once. Unflushed data is lost. */
     public void crash(String broker) {
         control.post("/v1/crash", Map.of("broker", broker));
+    }
+
+    /**
+     * Crashes the process of a running broker and the gRPC proxy, and starts them again at once. The machine keeps its
+     * power, so that unflushed data is kept.
+     */
+    public void crashProcess(String broker) {
+        control.post("/v1/crash", Map.of("broker", broker, "power_loss", false));
     }
 
     /** Restarts the first master and the gRPC proxy in order. */
@@ -51,5 +60,20 @@ public final class Brokers {
     /** Changes configuration keys, all of them or none. Values are texts, numbers or booleans. */
     public void configure(Map<String, ?> keys) {
         control.patch("/v1/config", Map.of("keys", keys));
+    }
+
+    /** Changes configuration keys of one broker, all of them or none. */
+    public void configure(String broker, Map<String, ?> keys) {
+        control.patch("/v1/config", Map.of("keys", keys, "broker", broker));
+    }
+
+    /** Returns all brokers in the order of their configuration. */
+    public List<BrokerInfo> list() {
+        return control.read("/v1/brokers").list("brokers", BrokerInfo::new);
+    }
+
+    /** Returns all configuration keys with their values. */
+    public Configuration configuration() {
+        return new Configuration(control.read("/v1/config"));
     }
 }

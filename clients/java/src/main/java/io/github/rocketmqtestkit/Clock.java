@@ -3,6 +3,7 @@ package io.github.rocketmqtestkit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
 
@@ -35,6 +36,16 @@ public final class Clock {
     /** Returns the emulator's time. */
     public Instant now() {
         return control.read("/v1/clock").instant("now_ms");
+    }
+
+    /** Returns true if the clock moves only by jumps. */
+    public boolean isFrozen() {
+        return control.read("/v1/clock").isTrue("frozen");
+    }
+
+    /** Returns the scheduled events, such as redeliveries, the earliest first, at most this many. */
+    public List<ScheduledEvent> scheduled(int limit) {
+        return control.read("/v1/clock/scheduled?limit=" + limit).list("scheduled", ScheduledEvent::new);
     }
 
     /** Moves the clock forward. */

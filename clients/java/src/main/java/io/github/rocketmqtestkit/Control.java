@@ -1,6 +1,7 @@
 package io.github.rocketmqtestkit;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
@@ -72,6 +73,46 @@ public final class Control {
         return send("DELETE", path, null);
     }
 
+    /** Sends GET and returns the response as text. */
+    String text(String path) {
+        return new String(bytes(path), StandardCharsets.UTF_8);
+    }
+
+    /** Sends GET and returns the bytes of the response. */
+    byte[] bytes(String path) {
+        try (InputStream content = stream(path)) {
+            return content.readAllBytes();
+        } catch (IOException e) {
+            throw unreachable(e);
+        }
+    }
+
+    /** Sends GET and returns the response, which need not end. The caller closes it. */
+    InputStream stream(String path) {
+        HttpResponse<InputStream> response = exchange("GET", path, null, BodyHandlers.ofInputStream());
+        if (response.statusCode() < 300) {
+            return response.body();
+        }
+        try (InputStream refusal = response.body()) {
+            throw refused("GET " + path, response.statusCode(),
+                    new String(refusal.readAllBytes(), StandardCharsets.UTF_8));
+        } catch (IOException e) {
+            throw unreachable(e);
+        }
+    }
+
+    /** Returns a path with those parameters of a query that have a value. Names and values alternate. */
+    static String with(String path, Object... pairs) {
+        StringBuilder found = new StringBuilder(path);
+        for (int at = 0; at < pairs.length; at += 2) {
+            if (pairs[at + 1] != null && !pairs[at + 1].equals("")) {
+                found.append(found.indexOf("?") < 0 ? '?' : '&').append(pairs[at]).append('=')
+                        .append(encoded(pairs[at + 1].toString()));
+            }
+        }
+        return found.toString();
+    }
+
     Fields read(String path) {
         return new Fields(get(path));
     }
@@ -86,6 +127,16 @@ public final class Control {
     }
 
     private Map<String, Object> send(String method, String path, Map<String, ?> body) {
+        HttpResponse<String> response = exchange(method, path, body, BodyHandlers.ofString(StandardCharsets.UTF_8));
+        String text = response.body();
+        if (response.statusCode() < 300) {
+            return text.isBlank() ? Map.of() : Json.readObject(text);
+        }
+        throw refused(method + " " + path, response.statusCode(), text);
+    }
+
+    private <T> HttpResponse<T> exchange(
+            String method, String path, Map<String, ?> body, HttpResponse.BodyHandler<T> handler) {
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(base + path));
         if (body == null) {
             request.method(method, HttpRequest.BodyPublishers.noBody());
@@ -96,32 +147,32 @@ public final class Control {
         if (!token.isEmpty()) {
             request.header("authorization", "Bearer " + token);
         }
-        HttpResponse<String> response;
         try {
-            response = CLIENT.send(request.build(), BodyHandlers.ofString(StandardCharsets.UTF_8));
+            return CLIENT.send(request.build(), handler);
         } catch (IOException e) {
-            throw new RocketMQException(base + ": the control port does not respond; does the emulator run? " + e, e);
+            throw unreachable(e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new RocketMQException(method + " " + path + ": the thread was interrupted", e);
         }
-        return result(method + " " + path, response);
     }
 
-    private static Map<String, Object> result(String request, HttpResponse<String> response) {
-        String text = response.body();
-        if (response.statusCode() < 300) {
-            return text.isBlank() ? Map.of() : Json.readObject(text);
-        }
+    private RocketMQException unreachable(IOException cause) {
+        String text = base + ": the control port does not respond; does the emulator run? " + cause;
+        return new RocketMQException(text, cause);
+    }
+
+    /** Returns the exception about a refusal. Throws the AssertionError of an assertion that does not hold. */
+    private static RocketMQException refused(String request, int status, String text) {
         Map<String, Object> problem;
         try {
             problem = Json.readObject(text);
         } catch (IllegalArgumentException e) {
-            problem = Map.of("detail", request + ": HTTP " + response.statusCode() + ": " + text);
+            problem = Map.of("detail", request + ": HTTP " + status + ": " + text);
         }
         if (ASSERTION_FAILED.equals(problem.get("type"))) {
             throw new AssertionError(problem.get("detail"));
         }
-        throw new RocketMQException(response.statusCode(), problem);
+        return new RocketMQException(status, problem);
     }
 }

@@ -2,6 +2,7 @@ package io.github.rocketmqtestkit;
 
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /** The rules by which an emulator loses, delays or refuses requests and responses. */
 public final class Faults {
@@ -17,7 +18,23 @@ public final class Faults {
      * @throws RocketMQException if a name or a value in it is wrong
      */
     public AddedRule add(Rule rule) {
-        return new AddedRule(control, control.write("/v1/faults", rule.form()).texts("names").get(0));
+        return addAll(List.of(rule)).get(0);
+    }
+
+    /**
+     * Adds rules, all of them or none.
+     *
+     * @throws RocketMQException if a name or a value in one of them is wrong
+     */
+    public List<AddedRule> addAll(List<Rule> rules) {
+        List<Map<String, Object>> forms = rules.stream().map(Rule::form).collect(Collectors.toList());
+        return control.write("/v1/faults", Map.of("rules", forms)).texts("names").stream()
+                .map(name -> new AddedRule(control, name)).collect(Collectors.toList());
+    }
+
+    /** Returns all rules in the order in which they were added. */
+    public List<RuleState> list() {
+        return control.read("/v1/faults").list("rules", RuleState::new);
     }
 
     /** Adds the rules of a preset, such as {@code flaky-network}, and returns their names. */
@@ -52,12 +69,17 @@ public final class Faults {
 
         /** Returns how often the criteria of the rule have matched. */
         public int matched() {
-            return (int) control.read(path()).number("matched");
+            return events().matched();
         }
 
         /** Returns how often the rule has fired. */
         public int fired() {
-            return (int) control.read(path()).number("fired");
+            return events().fired();
+        }
+
+        /** Returns the rule, its matches and firings so far, and its last 100 firings. */
+        public RuleEvents events() {
+            return new RuleEvents(control.read(path()));
         }
 
         /** Removes the rule. */

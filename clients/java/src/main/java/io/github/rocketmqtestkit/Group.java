@@ -37,8 +37,8 @@ public final class Group {
     }
 
     /** Says whether the group has something to do, and if not, why. */
-    public Explanation explain() {
-        return new Explanation(control.read("/v1/groups/" + Control.encoded(name) + "/explain"));
+    public IdleExplanation explain() {
+        return new IdleExplanation(control.read("/v1/groups/" + Control.encoded(name) + "/explain"));
     }
 
     /** Creates the group with this number of redeliveries before a message becomes a dead letter, or changes it. */
@@ -53,7 +53,27 @@ public final class Group {
         return this;
     }
 
-    /** Deletes the group. */
+    /** Creates the group, or keeps its settings, and stops or allows consumption. */
+    public Group enableConsumption(boolean enabled) {
+        control.post("/v1/groups", Map.of("name", name, "consume_enable", enabled));
+        return this;
+    }
+
+    /**
+     * Returns the group with its members, its offsets and its lag on each queue.
+     *
+     * @throws RocketMQException if there is no such group
+     */
+    public GroupState state() {
+        return new GroupState(control.read("/v1/groups/" + Control.encoded(name)));
+    }
+
+    /** Deletes the group, and keeps its offsets for a later group of that name. */
+    public void deleteKeepingOffsets() {
+        control.delete("/v1/groups/" + Control.encoded(name) + "?keep_offsets=true");
+    }
+
+    /** Deletes the group with its offsets, its retry topic and its dead letter queue. */
     public void delete() {
         control.delete("/v1/groups/" + Control.encoded(name));
     }
@@ -61,6 +81,11 @@ public final class Group {
     /** Resets the offsets of the group in a topic to {@code earliest}, {@code latest}, or an instant in ISO 8601. */
     public void resetOffset(String topic, String to) {
         control.post("/v1/groups/" + Control.encoded(name) + "/reset-offset", Map.of("topic", topic, "to", to));
+    }
+
+    /** Resets the offsets of the group in a topic to one offset, which must be in the range of each queue. */
+    public void resetOffset(String topic, long offset) {
+        control.post("/v1/groups/" + Control.encoded(name) + "/reset-offset", Map.of("topic", topic, "to", offset));
     }
 
     /** Waits until a consumer of the group has registered. The timeout is real time. */

@@ -88,6 +88,26 @@ public final class Message {
         return (int) fields.number("reconsume_times");
     }
 
+    /** Returns the id that the broker forms of its address and {@link #physicalOffset}. */
+    public String offsetId() {
+        return fields.text("offset_message_id");
+    }
+
+    /** Returns the position in the commit log of the broker. */
+    public long physicalOffset() {
+        return fields.number("physical_offset");
+    }
+
+    /** Returns the address of the sender: {@code host:port}. */
+    public String bornHost() {
+        return String.join(":", fields.texts("born_host"));
+    }
+
+    /** Returns true if the body is compressed in a way that the emulator does not know. */
+    public boolean isCompressed() {
+        return fields.isTrue("compressed");
+    }
+
     /** Returns the topic, id and body. */
     @Override
     public String toString() {

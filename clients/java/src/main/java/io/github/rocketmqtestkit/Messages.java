@@ -41,6 +41,11 @@ public class Messages {
         return with("tag", tag);
     }
 
+    /** Selects the one with this id. */
+    public Messages id(String id) {
+        return with("id", id);
+    }
+
     /** Selects those of a message group. */
     public Messages messageGroup(String messageGroup) {
         return with("message_group", messageGroup);

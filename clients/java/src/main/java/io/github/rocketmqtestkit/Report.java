@@ -14,8 +14,8 @@ final class Report {
     static String of(RocketMQ mq) {
         List<String> lines = new ArrayList<>();
         int left = 0;
-        for (Fields topic : mq.control().read("/v1/topics").objects("topics")) {
-            for (Message message : messages(mq, topic.text("name"))) {
+        for (TopicInfo topic : mq.topics()) {
+            for (Message message : messages(mq, topic.name())) {
                 List<String> unfinished = unfinished(mq, message);
                 if (unfinished.isEmpty()) {
                     continue;
@@ -45,8 +45,7 @@ final class Report {
     }
 
     private static List<String> unfinished(RocketMQ mq, Message message) {
-        Explanation explained = new Explanation(mq.control().read(
-                "/v1/explain/" + Control.encoded(message.id()) + "?topic=" + Control.encoded(message.topic())));
+        Explanation explained = mq.explain(message.id(), null, message.topic());
         if (explained.groups().isEmpty()) {
             return List.of(explained.sentence());
         }

@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 
 /**
  * A running emulator of Apache RocketMQ: name server, broker and gRPC proxy.
@@ -144,11 +143,22 @@ public final class RocketMQ implements AutoCloseable {
         RocketMQ mapped = new RocketMQ(addresses.mapped(nameServer, broker, endpoint), control.token(), release);
         mapped.prepare = prepare;
         mapped.prepareBy(() -> {
-            String name = new Fields(control.get("/v1/brokers")).objects("brokers").get(0).text("name");
-            control.post("/v1/advertise", Map.of("server", name, "address", broker));
-            control.post("/v1/advertise", Map.of("server", "endpoint", "address", endpoint));
+            mapped.advertise(brokers().list().get(0).name(), broker);
+            mapped.advertise("endpoint", endpoint);
         });
         return mapped;
+    }
+
+    /**
+     * Changes the address of a server in routes of both protocols: {@code endpoint} for the gRPC proxy, {@code broker-a}
+     * for a master, {@code broker-a:1} for a slave. Null restores the default. Only routes that clients read later have
+     * it.
+     */
+    public void advertise(String server, String address) {
+        Map<String, Object> body = new LinkedHashMap<>();
+        body.put("server", server);
+        body.put("address", address);
+        control.post("/v1/advertise", body);
     }
 
     /** Runs what prepares the emulator, such as its topics and rules, now and after each reset. */
@@ -230,21 +240,90 @@ public final class RocketMQ implements AutoCloseable {
 
     /** Creates a topic: NAME, NAME:TYPE or NAME:TYPE:QUEUES. TYPE is NORMAL, FIFO, DELAY, TRANSACTION or MIXED. */
     public Topic createTopic(String topic) {
-        String[] parts = topic.split(":", -1);
-        Map<String, Object> body = new LinkedHashMap<>();
-        body.put("name", parts[0]);
-        if (parts.length > 1) {
-            body.put("type", parts[1]);
-        }
-        if (parts.length > 2) {
-            if (parts.length > 3 || !parts[2].matches("\\d{1,6}")) {
-                throw new RocketMQException("topic=" + topic
-                        + ": is no NAME, NAME:TYPE or NAME:TYPE:QUEUES; use orders:FIFO:4");
-            }
-            body.put("queues", Integer.valueOf(parts[2]));
-        }
-        control.post("/v1/topics", body);
-        return topic(parts[0]);
+        return createTopic(NewTopic.parsed(topic));
+    }
+
+    /** Creates a topic, or changes the given fields of an existing one. */
+    public Topic createTopic(NewTopic topic) {
+        return topic(control.write("/v1/topics", topic.form()).text("name"));
+    }
+
+    /** Returns the configuration of the topics, by name. */
+    public List<TopicInfo> topics() {
+        return topics(false);
+    }
+
+    /** Returns the configuration of the topics, on request also of those of the brokers themselves. */
+    public List<TopicInfo> topics(boolean system) {
+        return control.read("/v1/topics" + (system ? "?system=true" : "")).list("topics", TopicInfo::new);
+    }
+
+    /** Returns the configuration of the consumer groups, by name. */
+    public List<GroupInfo> groups() {
+        return groups(false);
+    }
+
+    /** Returns the configuration of the groups, on request also of those that brokers create at their start. */
+    public List<GroupInfo> groups(boolean system) {
+        return control.read("/v1/groups" + (system ? "?system=true" : "")).list("groups", GroupInfo::new);
+    }
+
+    /** Returns the connected clients of both protocols in the order of their registration. */
+    public List<ClientInfo> clients() {
+        return control.read("/v1/clients").list("clients", ClientInfo::new);
+    }
+
+    /** Says whether a client has something to do, and if not, why. */
+    public IdleExplanation explainClient(String client) {
+        return new IdleExplanation(control.read("/v1/clients/" + Control.encoded(client) + "/explain"));
+    }
+
+    /**
+     * Creates a user on all running masters, or replaces the password and all rights of an existing one. The masters must
+     * keep users: set their configuration keys when the command starts.
+     */
+    public void putUser(User user) {
+        control.post("/v1/users", user.form());
+    }
+
+    /** Returns the lists of everything that the emulator holds. */
+    public Inspection inspect() {
+        return new Inspection(control);
+    }
+
+    /** Returns the requests of clients and what the emulator answered. */
+    public Journal journal() {
+        return new Journal(control);
+    }
+
+    /** Returns the kept states, to which the emulator can return. */
+    public Snapshots snapshots() {
+        return new Snapshots(control);
+    }
+
+    /** Returns the half messages whose transactions are not decided. */
+    public List<Message> halfMessages() {
+        return Message.listOf(control.read("/v1/transactions/half"));
+    }
+
+    /** Returns the half messages that brokers discarded after the last check. */
+    public List<Message> discardedMessages() {
+        return Message.listOf(control.read("/v1/transactions/discarded"));
+    }
+
+    /** Returns the metrics of the emulator in the text format of Prometheus. */
+    public String metrics() {
+        return control.text("/metrics");
+    }
+
+    /** Returns counters of receives since the start, and the number of receives in progress. */
+    public ReceiveMetrics receiveMetrics() {
+        return new ReceiveMetrics(control.read("/v1/receive-metrics").object("receive"));
+    }
+
+    /** Returns the certificate, in PEM, that clients trust if the emulator uses TLS. */
+    public String certificateAuthority() {
+        return control.text("/v1/ca");
     }
 
     /** Returns the brokers, to stop, start and configure them. */
@@ -259,24 +338,44 @@ public final class RocketMQ implements AutoCloseable {
 
     /** Says what became of a message for all groups. The message is named by its id, its offset id or a key. */
     public Explanation explain(String message) {
-        return new Explanation(control.read("/v1/explain/" + Control.encoded(message)));
+        return explain(message, null, null);
     }
 
     /** Says what became of a message for a group, and why. */
     public Explanation explain(String message, String group) {
-        return new Explanation(
-                control.read("/v1/explain/" + Control.encoded(message) + "?group=" + Control.encoded(group)));
+        return explain(message, group, null);
+    }
+
+    /**
+     * Says what became of a message for a group, and why.
+     *
+     * @param group null for all groups
+     * @param topic the topic, if messages of several topics have the key; null otherwise
+     */
+    public Explanation explain(String message, String group, String topic) {
+        return new Explanation(control.read(
+                Control.with("/v1/explain/" + Control.encoded(message), "group", group, "topic", topic)));
     }
 
     /** Returns every step of a message, which is named by its id, its offset id or a key. */
     public History history(String message) {
-        return new History(control.read("/v1/history/" + Control.encoded(message)));
+        return history(message, null, null);
     }
 
-    /** Returns sentences about probable mistakes of clients, such as members of a group that subscribe differently. */
-    public List<String> warnings() {
-        return control.read("/v1/warnings").objects("warnings").stream()
-                .map(each -> each.text("text")).collect(Collectors.toList());
+    /**
+     * Returns the steps of a message.
+     *
+     * @param group the group without whose steps those of other groups are left out; null for all steps
+     * @param topic the topic, if messages of several topics have the key; null otherwise
+     */
+    public History history(String message, String group, String topic) {
+        return new History(control.read(
+                Control.with("/v1/history/" + Control.encoded(message), "group", group, "topic", topic)));
+    }
+
+    /** Returns probable mistakes of clients, such as members of a group that subscribe differently. */
+    public List<Warning> warnings() {
+        return control.read("/v1/warnings").list("warnings", Warning::new);
     }
 
     /**
@@ -302,9 +401,19 @@ public final class RocketMQ implements AutoCloseable {
      * {@link #close}, or with this emulator.
      */
     public RocketMQ fork() {
-        Fields fork = control.write("/v1/forks", Map.of());
+        return fork(new ForkOptions());
+    }
+
+    /** Starts another emulator as {@link #fork()} does, with options. */
+    public RocketMQ fork(ForkOptions options) {
+        Fields fork = control.write("/v1/forks", options.form());
         String path = "/v1/forks/" + Control.encoded(fork.text("id"));
         return new RocketMQ(Addresses.of(fork), control.token(), () -> control.delete(path));
+    }
+
+    /** Returns the running forks of this emulator, oldest first. */
+    public List<ForkInfo> forks() {
+        return control.read("/v1/forks").list("forks", ForkInfo::new);
     }
 
     /**
@@ -312,6 +421,12 @@ public final class RocketMQ implements AutoCloseable {
      */
     public void reset() {
         control.post("/v1/reset", Map.of());
+        prepare.run();
+    }
+
+    /** Resets as {@link #reset} does, and leaves clients connected. */
+    public void resetKeepingConnections() {
+        control.post("/v1/reset", Map.of("keep_connections", true));
         prepare.run();
     }
 

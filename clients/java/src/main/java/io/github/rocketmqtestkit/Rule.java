@@ -74,6 +74,11 @@ public final class Rule {
         return with("probability", probability);
     }
 
+    /** Accepts response codes that a request never gets. */
+    public Rule anyCode() {
+        return with("strict", false);
+    }
+
     Map<String, Object> form() {
         Map<String, Object> form = new LinkedHashMap<>(fields);
         form.put("when", criteria);

@@ -1,5 +1,6 @@
 package io.github.rocketmqtestkit;
 
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -41,6 +42,13 @@ public class StoredMessages extends Messages {
     /** Holds if the messages have exactly these texts as bodies, in any order. */
     public StoredMessages assertBodies(String... texts) {
         check("bodies", Map.of("texts", List.of(texts), "in_any_order", true));
+        return this;
+    }
+
+    /** Holds if the messages have exactly these bodies, in any order. */
+    public StoredMessages assertBodies(List<byte[]> bodies) {
+        List<String> encoded = bodies.stream().map(Base64.getEncoder()::encodeToString).collect(Collectors.toList());
+        check("bodies", Map.of("bodies", encoded, "in_any_order", true));
         return this;
     }
 

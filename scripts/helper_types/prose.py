@@ -1,0 +1,55 @@
+"""Documentation of generated types: names of fields in the helper's language, and lines of a limited width."""
+
+import re
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .shapes import Field, Shape
+
+_CODE = re.compile(r"`([^`]+)`")
+_LIST = re.compile(r"^- ", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Writes documentation with the names of a language. `code` is a piece of code, with `{}` for its text."""
+
+    shapes: Sequence[Shape]
+    name: Callable[[Field], str]
+    code: str
+
+    def renamed(self, text: str, shape: Shape) -> str:
+        """Return a text about a type with the names of its fields, and of those of its items."""
+        near = [each for each in self.shapes if each.name in shape.items()]
+        names = {field.wire: self.name(field) for each in (*near, shape) for field in each.fields}
+        return _CODE.sub(lambda found: self.code.replace("{}", names.get(found[1], found[1])), text)
+
+    def paragraphs(self, shape: Shape) -> list[str]:
+        """Return the documentation of a type in paragraphs."""
+        found = [self.renamed(each, shape) for each in shape.about]
+        return [each if _LIST.search(each) else " ".join(each.split()) for each in found]
+
+
+def without_null(text: str) -> str:
+    """Return a text for a language in which an absent value is not null."""
+    return re.sub(r"\b(null|None)\b", "absent", text)
+
+
+def wrapped(text: str, prefix: str, width: int = 120, *, item: str = "") -> list[str]:
+    """Return the lines of a text with a prefix. Items of lists, indented by `item`, begin on lines of their own."""
+    lines: list[str] = []
+    for each in re.split(r"\n(?=- |<)", text):
+        indent = first = prefix
+        if each.startswith("- "):
+            first, indent = prefix + item, prefix + item + "  "
+        whole = " ".join(each.split())
+        lines += textwrap.wrap(
+            whole,
+            width,
+            initial_indent=first,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return lines
