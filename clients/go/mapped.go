@@ -6,7 +6,7 @@ package rocketmqtest
 func (r *RocketMQ) Mapped(nameServer, broker, endpoint string) (*RocketMQ, error) {
 	mapped := *r
 	mapped.NameServer, mapped.Broker, mapped.Endpoint = nameServer, broker, endpoint
-	mapped.prepare = func() error {
+	return &mapped, mapped.prepareBy(func() error {
 		brokers, err := r.Brokers.List()
 		if err == nil {
 			err = r.Advertise(brokers[0].Name, broker)
@@ -15,8 +15,7 @@ func (r *RocketMQ) Mapped(nameServer, broker, endpoint string) (*RocketMQ, error
 			err = r.Advertise("endpoint", endpoint)
 		}
 		return err
-	}
-	return &mapped, mapped.prepare()
+	})
 }
 
 // Advertise changes the address of a server in routes of both protocols: endpoint for the gRPC proxy, broker-a for a

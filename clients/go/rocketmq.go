@@ -40,7 +40,7 @@ type RocketMQ struct {
 
 	control *control
 	release func() error
-	// prepare restores, after a reset, what Mapped has set. It may be nil.
+	// prepare restores, after a reset, what Run and Mapped have set.
 	prepare func() error
 }
 
@@ -50,6 +50,7 @@ func connected(found addresses, token string, release func() error) *RocketMQ {
 		Endpoint: found.Endpoint, NameServer: found.NameServer, Broker: found.Broker, ControlURL: found.Control,
 		Clock: Clock{control: port}, Brokers: Brokers{port}, Faults: Faults{port}, Inspect: Inspection{port},
 		Journal: Journal{port}, Snapshots: Snapshots{port}, control: port, release: release,
+		prepare: func() error { return nil },
 	}
 }
 
@@ -103,18 +104,30 @@ func (r *RocketMQ) Request(method, path string, body, result any) error {
 // Stop stops the emulator.
 func (r *RocketMQ) Stop() error { return r.release() }
 
-// Reset returns the emulator to the instant after its start. Connections of clients are closed.
+// Reset returns the emulator to the instant after its start, or in a test to the begin of the test, with the topics of
+// Run. Connections of clients are closed.
 func (r *RocketMQ) Reset() error { return r.reset(false) }
 
 // ResetKeepingConnections resets as Reset does, and leaves clients connected.
 func (r *RocketMQ) ResetKeepingConnections() error { return r.reset(true) }
 
 func (r *RocketMQ) reset(keep bool) error {
-	err := r.control.post("/v1/reset", map[string]bool{"keep_connections": keep}, nil)
-	if err != nil || r.prepare == nil {
+	if err := r.control.post("/v1/reset", map[string]bool{"keep_connections": keep}, nil); err != nil {
 		return err
 	}
 	return r.prepare()
+}
+
+// prepareBy calls what prepares the emulator now and after each reset.
+func (r *RocketMQ) prepareBy(preparation func() error) error {
+	earlier := r.prepare
+	r.prepare = func() error {
+		if err := earlier(); err != nil {
+			return err
+		}
+		return preparation()
+	}
+	return preparation()
 }
 
 // Send sends a text to a topic, without a client, and returns the stored message.

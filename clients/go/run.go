@@ -23,8 +23,8 @@ var held sync.Mutex
 func Run(t testing.TB, topics ...string) *RocketMQ {
 	t.Helper()
 	mq, err := forTest(t)
-	for at := 0; err == nil && at < len(topics); at++ {
-		err = mq.createTopic(topics[at])
+	if err == nil {
+		err = mq.prepareBy(func() error { return mq.createTopics(topics) })
 	}
 	if err != nil {
 		t.Fatalf("rocketmqtest: %v", err)

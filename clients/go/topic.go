@@ -46,6 +46,15 @@ func (r *RocketMQ) DeleteTopic(topic string) error {
 	return r.control.call("DELETE", "/v1/topics/"+segment(topic), nil, nil)
 }
 
+func (r *RocketMQ) createTopics(topics []string) error {
+	for _, topic := range topics {
+		if err := r.createTopic(topic); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // createTopic creates a topic that is written as NAME, NAME:TYPE or NAME:TYPE:QUEUES.
 func (r *RocketMQ) createTopic(text string) error {
 	parts := strings.Split(text, ":")

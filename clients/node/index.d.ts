@@ -86,7 +86,7 @@ export interface Clock {
   advanceUntil(condition: Condition | (() => unknown), limit?: Duration): Promise<void>;
 }
 
-/** Any other request of the control API, such as `get("/v1/brokers")`. */
+/** Any other request of the control API, such as `get("/openapi.json")`. */
 export interface Control {
   get(path: string, query?: Record<string, string | number | boolean>): Promise<any>;
   text(path: string, query?: Record<string, string | number | boolean>): Promise<string>;

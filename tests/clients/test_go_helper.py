@@ -107,11 +107,18 @@ func TestHeld(t *testing.T) {
         assert passed(go(tmp_path / "helper", "test", "-run=TestHeld", "-v", ".", **control)) == {"TestHeld"}
 
 
+def test_snippet_of_the_page_about_containers_is_that_of_the_example() -> None:
+    page = (ROOT / "docs" / "go.md").read_text(encoding="utf-8")
+    [text] = [found for found in re.findall(r"^```go\n(.*?)^```$", page, re.M | re.S) if "mq.Mapped(" in found]
+    code = (ROOT / "examples" / "orders-testcontainers-go" / "container.go").read_text(encoding="utf-8")
+    assert " ".join(text.split()) in " ".join(code.split())
+
+
 def test_page_leads_from_an_empty_folder_to_a_passing_test(tmp_path: Path) -> None:
     """The commands and the file of docs/go.md, with the paths of this tree and an installed command."""
     page = (ROOT / "docs" / "go.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    [source] = [text for language, text in blocks if language == "go"]
+    [source] = [text for language, text in blocks if language == "go" and text.startswith("// orders_test.go\n")]
     [commands] = [text for language, text in blocks if language == "sh" and "go test" in text]
     (tmp_path / "orders_test.go").write_text(source)
     script = commands.replace("/path/to/rocketmq-testkit", str(ROOT)).replace("go test", "go test -count=1 -v")

@@ -110,6 +110,16 @@ def test_application_passes_with_a_running_emulator(application: Path) -> None:
         assert_all_passed(done(application, "npm", "test", **control).stdout)
 
 
+def test_an_sdk_uses_mapped_ports(application: Path) -> None:
+    """The block of docs/node.md about mapped ports, with forwarders in place of a container engine."""
+    [block] = [text for text in blocks("js") if ".mapped(" in text]
+    template = Path(__file__).with_name("node_mapped_ports.js").read_text(encoding="utf-8")
+    assert template.count("  // PAGE\n") == 1
+    (application / "mapped.test.js").write_text(template.replace("  // PAGE\n", block))
+    output = done(application, "node", "--test", "--test-force-exit", "mapped.test.js").stdout
+    assert "# pass 1\n# fail 0\n" in output
+
+
 def blocks(language: str) -> Sequence[str]:
     """Return the blocks of docs/node.md in a language, with the paths of this tree."""
     page = (ROOT / "docs" / "node.md").read_text(encoding="utf-8")
@@ -120,9 +130,9 @@ def blocks(language: str) -> Sequence[str]:
 def test_page_leads_from_an_empty_folder_to_a_passing_test_with_either_runner(tmp_path: Path) -> None:
     """The commands and the files of docs/node.md, with an installed command."""
     _, install_and_run, add_jest = blocks("sh")
-    first, second = blocks("js")
-    for text in (first, second):
-        [name] = re.findall(r"\A// (\S+)\n", text)
+    files = {found[1]: text for text in blocks("js") if (found := re.match(r"// (\S+)\n", text))}
+    assert set(files) == {"orders.test.js", "stock.test.js"}
+    for name, text in files.items():
         (tmp_path / name).write_text(text)
     folder = tmp_path / "stock.test.js"
     folder.rename(tmp_path / "stock.test.js.later")

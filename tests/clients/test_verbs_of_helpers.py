@@ -18,9 +18,9 @@ SOURCES = {
     "node": ROOT / "clients" / "node" / "src",
 }
 GENERIC = {
-    "java": '| `mq.control().get("/v1/brokers")` |',
-    "go": '| `mq.Request("GET", "/v1/brokers", nil, &found)` |',
-    "node": '| `mq.control.get("/v1/brokers")` |',
+    "java": '| `mq.control().get("/openapi.json")` |',
+    "go": '| `mq.Request("GET", "/openapi.json", nil, &found)` |',
+    "node": '| `mq.control.get("/openapi.json")` |',
 }
 """The row of the page of each helper about requests without a method."""
 DESCRIBES = "describes requests and files to programs; the methods of a helper know what it describes"

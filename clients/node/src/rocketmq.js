@@ -25,7 +25,7 @@ let held = false;
 /** A running emulator: name server, broker and gRPC proxy. */
 export class RocketMQ extends Assertions {
   #stop;
-  /** Restores, after a reset, what `mapped()` has set. */
+  /** Restores, after a reset, what `start()` and `mapped()` have set. */
   #prepare = async () => {};
 
   constructor(addresses, token, stop) {
@@ -61,7 +61,9 @@ export class RocketMQ extends Assertions {
     const mq = own || command || args ? await ownProcess(command, args) : await forTest();
     t?.after(() => released.add(mq));
     try {
-      for (const topic of topics) await mq.createTopic(...parsed(topic));
+      await mq.#prepareBy(async () => {
+        for (const topic of topics) await mq.createTopic(...parsed(topic));
+      });
     } catch (error) {
       if (!t) await mq.stop();
       throw error;
@@ -87,7 +89,10 @@ export class RocketMQ extends Assertions {
     return this.stop();
   }
 
-  /** Return to the instant after the start. Connections of clients are closed, unless they are to be kept. */
+  /**
+   * Return to the instant after the start, with the topics of `start()`. Connections of clients are closed, unless they
+   * are to be kept.
+   */
   async reset({ keepConnections = false } = {}) {
     await this.control.post("/v1/reset", { keep_connections: keepConnections });
     await this.#prepare();
@@ -101,12 +106,12 @@ export class RocketMQ extends Assertions {
   async mapped({ nameServer, broker, endpoint }) {
     const addresses = { endpoint, namesrv: nameServer, broker, control: this.controlUrl };
     const mapped = new RocketMQ(addresses, this.control.token, () => this.stop());
-    mapped.#prepare = async () => {
+    mapped.#prepare = this.#prepare;
+    await mapped.#prepareBy(async () => {
       const [first] = await this.brokers.list();
       await this.advertise(first.name, broker);
       await this.advertise("endpoint", endpoint);
-    };
-    await mapped.#prepare();
+    });
     return mapped;
   }
 
@@ -290,6 +295,16 @@ export class RocketMQ extends Assertions {
   /** Wait until a producer has registered: the group of a remoting producer, or the topic of a gRPC producer. */
   async waitForProducer(name, { timeout = "30s" } = {}) {
     await this.control.post("/v1/wait/producer", { name, timeout });
+  }
+
+  /** Call what prepares the emulator now and after each reset. */
+  async #prepareBy(preparation) {
+    const earlier = this.#prepare;
+    this.#prepare = async () => {
+      await earlier();
+      await preparation();
+    };
+    await preparation();
   }
 
   /**
