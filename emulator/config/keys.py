@@ -175,6 +175,12 @@ class Config:
         values = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
         return {name: _text(values[made]) for name, made in sorted(self.attributes().items()) if made in values}
 
+    def is_default(self, name: str) -> bool:
+        """True if the value of a key is its default."""
+        attribute = self.attributes()[name]
+        default = next(each.default for each in fields(self) if each.name == attribute)
+        return bool(getattr(self, attribute) == default)
+
     def copy(self) -> Self:
         """Return an independent copy."""
         return type(self)(**{f.name: getattr(self, f.name) for f in fields(self)})

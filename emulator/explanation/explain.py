@@ -36,6 +36,7 @@ from .queue_rules import behind_in_order, flow_controlled, locked, overloaded, s
 from .reason import Reason
 from .refused_rules import requests_refused
 from .retry_rules import dead, delayed_retry, waiting_for_retry
+from .row_scene import RowScene
 from .scene import Scene
 from .shared_scene import SharedScene
 from .storage_rules import compacted, expired, recalled, stored, topic_deleted, waiting
@@ -124,6 +125,18 @@ class Explainer:
         scene = SharedScene(self._look, self._history, self._now_ms())
         return (_of_message(scene, family, group, None) for family in families)
 
+    def explain_rows(self, families: Iterable[MessageFamily], groups_max: int) -> Iterator[tuple[Explanation, int]]:
+        """Explain a few of many messages for the first groups by name, and return the number of further groups.
+
+        The engine must not run meanwhile. The work does not grow with the messages in flight, unlike that of
+        `explain_each`.
+        """
+        scene = RowScene(self._look, self._history, self._now_ms())
+        for family in families:
+            groups = _groups(scene, family)
+            explained = tuple(_of_group(scene, family, each, None) for each in groups[:groups_max])
+            yield _of_store(scene, family, None, explained), max(len(groups) - groups_max, 0)
+
 
 def _of_message(scene: Scene, family: MessageFamily, group: str | None, place: Place | None) -> Explanation:
     if group is not None:
@@ -164,8 +177,7 @@ def _own_copies(family: MessageFamily, place: Place | None) -> list[CopyView | N
 def _groups(scene: Scene, family: MessageFamily) -> list[GroupView]:
     """Return the groups that subscribe to the topic, have an offset in it, or have a retry or dead copy."""
     names = {copy.group for copy in family.copies if copy.group is not None}
-    for queue in scene.look.queues(family.topic):
-        names |= queue.groups.keys()
+    names |= scene.groups_of_topic(family.topic)
     return [
         group
         for group in scene.groups

@@ -25,6 +25,7 @@ class Scene:
         self.now_ms = now_ms
         self._groups: dict[str, GroupView] = {}
         self._topics: dict[str, TopicView | None] = {}
+        self._groups_of_topics: dict[str, set[str]] = {}
         self._assignments: dict[tuple[str, str], list[AssignmentView]] = {}
         self._keys: dict[str, dict[str, str]] = {}
 
@@ -72,6 +73,12 @@ class Scene:
     def progress(self, broker: str, topic: str, queue_id: int, group: str) -> ProgressView | None:
         """Return the progress of a group in a queue, maybe without its counts; None if it has none."""
         return self.look.progress(broker, topic, queue_id, group)
+
+    def groups_of_topic(self, topic: str) -> set[str]:
+        """Return the names of the groups with an offset or a member in a topic."""
+        if topic not in self._groups_of_topics:
+            self._groups_of_topics[topic] = self.look.groups_of_topic(topic)
+        return self._groups_of_topics[topic]
 
     def assignments(self, group: str, topic: str) -> list[AssignmentView]:
         """Return the assignments of the queues of a topic to the members of a group."""

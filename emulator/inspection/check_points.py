@@ -7,7 +7,7 @@ from ..kernel.value_class import frozen_view
 from ..message import stored_record as records
 from .brokers import stores_of
 from .engine_parts import EngineParts
-from .holds import Hold, Holder, Holds
+from .holds import Hold, Holder, Holds, HoldScan
 from .past import Past
 from .places import Place
 from .scope import Scope
@@ -52,6 +52,15 @@ class Receipts:
             view = self._view(brokers[hold.key[0]], hold)
             if view is not None and (place is None or place.broker == view.place.broker):
                 yield view
+
+    def scan(self, group: str | None) -> HoldScan:
+        """Return a reading of the messages in flight, see `Inspection.scan_receipts`."""
+        return self._holds.scan(Scope(group))
+
+    def of(self, hold: Hold) -> ReceiptView | None:
+        """Return one message in flight, see `Inspection.receipt`."""
+        broker = stores_of(self._parts.brokers).get(hold.key[0])
+        return None if broker is None else self._view(broker, hold)
 
     def ordered(self, group: str, queue: tuple[str, str, int]) -> Iterator[ReceiptView]:
         """Yield the messages in flight of an ordered batch, see `Inspection.ordered_batch`."""

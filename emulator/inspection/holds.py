@@ -5,8 +5,7 @@ before the invisible duration ends, and then in the revive topic. Acknowledgemen
 topic of the timer as well. Other tables hold KV records, ordered batches, and the pulls of connected clients.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from typing import Literal
 
 from ..client.popped_messages import Popped
@@ -24,6 +23,8 @@ Holder = Literal["buffer", "log", "kv", "order", "pull"]
 HoldKey = tuple[str, str, str, int, int]
 """(broker, group, topic, queue id, queue offset)"""
 LAST_OFFSET = (1 << 63) - 1
+POINTS_OF_STEP = 64
+"""The check points that one step selects."""
 
 
 @frozen_view
@@ -46,6 +47,29 @@ FindPopped = Callable[[HoldKey], Popped | None]
 """Returns the delivery of a message that its client has not completed, None if there is none."""
 
 
+class HoldScan:
+    """One reading of the selected messages in flight, in steps after which the reader may pause.
+
+    `found` has them once `steps` has ended, each once: the newest delivery to each group. A reader that pauses finds
+    each message as it was when the scan passed it.
+    """
+
+    def __init__(self, holds: Iterator[Hold | None], offset: int | None) -> None:
+        self.found: dict[HoldKey, Hold] = {}
+        self._holds = holds
+        self._offset = offset
+
+    def steps(self) -> Iterator[None]:
+        """Read one step after another."""
+        found = self.found
+        for hold in self._holds:
+            if hold is not None and self._offset in (None, hold.key[-1]):
+                before = found.get(hold.key)
+                if before is None or before.popped_ms <= hold.popped_ms:
+                    found[hold.key] = hold
+            yield None
+
+
 class Holds:
     """Reads the messages in flight of all brokers."""
 
@@ -56,35 +80,44 @@ class Holds:
 
     def read(self, scope: Scope = EVERYTHING) -> list[Hold]:
         """Return the selected messages in flight, each once: the newest delivery to each group."""
+        scan = self.scan(scope)
+        for _ in scan.steps():
+            pass
+        return list(scan.found.values())
+
+    def scan(self, scope: Scope = EVERYTHING) -> HoldScan:
+        """Return a reading that has not begun."""
+        return HoldScan(self._each(scope), scope.offset)
+
+    def _each(self, scope: Scope) -> Iterator[Hold | None]:
+        """Yield messages in flight, some more than once, and None for steps that find none."""
         popped = self._parts.deliveries.popped_at
-        found: dict[HoldKey, Hold] = {}
         for broker in stores_of(self._parts.brokers).values():
-            for hold in chain(
-                self._check_points(broker, scope, popped),
-                _kv_records(broker, scope, popped),
-                _ordered(broker, scope, popped),
-                self._pulled(broker, scope),
-            ):
-                if scope.offset not in (None, hold.key[-1]):
-                    continue
-                before = found.get(hold.key)
-                if before is None or before.popped_ms <= hold.popped_ms:
-                    found[hold.key] = hold
-        return list(found.values())
+            yield from self._check_points(broker, scope, popped)
+            yield from _kv_records(broker, scope, popped)
+            yield from _ordered(broker, scope, popped)
+            yield from self._pulled(broker, scope)
+
+    def has_noted_pops(self, name: str) -> bool:
+        """True if the timer of a broker can be searched, see `PointSearch.is_possible`."""
+        broker = stores_of(self._parts.brokers).get(name)
+        return broker is not None and self._searches.setdefault(name, PointSearch()).is_possible(broker)
 
     def ordered(self, broker: Broker, group: str, queue: tuple[str, str, int]) -> list[Hold]:
         """Return the messages in flight of the ordered batch of one queue (broker, topic, queue id)."""
         _, topic, queue_id = queue
         return list(_ordered(broker, Scope(group, topic, queue_id), self._parts.deliveries.popped_at))
 
-    def _check_points(self, broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Hold]:
-        points, acks = self._points(broker, scope)
+    def _check_points(self, broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Hold | None]:
+        points: list[tuple[Holder, CheckPoint]] = []
+        acks = yield from self._read_points(broker, scope, points)
         first_ms: dict[HoldKey, int] = {}
         """The first pop of messages with an acknowledged check point. A change of the duration acknowledges it."""
         for _, point in points:
             for offset in {*point.acknowledged(), *acks.get(point.merge_key(), ())}:
                 key = (broker.name, point.group, point.topic, point.queue_id, offset)
                 first_ms[key] = min(first_ms.get(key, point.pop_time), point.pop_time)
+            yield None
         for holder, point in points:
             acknowledged = acks.get(point.merge_key(), ())
             for offset in point.unacknowledged():
@@ -94,39 +127,47 @@ class Holds:
                     changed = since_ms < point.pop_time
                     yield _popped(key, since_ms, point.revive_ms, popped, holder=holder, changed=changed)
 
-    def _points(
-        self, broker: Broker, scope: Scope
-    ) -> tuple[list[tuple[Holder, CheckPoint]], Mapping[MergeKey, set[int]]]:
-        """Return the check points that may contain selected messages, and offsets that acknowledgements name."""
+    def _read_points(
+        self, broker: Broker, scope: Scope, points: list[tuple[Holder, CheckPoint]]
+    ) -> Generator[None, None, Mapping[MergeKey, set[int]]]:
+        """Append the check points that may contain selected messages.
+
+        Return the offsets that acknowledgements name.
+        """
         search = self._searches.setdefault(broker.name, PointSearch())
+        timer_log = None
         if scope.offset is not None and search.is_possible(broker):
-            timer_log, stored = None, points_of(broker, scope, scope.offset)
+            stored = points_of(broker, scope, scope.offset)
         else:
             timer_log = self._timer_logs.setdefault(broker.name, TimerLog(broker.name))
-            timer_log.read(broker)
+            yield from timer_log.read_in_steps(broker)
             stored = timer_log.points
-        points: list[tuple[Holder, CheckPoint]] = [
-            *(("log", point) for point in _selected(scope, stored)),
-            *(("log", point) for point in _selected(scope, broker.revive.points())),
-            *(("buffer", point) for point in _selected(scope, broker.pop_buffer.points())),
-        ]
+        parts: tuple[tuple[Holder, Iterable[CheckPoint]], ...] = (
+            *(("log", stored), ("log", broker.revive.points()), ("buffer", broker.pop_buffer.points())),
+        )
+        # A list each: the broker may change its tables after a step.
+        for holder, part in [(holder, list(_near(scope, part))) for holder, part in parts]:
+            for begin in range(0, len(part), POINTS_OF_STEP):
+                points += ((holder, point) for point in part[begin : begin + POINTS_OF_STEP] if _is_in(scope, point))
+                yield None
         if timer_log is None:
-            return points, acknowledged_offsets(broker, (point for _, point in points))
-        return points, timer_log.acks
+            return acknowledged_offsets(broker, (point for _, point in points))
+        return timer_log.acks
 
-    def _pulled(self, broker: Broker, scope: Scope) -> Iterator[Hold]:
+    def _pulled(self, broker: Broker, scope: Scope) -> Iterator[Hold | None]:
         """Yield the pulled messages above the committed offsets, of connected members that report their progress."""
-        for channel, (node, group, topic), queue_id, use in self._parts.deliveries.uses():
+        for channel, (node, group, topic), queue_id, use in list(self._parts.deliveries.uses()):
             if node != broker.name or not use.pulled or not scope.has(group, topic, queue_id, 0, LAST_OFFSET):
                 continue
             if broker.clients.connected_consumer(group, channel) is None:
                 continue
             if broker.clients.consumers[group].kind.reports_progress:
                 committed = broker.offsets.query(group, topic, queue_id)
-                for _, since_ms, offsets in use.pulled:
+                for _, since_ms, offsets in list(use.pulled):
                     for offset in offsets if scope.offset is None else {scope.offset}.intersection(offsets):
                         if offset >= committed:
                             yield Hold((node, group, topic, queue_id, offset), since_ms, None, "pull", channel)
+            yield None
 
 
 def _popped(
@@ -145,29 +186,26 @@ def _popped(
     return Hold(key, since_ms, until_ms, holder, channel, deliveries_before, changed and held is None)
 
 
-def _selected(scope: Scope, points: Iterable[CheckPoint]) -> list[CheckPoint]:
-    """Return the check points that may contain selected messages."""
-    offset = scope.offset
-    if offset is not None:  # of many check points, few begin at or before an offset of the same queue
-        topic, queue_id = scope.topic, scope.queue_id
-        points = [
-            each for each in points if each.start_offset <= offset and each.topic == topic and each.queue_id == queue_id
-        ]
-    return [
-        each
-        for each in points
-        if scope.has(each.group, each.topic, each.queue_id, each.start_offset, _last_offset(each))
-    ]
+def _near(scope: Scope, points: Iterable[CheckPoint]) -> Iterable[CheckPoint]:
+    """Return the check points that may contain a selected offset; all if the offset does not matter."""
+    offset, topic, queue_id = scope.offset, scope.topic, scope.queue_id
+    if offset is None:
+        return points
+    # of many check points, few begin at or before an offset of the same queue
+    return (
+        each for each in points if each.start_offset <= offset and each.topic == topic and each.queue_id == queue_id
+    )
 
 
-def _last_offset(point: CheckPoint) -> int:
-    return point.start_offset + max(point.diffs, default=0)
+def _is_in(scope: Scope, point: CheckPoint) -> bool:
+    last = point.start_offset + max(point.diffs, default=0)
+    return scope.has(point.group, point.topic, point.queue_id, point.start_offset, last)
 
 
 def _kv_records(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Hold]:
     service = broker.pop_kv_service
     cached: Iterator[PopRecord] = iter(()) if service is None else service.cached()
-    for record in chain(broker.pop_records.table.values(), cached):
+    for record in [*broker.pop_records.table.values(), *cached]:
         if scope.offset is not None and record.offset != scope.offset:
             continue  # first, because it leaves few of many records
         if not scope.has(record.group, record.topic, record.queue_id, record.offset, record.offset):
@@ -178,7 +216,7 @@ def _kv_records(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Ho
 
 def _ordered(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Hold]:
     now_ms = broker.lifetime.now_ms
-    for (topic, group, queue_id), info in broker.orders.batches():
+    for (topic, group, queue_id), info in list(broker.orders.batches()):
         if not scope.has(group, topic, queue_id, 0, LAST_OFFSET):
             continue
         for index, offset in enumerate(info.offsets):

@@ -11,7 +11,7 @@ from .connections import ConnectionView, read_connections
 from .engine_parts import EngineParts, Surroundings
 from .groups import Groups, GroupView
 from .half_messages import HalfView, read_half_message, read_half_messages
-from .holds import Holds
+from .holds import Hold, Holds, HoldScan
 from .locator import Locator
 from .locks import LockView, read_locks
 from .messages import CopyState, CopyView, MessageFamily
@@ -31,7 +31,8 @@ class Inspection:
         """`like`: the inspection of the engine of which `parts` is a copy as of now; both share what is indexed."""
         self._parts = parts
         self._around = around
-        past, holds = Past(parts), Holds(parts)
+        past = Past(parts)
+        self._holds = holds = Holds(parts)
         self._locator: Locator = Locator(parts, None if like is None else like._locator)
         self._receipts = Receipts(parts, holds, past)
         self._queues = Queues(parts, holds, past)
@@ -116,6 +117,21 @@ class Inspection:
         """Return the messages in flight: all, of one group, or of one place."""
         return list(self._receipts.read(group, place))
 
+    def scan_receipts(self, group: str | None = None) -> HoldScan:
+        """Return a reading of the messages in flight in steps, between which the engine may run.
+
+        It finds their places and times. `receipt` adds the facts about the deliveries, which take longer to read.
+        """
+        return self._receipts.scan(group)
+
+    def receipt(self, hold: Hold) -> ReceiptView | None:
+        """Return a message in flight that a scan has found; None if it was deleted."""
+        return self._receipts.of(hold)
+
+    def has_noted_pops(self, broker: str) -> bool:
+        """True if a broker has stored all check points and acknowledgements in its timer itself, since its start."""
+        return self._holds.has_noted_pops(broker)
+
     def ordered_batch(self, group: str, broker: str, topic: str, queue_id: int) -> list[ReceiptView]:
         """Return the messages in flight of a queue that a group pops in order; empty if there is no such batch."""
         return list(self._receipts.ordered(group, (broker, topic, queue_id)))
@@ -135,6 +151,13 @@ class Inspection:
     def queue(self, broker: str, topic: str, queue_id: int) -> QueueView | None:
         """Return one queue, None if it does not exist."""
         return self._queues.one(broker, topic, queue_id)
+
+    def groups_of_topic(self, topic: str) -> set[str]:
+        """Return the names of the groups with an offset or a member in a topic: those of `QueueView.groups`.
+
+        Unlike `queues`, it counts neither deliveries nor messages in flight.
+        """
+        return self._queues.groups_of(topic)
 
     def lowest_offset(self, broker: str, topic: str, queue_id: int) -> int | None:
         """Return the lowest stored offset of a queue, 0 if it is empty; None if there is no such queue."""

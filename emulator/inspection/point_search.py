@@ -13,6 +13,7 @@ from ..message.names import TIMER_TOPIC, revive_topic
 from ..pop.check_point import Ack, CheckPoint, MergeKey
 from ..pop.consumer_order_info import GroupQueue
 from ..schedule.timer_service import Slot
+from ..store.consume_queue import ConsumeQueue
 from .scope import Scope
 from .slots import slot_of
 from .timer_log import OF_POPS, decoded_pop, is_for
@@ -43,11 +44,16 @@ class PointSearch:
         counted_of = (broker.timers, queue, queue.first, len(broker.store.log.truncations))
         if self._counted_of != counted_of:
             self._counted_of, self._counted_to, self._count = counted_of, first, 0
-        codes = queue.tags_codes[self._counted_to - queue.first :].tobytes()
-        self._count += sum(map(codes.count, _CODES))
+        self._count += number_of_pops(queue, self._counted_to)
         self._counted_to = queue.max_offset
         begin = queue.unit(first)[0] if first < queue.max_offset else broker.store.log.max_offset
         return self._count == noted.number_from(begin)
+
+
+def number_of_pops(queue: ConsumeQueue, begin: int = 0) -> int:
+    """Return the number of messages with the tags of check points and acknowledgements, from an offset on."""
+    codes = queue.tags_codes[max(begin - queue.first, 0) :].tobytes()
+    return sum(map(codes.count, _CODES))
 
 
 def points_of(broker: Broker, scope: Scope, offset: int) -> list[CheckPoint]:

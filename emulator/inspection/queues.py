@@ -74,6 +74,11 @@ class Queues:
             return None
         return self._view(broker, topic, queue_id, self._count_held(Scope(topic=topic, queue_id=queue_id)))
 
+    def groups_of(self, topic: str) -> set[str]:
+        """Return the groups with progress in a topic, see `Inspection.groups_of_topic`."""
+        stores = stores_of(self._parts.brokers).values()
+        return {group for broker in stores if _queue_nums(broker, topic) for group in _groups_of(broker, topic)}
+
     def lowest_offset(self, name: str, topic: str, queue_id: int) -> int | None:
         """Return the lowest stored offset of a queue, see `Inspection.lowest_offset`."""
         broker = stores_of(self._parts.brokers).get(name)

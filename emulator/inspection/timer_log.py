@@ -1,6 +1,6 @@
 """Check points and acknowledgements of pops that wait in the timer of a broker: all of them, decoded."""
 
-from itertools import islice
+from collections.abc import Iterator
 
 from ..cluster.broker import Broker
 from ..message import properties as props
@@ -38,13 +38,15 @@ class TimerLog:
         self.points: list[CheckPoint] = []
         self.acks: dict[MergeKey, set[int]] = {}
 
-    def read(self, broker: Broker) -> None:
-        """Read the messages that were stored since the last time, and forget those that were delivered or deleted."""
+    def read_in_steps(self, broker: Broker) -> Iterator[None]:
+        """Read the messages that were stored since the last time, and forget those that were delivered or deleted.
+
+        A reader may pause after each step, while the broker runs or another reader reads.
+        """
         store, slots = broker.store, broker.timers.slots
         state = (id(broker.timers), store.log.max_offset, len(store.log.truncations), store.now_ms, len(slots))
         if state == self._state:
             return
-        self._state = state
         queue = store.queue(TIMER_TOPIC, 0)
         run = (broker.timers, len(store.log.truncations), None if queue is None else (queue, queue.first))
         if run != self._run:
@@ -54,26 +56,31 @@ class TimerLog:
             found = known.get(due_ms)
             if found is None or found.slot is not slot:
                 found = _TimerSlot(slot)
-            if queue is not None and found.seen < len(slot.waiting):
-                self._read_slot(broker, found, queue)
             self._slots[due_ms] = found
-        self.points = [point for found in self._slots.values() for point in found.points]
-        self.acks = {}
-        for found in self._slots.values():
-            for ack in found.acks:
-                self.acks.setdefault(ack.merge_key(self._name), set()).update(ack.offsets)
+        read = list(self._slots.values())
+        for found in read:
+            if queue is not None and found.seen < len(found.slot.waiting):
+                yield from self._read_slot(broker, found, queue)
+        points = [point for found in read for point in found.points]
+        acks: dict[MergeKey, set[int]] = {}
+        for found in read:
+            for ack in found.acks.copy():
+                acks.setdefault(ack.merge_key(self._name), set()).update(ack.offsets)
+                yield None
+        self._state, self.points, self.acks = state, points, acks
 
     @staticmethod
-    def _read_slot(broker: Broker, found: _TimerSlot, queue: ConsumeQueue) -> None:
+    def _read_slot(broker: Broker, found: _TimerSlot, queue: ConsumeQueue) -> Iterator[None]:
         """Read the new messages of a slot."""
-        waiting, tags_codes, first, end = found.slot.waiting, queue.tags_codes, queue.first, queue.max_offset
         topic = revive_topic(broker.config.broker_cluster_name)
-        for entry in islice(waiting, found.seen, None):
-            if first <= entry.offset < end:
-                tags_code = tags_codes[entry.offset - first]
+        while found.seen < len(found.slot.waiting):
+            entry, first = found.slot.waiting[found.seen], queue.first
+            found.seen += 1
+            if first <= entry.offset < queue.max_offset:
+                tags_code = queue.tags_codes[entry.offset - first]
                 if tags_code in OF_POPS:
                     _add(found, broker.store.record(TIMER_TOPIC, 0, entry.offset), topic, tags_code == POINT)
-        found.seen = len(waiting)
+                    yield None
 
 
 def _add(found: _TimerSlot, record: bytes | None, topic: str, is_point: bool) -> None:

@@ -106,6 +106,9 @@ class FakeInspection:
     def queues(self, topic: str) -> list[QueueView]:
         return [each for each in self.all_queues if each.topic == topic]
 
+    def groups_of_topic(self, topic: str) -> set[str]:
+        return {group for queue in self.queues(topic) for group in queue.groups}
+
     def queue(self, broker: str, topic: str, queue_id: int) -> QueueView | None:
         wanted = (broker, topic, queue_id)
         return next((each for each in self.all_queues if (each.broker, each.topic, each.queue_id) == wanted), None)
