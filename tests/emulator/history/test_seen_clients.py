@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+import pytest
+from engine_world import World
+from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL
 from rocketmq_testkit.emulator.history.seen_clients import SeenClient, SeenClients
 
 C1 = SeenClient("c1", "JAVA", "V5_3_3", "10.0.0.1:1")
@@ -44,3 +47,17 @@ def test_unknown_client_has_no_past() -> None:
     clients.left("channel", 5)
     assert clients.named("c1") is clients.on("channel") is None
     assert list(clients) == []
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_client_has_left_a_stopped_broker_whose_connection_is_still_open(world: World, *, kill: bool) -> None:
+    """A connection stays open while its client reads no bytes. The client of a proxy stays connected to the proxy."""
+    clients = world.engine.history.clients
+    for client in ("c1", f"{GRPC_CHANNEL}c2"):
+        world.heartbeat(client)
+    world.advance(5_000)
+    world.engine.stop(world.broker, kill=kill)
+    assert (clients.has("c1"), clients.has(f"{GRPC_CHANNEL}c2")) == (False, True)
+    found = clients.on("c1")
+    assert found is not None
+    assert found.left_ms == world.now_ms

@@ -17,3 +17,12 @@ def test_owner_and_end_of_a_lock(world: World) -> None:
     assert look(world).locks() == []
     assert world.ask(LockBatchResult, by_other).queues == [queue]
     assert [each.client for each in look(world).locks()] == ["c2"]
+
+
+def test_locks_of_one_group_are_listed_alone(world: World) -> None:
+    queues = [MessageQueue("A", world.broker.name, queue) for queue in range(2)]
+    for group, queue in zip(("G", "H"), queues, strict=True):
+        world.engine.execute(world.broker, LockBatchMq(group, "c1", [queue]))
+    assert [(lock.group, lock.queue_id) for lock in look(world).locks()] == [("G", 0), ("H", 1)]
+    assert [(lock.group, lock.queue_id) for lock in look(world).locks("H")] == [("H", 1)]
+    assert look(world).locks("I") == []

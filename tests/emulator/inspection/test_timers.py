@@ -49,6 +49,22 @@ def test_recalled_message_is_not_listed() -> None:
     assert look(world).copies("A") == []
 
 
+def test_message_waits_for_its_time_until_it_is_delivered_or_recalled() -> None:
+    world = make_world(recall_message_enable=True)
+    world.topic("A")
+    inspection = look(world)
+    due_ms = world.now_ms + 20_000
+    sent = {key: world.send("A", UNIQ_KEY=key, TIMER_DELIVER_MS=str(due_ms)) for key in ("kept", "recalled")}
+    places = {key: inspection.find(key)[0].copies[0].place for key in sent}
+    assert [inspection.waits_for_time(place) for place in places.values()] == [True, True]
+    handle = sent["recalled"].recall_handle
+    assert handle is not None
+    world.engine.execute(world.broker, RecallMessage("A", handle))
+    assert {key: inspection.waits_for_time(place) for key, place in places.items()} == {"kept": True, "recalled": False}
+    world.advance(21_000)
+    assert [inspection.waits_for_time(place) for place in places.values()] == [False, False]
+
+
 def test_check_points_of_pops_are_not_listed(world: World) -> None:
     world.topic("A")
     world.send("A")
