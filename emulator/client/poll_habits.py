@@ -8,14 +8,14 @@ from collections.abc import Mapping
 GRPC_SDK = "a gRPC SDK queries its assignments when it starts and every 5 s after that"
 REMOTING_SDKS: Mapping[str, str] = {
     "JAVA": (
-        "the Java remoting SDK divides queues every 20 s (system property rocketmq.client.rebalance.waitInterval) and "
+        "the Java remoting SDK rebalances every 20 s (system property rocketmq.client.rebalance.waitInterval) and "
         "looks for new topics every 30 s (setPollNameServerInterval)"
     ),
-    "GO": "the Go remoting SDK divides queues every 20 s and looks for new topics every 30 s",
-    "CPP": "the C++ SDK divides queues every 10 s and looks for new topics every 30 s",
+    "GO": "the Go remoting SDK rebalances every 20 s and looks for new topics every 30 s",
+    "CPP": "the C++ SDK rebalances every 10 s and looks for new topics every 30 s",
 }
 """Intervals that delay a remoting SDK's first request for a new queue, by the language in its heartbeats."""
-OTHER_SDK = "its SDK divides queues and looks for new topics by a clock of its own"
+OTHER_SDK = "its SDK rebalances and looks for new topics by a clock of its own"
 
 
 def habit_of(language: str, *, through_proxy: bool) -> str:

@@ -50,7 +50,7 @@ def disabled(subject: Subject) -> Finding | None:
             f"(disableConsumeIfConsumerReadSlowly)"
         )
         return Finding(Reason.SUSPENDED, subject.but(text), (*facts, fact("slow_group", broker=broker)), (enable,))
-    text = f"group {group.name} exists with consume_enable=False"
+    text = f"group {group.name} has consume_enable=False, so brokers deliver nothing to it"
     return Finding(Reason.CONSUME_DISABLED, subject.but(text), facts, (enable,))
 
 
@@ -108,9 +108,14 @@ def nobody_subscribes(subject: Subject) -> Finding | None:
     if topic in topics:
         return None
     others = sorted(each for each in topics if not is_retry(each))
-    listed = f"they subscribe to {', '.join(others)}" if others else "they subscribe to no topic"
+    listed = ", ".join(others) if others else "no topic"
     count = len(group.members)
-    text = f"group {group.name} has {count} member{'' if count == 1 else 's'}, and none subscribes to {topic}; {listed}"
+    members = (
+        f"the only member of group {group.name} subscribes"
+        if count == 1
+        else f"the {count} members of group {group.name} subscribe"
+    )
+    text = f"{members} to {listed}, and not to {topic}"
     facts = (fact("subscriptions", group=group.name, topics=tuple(others)), subject.place_fact)
     return Finding(
         Reason.NOBODY_SUBSCRIBES,

@@ -94,10 +94,10 @@ class QueueStates:
     ) -> IdleClause:
         owners = sorted({each.client for each in assignments if each.client is not None})
         members, strategy = len(group.members), assignments[0].strategy
-        division = "the SDKs give" if strategy == NOT_KNOWN else f"strategy {strategy} gives"
+        division = "the SDKs assign" if strategy == NOT_KNOWN else f"strategy {strategy} assigns"
         facts = (Fact("assignments", {"topic": topic, "queues": len(assignments), "members": members}),)
         sentence = (
-            f"has no queue of {topic}: {topic} has {counted(len(assignments), 'queue')} and {group.name} "
+            f"has no queue of {topic}: {topic} has {counted(len(assignments), 'queue')} and group {group.name} "
             f"{counted(members, 'member')}; {division} the queues to {listed(owners)}"
         )
         if len(assignments) < members:

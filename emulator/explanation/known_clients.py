@@ -5,6 +5,9 @@ from functools import cached_property
 from ..history.history import History
 from ..inspection.inspection import Inspection
 
+DIRECT = "direct"
+"""The connection and the sender of calls of the emulator itself, as in the journal."""
+
 
 class KnownClients:
     """The clients that are or were connected, read once."""
@@ -32,7 +35,7 @@ class KnownClients:
         sender is `direct`, as in the journal.
         """
         if address.endswith(":0"):
-            return "direct"
+            return DIRECT
         return self._senders.get(address) or self._past_senders.get(address, address)
 
     @cached_property

@@ -65,7 +65,7 @@ def _unrequested(
     other = next((member for member in group.members if member.client != own.client), None)
     if other is not None and {member.client for member in group.members} <= requesting:
         text = (
-            f"the strategy {own.strategy} of {other.client} gives queue {place.queue_id} to {own.client}, and "
+            f"the strategy {own.strategy} of {other.client} assigns queue {place.queue_id} to {own.client}, and "
             f"{own.client} does not request it: the members divide the queues by different strategies"
         )
         change = changes.subscribe(f"give all members of {group.name} the same allocation strategy", own.client)
@@ -73,8 +73,8 @@ def _unrequested(
     habit = habit_of(owner.language, through_proxy=owner.protocol == "grpc")
     sdk = f"{owner.language} {owner.version}".strip()
     text = (
-        f"no member of {group.name} has requested queue {place.queue_id} yet; {own.client} ({sdk}) has the queue, and "
-        f"{habit}"
+        f"no member of {group.name} has requested queue {place.queue_id} yet; it is assigned to {own.client} ({sdk}), "
+        f"and {habit}"
     )
     change = changes.wait(f'rocketmq.wait_for_consumer("{group.name}", assigned=True)', own.client)
     return Finding(Reason.NOT_REBALANCED, subject.but(text), facts, (change,))

@@ -59,7 +59,7 @@ def _move_past(subject: Subject) -> OffsetMove | None:
 
 def _moved(subject: Subject, move: OffsetMove) -> Finding:
     group, place, scene = subject.consumer.name, subject.stored.place, subject.scene
-    at, by = subject.at(move.at_ms), f" by {scene.client(move.channel)}" if move.channel else ""
+    at, by = subject.at(move.at_ms), f" by {scene.caller(move.channel)}" if move.channel else ""
     facts = (
         fact("offset_move", kind=move.kind.value, at_ms=move.at_ms, before=move.before, after=move.after),
         subject.progress_fact,
@@ -154,7 +154,7 @@ def acknowledged(subject: Subject) -> Finding | None:
     else:
         text += f" and acknowledged at {subject.at(done.at_ms)}"
     if delivered is None and scene.complete_since_ms is not None:
-        text += f"; before {subject.at(scene.complete_since_ms)}, no delivery is on record"
+        text += f"; details from before {subject.at(scene.complete_since_ms)} are no longer held"
     back = changes.reset(group, place.topic, place.queue_offset)
     return Finding(Reason.ACKNOWLEDGED, text, facts, (back,))
 

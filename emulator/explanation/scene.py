@@ -12,7 +12,7 @@ from ..inspection.places import Place
 from ..inspection.queues import ProgressView, QueueView
 from ..inspection.topics import TopicView
 from .clock_text import clock_text
-from .known_clients import KnownClients
+from .known_clients import DIRECT, KnownClients
 
 
 class Scene:
@@ -109,6 +109,10 @@ class Scene:
             return "a client"
         sdk = self.clients.sdk(client)
         return f"{client} ({sdk})" if sdk else client
+
+    def caller(self, channel: str) -> str:
+        """Return the client of a connection as text, or that the emulator itself was called, as tests call it."""
+        return "a direct call of the emulator" if channel == DIRECT else self.client(channel)
 
     def client_id(self, channel: str | None) -> str | None:
         """Return the client id of a connection, None if it is not known."""

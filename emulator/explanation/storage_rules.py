@@ -43,12 +43,12 @@ def waiting(subject: Subject) -> Finding | None:
     due_ms = copy.due_ms
     is_level = copy.state is CopyState.DELAYED
     level = copy.place.queue_id + 1
-    kind = f"delayed by level {level}" if is_level else "timed"
+    kind = f"delayed by level {level}{_level_text(subject, copy)}" if is_level else "a timed message"
     advances: tuple[Change, ...] = ()
     if due_ms is None or due_ms < subject.scene.now_ms:
         until, due_ms = "; the broker has not delivered it to its topic yet", None
     else:
-        until = f" until {subject.at(due_ms)}"
+        until = f"{'' if is_level else ' and waits'} until {subject.at(due_ms)}"
         advances = (changes.advance(subject.scene, due_ms, "the broker stores it in its topic"),)
     return Finding(
         Reason.DELAYED if is_level else Reason.TIMED,
@@ -57,6 +57,13 @@ def waiting(subject: Subject) -> Finding | None:
         (*advances, changes.send("send one without a delay")),
         due_ms,
     )
+
+
+def _level_text(subject: Subject, copy: CopyView) -> str:
+    """Return the configured delay of a level in brackets: users mistake levels for seconds."""
+    delays = subject.scene.key(copy.place.broker, "messageDelayLevel").split()
+    level = copy.place.queue_id
+    return f" ({delays[level]})" if level < len(delays) else ""
 
 
 def _held(subject: Subject, state: CopyState) -> Sequence[CopyView]:

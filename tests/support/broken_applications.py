@@ -162,7 +162,7 @@ def wrong_group(scene: Scene) -> Message:
     return scene.send()
 
 
-@broken(Reason.NOBODY_SUBSCRIBES, "none subscribes to {name}s", "they subscribe to {name}")
+@broken(Reason.NOBODY_SUBSCRIBES, "the only member of group {name} subscribes to {name}, and not to {name}s")
 def wrong_topic(scene: Scene) -> str:
     """The producer sends to a topic with an `s` at its end, and the consumer reads the one without."""
     topic = scene.topic()
@@ -172,7 +172,9 @@ def wrong_topic(scene: Scene) -> str:
     return str(scene.call(producer, "send", "p1", topic=f"{topic}s", body=b"tea")["id"])
 
 
-@broken(Reason.NOBODY_SUBSCRIBES, "none subscribes to Topic-in-another-case", "they subscribe to {name}")
+@broken(
+    Reason.NOBODY_SUBSCRIBES, "the only member of group {name} subscribes to {name}, and not to Topic-in-another-case"
+)
 def topic_in_another_case(scene: Scene) -> str:
     """The producer writes the topic's name with a capital letter, which makes it another topic."""
     scene.topic()
@@ -374,7 +376,7 @@ def rolled_back_by_a_check(scene: Scene) -> str:
     return sent
 
 
-@broken(Reason.DELAYED, "level 10")
+@broken(Reason.DELAYED, "level 10 (6m)")
 def seconds_as_delay_level(scene: Scene) -> str:
     """The producer means a delay of 10 s, and sets delay level 10, which is 6 minutes."""
     topic = scene.topic()
@@ -396,7 +398,7 @@ def timed_message_recalled(scene: Scene) -> str:
 # rights and brokers
 
 
-@broken(Reason.CONSUME_DISABLED, "group {name} exists with consume_enable=False")
+@broken(Reason.CONSUME_DISABLED, "group {name} has consume_enable=False, so brokers deliver nothing to it")
 def group_disabled(scene: Scene) -> Message:
     """An earlier test has disabled the group for an incident drill."""
     scene.topic()

@@ -62,7 +62,7 @@ def test_consume_disabled(scene: Scene) -> None:
     with suppress(DriverError):
         scene.call(driver, "receive", max=1, invisible_ms=20_000)
     found = scene.explain(message, Reason.CONSUME_DISABLED)
-    assert str(found).endswith(f"but group {scene.name} exists with consume_enable=False")
+    assert str(found).endswith(f"but group {scene.name} has consume_enable=False, so brokers deliver nothing to it")
     assert [change.sentence for change in found.changes] == [f'rocketmq.group("{scene.name}", consume_enable=True)']
 
     scene.emulator.group(scene.name, consume_enable=True)
@@ -77,7 +77,7 @@ def test_nobody_subscribes(scene: Scene) -> None:
     scene.push("java-remoting", sub={"another-topic": {"expr": "*", "type": "TAG"}})
     scene.emulator.wait_for_consumer(scene.name)
     found = scene.explain(scene.send(), Reason.NOBODY_SUBSCRIBES)
-    assert f"has 1 member, and none subscribes to {topic}; they subscribe to another-topic" in str(found)
+    assert f"the only member of group {scene.name} subscribes to another-topic, and not to {topic}" in str(found)
 
 
 @pytest.mark.parametrize("received", [True, False], ids=["receiver", "no receiver"])

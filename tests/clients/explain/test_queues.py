@@ -65,7 +65,7 @@ def test_not_rebalanced(scene: Scene, shared_sdks: Sdks) -> None:
         message = next(sent for sent in (scene.send(message_group=f"{number}") for number in range(9)) if sent.queue_id)
         found = scene.explain(message, Reason.NOT_REBALANCED)
     assert f"no member of {scene.name} has requested queue 1 yet" in str(found)
-    assert "the Go remoting SDK divides queues every 20 s" in str(found)
+    assert "the Go remoting SDK rebalances every 20 s" in str(found)
     assert found.changes[0].sentence == f'rocketmq.wait_for_consumer("{scene.name}", assigned=True)'
 
 

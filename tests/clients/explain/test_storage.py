@@ -76,7 +76,7 @@ def test_delayed(scene: Scene) -> None:
     scene.topic("DELAY")
     message_id = scene.produce(scene.producer("java-remoting"), delay_level=3)["id"]
     found = scene.explain(message_id, Reason.DELAYED)
-    assert "is delayed by level 3 until " in str(found)
+    assert "is delayed by level 3 (10s) until " in str(found)
     assert found.until_ms is not None
     scene.emulator.clock.advance(f"{found.until_ms - found.at_ms}ms")
     scene.explain(message_id, Reason.NO_SUCH_GROUP)

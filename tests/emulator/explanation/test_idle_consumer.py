@@ -106,10 +106,10 @@ def test_member_without_a_queue_is_told_who_has_the_queues() -> None:
     one, two = member_of(C1, "orders"), member_of(C2, "orders")
     assert str(explained(group_of(one, two))) == (
         "c1@10.0.0.5 has queues 0-3 of orders, all empty; c2@10.0.0.6 has no queue of orders: orders has 4 queues "
-        "and billing 2 members; strategy AVG gives the queues to c1@10.0.0.5"
+        "and group billing 2 members; strategy AVG assigns the queues to c1@10.0.0.5"
     )
     found = explained(group_of(one, two), number=1)
-    assert "c2@10.0.0.6 has no queue of orders: orders has 1 queue and billing 2 members" in str(found)
+    assert "c2@10.0.0.6 has no queue of orders: orders has 1 queue and group billing 2 members" in str(found)
     assert [change.sentence for change in found.changes][1:] == ["give orders at least 2 queues"]
 
 
@@ -141,7 +141,7 @@ def test_member_without_a_queue_is_told_who_has_the_queues() -> None:
             group_of(member_of(C1, "orders")),
             {"assignments": {"orders": [assigned(0), assigned(2, requested_ms=None), assigned(3)]}},
             "c1@10.0.0.5 has queues 0, 2-3 of orders, all empty, and has not requested queue 2 of orders yet "
-            "(the Java remoting SDK divides queues every 20 s (system property rocketmq.client.rebalance.waitInterval) "
+            "(the Java remoting SDK rebalances every 20 s (system property rocketmq.client.rebalance.waitInterval) "
             "and looks for new topics every 30 s (setPollNameServerInterval))",
         ),
         (
@@ -189,7 +189,8 @@ def test_member_without_a_queue_is_told_who_has_the_queues() -> None:
         (
             group_of(member_of(C1, "orders"), consume_enable=False, forbidden=("orders",)),
             {},
-            "group billing exists with consume_enable=False; group billing is forbidden to consume orders; "
+            "group billing has consume_enable=False, so brokers deliver nothing to it; "
+            "group billing is forbidden to consume orders; "
             "c1@10.0.0.5 has queues 0-3 of orders, all empty",
         ),
         (
@@ -356,7 +357,8 @@ def test_client_is_explained_for_each_of_its_groups() -> None:
     found = IdleConsumers(Scene(look, prepared_history(), NOON_MS)).client(C1)
     assert (found.subject, str(found)) == (
         f"client {C1}",
-        "group audit exists with consume_enable=False; c1@10.0.0.5 may read the only queue of orders, with 5 "
+        "group audit has consume_enable=False, so brokers deliver nothing to it; "
+        "c1@10.0.0.5 may read the only queue of orders, with 5 "
         "messages to read in broker-a/0; c1@10.0.0.5 may read the only queue of orders, empty",
     )
 

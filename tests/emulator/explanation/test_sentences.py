@@ -69,7 +69,7 @@ def test_change_of_the_clock_ends_at_the_end_of_the_verdict(name: str) -> None:
 
 def test_sentence_without_records_says_since_when_details_are_held() -> None:
     found = ALL["acknowledged, no details held"].explain()
-    assert "before 12:00:31, no delivery is on record" in found.sentence
+    assert "details from before 12:00:31 are no longer held" in found.sentence
     assert found.history_since_ms == ALL["acknowledged, no details held"].now_ms
 
 

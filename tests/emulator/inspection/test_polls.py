@@ -1,7 +1,10 @@
 """Requests that wait are listed with their end."""
 
-from engine_world import World
+from engine_world import World, make_world
 from inspected import look
+from rocketmq_testkit.emulator.engine import DirectChannel
+from rocketmq_testkit.emulator.operations.clients import ACTIVELY, ConsumerData, Heartbeat, SubscriptionData
+from rocketmq_testkit.emulator.operations.consume import Notification, PullResult
 
 
 def test_waiting_pull_and_pop_are_listed(world: World) -> None:
@@ -19,4 +22,38 @@ def test_waiting_pull_and_pop_are_listed(world: World) -> None:
         assert call.outcome is None
         world.advance(1)
         assert call.outcome is not None
+    assert look(world).polls() == []
+
+
+def test_waiting_notification_is_listed(world: World) -> None:
+    world.topic("A")
+    call = world.engine.submit(world.broker, Notification("N", "A", 0, 20_000, world.now_ms))
+    (view,) = look(world).polls()
+    assert (view.kind, view.group, view.topic, view.queue_id) == ("notification", "N", "A", 0)
+    assert (view.since_ms, view.until_ms) == (world.now_ms, world.now_ms + 20_000)
+    world.send("A")
+    assert call.outcome is not None
+    assert look(world).polls() == []
+
+
+def test_pull_that_cold_data_suspends_is_listed_until_it_is_served() -> None:
+    """A pull consumer is suspended if its group reads too much cold data; a push consumer is refused."""
+    world = make_world(
+        cold_data_flow_control_enable=True, access_message_in_memory_hot_ratio=0, cg_cold_read_threshold=1
+    )
+    world.topic("A")
+    for _ in range(2):
+        world.send("A")
+    data = ConsumerData("G", consume_type=ACTIVELY, subscriptions=[SubscriptionData("A", sub_version=1)])
+    channel = DirectChannel("c1", ("10.0.0.9", 4000))
+    world.engine.submit(world.broker, Heartbeat("c1", [], [data]), channel)
+    assert isinstance(world.pull("A", count=1).outcome, PullResult)
+    call = world.pull("A", 1, count=1)
+    assert call.outcome is None
+    (view,) = look(world).polls()
+    assert (view.kind, view.group, view.topic, view.queue_id, view.since_ms) == ("pull", "G", "A", 0, world.now_ms)
+    world.advance(view.until_ms - world.now_ms - 1)
+    assert call.outcome is None
+    world.advance(1)
+    assert call.outcome is not None
     assert look(world).polls() == []

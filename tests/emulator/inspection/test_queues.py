@@ -27,6 +27,17 @@ def test_queues_have_first_and_end_offset(world: World) -> None:
     assert look(world).queue("broker-z", "A", 0) is None
 
 
+def test_first_offset_of_a_queue_whose_oldest_messages_were_deleted() -> None:
+    world = make_world(store_max_bytes=1 << 20, max_message_size=1 << 10)
+    world.topic("A")
+    while world.broker.store.log.min_offset == 0:
+        world.send("A", b"x" * 1000)
+    (queue,) = look(world).queues("A")
+    kept = look(world).messages("A")
+    assert 0 < queue.first == kept[0].copies[0].place.queue_offset == queue.end - len(kept)
+    assert look(world).lowest_offset(queue.broker, "A", 0) == queue.first
+
+
 def test_write_only_topic_is_not_readable(world: World) -> None:
     world.topic("A", perm=2)
     (queue,) = look(world).queues("A")
