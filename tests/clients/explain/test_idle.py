@@ -51,7 +51,9 @@ def test_member_without_a_queue(scene: Scene) -> None:
     scene.emulator.clock.advance_until(lambda: len(scene.emulator.groups[scene.name].members) == 2)
     [idle] = [each for each in scene.emulator.groups[scene.name].members if f"{scene.name}-c2" in each.id]
     found = idle.explain()
-    assert str(found).startswith(f"{idle.id} has no queue of {topic}: {topic} has 1 queue and {scene.name} 2 members")
+    assert str(found).startswith(
+        f"{idle.id} has no queue of {topic}: {topic} has 1 queue and group {scene.name} 2 members"
+    )
     assert found.changes[0].sentence == f"give {topic} at least 2 queues"
 
 
