@@ -38,6 +38,7 @@ def explored(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Explored]:
 def test_a_planted_bug_is_found_with_its_smallest_plan(explored: Sequence[Explored], application: str) -> None:
     [found] = [each for each in explored if each.application == application and each.plan]
 
+    print(f"{application}: {found.seconds:.1f} s")  # for `pytest -s`
     assert "Broken" in found.name
     assert found.plan == PLANS[application]
     assert found.seconds < SECONDS_MAX

@@ -36,6 +36,7 @@ def test_a_bug_of_a_java_application_is_found_with_its_smallest_plan(
 ) -> None:
     [found] = [each for each in explored if each.application == application and each.plan]
 
+    print(f"{application}: {found.seconds:.1f} s")  # for `pytest -s`
     assert "Broken" in found.name
     assert found.plan == PLANS[application]
     assert found.seconds < SECONDS_MAX

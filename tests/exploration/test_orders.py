@@ -7,6 +7,8 @@ import pytest
 from explored_applications import Explored, explore, of
 
 APPLICATIONS = Path(__file__).with_name("order_applications")
+SECONDS_MAX = 60.0
+"""The longest time of the exploration of one application, on two cores."""
 PLANS: Mapping[str, str] = {
     "concurrent_update": "the first delivery of order-1-paid comes after the first delivery of order-1-sent",
     "crash_after_check": "the broker crashes between the first transaction check of order-1 "
@@ -28,8 +30,10 @@ def test_a_bug_that_needs_another_order_is_found_without_a_fault(
 ) -> None:
     [found] = [each for each in explored if each.application == application and each.plan]
 
+    print(f"{application}: {found.seconds:.1f} s")  # for `pytest -s`
     assert "Broken" in found.name
     assert found.plan == PLANS[application]
+    assert found.seconds < SECONDS_MAX
 
 
 @pytest.mark.parametrize("application", PLANS)

@@ -17,9 +17,9 @@ CLOSE = "close"
 """The end of a lost request: the SDK notices a closed connection at once, and waits for a silent one."""
 
 
-def configuration(emulator: Emulator) -> ClientConfiguration:
-    """Return the configuration of a client of an emulator."""
-    return ClientConfiguration(emulator.endpoint, Credentials(), request_timeout=REQUEST_SECONDS)
+def configuration(emulator: Emulator, seconds: int = REQUEST_SECONDS) -> ClientConfiguration:
+    """Return the configuration of a client of an emulator. `seconds`: the timeout of its requests."""
+    return ClientConfiguration(emulator.endpoint, Credentials(), request_timeout=seconds)
 
 
 def message(topic: str, key: str, body: bytes = b"{}") -> Message:

@@ -7,6 +7,9 @@ from rocketmq import Producer, TransactionChecker, TransactionResolution
 from rocketmq_testkit import Emulator
 from sdk_worker import configuration, message
 
+PATIENCE_S = 20
+"""The timeout of requests (s), none of which is lost in silence. Too short a one lets the SDK start without a route."""
+
 
 class Shop(ABC):
     """A transaction producer that starts another one after a failed commit, as a careful application does.
@@ -29,7 +32,7 @@ class Shop(ABC):
             def check(self, received: Any) -> Any:
                 return shop.resolution(next(iter(received.keys)))
 
-        producer = Producer(configuration(self._emulator), ["orders"], checker=Checker())
+        producer = Producer(configuration(self._emulator, PATIENCE_S), ["orders"], checker=Checker())
         producer.startup()
         self._emulator.wait_for_producer("orders")
         self._producers.append(producer)
