@@ -6,7 +6,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-spark test test-near test-fast test-oldest test-control-api test-spark-connect test-seldom test-recovery simulate simulate-short
 .PHONY: dist executable executable-lock
-.PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-growth bench-spark bench-testkit bench-go clean
+.PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-growth bench-spark bench-testkit bench-go bench-helpers clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -116,6 +116,9 @@ bench-testkit: $(VENV)/dev.stamp ## Compare reset, fork, snapshot and fixtures w
 
 bench-go: executable ## Compare the Go helper with fakes that Go tests embed: kfake, NATS, miniredis (two minutes; needs Go)
 	cd bench/peers/go && ROCKETMQ_EMULATOR=$(CURDIR)/dist/rocketmq-emulator go run . $(if $(REPEATS),-repeats $(REPEATS))
+
+bench-helpers: executable ## Compare the helpers for Go, Java and Node: process, fork, reset (three minutes; needs Go, Java, Node); ROUNDS=12
+	ROCKETMQ_EMULATOR=$(CURDIR)/dist/rocketmq-emulator $(BIN)/python bench/helpers.py $(ROUNDS)
 
 executable: $(BIN)/python ## Build dist/rocketmq-emulator, one file that needs no Python (a minute; needs Go)
 	$(BIN)/python scripts/build_executable.py

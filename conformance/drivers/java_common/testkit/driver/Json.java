@@ -5,7 +5,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** One JSON value to and from one line: maps, lists, text, Long, Double, Boolean, null. No other type goes in or out. */
+/**
+ * One JSON value to and from one line: maps, lists, text, Long, Double, Boolean, null. No other type goes in or out.
+ *
+ * <p>The helper for Java tests has a similar class. Drivers are compiled where the Python package is installed, which does
+ * not contain the helper, and with SDKs that have other JSON libraries.
+ */
 public final class Json {
     private final String text;
     private int at;

@@ -5,7 +5,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Reads and writes JSON: maps, lists, strings, Long, Double, Boolean and null. */
+/**
+ * Reads and writes JSON: maps, lists, strings, Long, Double, Boolean and null.
+ *
+ * <p>The drivers of the conformance suite have a similar class. They are compiled from the sources of an installed Python
+ * package, which does not contain this artifact, and this artifact has no dependency.
+ */
 final class Json {
     private static final String ESCAPED = "\"\\/\b\f\n\r\t";
     private static final String ESCAPES = "\"\\/bfnrt";
