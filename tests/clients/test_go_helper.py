@@ -107,6 +107,88 @@ func TestHeld(t *testing.T) {
         assert passed(go(tmp_path / "helper", "test", "-run=TestHeld", "-v", ".", **control)) == {"TestHeld"}
 
 
+README_HEAD = """package readme
+
+import (
+	"errors"
+	"testing"
+
+	"orders"
+
+	rocketmqtest "github.com/rocketmq-testkit/rocketmq-testkit/clients/go"
+)
+
+type shop struct{ *orders.Shop }
+
+func NewShop(nameServer string) shop {
+	found, err := orders.NewShop(nameServer, "readme")
+	if err != nil {
+		panic(err)
+	}
+	return shop{found}
+}
+
+func (s shop) Order(text string) {
+	if err := s.Shop.Order("1001", text); err != nil {
+		panic(err)
+	}
+}
+
+"""
+README_WAREHOUSE = """refuse := func(string) error { return errors.New("no tea") }
+	warehouse, err := orders.NewWarehouse(mq.NameServer, "readme-warehouse", refuse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer warehouse.Close()
+"""
+
+
+def test_code_of_the_readme_passes(application: tuple[Path, Mapping[str, str]], tmp_path: Path) -> None:
+    """With a shop that panics on errors, and the warehouse of the example in place of the comment about one."""
+    folder, variables = application
+    shutil.copytree(folder, tmp_path / "orders")
+    blocks = re.findall(r"^```go\n(.*?)^```$", (HELPER / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    code = README_HEAD + "\n".join(blocks)
+    assert code.count("// ... a warehouse that fails") == 1
+    (tmp_path / "orders" / "readme").mkdir()
+    file = tmp_path / "orders" / "readme" / "readme_test.go"
+    file.write_text(code.replace("// ... a warehouse that fails", README_WAREHOUSE))
+    output = go(tmp_path / "orders", "test", "-count=1", "-v", "./readme", **variables)
+    assert passed(output) == {"TestOrder", "TestOrderThatCannotBeShippedIsADeadLetter"}
+
+
+def test_log_of_a_failed_test_has_the_histories_of_its_messages(tmp_path: Path) -> None:
+    shutil.copytree(HELPER, tmp_path / "helper", ignore=shutil.ignore_patterns("*_test.go"))
+    (tmp_path / "helper" / "failed_test.go").write_text(
+        """package rocketmqtest
+
+import "testing"
+
+func TestFailed(t *testing.T) {
+	mq := Run(t, "orders")
+	if _, err := mq.Send("orders", "two teas"); err != nil {
+		t.Fatal(err)
+	}
+	mq.AssertBodies(t, "orders", "two tea")
+}
+"""
+    )
+    done = subprocess.run(
+        ["go", "test", "-count=1", "-v", "."],
+        cwd=tmp_path / "helper",
+        env={**os.environ, "ROCKETMQ_EMULATOR": COMMAND},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "most similar to 'two tea' is b'two teas'" in done.stdout
+    told = done.stdout.partition("rocketmqtest: messages that are not acknowledged:")[2]
+    assert re.search(r"message \w+ of orders\n +[\d:.]+  sent  direct", told), done.stdout
+
+
 def test_snippet_of_the_page_about_containers_is_that_of_the_example() -> None:
     page = (ROOT / "docs" / "go.md").read_text(encoding="utf-8")
     [text] = [found for found in re.findall(r"^```go\n(.*?)^```$", page, re.M | re.S) if "mq.Mapped(" in found]

@@ -191,6 +191,53 @@ def test_snippet_of_the_page_about_containers_is_that_of_the_example() -> None:
     assert " ".join(text.split()) in " ".join(code.split())
 
 
+WAREHOUSE_OF_README = """package shipping;
+
+/** A warehouse that refuses orders, without exceptions that a test must declare. */
+class Warehouse implements AutoCloseable {
+    private final orders.Warehouse refusing;
+
+    Warehouse(String endpoint) {
+        try {
+            refusing = new orders.Warehouse(endpoint, "orders", order -> false);
+        } catch (org.apache.rocketmq.client.apis.ClientException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            refusing.close();
+        } catch (java.io.IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
+    }
+}
+"""
+IMPORTS_OF_README = """package shipping;
+
+import static java.time.Duration.ofHours;
+
+import io.github.rocketmqtestkit.RocketMQ;
+import io.github.rocketmqtestkit.RocketMQTest;
+import org.junit.jupiter.api.Test;
+
+"""
+
+
+def test_code_of_the_readme_passes(maven: Maven, packed: tuple[str, ...], tmp_path: Path) -> None:
+    folder = application(EXAMPLE, tmp_path)
+    shutil.rmtree(folder / "src" / "test")
+    tests = folder / "src" / "test" / "java" / "shipping"
+    tests.mkdir(parents=True)
+    [block] = [text for _, text in BLOCK.findall((HELPER / "README.md").read_text(encoding="utf-8"))]
+    (tests / "ShippingTest.java").write_text(IMPORTS_OF_README + block)
+    (tests / "Warehouse.java").write_text(WAREHOUSE_OF_README)
+    maven.run(folder, *packed, "test")
+    assert passed(folder) == ["shipping.ShippingTest.refusedOrderIsParked(RocketMQ)"]
+
+
 def application(example: Path, folder: Path) -> Path:
     """Copy an application out of this tree, and return its folder."""
     shutil.copytree(example, folder / example.name, ignore=shutil.ignore_patterns("target"))

@@ -110,6 +110,42 @@ def test_application_passes_with_a_running_emulator(application: Path) -> None:
         assert_all_passed(done(application, "npm", "test", **control).stdout)
 
 
+def test_a_second_test_is_refused_while_one_holds_the_running_emulator(application: Path) -> None:
+    """The emulator is reset for each test, so that a second test would lose the messages of the first."""
+    (application / "held.mjs").write_text(
+        """import assert from "node:assert";
+import { RocketMQ } from "rocketmq-testkit";
+
+const first = await RocketMQ.start({ topics: ["orders"] });
+await assert.rejects(RocketMQ.start(), /^Error: ROCKETMQ_CONTROL_URL=http.*: another test holds this emulator, /);
+await first.send("orders", "two teas");
+await first.stop();
+const second = await RocketMQ.start({ topics: ["orders"] });
+assert.deepStrictEqual(await second.texts("orders"), []);
+await second.stop();
+"""
+    )
+    with running("--profile", "fast") as command:
+        done(application, "node", "held.mjs", ROCKETMQ_CONTROL_URL=command.ready["control"])
+
+
+def test_code_of_the_readme_passes(application: Path) -> None:
+    """With a shop that numbers its orders itself."""
+    page = (HELPER / "README.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"^```js\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    shop = """import { Shop as Numbered } from "./shop.js";
+class Shop extends Numbered {
+  async order(text) {
+    await super.order("1001", text);
+    await this.close();
+  }
+}
+"""
+    (application / "readme.test.js").write_text(block + shop)
+    output = done(application, "node", "--test", "--test-force-exit", "readme.test.js").stdout
+    assert "# pass 1\n# fail 0\n" in output
+
+
 def test_an_sdk_uses_mapped_ports(application: Path) -> None:
     """The block of docs/node.md about mapped ports, with forwarders in place of a container engine."""
     [block] = [text for text in blocks("js") if ".mapped(" in text]

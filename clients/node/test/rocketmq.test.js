@@ -99,6 +99,12 @@ test("a connected emulator keeps running", async (t) => {
   await mq.assertBodies("orders", []);
 });
 
+test("the end of `await using` stops the emulator", async (t) => {
+  const fork = await (await RocketMQ.start({ t })).fork();
+  await fork[Symbol.asyncDispose]();
+  await assert.rejects(fork.clock.now(), /does the emulator run\?/);
+});
+
 test("a command that refuses to start is quoted", async () => {
   await assert.rejects(RocketMQ.start({ args: ["--topic", "orders:FIFOO"] }), /FIFOO/);
   await assert.rejects(RocketMQ.start({ command: "/nowhere/emulator" }), /there is no such file/);

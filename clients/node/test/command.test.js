@@ -1,0 +1,48 @@
+import assert from "node:assert";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { findCommand } from "../src/command.js";
+
+/** Return a folder that exists during a test. */
+function folderOf(t) {
+  const folder = mkdtempSync(join(tmpdir(), "command-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+function program(folder, name, script) {
+  const path = join(folder, name);
+  writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return path;
+}
+
+/** Set variables of the environment during a test. */
+function setEnvironment(t, variables) {
+  const before = { ...process.env };
+  Object.assign(process.env, variables);
+  t.after(() => Object.assign(process.env, before));
+}
+
+test("the command is found by path, then variable, then PATH, then Python", (t) => {
+  const folder = folderOf(t);
+  const other = program(folder, "other", "exit 1");
+  program(folder, "python3", "exit 0");
+  setEnvironment(t, { PATH: folder, ROCKETMQ_EMULATOR: "" });
+  assert.deepStrictEqual(findCommand(), ["python3", "-m", "rocketmq_testkit.fixtures.command"]);
+  const inPath = program(folder, "rocketmq-emulator", "exit 1");
+  assert.deepStrictEqual(findCommand(), [inPath]);
+  process.env.ROCKETMQ_EMULATOR = other;
+  assert.deepStrictEqual(findCommand(), [other]);
+  assert.deepStrictEqual(findCommand(inPath), [inPath]);
+  assert.throws(() => findCommand("/nowhere/emulator"), /there is no such file; name the file rocketmq-emulator$/);
+});
+
+test("one sentence says that there is no command", (t) => {
+  const folder = folderOf(t);
+  program(folder, "python3", "exit 1");
+  setEnvironment(t, { PATH: folder, ROCKETMQ_EMULATOR: "" });
+  assert.throws(() => findCommand(), /^Error: rocketmq-emulator: there is no such command; .* set ROCKETMQ_EMULATOR /);
+});
