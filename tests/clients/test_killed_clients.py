@@ -1,9 +1,6 @@
 """Real consumers whose process is killed or hangs, and other consumers of their group that take over."""
 
-import os
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
 
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, Fields, body, start
@@ -11,6 +8,7 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.clients import ConsumerListResult, GetConsumerListByGroup
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.host.host import Host
+from suspended import suspended
 from wait_budget import SECONDS, until
 
 pytestmark = pytest.mark.sampled
@@ -72,17 +70,6 @@ def test_the_queues_of_a_killed_consumer_are_assigned_to_another(sdk: str) -> No
             )
 
 
-@contextmanager
-def suspended(driver: Driver) -> Iterator[None]:
-    """Suspend the process of a driver. Its connections stay open, and it answers nothing."""
-    [process] = driver.pids
-    os.kill(process, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(process, signal.SIGCONT)
-
-
 def received(driver: Driver) -> list[bytes]:
     return [body(message) for message in driver.messages("c")]
 
@@ -114,9 +101,9 @@ def test_queues_and_messages_of_an_expired_hanging_consumer_go_to_another(sdk: s
                 emulator.topic("orders").send(content)
             first.wait_until(lambda _: held(first) != [], SECONDS)
             [process] = first.pids
-            with suspended(first):
+            with suspended(process):
                 in_flight = held(first)
-                hung = next(client for client in emulator.clients.values() if str(process) in client.id)
+                [hung] = [each for each in emulator.clients.values() if re.search(rf"@{process}\b", each.id)]
                 hung.expire()
                 assert set(emulator.clients) == before - {hung.id}
                 until_held(second, 2)
@@ -140,7 +127,7 @@ def test_a_message_of_an_expired_hanging_push_consumer_goes_to_another(sdk: str)
             emulator.topic("orders").send(b"hello")
             first.wait_until(lambda _: held(first) == [b"hello"], SECONDS)
             [hung] = emulator.clients.values()
-            with suspended(first):
+            with suspended(first.pids[0]):
                 second.call("push", as_="c", **PUSHED)
                 until_members(emulator, 2)
                 emulator.clock.advance("10m", wait=None)

@@ -2,8 +2,6 @@
 
 import contextlib
 import json
-import os
-import signal
 import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,6 +11,7 @@ from urllib.error import HTTPError
 import pytest
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, start
 from rocketmq_testkit.fixtures import Emulator
+from suspended import suspended
 
 pytestmark = pytest.mark.sampled
 
@@ -182,8 +181,7 @@ def test_a_hanging_client_holds_a_jump_until_it_expires(story: Story) -> None:
     """A client in a suspended process holds a jump up; `wait: null` jumps without it, and expired it holds none."""
     story.hold("an order that is never answered", 600_000)
     [process] = story.driver.pids
-    os.kill(process, signal.SIGSTOP)
-    try:
+    with suspended(process):
         with pytest.raises(AssertionError, match="POST /v1/clients/expire"):
             story.post("clock/advance", by="1s", wait="200ms")
         before = story.now
@@ -194,8 +192,6 @@ def test_a_hanging_client_holds_a_jump_until_it_expires(story: Story) -> None:
         assert story.post("clients/expire", client=hung["id"]) == {"clients": []}
         story.post("clock/advance", by="150s", wait=WAIT)
         assert story.now - before >= timedelta(seconds=151)
-    finally:
-        os.kill(process, signal.SIGCONT)
 
 
 def test_frozen_time_moves_by_jumps_alone_and_consumers_receive(frozen_story: Story) -> None:

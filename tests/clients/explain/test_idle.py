@@ -1,11 +1,9 @@
 """Idle consumers: why a group or a client of the Java SDK receives nothing at this moment."""
 
-import os
-import signal
-
 from explained_sdks import Scene
 from rocketmq_testkit.emulator.explanation.explanation import Action
 from rocketmq_testkit.fixtures import Reason
+from suspended import suspended
 
 SILENCE_MS = 31_000
 
@@ -66,12 +64,9 @@ def test_silent_client(scene: Scene) -> None:
     driver = scene.push("java-remoting", number=1)
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
     [pid] = driver.pids
-    os.kill(pid, signal.SIGSTOP)
-    try:
+    with suspended(pid):
         scene.emulator.run_on_loop(lambda host: host.real_time.jump(SILENCE_MS))
         found = scene.emulator.clients[scene.client_id()].explain()
-    finally:
-        os.kill(pid, signal.SIGCONT)
     assert " has not sent a heartbeat for 3" in str(found)
     assert " s of emulator time" in str(found)
 
@@ -82,15 +77,12 @@ def test_stopped_lock_owner(scene: Scene) -> None:
     hanging = scene.push("java-remoting", "z", number=1, mode="orderly")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
     [pid] = hanging.pids
-    os.kill(pid, signal.SIGSTOP)
-    try:
+    with suspended(pid):
         scene.push("java-remoting", "a", mode="orderly")
         scene.emulator.clock.advance_until(lambda: len(scene.emulator.groups[scene.name].members) == 2)
         scene.send(b"of the long poll")
         [waiting] = [each for each in scene.emulator.groups[scene.name].members if f"{scene.name}-a" in each.id]
         found = waiting.explain()
-    finally:
-        os.kill(pid, signal.SIGCONT)
     assert f"has no queue of {topic}" in str(found)
     assert "waits for the lock of queue 0, which" in str(found)
     assert f"{scene.name}-z" in str(found)

@@ -1,11 +1,9 @@
 """Reasons that lie in the queue of a message: its owner, its order, its lock, and the limits of the group."""
 
-import os
-import signal
-
 from explained_sdks import Scene, Sdks
 from rocketmq_testkit.conformance.drivers.process import Addresses, start
 from rocketmq_testkit.fixtures import Reason
+from suspended import suspended
 
 
 def test_broadcast(scene: Scene) -> None:
@@ -78,14 +76,11 @@ def test_queue_locked(scene: Scene) -> None:
     hanging = scene.push("java-remoting", "z", number=1, mode="orderly")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
     [pid] = hanging.pids
-    os.kill(pid, signal.SIGSTOP)
-    try:
+    with suspended(pid):
         scene.push("java-remoting", "a", mode="orderly")
         scene.emulator.clock.advance_until(lambda: len(scene.emulator.groups[scene.name].members) == 2)
         scene.send(b"of the long poll")
         found = scene.explain(scene.send(), Reason.QUEUE_LOCKED)
-    finally:
-        os.kill(pid, signal.SIGCONT)
     assert "queue 0 is locked by" in str(found)
     assert f"{scene.name}-a" in str(found)
     assert found.until_ms is not None
