@@ -1,5 +1,6 @@
 """Mutated snapshots with valid checksums start a working engine or are rejected with one sentence."""
 
+import json
 import random
 import threading
 from io import BytesIO
@@ -66,6 +67,17 @@ def test_a_snapshot_with_mutated_queue_units_raises_only_snapshot_error(part: in
         content[at : at + chance.choice((1, 4, 8))] = chance.randbytes(chance.choice((0, 1, 4, 8)))
         parts[place] = (parts[place][0], bytes(content))
         read(built(parts))
+
+
+def test_units_before_the_log_of_a_changed_snapshot_are_dropped() -> None:
+    """A log whose only file has a greater number begins after all records, as if the earlier files were deleted."""
+    place = next(at for at, (kind, _) in enumerate(PARTS) if kind == b"BRKR")
+    tables = json.loads(PARTS[place][1])
+    tables["log"]["files"] = [[number + 8, *rest] for number, *rest in tables["log"]["files"]]
+    parts = [(kind, json.dumps(tables).encode() if at == place else data) for at, (kind, data) in enumerate(PARTS)]
+    [broker, *_] = Engine(state=read_snapshot(BytesIO(built(parts)))).brokers
+    assert list(broker.delays.waiting()) == []
+    assert {queue.max_offset - queue.first for queue in broker.store.queues.values()} == {0}
 
 
 def read(data: bytes) -> EngineState | None:
