@@ -151,7 +151,7 @@ def test_a_message_of_an_expired_hanging_simple_consumer_goes_to_another(sdk: st
             emulator.wait_for_consumer("billing", timeout="1m")
             [taken] = first.call("receive", on="c", max=1, invisible_ms=30_000)["messages"]
             [hung] = emulator.clients.values()
-            with suspended(first):
+            with suspended(first.pids[0]):
                 second.call("simple", as_="c", await_ms=5000, **ORDERS)
                 until_members(emulator, 2)
                 hung.expire()

@@ -1,0 +1,84 @@
+"""The ruler: warm clients, one running server at a time, and two recorded runs with the CPU time of clients."""
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+WARM_UP_MIN = 60_000
+"""Below, the JIT compiler of a Java client takes a third of the measured time."""
+STOPPED = "T"
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The modules of the folder `bench`, which is no package."""
+    monkeypatch.syspath_prepend(BENCH)
+    import run
+    import servers
+    import workloads
+
+    return SimpleNamespace(run=run, servers=servers, workloads=workloads)
+
+
+def state_of(process: int) -> str:
+    """Return the letter of the state of a process."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+@pytest.fixture
+def waiting() -> "Iterator[subprocess.Popen[bytes]]":
+    """A process in place of the server that is not measured."""
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
+        yield process
+        process.kill()
+
+
+def until_stopped(process: int) -> None:
+    """Wait for the signal, which returns before the process has stopped."""
+    deadline = time.monotonic() + 60
+    while state_of(process) != STOPPED:
+        assert time.monotonic() < deadline
+
+
+def test_the_other_server_is_stopped_during_a_round(
+    bench: Any, waiting: "subprocess.Popen[bytes]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each server is measured twice and is the first one once; meanwhile the other one does not run."""
+    servers = [SimpleNamespace(name=name, pids=[waiting.pid]) for name in ("one", "other")]
+    rounds: list[str] = []
+
+    def work(server: Any) -> Any:
+        until_stopped(waiting.pid)
+        rounds.append(server.name)
+        return bench.workloads.Figure(len(rounds), 1.0, 1.0)
+
+    monkeypatch.setattr(bench.run, "catch_up", lambda _server: None)
+    ones, others = bench.run.quicker_rounds(work, *servers)
+    assert rounds == ["one", "other", "other", "one"]
+    assert (ones.per_second, others.per_second) == (4, 3)
+    assert state_of(waiting.pid) != STOPPED
+
+
+def test_clients_are_warm_before_a_round(bench: Any) -> None:
+    assert bench.workloads.WARM_UP_MESSAGES >= WARM_UP_MIN
+
+
+def test_the_record_has_two_runs_with_the_processor_time_of_clients(bench: Any) -> None:
+    """Each run has three rows for each workload, both with the same names, and was made on one day."""
+    text = (BENCH / "README.md").read_text()
+    recorded = text.partition("<!-- table begins -->")[2].partition("<!-- table ends -->")[0]
+    days = re.findall(r"^(\d{4}-\d\d-\d\d), Apache RocketMQ 5\.3\.3, Python ", recorded, re.MULTILINE)
+    runs = [re.findall(r"^\| ([^|]+?) \| [\d,]+ \|", part, re.MULTILINE) for part in recorded.split("| what |")[1:]]
+    assert len(days) == len(runs) == 2
+    assert runs[0] == runs[1]
+    for name, *_ in bench.run.WORKLOADS:
+        for row in ("messages/s", "server CPU µs/message", "client CPU µs/message"):
+            assert f"{name}, {row}" in runs[0]
