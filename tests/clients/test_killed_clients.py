@@ -103,7 +103,7 @@ def test_queues_and_messages_of_an_expired_hanging_consumer_go_to_another(sdk: s
             [process] = first.pids
             with suspended(process):
                 in_flight = held(first)
-                [hung] = [each for each in emulator.clients.values() if re.search(rf"@{process}\b", each.id)]
+                [hung] = [each for each in emulator.clients.values() if re.search(rf"\b{process}\b", each.id)]
                 hung.expire()
                 assert set(emulator.clients) == before - {hung.id}
                 until_held(second, 2)
