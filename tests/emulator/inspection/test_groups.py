@@ -2,6 +2,10 @@
 
 from engine_world import World
 from inspected import look
+from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.inspection.engine_parts import NoSurroundings
+from rocketmq_testkit.emulator.inspection.inspection import Inspection
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 
 
@@ -20,6 +24,18 @@ def test_configuration_of_a_group(world: World) -> None:
     assert (found.exists, found.consume_enable, found.orderly, found.retry_max_times) == (True, False, True, 3)
     assert found.forbidden == ("A",)
     assert [group.name for group in look(world).groups()] == ["H"]
+
+
+def test_group_consumes_only_if_all_brokers_allow_it() -> None:
+    other = BrokerConfig()
+    other.broker_name = "broker-b"
+    engine = Engine(brokers=[BrokerConfig(), other], seed=1, now_ms=0)
+    for broker, enable in zip(engine.brokers, (True, False), strict=True):
+        engine.execute(broker, CreateGroup(GroupConfig("H", consume_enable=enable)))
+    inspection = Inspection(engine, NoSurroundings())
+    assert not inspection.group("H").consume_enable
+    engine.execute(engine.brokers[1], CreateGroup(GroupConfig("H")))
+    assert inspection.group("H").consume_enable
 
 
 def test_members_have_client_protocol_and_times(world: World) -> None:

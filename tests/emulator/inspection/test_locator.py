@@ -6,6 +6,7 @@ from inspected import look
 from rocketmq_testkit.emulator.inspection import log_index
 from rocketmq_testkit.emulator.inspection.messages import CopyState
 from rocketmq_testkit.emulator.message.message import MessageToStore
+from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 from rocketmq_testkit.emulator.message.stored_record import offset_message_id
 from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
 from rocketmq_testkit.emulator.operations.send import SendMessageBack
@@ -56,6 +57,17 @@ def test_record_without_unique_key_is_found_by_its_offset_id(world: World) -> No
     (found,) = look(world).find(offset_id)
     assert [copy.state for copy in found.copies] == [CopyState.STORED, CopyState.DEAD]
     assert look(world).at(found.copies[1].place) == found
+    assert look(world).find(offset_id, "%DLQ%H") == [found]
+    assert look(world).find(offset_id, "%DLQ%G") == []
+
+
+def test_delayed_record_without_its_queue_is_not_found(world: World) -> None:
+    """The records of a deleted schedule topic stay in the log."""
+    world.topic("A")
+    world.send("A", UNIQ_KEY=f"{ID}1", DELAY="3")
+    assert look(world).find(f"{ID}1")
+    world.broker.store.delete_topic(SCHEDULE_TOPIC)
+    assert look(world).find(f"{ID}1") == []
 
 
 def test_last_property_without_separator_is_found(world: World) -> None:

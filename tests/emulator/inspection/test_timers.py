@@ -3,6 +3,7 @@
 from engine_world import World, make_world
 from inspected import look
 from operation_counts import executed_lines
+from rocketmq_testkit.emulator.history.events import TrimReason
 from rocketmq_testkit.emulator.operations.send import RecallMessage
 
 
@@ -101,3 +102,19 @@ def test_work_of_a_step_does_not_grow_with_the_timers() -> None:
         return max(lines)
 
     assert most_lines(300) <= most_lines(30) + 20
+
+
+def test_timed_message_whose_file_was_deleted_is_not_listed() -> None:
+    """The timer waits until its time, and finds no record then."""
+    world = make_world(mapped_file_size_commit_log=150 * 1024, max_message_size=16 * 1024)
+    world.topic("A")
+    world.send("A", UNIQ_KEY="early", TIMER_DELIVER_MS=str(world.now_ms + 20_000))
+    for _ in range(20):
+        world.send("A", bytes(10_000))
+    world.send("A", UNIQ_KEY="late", TIMER_DELIVER_MS=str(world.now_ms + 30_000))
+    assert [view.message_id for view in look(world).timers()] == ["early", "late"]
+    world.broker.store.delete_oldest_files(1, TrimReason.LIMIT)
+    assert [view.message_id for view in look(world).timers()] == ["late"]
+    found = {each.message_id for each in look(world).messages("A")}
+    assert "early" not in found
+    assert "late" in found

@@ -1,7 +1,9 @@
 """The lag of connected groups."""
 
+import pytest
 from engine_world import World
 from measured import join, samples, values
+from rocketmq_testkit.emulator.metrics import lag_samples
 from rocketmq_testkit.emulator.metrics.engine_samples import engine_samples
 
 LAG, READY = "rocketmq_consumer_lag_messages", "rocketmq_consumer_ready_messages"
@@ -52,6 +54,19 @@ def test_lag_counts_only_messages_with_a_subscribed_tag(world: World) -> None:
         world.send("A", TAGS=tag)
     join(world, "c1", {"A": "a || c"})
     assert values(world.engine, LAG) == {"G false A": 3}
+
+
+def test_lag_of_many_messages_is_estimated_from_the_first_matches(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker reads until it has more matches than its limit: three of the first four, so four of six."""
+    monkeypatch.setattr(lag_samples, "MATCHES_MAX", 2)
+    world.topic("A")
+    world.broker.offsets.commit("G", "A", 0, 0)
+    for tag in "aababb":
+        world.send("A", TAGS=tag)
+    join(world, "c1", {"A": "a"})
+    assert values(world.engine, LAG) == {"G false A": 4}
 
 
 def test_pops_lag_by_messages_in_flight_and_to_deliver(world: World) -> None:

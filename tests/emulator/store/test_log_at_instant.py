@@ -1,0 +1,75 @@
+"""A copy of a log as of one instant returns what the log returns, also for bytes that look like records."""
+
+from array import array
+from struct import pack
+
+from engine_world import World
+from rocketmq_testkit.emulator.message.message import MessageToStore
+from rocketmq_testkit.emulator.store.commit_log import CommitLog
+from rocketmq_testkit.emulator.store.log_at_instant import LogAtInstant
+
+MAGIC = b"\xda\xa3\x20\xa7"
+RECORD_BYTES_MIN = 36
+
+
+def head(size: int, physical_offset: int) -> bytes:
+    """Return the begin of a record, up to its offset in the log."""
+    return pack(">i4s20xq", size, MAGIC, physical_offset)
+
+
+def store(world: World, body: bytes) -> int:
+    """Store a message without properties, and return the offset of its record."""
+    log, before = world.broker.store.log, world.broker.store.log.max_offset
+    world.broker.store.append(MessageToStore("A", 0, body, {}, world.now_ms, world.broker.store.store_host))
+    assert log.record_at(before) is not None
+    return before
+
+
+def with_false_records(world: World) -> CommitLog:
+    """Return a log whose last body has heads of records that are too short, too long, or at another place."""
+    world.topic("A")
+    body_at = len(world.broker.store.log.record_at(store(world, b"x" * 10)) or b"") - 10 - len(b"\x01A") - 2
+    at = world.broker.store.log.max_offset + body_at
+    sizes_and_shifts = ((10, 0), (RECORD_BYTES_MIN - 1, 0), (1_000_000, 0), (60, 1), (60, -1))
+    step = RECORD_BYTES_MIN + 4
+    body = b"".join(head(size, at + n * step + shift) + b"yyyy" for n, (size, shift) in enumerate(sizes_and_shifts))
+    store(world, body + bytes(4) + MAGIC)
+    return world.broker.store.log
+
+
+def test_records_at_all_positions_are_those_of_the_log(world: World) -> None:
+    """A record starts only where the log says, also at the first and after the last byte."""
+    log = with_false_records(world)
+    copy = LogAtInstant.of(log)
+    found = {position: copy.record_at(position) for position in range(-1, log.max_offset + 2)}
+    assert found == {position: log.record_at(position) for position in found}
+    starts = [position for position, record in found.items() if record is not None]
+    assert starts == [position for position, _ in log.records_from(0)] == [0, len(log.record_at(0) or b"")]
+    for begin in starts:
+        assert list(copy.records_from(begin)) == list(log.records_from(begin))
+
+
+def test_bytes_beyond_the_segment_are_missing(world: World) -> None:
+    log = with_false_records(world)
+    copy, end = LogAtInstant.of(log), log.max_offset
+    assert [copy.bytes_at(end - 4, count) for count in (4, 5)] == [log.bytes_at(end - 4, count) for count in (4, 5)]
+    assert copy.bytes_at(end - 4, 5) is None
+
+
+def test_truncations_of_the_log_are_known_and_later_ones_are_not(world: World) -> None:
+    """Indexes of the copy begin again at a truncation."""
+    log = with_false_records(world)
+    log.truncate(len(log.record_at(0) or b""))
+    copy = LogAtInstant.of(log)
+    assert copy.truncations == log.truncations != []
+    log.truncate(0)
+    assert len(copy.truncations) < len(log.truncations)
+    assert copy.max_offset > 0
+
+
+def test_records_of_a_read_are_those_of_the_log(world: World) -> None:
+    log = with_false_records(world)
+    places = [position for position, _ in log.records_from(0)]
+    sizes = array("i", [len(record) for _, record in log.records_from(0)])
+    read = LogAtInstant.of(log).read_ascending(places, sizes, sum(sizes))
+    assert list(read) == [record for _, record in log.records_from(0)]
