@@ -46,6 +46,7 @@ def broker_samples(broker: Broker, now_ms: int) -> Iterator[Sample | None]:
     yield from _creations(broker, common)
     yield None
     yield from in_parts(_connections(broker, common))
+    yield from _count_stored_halves(broker)
     yield from in_parts(_transactions(broker, common))
     yield from in_parts(store_samples(broker, common, now_ms))
     yield from lag_samples(broker, common, now_ms)
@@ -157,13 +158,21 @@ def _transactions(broker: Broker, common: Labels) -> Iterator[Sample]:
         yield Sample(UPSTREAM["rocketmq_finish_message_latency"], {**common, "topic": topic}, ages)
 
 
-def _open_half_messages(broker: Broker) -> Mapping[str, int]:
-    """Count the undecided half messages by topic: in the log at the first call of a run, from then on by events."""
+def _count_stored_halves(broker: Broker) -> Iterator[None]:
+    """Count the undecided half messages in the log, at the first call of a run. From then on events count them."""
     counters = broker.store.stats.by_name.counters
-    if counters.half_before is None:
-        stored: Counter[str] = Counter()
-        for record in broker.checks.undecided():
-            stored[records.decode(record).property_map().get(props.REAL_TOPIC, "")] += 1
-        counters.half_before = {topic: stored[topic] - counters.half[topic] for topic in stored | counters.half}
-    before = counters.half_before
+    if counters.half_before is not None:
+        return
+    counted, stored = Counter(counters.half), Counter[str]()
+    for record in (yield from broker.checks.undecided_in_steps()):
+        stored[records.decode(record).property_map().get(props.REAL_TOPIC, "")] += 1
+        yield None
+    if counters.half_before is None:  # unless another reader was faster
+        counters.half_before = {topic: stored[topic] - counted[topic] for topic in stored | counted}
+
+
+def _open_half_messages(broker: Broker) -> Mapping[str, int]:
+    """Return the number of undecided half messages by topic."""
+    counters = broker.store.stats.by_name.counters
+    before = counters.half_before or {}
     return {topic: max(before.get(topic, 0) + counters.half[topic], 0) for topic in {**before, **counters.half}}

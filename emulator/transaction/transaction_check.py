@@ -13,7 +13,7 @@ The next round starts `transactionCheckInterval` after the end of the last one, 
 Source: TransactionalMessageServiceImpl.check, TransactionalMessageCheckService (5.3.3).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from enum import Enum, auto
 
 from ..assembly.broker_context import Push
@@ -132,14 +132,27 @@ class TransactionChecks:
 
         `offsets`: ascending offsets of the half topic that are considered; None for all.
         """
+        steps = self.undecided_in_steps(offsets)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                found: list[bytes] = end.value
+                return found
+
+    def undecided_in_steps(self, offsets: Sequence[int] | None = None) -> Generator[None, None, list[bytes]]:
+        """Return what `undecided` returns at the first step; yields where other work may run."""
         decided = self._op_queue.pending_offsets()
         ops = self._store.queue(names.OP_HALF_TOPIC, 0)
-        for offset in range(ops.first, ops.max_offset) if ops is not None else ():
+        decisions = range(ops.first, ops.max_offset) if ops is not None else range(0)
+        first = self._first_to_meet()
+        halves = range(first, self._store.max_offset(names.HALF_TOPIC, 0)) if offsets is None else offsets
+        for offset in decisions:
             if (stored := self._store.record(names.OP_HALF_TOPIC, 0, offset)) is not None:
                 decided.update(half_offsets(records.decode(stored).body))
-        first = self._first_to_meet()
+            yield
         found: dict[int, bytes] = {}
-        for offset in range(first, self._store.max_offset(names.HALF_TOPIC, 0)) if offsets is None else offsets:
+        for offset in halves:
             if offset < first:
                 continue
             if (stored := self._store.record(names.HALF_TOPIC, 0, offset)) is not None:
@@ -148,6 +161,7 @@ class TransactionChecks:
                     found.pop(origin, None)
                 else:
                     found[origin] = stored
+            yield
         return list(found.values())
 
     def _first_to_meet(self) -> int:
