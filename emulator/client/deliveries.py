@@ -207,17 +207,17 @@ class Deliveries:
         """Number of the newest event, 0 before the first."""
         return self._context.last_number
 
-    def pending_responses(self) -> Iterator[PendingResponse]:
-        """Yield the pending responses of connected clients, the oldest first."""
-        return iter(self._responses)
+    def pending_responses(self, *, ends: bool = False) -> Iterator[PendingResponse]:
+        """Yield the pending responses of connected clients, the oldest first. `ends`: see `PendingResponses.ends`."""
+        return self._responses.ends() if ends else iter(self._responses)
 
-    def in_flight(self) -> Iterator[InFlight]:
-        """Yield the messages in flight, in no order.
+    def in_flight(self, *, ends: bool = False) -> Iterator[InFlight]:
+        """Yield the messages in flight, in no order. `ends`: of popped messages only the oldest and newest of a client.
 
         A message counts only while its client is a connected member of the group. Pulled messages of broadcasting
         consumers are never in flight, because their progress is unknown.
         """
-        for (node, group, topic, queue_id, offset), popped in self._popped:
+        for (node, group, topic, queue_id, offset), popped in self._popped.ends() if ends else self._popped:
             if (found := self._consumer(node, group, popped.channel_id)) is not None:
                 yield InFlight(
                     popped.number,

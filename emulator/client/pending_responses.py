@@ -118,14 +118,36 @@ class PendingResponses:
         A consumer that responds to requests is a producer as well: its SDK registers an internal producer group.
         """
         for place, pending in list(self._pending.items()):
-            tables = self._context.tables(pending.node)
-            client = None if tables is None else tables.clients.connected_producer(pending.channel_id)
-            if client is None:
+            found = self._of_connected(pending)
+            if found is None:
                 del self._pending[place]
-                continue
-            yield PendingResponse(
-                pending.kind, pending.number, pending.node, client, pending.since_ms, pending.topic, pending.is_optional
-            )
+            else:
+                yield found
+
+    def ends(self) -> Iterator[PendingResponse]:
+        """Yield of each connected producer its oldest and newest response, optional ones apart from others."""
+        oldest: dict[tuple[str, str, bool], _Pending] = {}
+        newest: dict[tuple[str, str, bool], _Pending] = {}
+        for pending in self._pending.values():
+            key = pending.node, pending.channel_id, pending.is_optional
+            if key not in oldest or pending.number < oldest[key].number:
+                oldest[key] = pending
+            if key not in newest or pending.number > newest[key].number:
+                newest[key] = pending
+        for pending in (*oldest.values(), *newest.values()):
+            found = self._of_connected(pending)
+            if found is not None:
+                yield found
+
+    def _of_connected(self, pending: _Pending) -> PendingResponse | None:
+        """Return a pending response, None if its producer is not connected."""
+        tables = self._context.tables(pending.node)
+        client = None if tables is None else tables.clients.connected_producer(pending.channel_id)
+        if client is None:
+            return None
+        return PendingResponse(
+            pending.kind, pending.number, pending.node, client, pending.since_ms, pending.topic, pending.is_optional
+        )
 
     def _add(
         self, place: tuple[bool, str, int], kind: ResponseKind, channel_id: str, *, topic: str, is_optional: bool

@@ -196,6 +196,21 @@ class PoppedMessages:
         self._sweep()
         return iter(list(self._held.items()))
 
+    def ends(self) -> list[tuple[Place, Popped]]:
+        """Return of each client and group the oldest and the newest message whose invisible duration has not ended."""
+        now_ms = self._context.scheduler.now_ms
+        oldest: dict[tuple[str, str, str], tuple[Place, Popped]] = {}
+        newest: dict[tuple[str, str, str], tuple[Place, Popped]] = {}
+        for held in self._held.items():
+            place, popped = held
+            if popped.until_ms > now_ms:
+                key = place[0], place[1], popped.channel_id
+                if key not in oldest or popped.number < oldest[key][1].number:
+                    oldest[key] = held
+                if key not in newest or popped.number > newest[key][1].number:
+                    newest[key] = held
+        return [*oldest.values(), *newest.values()]
+
     def received_again(self, group: str, popped: Popped) -> bool:
         """True if the client of a pop has received for the group again since then."""
         return self._receives.get(popped.channel_id, {}).get(group, 0) > popped.number

@@ -10,9 +10,15 @@ from rocketmq_testkit.fixtures import Emulator
 class Peer:
     """A client as the engine sees it: a consumer of group `g` and a producer of group `p`."""
 
-    def __init__(self, emulator: Emulator, consume_type: str = "CONSUME_PASSIVELY", version: int = 0) -> None:
+    def __init__(
+        self,
+        emulator: Emulator,
+        consume_type: str = "CONSUME_PASSIVELY",
+        version: int = 0,
+        connection: str = "a-client",
+    ) -> None:
         self.emulator = emulator
-        self.channel = DirectChannel("a-client")
+        self.channel = DirectChannel(connection)
         self.ask(Heartbeat("consumer-1", ["p"], [ConsumerData("g", consume_type)], version=version))
 
     def ask(self, operation: Operation) -> DirectCall:
