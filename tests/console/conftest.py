@@ -12,6 +12,7 @@ from rocketmq_testkit.fixtures import Emulator
 
 ROOT = Path(__file__).resolve().parents[2]
 NPM = ROOT / ".cache" / "console-npm"
+LAST = "test_clicked_buttons.py"
 LOCKED = ("package.json", "package-lock.json")
 
 
@@ -54,7 +55,27 @@ def shop() -> Iterator[Shop]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def shown() -> Iterator[Shop]:
+    """A shop for the tests of a file that only look at it. After two minutes its silent clients have expired."""
+    with open_shop() as opened:
+        yield opened
+
+
 @pytest.fixture
 def quiet() -> Iterator[Emulator]:
     with open_quiet_shop() as opened:
         yield opened
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Move the tests of `test_clicked_buttons.py` to the end. They need all others: a run of some files has none."""
+    here = Path(__file__).parent
+    last = [each for each in items if each.path == here / LAST]
+    others = [each for each in items if each not in last]
+    collected = {each.path.name for each in others if each.path.parent == here}
+    is_whole = collected == {each.name for each in here.glob("test_*.py")} - {LAST}
+    if not is_whole or config.getoption("keyword"):
+        config.hook.pytest_deselected(items=last)
+        last = []
+    items[:] = [*others, *last]

@@ -139,9 +139,9 @@ def test_rule_is_added_as_json(browser: Browser, quiet: Emulator) -> None:
     browser.noticed("Rule drop_response is added")
 
 
-def test_fired_rule_is_counted(browser: Browser, shop: Shop) -> None:
+def test_fired_rule_is_counted(browser: Browser, shown: Shop) -> None:
     """A rule that has fired shows the number, and the journal its action."""
-    browser.open(shop.emulator.control, "faults")
+    browser.open(shown.emulator.control, "faults")
     [row] = browser.until(lambda: browser.rows("Rules of faults"))
     assert row.split("\n")[-1].split()[:2] == ["1", "1"] or " 1 1" in row.replace("\n", " ")
 

@@ -7,9 +7,9 @@ from rocketmq_testkit.fixtures import Emulator
 HEADINGS = ["Topics", "Messages, newest first", "Due next", "Journal"]
 
 
-def test_parts_follow_in_the_order_of_questions(browser: Browser, shop: Shop) -> None:
+def test_parts_follow_in_the_order_of_questions(browser: Browser, shown: Shop) -> None:
     """Topics, messages, due events and the journal follow, with lag, dead letters, verdicts and causes."""
-    browser.open(shop.emulator.control)
+    browser.open(shown.emulator.control)
     assert [each.text for each in browser.all("main h2")] == HEADINGS
     topics = browser.rows("Topics")
     assert topics[0].startswith("orders")
@@ -26,10 +26,14 @@ def test_parts_follow_in_the_order_of_questions(browser: Browser, shop: Shop) ->
     assert browser.all(".chip.bad")
 
 
-def test_bar_copies_addresses(browser: Browser, shop: Shop) -> None:
+def test_bar_copies_addresses(browser: Browser, shown: Shop) -> None:
     """Each address has a button that copies it."""
-    browser.open(shop.emulator.control)
-    for name, value in (("namesrv", shop.emulator.namesrv), ("endpoint", shop.emulator.endpoint)):
+    browser.open(shown.emulator.control)
+    running = shown.emulator
+    addresses = {
+        "namesrv": running.namesrv, "endpoint": running.endpoint, "broker": running.broker, "control": running.control
+    }  # fmt: skip
+    for name, value in addresses.items():
         browser.click(f"Copy {name} {value}")
         browser.noticed(f"Copied {name} {value}")
 
@@ -69,9 +73,9 @@ def test_new_messages_appear_without_a_reload(browser: Browser, shop: Shop) -> N
     assert browser.all("[data-mark=kept]")
 
 
-def test_one_filter_restricts_every_list(browser: Browser, shop: Shop) -> None:
+def test_one_filter_restricts_every_list(browser: Browser, shown: Shop) -> None:
     """The filter applies to topics, messages, events and journal; an empty one shows everything again."""
-    browser.open(shop.emulator.control)
+    browser.open(shown.emulator.control)
     browser.filter("key:1003")
     browser.shows("No topic matches the filter.")
     browser.until(lambda: len(browser.rows("Newest messages")) == 2)

@@ -30,16 +30,16 @@ def test_hostile_texts_are_shown_as_text(browser: Browser, shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("view", ["topic", "message", "group", "no-such-view"])
-def test_hostile_address_is_shown_as_text(browser: Browser, shop: Shop, view: str) -> None:
+def test_hostile_address_is_shown_as_text(browser: Browser, shown: Shop, view: str) -> None:
     """A link with markup in its hash, as another site could set it, shows a text."""
-    browser.open(shop.emulator.control, f"{view}/%3Cimg%20src%3Dx%20onerror%3D%22window.hurt%3D1%22%3E")
+    browser.open(shown.emulator.control, f"{view}/%3Cimg%20src%3Dx%20onerror%3D%22window.hurt%3D1%22%3E")
     browser.until(lambda: browser.all("main section"))
     assert browser.script(HARMLESS) == [0, 0]
 
 
-def test_markup_from_text_is_forbidden_by_the_policy(browser: Browser, shop: Shop) -> None:
+def test_markup_from_text_is_forbidden_by_the_policy(browser: Browser, shown: Shop) -> None:
     """If a later change of the page assigned a text to innerHTML, the browser would refuse it."""
-    browser.open(shop.emulator.control)
+    browser.open(shown.emulator.control)
     for attempt in ("document.body.innerHTML = '<p>'", "document.body.setAttribute('onclick', 'window.hurt = 9')"):
         assert browser.script(f"try {{ {attempt}; return false }} catch (error) {{ return true }}")
     browser.logged()

@@ -1,4 +1,4 @@
-"""Pictures of every view, in both color schemes and at two widths. Those of the documentation are among them.
+"""Every view in both color schemes and at two widths: pictures, and violations of rules for accessible pages.
 
 `.reports/console/` gets all pictures. With the environment variable CONSOLE_PICTURES those of the documentation are
 written into `docs/pictures/` as well (`make console-pictures`).
@@ -26,29 +26,33 @@ LEAST_BYTES = 10_000
 """An empty page has fewer."""
 
 
-@pytest.mark.parametrize(
-    ("name", "size", "scheme"), [("desktop", DESKTOP, "light"), ("dark", DESKTOP, "dark"), ("phone", PHONE, "light")]
-)
-def test_every_view_has_its_picture(
-    browser: Browser, shop: Shop, name: str, size: tuple[int, int], scheme: str
-) -> None:
-    """A picture of each view is written, and no picture is empty."""
+@pytest.mark.parametrize("name", LOOKS)
+def test_every_view_is_usable_and_has_its_picture(browser: Browser, shown: Shop, axe: str, name: str) -> None:
+    """No view is empty, scrolls sideways, or has a violation of impact serious or critical that axe-core finds.
+
+    These are violations of contrasts, names, roles, labels and the order of headings.
+    """
     size, scheme = LOOKS[name]
     browser.resize(size)
     browser.scheme(scheme)
-    browser.open(shop.emulator.control)
-    files = []
+    browser.open(shown.emulator.control)
+    bytes_of, widths, violations = {}, {}, {}
     for view in VIEWS:
         browser.go(view)
         browser.until(lambda: browser.all("main section"))
         browser.until(lambda: "Reading" not in browser.text())
-        files.append(REPORTS / f"{name}-{view.replace('/', '-') or 'overview'}.png")
-        browser.picture(files[-1], whole=True)
+        file = REPORTS / f"{name}-{view.replace('/', '-') or 'overview'}.png"
+        browser.picture(file, whole=True)
+        bytes_of[view] = file.stat().st_size
         if name == "desktop" and view in OF_DOCS and os.environ.get("CONSOLE_PICTURES"):
             browser.picture(DOCS / f"{OF_DOCS[view]}.png")
+        widths[view] = browser.script("return document.documentElement.scrollWidth")
+        violations[view] = browser.axe(axe)
     browser.resize(DESKTOP)
     browser.scheme("light")
-    assert [each.name for each in files if each.stat().st_size < LEAST_BYTES] == []
+    assert {view: each for view, each in violations.items() if each} == {}
+    assert widths == dict.fromkeys(VIEWS, size[0])
+    assert [view for view, each in bytes_of.items() if each < LEAST_BYTES] == []
 
 
 def test_pictures_of_the_page_exist() -> None:

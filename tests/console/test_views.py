@@ -32,16 +32,16 @@ NAMES = (
         ("requests", ["POST /v1/clock/advance", "Send request"]),
     ],
 )
-def test_view_shows_its_content(browser: Browser, shop: Shop, view: str, texts: list[str]) -> None:
+def test_view_shows_its_content(browser: Browser, shown: Shop, view: str, texts: list[str]) -> None:
     """The view shows everything that it is about."""
-    browser.open(shop.emulator.control, view)
+    browser.open(shown.emulator.control, view)
     for text in texts:
         browser.shows(text)
 
 
-def test_navigation_opens_every_view(browser: Browser, shop: Shop) -> None:
+def test_navigation_opens_every_view(browser: Browser, shown: Shop) -> None:
     """Each link opens its view, is marked as the current one, and sets the title."""
-    browser.open(shop.emulator.control)
+    browser.open(shown.emulator.control)
     assert tuple(each.text for each in browser.all("#views a")) == NAMES
     for name in NAMES:
         browser.click(name)
@@ -66,6 +66,8 @@ def test_message_shows_body_history_and_verdicts(browser: Browser, shop: Shop) -
     browser.shows('{"order": 1000, "item": "green tea", "count": 1}')
     browser.click("Hex")
     browser.shows("7b 22 6f 72 64 65 72")
+    browser.click("JSON")
+    browser.shows('"item": "green tea"')
     verdicts = browser.until(lambda: [each.text for each in browser.all(".verdict h3")])
     assert verdicts == ["billing in flight", "warehouse dead"]
     assert "sent" in browser.text(".timeline")
@@ -73,6 +75,46 @@ def test_message_shows_body_history_and_verdicts(browser: Browser, shop: Shop) -
     assert "shop" in browser.text('table[aria-label="Properties"]')
     shop.emulator.clock.advance("2m", wait=None)
     browser.until(lambda: len(browser.all(".timeline li")) > 2)
+
+
+def test_filter_restricts_metrics_and_requests(browser: Browser, shown: Shop) -> None:
+    """The filter of the page applies to the views without a list of the emulator's own, too."""
+    browser.open(shown.emulator.control, "metrics")
+    browser.filter("rocketmq_messages_in_total")
+    browser.until(lambda: browser.rows("Metrics") and all("messages_in" in each for each in browser.rows("Metrics")))
+    browser.filter("no-such-metric")
+    browser.shows("No metric matches the filter.")
+    browser.go("requests")
+    browser.shows("No request matches the filter.")
+    browser.filter("clock/advance")
+    select = browser.field("Request")
+    names = browser.until(lambda: [each.text for each in select.find_elements("tag name", "option")])
+    assert len(names) == 3
+    assert all("clock/advance" in each for each in names)
+    browser.filter(" ")
+    browser.until(lambda: len(select.find_elements("tag name", "option")) > 60)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_dead_letters_are_red(browser: Browser, shown: Shop, scheme: str) -> None:
+    """The number of dead letters has a red text on a red ground in each color scheme, unlike other numbers."""
+    browser.scheme(scheme)
+    browser.open(shown.emulator.control, "topics")
+    colors = browser.until(lambda: browser.script(COLORS_OF_CHIPS))
+    browser.scheme("light")
+    assert [text for text, *shades in colors if all(_is_red(each) for each in shades)] == ["1 dead letter"]
+    assert len(colors) > 1
+
+
+COLORS_OF_CHIPS = """return [...document.querySelectorAll('main .chip')].map((each) => [
+  each.textContent,
+  ...['color', 'backgroundColor'].map((name) => getComputedStyle(each)[name].match(/[0-9.]+/g).slice(0, 3).map(Number))
+])"""
+
+
+def _is_red(color: list[float]) -> bool:
+    red, green, blue = color
+    return red - max(green, blue) >= 25
 
 
 def test_binary_and_unknown_messages_are_shown(browser: Browser, quiet: Emulator) -> None:

@@ -30,6 +30,21 @@ FLAGS = (
 )
 
 
+NAMES_OF_BUTTONS = """
+const parts = {addresses: 'address', notices: 'notice', confirm: 'dialog'};
+const partOf = (button) => Object.keys(parts).find((id) => button.closest('#' + id));
+const nameOfView = () => location.hash.replace(/^#\\/?/, '').split(/[/?]/)[0] || 'overview';
+const viewOf = (button) => button.closest('main') ? nameOfView() : 'bar';
+const nameOf = (button) => {
+  const part = partOf(button);
+  if (part === 'addresses') return 'address: ' + button.textContent.split(' ')[0];
+  return `${parts[part] ?? viewOf(button)}: ${button.textContent.trim()}`;
+};
+const isOffered = (button) => !button.closest('.pager[hidden]');
+"""
+"""Functions of a script in the page: names of buttons, which are the same for all rows of a table."""
+
+
 class Browser:
     """One window."""
 
@@ -41,6 +56,8 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver: Any = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
         self.url = ""
+        self.clicked: set[str] = set()
+        """The buttons that tests have clicked so far, as `buttons` names them."""
         self.resize(DESKTOP)
 
     def close(self) -> None:
@@ -165,7 +182,21 @@ class Browser:
 
     def click(self, text: str, within: str = "body") -> None:
         """Click the button or link with a text, or with a label."""
-        self.until(lambda: self._button(text, within)).click()
+        found = self.until(lambda: self._button(text, within), f"there is a button {text}")
+        self.clicked |= set(self.script(f"{NAMES_OF_BUTTONS} return [arguments[0]].map(nameOf)", found))
+        found.click()
+
+    def buttons(self) -> set[str]:
+        """Return the names of all buttons of the open view, also of those in closed details and dialogs.
+
+        A name consists of the view, or of the part of the page around it, and of the text of the button without the
+        name of the thing that it acts on. Buttons that move through pages count if there are several pages.
+        """
+        return set(
+            self.script(
+                f"{NAMES_OF_BUTTONS} return [...document.querySelectorAll('button')].filter(isOffered).map(nameOf)"
+            )
+        )
 
     def _button(self, text: str, within: str) -> Any:
         for each in self.all(f"{within} button, {within} summary, {within} nav a"):
