@@ -1,4 +1,4 @@
-"""Pages in files, in Chromium: the run of a failed test, and the conformance report, which has the same look."""
+"""Pages in files, in Chromium: the run of a failed test, the conformance report and that of an audit, with one look."""
 
 import subprocess
 import sys
@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 from console_browser import DESKTOP, PHONE, Browser
 from console_shop import HOSTILE
+from pyspark_rocketmq.audit.page import Run
+from pyspark_rocketmq.audit.page import page as audit_page
+from pyspark_rocketmq.audit.rules import FAILURES, VERDICTS
+from pyspark_rocketmq.audit.summary import Finding, Line, Moment, Summary
 from rocketmq_testkit.conformance.report.page import page as conformance_page
 
 PICTURES = Path(__file__).resolve().parents[2] / ".reports" / "console"
@@ -40,7 +44,29 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     assert run.as_uri() in done.stdout
     report = folder / "report.html"
     report.write_text(conformance_page(_document()))
-    return {"run": run.as_uri(), "conformance": report.as_uri()}
+    audit = folder / "audit.html"
+    audit.write_text(audit_page(_sums(), [HOSTILE], run=Run(f"rocketmq-audit {HOSTILE}", 75.2)))
+    return {"run": run.as_uri(), "conformance": report.as_uri(), "audit": audit.as_uri()}
+
+
+def _sums() -> Summary:
+    failure, start_us = FAILURES[0], 1_767_225_600_000_000
+
+    def line(messages: int, key: str | None, failures: int) -> Line:
+        counts = dict.fromkeys(VERDICTS, 0) | {failure: failures}
+        return Line(HOSTILE, "warehouse", key, messages, messages, counts, [1500, 2_500_000, 7_200_000_000])
+
+    return Summary(
+        events=2000,
+        skipped=1,
+        topics={HOSTILE: {"stored": 1234}},
+        lines=[line(1234, None, 3)],
+        keys=[line(5, HOSTILE, 1)],
+        moments=[Moment(start_us + second * 1_000_000, 4 + second % 3, 2, second % 2) for second in range(60)],
+        width_us=1_000_000,
+        delays={3: 1, 5: 4, 9: 2},
+        findings=[Finding("run", HOSTILE, "warehouse", None, HOSTILE, [failure], 1, 0, start_us, None)],
+    )
 
 
 def _document() -> dict[str, object]:
@@ -75,7 +101,7 @@ def _document() -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("kind", ["run", "conformance"])
+@pytest.mark.parametrize("kind", ["run", "conformance", "audit"])
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (DESKTOP, "dark"), (PHONE, "light")])
 def test_page_is_usable_and_runs_no_text(
     browser: Browser, pages: dict[str, str], axe: str, kind: str, size: tuple[int, int], scheme: str
@@ -87,7 +113,9 @@ def test_page_is_usable_and_runs_no_text(
     browser.picture(PICTURES / f"page-{kind}-{scheme}-{size[0]}.png", whole=True)
     wide = browser.script("return document.documentElement.scrollWidth")
     requested = browser.script("return performance.getEntriesByType('resource').map((each) => each.name)")
-    made = browser.script("return document.querySelectorAll('img, main svg, main b u, [onerror], main script').length")
+    made = browser.script(
+        "return document.querySelectorAll('img, svg[onload], main b u, [onerror], main script').length"
+    )
     found, hurt = browser.axe(axe), browser.script("return window.hurt")
     browser.resize(DESKTOP)
     browser.scheme("light")

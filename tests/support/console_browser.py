@@ -183,6 +183,7 @@ class Browser:
     def click(self, text: str, within: str = "body") -> None:
         """Click the button or link with a text, or with a label."""
         found = self.until(lambda: self._button(text, within), f"there is a button {text}")
+        self.script("arguments[0].scrollIntoView({block: 'center'})", found)  # the bar covers the edge of the page
         self.clicked |= set(self.script(f"{NAMES_OF_BUTTONS} return [arguments[0]].map(nameOf)", found))
         found.click()
 
