@@ -55,7 +55,8 @@ from .pull.pull_request_hold import HeldPull, PullRequestHold
 from .pull.pull_service import PullService
 from .pull.slow_group_guard import SlowGroupGuard
 from .schedule.delay_levels import DelayService
-from .schedule.timer_service import Slot, TimerService
+from .schedule.timer_service import TimerService
+from .schedule.timer_state import Slot
 from .store.commit_log import CommitLog
 from .store.compaction import Compaction
 from .store.consume_queue import ConsumeQueue

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from ..assembly.listeners import ArrivalListener, Listeners
 from ..kernel.timer_kind import TimerKind
 from ..message.names import TIMER_TOPIC
-from ..schedule.timer_service import FollowedTimer
+from ..schedule.timer_state import FollowedTimer
 from .broker import Broker
 
 

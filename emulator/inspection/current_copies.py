@@ -14,7 +14,7 @@ from ..cluster.broker import Broker
 from ..message import names
 from ..message import stored_record as records
 from ..message.names import HALF_TOPIC, TIMER_TOPIC
-from ..schedule.timer_service import Slot, SlotMessage
+from ..schedule.timer_state import Slot, SlotMessage
 from ..store.consume_queue import ConsumeQueue
 from .stored_copies import StoredCopy, decoded
 

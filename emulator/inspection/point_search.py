@@ -12,7 +12,7 @@ from ..message import stored_record as records
 from ..message.names import TIMER_TOPIC, revive_topic
 from ..pop.check_point import Ack, CheckPoint, MergeKey
 from ..pop.consumer_order_info import GroupQueue
-from ..schedule.timer_service import Slot
+from ..schedule.timer_state import Slot
 from ..store.consume_queue import ConsumeQueue
 from .scope import Scope
 from .slots import slot_of

@@ -7,7 +7,7 @@ from ..cluster.broker import Broker
 from ..kernel.java_numbers import parse_long
 from ..message import properties as props
 from ..message import stored_record as records
-from ..schedule.timer_service import Slot, SlotMessage
+from ..schedule.timer_state import Slot, SlotMessage
 
 _offset = attrgetter("offset")
 

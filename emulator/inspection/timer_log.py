@@ -7,7 +7,7 @@ from ..message import properties as props
 from ..message import stored_record as records
 from ..message.names import TIMER_TOPIC, revive_topic
 from ..pop.check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey
-from ..schedule.timer_service import Slot
+from ..schedule.timer_state import Slot
 from ..store.consume_queue import ConsumeQueue
 from ..store.message_store import tags_code_of
 

@@ -24,7 +24,7 @@ from ..operations.send import RecallMessage, RecallResult
 from ..store.message_store import MessageStore
 from ..store.sync_replication import SyncReplication
 from ..topic.topic_table import PERM_WRITE, TopicTable
-from .timer_service import delete_key
+from .timer_state import delete_key
 
 VERSION = "v1"
 MARK_TAG = "_RECALL_TAG_"

@@ -9,25 +9,15 @@ Source: TimerMetrics, TimerMessageStore.addMetric, TimerCheckpoint (5.3.3).
 Not emulated: upstream's recount at five in the morning.
 """
 
-from dataclasses import field
-
 from ..kernel.file_image import FileImage
 from ..kernel.scheduler import Scheduler
-from ..kernel.value_class import value
 from ..operations.timers import TimerMetric
+from .timer_state import WheelProgress, WrittenMetrics
 
 LOG_UNIT_BYTES = 52
 """Size of one message in the timer log in bytes (TimerLog.UNIT_SIZE)."""
 METRICS_WRITE_MS = 10_000
 """Interval at which the counts are written (MessageStoreConfig.timerProgressLogIntervalMs)."""
-
-
-@value
-class WrittenMetrics:
-    """The counts that survive a crash."""
-
-    topics: dict[str, TimerMetric] = field(default_factory=dict)
-    version: int = 0
 
 
 class TimerMetrics:
@@ -92,14 +82,6 @@ class TimerMetrics:
         version = self._version_file.values_at_last_write().get(None)
         kept = {topic: count for topic, count in topics.items() if count is not None}
         return WrittenMetrics(kept, self.version if version is None else version)
-
-
-@value
-class WheelProgress:
-    """Progress of the wheel: messages read from its topic (`taken`), and units written to its log."""
-
-    taken: int = 0
-    units: int = 0
 
 
 class TimerFile:

@@ -14,8 +14,6 @@ Upstream delivers 65 to 140 ms after the boundary; here there is no such latency
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
-from typing import NamedTuple
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
@@ -27,7 +25,6 @@ from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..kernel.timer_kind import TimerKind
-from ..kernel.value_class import value
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.message import MessageToStore
@@ -36,7 +33,16 @@ from ..message.names import TIMER_TOPIC
 from ..operations.timers import GetTimerCheckPoint, GetTimerMetrics, TimerCheckPointResult, TimerMetricsResult
 from ..store.message_store import MessageStore
 from .delay_levels import delay_level, may_be_delayed
-from .timer_metrics import LOG_UNIT_BYTES, TimerFile, TimerMetrics, WheelProgress, WrittenMetrics
+from .timer_metrics import LOG_UNIT_BYTES, TimerFile, TimerMetrics
+from .timer_state import (
+    FollowedTimer,
+    Slot,
+    SlotMessage,
+    TimerState,
+    WaitingMessage,
+    WheelProgress,
+    WrittenMetrics,
+)
 
 PRECISIONS_MS = (1000, 500, 200, 100)
 _TIMES = (props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC, props.TIMER_DELAY_MS)
@@ -45,76 +51,6 @@ UNREAD_SLOTS = 7 * 86400 - 60
 """A wheel that was never read starts this many slots in the past (TimerMessageStore.recover)."""
 NEVER_ENQUEUED = str(0x7FFFFFFFFFFFFFFF)
 """TIMER_ENQUEUE_MS of a message that was due before it entered the wheel."""
-
-
-def delete_key(real_topic: str, unique_key: str) -> str:
-    """Return the key by which a delete mark names its target (TimerMessageStore.buildDeleteKey)."""
-    return f"{real_topic}+{unique_key}"
-
-
-class SlotMessage(NamedTuple):
-    """A message in a slot: its offset in the timer topic, its enqueue time, and whether it is rolled (re-put later).
-
-    A tuple, so that a snapshot of many slots copies references instead of making a list of each message.
-    """
-
-    offset: int
-    enqueue_ms: str
-    is_rolled: bool
-
-
-@value
-class Slot:
-    """The messages of a slot in order of arrival, and the keys of the recalled ones."""
-
-    waiting: list[SlotMessage] = field(default_factory=list)
-    deleted: set[str] = field(default_factory=set)
-    number: int = 0
-    """Number of messages minus delete marks, as upstream counts the load of a slot."""
-
-    def is_recalled(self, waiting: SlotMessage, properties: Mapping[str, str]) -> bool:
-        """Return True if a waiting message was recalled; one that is rolled here cannot be recalled in this slot."""
-        if not self.deleted or waiting.is_rolled:
-            return False
-        unique_key = properties.get(props.UNIQ_KEY)
-        return unique_key is not None and delete_key(properties.get(props.REAL_TOPIC, ""), unique_key) in self.deleted
-
-
-@value
-class WaitingMessage:
-    """A message in the timer wheel. The record is decoded by the caller, if it needs it."""
-
-    stored: bytes
-    slot: Slot
-    entry: SlotMessage
-
-    def is_recalled(self, properties: Mapping[str, str]) -> bool:
-        """Return True if the message, with these properties, was recalled and will not be delivered."""
-        return self.slot.is_recalled(self.entry, properties)
-
-
-@value
-class FollowedTimer:
-    """A slave's knowledge of its master's timer, see TimerCheckPointResult. `read_ms` is None if it has none yet."""
-
-    read_ms: int | None = None
-    taken: int = 0
-    version: int = 0
-    changed_ms: int | None = None
-
-
-@value
-class TimerState:
-    """The state that a run of a timer leaves to the next run. `slots`: see `TimerService.slots`."""
-
-    slots: dict[int, Slot] = field(default_factory=dict)
-    progress: WheelProgress = field(default_factory=WheelProgress)
-    version: int = 0
-    metrics: WrittenMetrics = field(default_factory=WrittenMetrics)
-    followed: FollowedTimer = field(default_factory=FollowedTimer)
-    first_held_back: int | None = None
-    """First offset of the timer topic that is kept out of the wheel: by `timerStopEnqueue`, or because the defect
-    `timer_topic_stops_timer` has stopped the timer there; None if none is."""
 
 
 class TimerService:

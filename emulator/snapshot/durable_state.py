@@ -17,7 +17,7 @@ from ..operations.groups import GroupConfig, SetMessageRequestMode
 from ..operations.topics import QueueMapping, TopicConfig
 from ..pop.consumer_order_info import GroupQueue, OrderInfo
 from ..pop.pop_kv_records import PopRecord
-from ..schedule.timer_service import TimerState
+from ..schedule.timer_state import TimerState
 from ..store.consume_queue import ConsumeQueue
 from ..store.lent_log import LentSegment
 

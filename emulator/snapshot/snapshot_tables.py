@@ -19,8 +19,7 @@ from ..operations.timers import TimerMetric
 from ..operations.topics import QueueMapping, QueuePart, TopicConfig
 from ..pop.consumer_order_info import OrderInfo
 from ..pop.pop_kv_records import PopRecord
-from ..schedule.timer_metrics import WheelProgress, WrittenMetrics
-from ..schedule.timer_service import FollowedTimer, Slot, SlotMessage, TimerState
+from ..schedule.timer_state import FollowedTimer, Slot, SlotMessage, TimerState, WheelProgress, WrittenMetrics
 from ..store.consume_queue import BatchConsumeQueue, ConsumeQueue
 from ..store.lmq_dispatch import LmqConsumeQueue
 from .durable_state import BrokerState, EngineState, LogState, ServiceState

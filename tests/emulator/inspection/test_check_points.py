@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.inspection.check_points import ReceiptView
 from rocketmq_testkit.emulator.operations.consume import RENEWAL, ChangeInvisibleTime, PopMessage, PullMessage
 from rocketmq_testkit.emulator.pop.check_point import CheckPoint
 from rocketmq_testkit.emulator.pop.pop_positions import FIRST_CLEANING, PopPositions
-from rocketmq_testkit.emulator.schedule.timer_service import Slot
+from rocketmq_testkit.emulator.schedule.timer_state import Slot
 
 
 @pytest.fixture(params=TABLES)

@@ -1,0 +1,98 @@
+"""The state of the timer: its slots, the messages in them, and what a run leaves to the next one.
+
+Snapshots check these values by their declared types, which a compiled module does not keep.
+"""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import NamedTuple
+
+from ..kernel.value_class import value
+from ..message import properties as props
+from ..operations.timers import TimerMetric
+
+
+@value
+class WrittenMetrics:
+    """The counts that survive a crash."""
+
+    topics: dict[str, TimerMetric] = field(default_factory=dict)
+    version: int = 0
+
+
+@value
+class WheelProgress:
+    """Progress of the wheel: messages read from its topic (`taken`), and units written to its log."""
+
+    taken: int = 0
+    units: int = 0
+
+
+def delete_key(real_topic: str, unique_key: str) -> str:
+    """Return the key by which a delete mark names its target (TimerMessageStore.buildDeleteKey)."""
+    return f"{real_topic}+{unique_key}"
+
+
+class SlotMessage(NamedTuple):
+    """A message in a slot: its offset in the timer topic, its enqueue time, and whether it is rolled (re-put later).
+
+    A tuple, so that a snapshot of many slots copies references instead of making a list of each message.
+    """
+
+    offset: int
+    enqueue_ms: str
+    is_rolled: bool
+
+
+@value
+class Slot:
+    """The messages of a slot in order of arrival, and the keys of the recalled ones."""
+
+    waiting: list[SlotMessage] = field(default_factory=list)
+    deleted: set[str] = field(default_factory=set)
+    number: int = 0
+    """Number of messages minus delete marks, as upstream counts the load of a slot."""
+
+    def is_recalled(self, waiting: SlotMessage, properties: Mapping[str, str]) -> bool:
+        """Return True if a waiting message was recalled; one that is rolled here cannot be recalled in this slot."""
+        if not self.deleted or waiting.is_rolled:
+            return False
+        unique_key = properties.get(props.UNIQ_KEY)
+        return unique_key is not None and delete_key(properties.get(props.REAL_TOPIC, ""), unique_key) in self.deleted
+
+
+@value
+class WaitingMessage:
+    """A message in the timer wheel. The record is decoded by the caller, if it needs it."""
+
+    stored: bytes
+    slot: Slot
+    entry: SlotMessage
+
+    def is_recalled(self, properties: Mapping[str, str]) -> bool:
+        """Return True if the message, with these properties, was recalled and will not be delivered."""
+        return self.slot.is_recalled(self.entry, properties)
+
+
+@value
+class FollowedTimer:
+    """A slave's knowledge of its master's timer, see TimerCheckPointResult. `read_ms` is None if it has none yet."""
+
+    read_ms: int | None = None
+    taken: int = 0
+    version: int = 0
+    changed_ms: int | None = None
+
+
+@value
+class TimerState:
+    """The state that a run of a timer leaves to the next run. `slots`: see `TimerService.slots`."""
+
+    slots: dict[int, Slot] = field(default_factory=dict)
+    progress: WheelProgress = field(default_factory=WheelProgress)
+    version: int = 0
+    metrics: WrittenMetrics = field(default_factory=WrittenMetrics)
+    followed: FollowedTimer = field(default_factory=FollowedTimer)
+    first_held_back: int | None = None
+    """First offset of the timer topic that is kept out of the wheel: by `timerStopEnqueue`, or because the defect
+    `timer_topic_stops_timer` has stopped the timer there; None if none is."""
