@@ -5,7 +5,7 @@ SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-spark test test-near test-fast test-oldest test-control-api test-spark-connect test-seldom test-recovery simulate simulate-short
-.PHONY: dist executable executable-lock
+.PHONY: compiled test-compiled dist executable executable-lock
 .PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-growth bench-spark bench-testkit bench-go bench-helpers clean
 
 VENV := .venv
@@ -31,6 +31,12 @@ test-fast: $(VENV)/dev.stamp ## Test the engine, the protocols and the host (a m
 
 test-near: $(VENV)/dev.stamp ## Test the rooms that a change touches; SINCE=main chooses the change (15 seconds)
 	$(BIN)/python scripts/near.py $(SINCE)
+
+compiled: $(VENV)/dev.stamp ## Build dist/rocketmq_testkit_compiled*.whl, modules compiled by mypyc (two minutes)
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist compiled
+
+test-compiled: $(VENV)/dev.stamp ## Compile modules and run all tests without outside clients with them (ten minutes)
+	$(STAGES) compiled-whole
 
 test-oldest: $(VENV)/dev.stamp ## Test with the oldest allowed dependencies, other protobufs and Pythons
 	$(STAGES) oldest-whole oldest protobuf-whole libraries spark-oldest

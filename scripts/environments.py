@@ -62,6 +62,8 @@ SCHEMATHESIS = Environment("schemathesis", "speed", ("schemathesis==4.32.5", "op
 """Of its own because its newest versions of common libraries need not be those of the other tests."""
 BROWSER = Environment("browser", "conformance", ("selenium==4.51.0",), on_top=True)
 """Of its own because only the tests of the web console use a browser."""
+COMPILED = Environment("compiled", "conformance,speed,test,yaml", on_top=True)
+"""Of its own because an installed compiled distribution replaces modules in every process."""
 PROTOBUF_5 = Environment("protobuf-5", "conformance,test,yaml", ("protobuf==5.*",), python="3.12")
 PROTOBUF_6 = Environment("protobuf-6", "conformance,test,yaml", ("protobuf==6.*",), python="3.13")
 OF_A_RUN = (OLDEST, PROTOBUF_5, PROTOBUF_6, SCHEMATHESIS, BROWSER)

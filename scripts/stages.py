@@ -437,6 +437,26 @@ def run_spark_connect() -> None:
     pytest("spark-connect", *existing(SPARK_CONNECT), python=environment(environments.SPARK_CONNECT), workers="0")
 
 
+def _compiled() -> Path:
+    """Build and install the compiled distribution in an environment of its own; return its interpreter."""
+    folder = REPORTS / "compiled"
+    call(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, "compiled")
+    python = environment(environments.COMPILED)
+    call(python, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", *folder.glob("*.whl"))
+    return python
+
+
+def run_compiled() -> None:
+    """Test the engine, the protocols and the host with compiled modules."""
+    pytest("compiled", "-m", "not alone and not pure", *existing(ENGINE_AND_PROTOCOLS), python=_compiled())
+
+
+def run_compiled_whole() -> None:
+    """Run all tests that can share the machine with compiled modules."""
+    words = ("-m", "not alone and not pure", *WITHOUT_OTHER_STAGES, "tests")
+    pytest("compiled-whole", *words, python=_compiled())
+
+
 def run_control_api() -> None:
     """Send requests that are generated from docs/openapi.json to a running emulator."""
     call(environment(environments.SCHEMATHESIS), ROOT / "scripts" / "openapi" / "generated_requests.py")
@@ -492,6 +512,8 @@ Intel Xeon.
 """
 ON_REQUEST = (
     Stage("fast", "engine, protocols and host", run_fast, 120),
+    Stage("compiled", "engine, protocols and host with compiled modules", run_compiled, 240),
+    Stage("compiled-whole", "all tests without outside clients, with compiled modules", run_compiled_whole, 600),
     Stage("oldest-whole", "all with the oldest allowed dependencies", run_oldest_whole, 60),
     Stage("protobuf-whole", "all with protobuf 5 and 6, newer Pythons", run_protobuf_whole, 60),
     Stage("libraries", "behaviour with oldest dependencies and other protobufs", run_libraries, 300),
