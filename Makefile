@@ -105,6 +105,8 @@ fault-matrix: $(VENV)/dev.stamp ## Record the reactions of every SDK to every fa
 
 bench: $(VENV)/dev.stamp ## Compare the speed with the real broker, twice (forty minutes on an idle machine)
 	$(BIN)/python bench/run.py --runs 2
+	$(BIN)/python bench/joins.py --real
+	$(BIN)/python bench/suites.py
 
 bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one, measure filters, journal, history, forks and explanations (some minutes, 2 GiB)
 	$(BIN)/python bench/growth.py

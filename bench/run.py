@@ -25,8 +25,13 @@ from pathlib import Path
 from document import Table, options
 from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
 from servers import EmulatorCommand, RealBroker, Server, catch_up, create_topic, frozen, resident_mib, send_one
-from workloads import WARM_UP_MESSAGES, Figure, Work, push_drain, send, simple_drain
+from transactions import CHECK_SETTINGS, checks, transactions
+from workloads import WARM_UP_MESSAGES, Figure, Kind, Work, push_drain, send, simple_drain
 
+FIFO = Kind("FIFO", group="one")
+DELAY = Kind("DELAY", seconds=3600)
+LEVEL = Kind("DELAY", level=18)
+"""Two hours, so that no message is delivered in a run."""
 WORKLOADS: list[tuple[str, Callable[[int, int], Work], int]] = [
     ("Java remoting, send, 1 thread", partial(send, "java-remoting", 1), 12_000),
     ("Java remoting, send, 8 threads", partial(send, "java-remoting", 8), 40_000),
@@ -36,10 +41,19 @@ WORKLOADS: list[tuple[str, Callable[[int, int], Work], int]] = [
     ("Java gRPC, send, 1 thread", partial(send, "java-grpc", 1), 8_000),
     ("Java gRPC, send, 8 threads", partial(send, "java-grpc", 8), 30_000),
     ("Java gRPC, send, 32 threads", partial(send, "java-grpc", 32), 60_000),
+    ("Java remoting with TLS, send, 64 threads", partial(send, "java-remoting", 64, tls=True), 60_000),
+    ("Java gRPC with TLS, send, 32 threads", partial(send, "java-grpc", 32, tls=True), 40_000),
+    ("Java gRPC, FIFO send, 8 threads, one message group", partial(send, "java-grpc", 8, kind=FIFO), 20_000),
+    ("Java gRPC, FIFO receive 32 + ack, 1 thread", partial(simple_drain, 1, kind=FIFO), 8_000),
+    ("Java remoting, send with a delay level, 8 threads", partial(send, "java-remoting", 8, kind=LEVEL), 30_000),
+    ("Java gRPC, send with a delivery time, 8 threads", partial(send, "java-grpc", 8, kind=DELAY), 20_000),
+    ("Java remoting, committed transactions", partial(transactions, "java-remoting"), 10_000),
+    ("Java gRPC, committed transactions", partial(transactions, "java-grpc"), 8_000),
     ("Java gRPC, receive 32 + ack, 1 thread", partial(simple_drain, 1), 8_000),
     ("Java gRPC, receive 32 + ack, 8 threads", partial(simple_drain, 8), 20_000),
 ]
 """Name, factory of a round (measured messages, warm-up messages), and the number of messages of a full run."""
+CHECKS = "Java remoting, transactions that are checked and then committed"
 
 
 def started_and_stored(make: Callable[[], EmulatorCommand | RealBroker], times: int) -> tuple[float, float]:
@@ -68,14 +82,25 @@ def measure(quick: bool, only: str) -> list[tuple[str, str, str, str]]:
     with RealBroker() as real, EmulatorCommand() as emulator:
         for name, build, count in chosen:
             work = build(max(count // factor, 2000), WARM_UP_MESSAGES // factor)
-            print(f"... {name}", file=sys.stderr, flush=True)
-            ours, theirs = quicker_rounds(work, emulator, real)
-            rows.append(row(f"{name}, messages/s", ours.per_second, theirs.per_second, 0))
-            rows.append(row(f"{name}, server CPU µs/message", ours.server_micros, theirs.server_micros, 0))
-            rows.append(row(f"{name}, client CPU µs/message", ours.client_micros, theirs.client_micros, 0))
+            rows += compared(name, work, emulator, real)
+    if only in CHECKS:
+        settings = [f"--set={name}={value}" for name, value in CHECK_SETTINGS.items()]
+        with RealBroker(settings=CHECK_SETTINGS) as real, EmulatorCommand(*settings) as emulator:
+            rows += compared(CHECKS, checks(5_000 // factor), emulator, real)
     if not only:
         rows.append(memory_after(200_000 // factor, WARM_UP_MESSAGES // factor))
     return rows
+
+
+def compared(name: str, work: Work, emulator: Server, real: Server) -> list[tuple[str, str, str, str]]:
+    """Measure a workload with both servers; return its rows."""
+    print(f"... {name}", file=sys.stderr, flush=True)
+    ours, theirs = quicker_rounds(work, emulator, real)
+    return [
+        row(f"{name}, messages/s", ours.per_second, theirs.per_second, 0),
+        row(f"{name}, server CPU µs/message", ours.server_micros, theirs.server_micros, 0),
+        row(f"{name}, client CPU µs/message", ours.client_micros, theirs.client_micros, 0),
+    ]
 
 
 def quicker_rounds(work: Work, one: Server, other: Server) -> tuple[Figure, Figure]:

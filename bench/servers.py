@@ -14,7 +14,7 @@ from typing import Protocol, Self
 
 from rocketmq_testkit.conformance.clients.remoting_members import mode_request
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
-from rocketmq_testkit.conformance.clients.remoting_topics import route_request, topic_request
+from rocketmq_testkit.conformance.clients.remoting_topics import group_request, route_request, topic_request
 from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
 from rocketmq_testkit.remoting.client import RemotingClient
@@ -148,10 +148,18 @@ def pop_mode(server: Server, topic: str, group: str) -> None:
             raise RuntimeError(f"{server.name} does not set the mode of {group}: {response.remark}")
 
 
-def create_topic(server: Server, topic: str, queues: int = 8) -> None:
-    """Create a topic for normal messages by a remoting request, and wait until the name server has its route."""
+def create_group(server: Server, group: str, **config: object) -> None:
+    """Create a subscription group by a remoting request; `config`: fields of SubscriptionGroupConfig."""
     with RemotingClient(server.broker) as client:
-        response = client.request(*topic_request(topic, queues=queues, kind="NORMAL"))
+        response = client.request(*group_request(group, **config))
+        if response.code != 0:
+            raise RuntimeError(f"{server.name} does not create {group}: {response.remark}")
+
+
+def create_topic(server: Server, topic: str, queues: int = 8, kind: str = "NORMAL") -> None:
+    """Create a topic for one kind of messages by a remoting request, and wait until the name server has its route."""
+    with RemotingClient(server.broker) as client:
+        response = client.request(*topic_request(topic, queues=queues, kind=kind))
         if response.code != 0:
             raise RuntimeError(f"{server.name} does not create {topic}: {response.remark}")
     deadline = time.monotonic() + ROUTE_SECONDS_MAX

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, start
-from servers import Server, cpu_seconds, create_topic, pop_mode
+from servers import Server, cpu_seconds, create_group, create_topic, pop_mode
 
 BODY_BYTES = 1024
 DRAIN_DEADLINE_SECONDS = 300
@@ -54,8 +54,14 @@ Work = Callable[[Server], Figure]
 """One round of a workload with a server."""
 
 
-def _driver(server: Server, sdk: str) -> Driver:
-    return start(sdk, Addresses(namesrv=server.namesrv, endpoint=server.endpoint), load=True)
+def new_name() -> str:
+    """Return a name that no topic has yet."""
+    return next(_names)
+
+
+def load_driver(server: Server, sdk: str, *, tls: bool = False) -> Driver:
+    """Start a client that is tuned for load. With `tls` it accepts every certificate."""
+    return start(sdk, Addresses(namesrv=server.namesrv, endpoint=server.endpoint, tls=tls), load=True)
 
 
 def _check(reply: dict[str, Any], count: int) -> float:
@@ -70,15 +76,36 @@ def _check(reply: dict[str, Any], count: int) -> float:
     return rate
 
 
-def send(sdk: str, threads: int, count: int, warm_up: int) -> Work:
+@dataclass(frozen=True)
+class Kind:
+    """A kind of messages: its name in topics, and how a driver sends it.
+
+    `group` is the message group; `seconds` is the time until the delivery, 0 for at once; `level` is a delay level.
+    """
+
+    name: str = "NORMAL"
+    group: str | None = None
+    seconds: int = 0
+    level: int | None = None
+
+    def fields(self) -> dict[str, object]:
+        """Return the fields of the driver's command."""
+        deliver_at = int((time.time() + self.seconds) * 1000) if self.seconds else None
+        return {"group": self.group, "deliver_at": deliver_at, "delay_level": self.level}
+
+
+NORMAL = Kind()
+
+
+def send(sdk: str, threads: int, count: int, warm_up: int, *, tls: bool = False, kind: Kind = NORMAL) -> Work:
     """Send `count` messages of 1 KiB by one producer with `threads` threads, after `warm_up` unmeasured sends."""
 
     def run(server: Server) -> Figure:
         topic = next(_names)
-        create_topic(server, topic)
-        with _driver(server, sdk) as driver:
+        create_topic(server, topic, kind=kind.name)
+        with load_driver(server, sdk, tls=tls) as driver:
             driver.call("producer", as_="p", topics=[topic], group="bench-producer")
-            load = {"on": "p", "topic": topic, "size": BODY_BYTES}
+            load = {"on": "p", "topic": topic, "size": BODY_BYTES, **kind.fields()}
             driver.call("send_many", timeout=300, count=warm_up, threads=max(threads, WARM_UP_THREADS), **load)
             meter = Meter(server, driver)
             reply = driver.call("send_many", timeout=300, count=count, threads=threads, **load)
@@ -87,13 +114,13 @@ def send(sdk: str, threads: int, count: int, warm_up: int) -> Work:
     return run
 
 
-def _fill(server: Server, topic: str, count: int) -> None:
-    create_topic(server, topic)
-    with _driver(server, "java-remoting") as driver:
+def _fill(server: Server, topic: str, count: int, kind: Kind = NORMAL) -> None:
+    create_topic(server, topic, kind=kind.name)
+    with load_driver(server, "java-remoting") as driver:
         driver.call("producer", as_="p", topics=[topic], group="bench-producer")
         missing = count
         while missing > 0:
-            load = {"on": "p", "topic": topic, "size": BODY_BYTES, "threads": 64, "count": missing}
+            load = {"on": "p", "topic": topic, "size": BODY_BYTES, "threads": 64, "count": missing, **kind.fields()}
             missing = int(driver.call("send_many", timeout=600, **load)["errors"])
 
 
@@ -110,7 +137,7 @@ def push_drain(mode: str, count: int, warm_up: int) -> Work:
             _fill(server, name, messages)
             if mode == "pop":
                 pop_mode(server, name, f"{name}-group")
-        with _driver(server, "java-remoting") as driver:
+        with load_driver(server, "java-remoting") as driver:
             _push_consumer(driver, "warm-up", warm, mode)
             _seconds_to_drain(driver, "warm-up", warm_up)
             driver.call("close", on="warm-up")
@@ -152,19 +179,20 @@ def _seconds_to_drain(driver: Driver, consumer: str, count: int) -> float:
     return time.perf_counter() - begin
 
 
-def simple_drain(threads: int, count: int, warm_up: int) -> Work:
+def simple_drain(threads: int, count: int, warm_up: int, *, kind: Kind = NORMAL) -> Work:
     """Receive 32 messages at a time and acknowledge each by a Java gRPC SimpleConsumer with `threads` threads.
 
     Before, it receives and acknowledges `warm_up` messages without measurement. A thread ends after the receive in
     which the number is reached, so that a drain may take up to one receive per thread more than it was asked for; as
-    many messages more are stored.
+    many messages more are stored. With messages of the kind FIFO the group is an ordered one.
     """
 
     def run(server: Server) -> Figure:
         topic = next(_names)
         beyond = 2 * RECEIVED_MAX * max(threads, WARM_UP_THREADS)
-        _fill(server, topic, warm_up + count + beyond)
-        with _driver(server, "java-grpc") as driver:
+        _fill(server, topic, warm_up + count + beyond, kind)
+        create_group(server, f"{topic}-group", consumeMessageOrderly=kind.name == "FIFO")
+        with load_driver(server, "java-grpc") as driver:
             driver.call(
                 "simple",
                 timeout=60,
