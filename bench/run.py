@@ -25,7 +25,7 @@ from pathlib import Path
 from document import Table, options
 from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
 from servers import EmulatorCommand, RealBroker, Server, catch_up, create_topic, frozen, resident_mib, send_one
-from transactions import CHECK_SETTINGS, checks, transactions
+from transaction_workloads import CHECK_SETTINGS, checks, transactions
 from workloads import WARM_UP_MESSAGES, Figure, Kind, Work, push_drain, send, simple_drain
 
 FIFO = Kind("FIFO", group="one")

@@ -3,8 +3,9 @@
 import time
 from collections import deque
 from collections.abc import Mapping
+from concurrent.futures import Future
 
-from rocketmq_testkit.conformance.drivers.process import Driver
+from rocketmq_testkit.conformance.drivers.process import Driver, Fields
 from servers import Server, create_topic
 from workloads import BODY_BYTES, Figure, Meter, Work, load_driver, new_name
 
@@ -17,7 +18,7 @@ CHECKS_SECONDS_MAX = 120.0
 
 def _send(driver: Driver, topic: str, count: int, outcome: str) -> None:
     """Send transactions with an outcome. Raises DriverError if one fails."""
-    running = deque()
+    running: deque[Future[Fields]] = deque()
     body = bytes(BODY_BYTES)
     for _ in range(count):
         running.append(driver.post("send_tx", on="p", topic=topic, body=body, outcome=outcome, bg=True))
