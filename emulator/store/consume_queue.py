@@ -38,8 +38,8 @@ class ConsumeQueue:
 
         Only appends change a column; removals replace it.
         """
-        made = self.__class__.__new__(self.__class__)
-        made.topic, made.queue_id, made.first = self.topic, self.queue_id, self.first
+        made = self.__class__(self.topic, self.queue_id)
+        made.first = self.first
         made.physical, made.sizes, made.tags_codes = lent(self.physical), lent(self.sizes), lent(self.tags_codes)
         return made
 
@@ -117,12 +117,6 @@ class BatchConsumeQueue(ConsumeQueue):
         super().__init__(topic, queue_id)
         self.messages = 1
         """The number of messages that each appended record holds."""
-
-    def lend(self) -> Self:
-        """Return an equal queue for a fork."""
-        made = super().lend()
-        made.messages = 1
-        return made
 
     def append(self, physical_offset: int, size: int, tags_code: int) -> int:
         """Add the units of a record and return the offset of the first."""
