@@ -13,6 +13,7 @@ from zlib import crc32
 
 from ..kernel.value_class import value
 from . import properties as props
+from .names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_retry
 
 MAGIC_V1 = 0xDAA320A7
 MAGIC_V2 = 0xDAA320AB  # a topic length of two bytes, for topics longer than 127 bytes
@@ -210,6 +211,15 @@ def form_of(topic: bytes, born_host_length: int, store_host_length: int) -> Form
     named = (_SHORT.pack(len(topic)) if v2 else bytes((len(topic),))) + topic
     host_bits = (SYS_BORN_HOST_V6 if born_v6 else 0) | (SYS_STORE_HOST_V6 if store_v6 else 0)
     return Form(head.pack, head.size + len(named) + _SHORT.size, MAGIC_V2 if v2 else MAGIC_V1, host_bits, named)
+
+
+@lru_cache(maxsize=4096)
+def form_of_topic(topic: str, born_host_length: int, store_host_length: int) -> Form:
+    """Return the form of records of a topic. Raises ValueError if its name is too long to be stored."""
+    encoded = topic.encode()
+    if len(encoded) > (RETRY_TOPIC_MAX_LENGTH if is_retry(topic) else TOPIC_MAX_LENGTH):
+        raise ValueError(f"a topic of {len(encoded)} bytes")
+    return form_of(encoded, born_host_length, store_host_length)
 
 
 def born_timestamp(record: bytes) -> int:

@@ -182,7 +182,7 @@ class SendService:
             stored.queue_offset,
             unique_key,
             stored.physical_offset,
-            self._recall_handle(message, unique_key),
+            self._hooks.recall_handle(message, unique_key) if props.TIMER_OUT_MS in message.properties else None,
         )
 
     def _count(self, message: MessageToStore, queue_id: int, stored: StoredPosition) -> None:
@@ -230,7 +230,7 @@ class SendService:
             first,
             unique_key,
             physical_offsets[0],
-            self._recall_handle(whole, unique_key or ""),
+            self._hooks.recall_handle(whole, unique_key or "") if props.TIMER_OUT_MS in whole.properties else None,
         )
 
     def _store_parts(self, operation: SendMessage, whole: MessageToStore, parts: list[Part]) -> tuple[int, list[int]]:
@@ -263,9 +263,6 @@ class SendService:
         message.sys_flag |= records.SYS_NEED_UNWRAP | records.SYS_INNER_BATCH
         refuse_to_store(self._config, self._store)
         return self._sent(WholeBatchSendResult, message, queue_id, properties[props.UNIQ_KEY], self._store.put(message))
-
-    def _recall_handle(self, message: MessageToStore, unique_key: str) -> str | None:
-        return self._hooks.recall_handle(message, unique_key) if props.TIMER_OUT_MS in message.properties else None
 
     def _add_own(self, properties: dict[str, str]) -> None:
         properties.pop(props.POP_CK, None)

@@ -33,19 +33,20 @@ EMPTY = StatsSnapshot(0, 0.0, 0.0)
 class StatsItem:
     """Counts messages, their bytes and the number of events. `start_ms`: start of the broker's run."""
 
-    __slots__ = ("_next_ms", "_samples", "_start_ms", "messages", "size", "times")
+    __slots__ = ("_samples", "_start_ms", "messages", "next_ms", "size", "times")
 
     def __init__(self, start_ms: int, now_ms: int) -> None:
         self._start_ms = start_ms
         ran_ms = now_ms - start_ms
         # As if there had been a sample right before the counter was created.
         self._samples = [[(ran_ms // apart_ms, NOTHING)] for apart_ms, _ in SPANS]
-        self._next_ms = self._next_sample(now_ms)
+        self.next_ms = self._next_sample(now_ms)
+        """The time of the next sample (ms)."""
         self.messages = self.size = self.times = 0
 
     def add(self, messages: int, size: int, now_ms: int, times: int = 1) -> None:
         """Count messages with a total of `size` bytes, and `times` events."""
-        if now_ms >= self._next_ms:
+        if now_ms >= self.next_ms:
             self.catch_up(now_ms)
         self.messages += messages
         self.size += size
@@ -53,7 +54,7 @@ class StatsItem:
 
     def catch_up(self, now_ms: int) -> None:
         """Add the samples missing up to now. All have the same totals, because no count happened in between."""
-        if now_ms < self._next_ms:
+        if now_ms < self.next_ms:
             return
         totals = StatsSample(self.messages, self.size, self.times)
         for (apart_ms, most), kept in zip(SPANS, self._samples, strict=True):
@@ -61,7 +62,7 @@ class StatsItem:
             first = max(kept[-1][0] + 1, last - most + 1)
             kept += [(number, totals) for number in range(first, last + 1)]
             del kept[:-most]
-        self._next_ms = self._next_sample(now_ms)
+        self.next_ms = self._next_sample(now_ms)
 
     def _next_sample(self, now_ms: int) -> int:
         apart_ms = SPANS[0][0]

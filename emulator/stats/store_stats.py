@@ -75,7 +75,13 @@ class StoreStats:
         self.put_bytes += size
         if topic.startswith(_NO_PUTS):
             return
-        self.by_name.count_put(topic, messages, size, now_ms, times)
+        item = self.by_name.put.get(topic)
+        if item is None or now_ms >= item.next_ms:
+            self.by_name.count_put(topic, messages, size, now_ms, times)
+        else:  # `count_put`, inlined to save two calls for each message
+            item.messages += messages
+            item.size += size
+            item.times += times
         if topic not in self._system and not topic.startswith(SYSTEM_TOPIC_PREFIX):
             self.put += messages
 

@@ -20,7 +20,7 @@ from ..message import properties as props
 from ..message import stored_record as records
 from ..message.batch import LazyProperties, Part, are_well_formed, tags_of
 from ..message.message import MessageToStore, StoredPosition
-from ..message.names import RETRY_TOPIC_MAX_LENGTH, TOPIC_MAX_LENGTH, is_lmq, is_retry
+from ..message.names import TOPIC_MAX_LENGTH, is_lmq
 from ..stats.broker_stats import BrokerStats
 from ..stats.store_stats import StoreStats
 from .commit_log import CommitLog
@@ -194,10 +194,11 @@ class MessageStore:
         body = message.body
         if len(body) > self.max_message_size or len(text) > PROPERTIES_MAX_BYTES:
             raise self._too_large()
-        topic = message.topic
-        topic_bytes = topic.encode()
-        if len(topic_bytes) > TOPIC_MAX_LENGTH and (not is_retry(topic) or len(topic_bytes) > RETRY_TOPIC_MAX_LENGTH):
-            raise self._too_large()
+        topic, born_host, store_host = message.topic, message.born_host, self.store_host
+        try:
+            form = records.form_of_topic(topic, len(born_host), len(store_host))
+        except ValueError:
+            raise self._too_large() from None
         tags_code = message.tags_code
         if tags_code is None:
             tag = properties.get(props.TAGS)
@@ -209,8 +210,6 @@ class MessageStore:
         queue = self.queues.get(key) if queued else None
         if queue is None and queued:
             queue = self._made_queue(topic, queue_id)
-        born_host, store_host = message.born_host, self.store_host
-        form = records.form_of(topic_bytes, len(born_host), len(store_host))
         size = form.empty + len(body) + len(text)
         now, timestamp = self._scheduler.now_ms, self._clock.now_ms
         if now >= self._flush_position.next_check_ms:
@@ -235,7 +234,9 @@ class MessageStore:
             body,
             text,
         )
-        self._write(record, tags_code)
+        self.log.append(record)
+        if self.slave_stores:
+            self._replicate(record, tags_code)
         self.stats.count_stored(topic, 1, size, now)
         self.last_store_timestamp = timestamp
         watcher = self.watchers.get(topic) if queued else None
@@ -245,8 +246,7 @@ class MessageStore:
             on_message(topic, queue_id, queue_offset, tags_code, properties)
         return StoredPosition(queue_id, queue_offset, physical_offset, size, timestamp)
 
-    def _write(self, record: bytes, tags_code: int) -> None:
-        self.log.append(record)
+    def _replicate(self, record: bytes, tags_code: int) -> None:
         for slave_store in self.slave_stores:
             slave_store.replicate(record, tags_code)
 

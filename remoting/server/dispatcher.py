@@ -18,7 +18,6 @@ from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import ChannelClosed
 from rocketmq_testkit.emulator.operations.send import ClientResponded
 from rocketmq_testkit.emulator.overload.request_pools import BrokerRequestPools
@@ -165,8 +164,11 @@ class RemotingDispatcher:
             return
         processor, node = served
         call = RemotingCall(self, channel, processor, opaque, flag & ONEWAY != 0, version, language)
-        operation = self._translate(served, channel, call, ext=ext, body=body)
-        if operation is None:
+        try:
+            call.header = parsed = processor.header.parse(ext)
+            operation = processor.translate(call, parsed, body)
+        except Exception as error:
+            self._refuse_malformed(node, _ReceivedRequest(channel, code, opaque, call.oneway, ext, body), error)
             return
         if broker is node and broker is not None and broker.request_pools.is_active:
             broker.request_pools.enter(processor.pool, call, operation, go_away_error)
@@ -232,28 +234,12 @@ class RemotingDispatcher:
             return denied
         return None
 
-    def _translate(
-        self,
-        served: "tuple[Processor, Node]",
-        channel: RemotingChannel,
-        call: RemotingCall,
-        *,
-        ext: Mapping[str, Any],
-        body: bytes,
-    ) -> Operation | None:
-        """Return the operation of a request. If the request is malformed, refuse it and return None."""
-        processor, node = served
-        try:
-            call.header = parsed = processor.header.parse(ext)
-            return processor.translate(call, parsed, body)
-        except EngineError as malformed:
-            request = _ReceivedRequest(channel, processor.code, call.number, call.oneway, ext, body)
-            self._refuse(node, request, malformed)
-        except Exception as bug:
-            self.report_bug(bug)
-            request = _ReceivedRequest(channel, processor.code, call.number, call.oneway, ext, body)
-            self._refuse(node, request, EngineError(ResponseCode.SYSTEM_ERROR, f"{type(bug).__name__}: {bug}"))
-        return None
+    def _refuse_malformed(self, node: Node, request: "_ReceivedRequest", error: Exception) -> None:
+        """Refuse a request that has no operation. Any exception but EngineError is a bug, which is reported."""
+        if not isinstance(error, EngineError):
+            self.report_bug(error)
+            error = EngineError(ResponseCode.SYSTEM_ERROR, f"{type(error).__name__}: {error}")
+        self._refuse(node, request, error)
 
     def _refuse_unserved(self, request: "_ReceivedRequest", go_away_error: EngineError | None) -> None:
         """Refuse a request code that is not served: with GO_AWAY if the broker sends it, or as not supported."""
