@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 DOCS, PROTO = ROOT / "docs", ROOT / "grpc_v2" / "proto"
 
 
+@pytest.mark.pure
 def test_the_rpc_page_is_current() -> None:
     """docs/rpcs.md equals the output of `python -m rocketmq_testkit.grpc_v2.rpc_page`."""
     assert (DOCS / "rpcs.md").read_text() == page()
@@ -28,6 +29,7 @@ def test_the_table_has_every_rpc_that_5_3_3_registers() -> None:
     assert {rpc.name for rpc in RPCS} == {method.name for method in SERVICE.methods} - {"SyncLiteSubscription"}
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("rpc", RPCS, ids=lambda rpc: rpc.name)
 def test_an_rpc_matches_its_declaration_in_the_service(rpc: Rpc) -> None:
     """Each RPC has the messages, kind and path of its declaration, and a description."""

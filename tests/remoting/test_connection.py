@@ -354,6 +354,7 @@ def test_no_json_header_causes_an_unexpected_exception(members: dict[str, Any], 
     assert [line for line in port.log if "Traceback" in line] == []
 
 
+@pytest.mark.pure
 @pytest.mark.provokes_bugs
 def test_an_unexpected_exception_while_reading_closes_only_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     """An unexpected exception while a request is read is logged and closes only its connection."""

@@ -65,7 +65,9 @@ class GrpcSession:
 
         A call whose response is complete keeps its outcome.
         """
-        head: RequestHead | None = receiver.head if isinstance(receiver, CallRequest) else None
+        head: RequestHead | None = None
+        if isinstance(receiver, CallRequest):
+            head = receiver.head
         self._context.report_refused(head, code, code.name, reason)
 
     def register_deadlines(self, now: float) -> bool:
