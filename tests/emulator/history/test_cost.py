@@ -19,6 +19,7 @@ def _folder(package: Any, *names: str) -> str:
     return str(Path(package.__file__).resolve().parent.joinpath(*names))
 
 
+pytestmark = pytest.mark.pure
 HISTORY = _folder(emulator, "history")
 PRODUCT = (_folder(emulator), _folder(grpc_v2), _folder(remoting))
 _kinds: dict[str, str] = {}
