@@ -5,16 +5,20 @@
 writes FOLDER/rocketmq-emulator (default: dist/), for the system and the processor of this machine. It needs Go, and a
 Python with a shared library (`libpython`). PyInstaller and the libraries are installed from `requirements.txt`, with
 their hashes, into build/executable/. PyInstaller collects a folder with the program. A launcher in Go is put before a
-bundle of that folder; see launcher/bundle/bundle.go.
+bundle of that folder; see launcher/bundle/bundle.go. Steps whose sources are those of the last build are left out.
 """
 
+import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from source_copy import copy_sources
+from source_copy import copy_sources, digest_of_sources
 
 ROOT = Path(__file__).resolve().parent.parent
 HERE = ROOT / "scripts" / "executable"
@@ -28,17 +32,42 @@ def call(*words: str | Path, cwd: Path = HERE, **variables: str) -> None:
     subprocess.run([str(word) for word in words], cwd=cwd, env={**os.environ, **variables}, check=True)
 
 
-def environment() -> Path:
-    """Make a virtual environment with the locked libraries and this package; return its folder of programs."""
+@contextmanager
+def locked() -> Iterator[None]:
+    """Wait until no other process builds in the same folder."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    with (WORK / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def is_from(stamp: Path, sources: str) -> bool:
+    """Return True if a step was done with these sources."""
+    return stamp.is_file() and stamp.read_text() == sources
+
+
+def libraries() -> Path:
+    """Make a virtual environment with the locked libraries; return its folder of programs."""
     folder = WORK / "venv"
     programs = folder / "bin"
-    locked = folder / "lock"
-    if not locked.is_file() or locked.read_bytes() != LOCK.read_bytes():
+    kept = folder / "requirements.txt"
+    if not is_from(kept, LOCK.read_text()):
         call(sys.executable, "-m", "venv", "--clear", folder)
         call(programs / "pip", "install", "--quiet", "--require-hashes", "--requirement", LOCK)
-        shutil.copyfile(LOCK, locked)
-    sources = copy_sources(WORK / "source")
-    call(programs / "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--force-reinstall", sources)
+        shutil.copyfile(LOCK, kept)
+    return programs
+
+
+def environment() -> Path:
+    """Add this package to the environment of the libraries; return its folder of programs."""
+    programs = libraries()
+    digest, stamp = digest_of_sources(), WORK / "venv" / "sources"
+    if not is_from(stamp, digest):
+        stamp.unlink(missing_ok=True)
+        sources = copy_sources(WORK / "source")
+        words = ("install", "--quiet", "--no-deps", "--no-build-isolation", "--force-reinstall")
+        call(programs / "pip", *words, sources)
+        stamp.write_text(digest)
     return programs
 
 
@@ -57,21 +86,43 @@ def compiled(package: str) -> Path:
     return file
 
 
-def build(target: Path) -> Path:
-    """Build the executable into a folder; return its file."""
-    WORK.mkdir(parents=True, exist_ok=True)
+def digest_of_build() -> str:
+    """Return a hash of all that the executable is built from: packages, libraries, recipe, launcher and interpreter."""
+    found = hashlib.sha256(f"{sys.version} {digest_of_sources()}".encode())
+    for file in (Path(__file__), *sorted(each for each in HERE.rglob("*") if "__pycache__" not in each.parts)):
+        if file.is_file():
+            found.update(f"{file.name}\n".encode())
+            found.update(file.read_bytes())
+    return found.hexdigest()
+
+
+def built() -> Path:
+    """Build the executable in the working folder, unless it is from the same sources; return its file."""
+    file, stamp, digest = WORK / NAME, WORK / "built", digest_of_build()
+    if file.is_file() and is_from(stamp, digest):
+        return file
+    stamp.unlink(missing_ok=True)
     folder = collect(environment())
     launcher, pack = compiled("."), compiled("./pack")
-    target.mkdir(parents=True, exist_ok=True)
-    made = target / f".{NAME}.new"
-    with made.open("wb") as file:
-        file.write(launcher.read_bytes())
-        file.flush()
-        subprocess.run([pack, folder], stdout=file, check=True)
-    made.chmod(0o755)
-    return made.replace(target / NAME)
+    with file.open("wb") as made:
+        made.write(launcher.read_bytes())
+        made.flush()
+        subprocess.run([pack, folder], stdout=made, check=True)
+    file.chmod(0o755)
+    stamp.write_text(digest)
+    return file
+
+
+def build(target: Path) -> Path:
+    """Build the executable into a folder; return its file."""
+    with locked():
+        file = built()
+        target.mkdir(parents=True, exist_ok=True)
+        made = target / f".{NAME}.new"
+        shutil.copy(file, made)
+        return made.replace(target / NAME)
 
 
 if __name__ == "__main__":
-    built = build(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist")
-    print(f"{built}: {built.stat().st_size / 1e6:.1f} MB")
+    result = build(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist")
+    print(f"{result}: {result.stat().st_size / 1e6:.1f} MB")

@@ -29,9 +29,16 @@ def call(*words: str | Path, cwd: Path = ROOT) -> None:
 
 
 def build_python(folder: Path) -> None:
-    """Build the sdist, and the wheel from the sdist."""
+    """Build the sdist, and the wheel from the sdist, with the locked setuptools."""
+    with build_executable.locked():
+        programs = build_executable.libraries()
     with tempfile.TemporaryDirectory() as temporary:
-        call(sys.executable, "-m", "build", "--outdir", folder, copy_sources(Path(temporary) / "source"))
+        copy = copy_sources(Path(temporary) / "source")
+        code = "import sys; from setuptools import build_meta; print(build_meta.build_sdist(sys.argv[1]))"
+        call(programs / "python", "-c", code, folder, cwd=copy)
+        [sdist] = folder.glob("rocketmq_testkit-*.tar.gz")
+        words = ("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder)
+        call(programs / "pip", *words, sdist)
 
 
 def build_node(folder: Path) -> None:
@@ -55,18 +62,17 @@ def build_java(folder: Path) -> None:
 
 def build_sbom(folder: Path) -> None:
     """List the libraries of the executable with their versions and licenses."""
-    programs = build_executable.environment()
     tools = build_executable.WORK / "sbom"
-    call(sys.executable, "-m", "venv", tools)
-    call(tools / "bin" / "pip", "install", "--quiet", SBOM_TOOL)
-    words = ("environment", "--output-reproducible", "--output-format", "JSON")
-    call(
-        tools / "bin" / "cyclonedx-py",
-        *words,
-        "--output-file",
-        folder / "rocketmq-emulator.cdx.json",
-        programs / "python",
-    )
+    with build_executable.locked():
+        programs = build_executable.environment()
+        stamp = tools / "tool"
+        if not build_executable.is_from(stamp, SBOM_TOOL):
+            call(sys.executable, "-m", "venv", "--clear", tools)
+            call(tools / "bin" / "pip", "install", "--quiet", SBOM_TOOL)
+            stamp.write_text(SBOM_TOOL)
+    file = folder / "rocketmq-emulator.cdx.json"
+    words = ("environment", "--output-reproducible", "--output-format", "JSON", "--output-file", file)
+    call(tools / "bin" / "cyclonedx-py", *words, programs / "python")
 
 
 PARTS: Mapping[str, Callable[[Path], object]] = {

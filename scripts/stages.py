@@ -95,8 +95,11 @@ SUITES_OF_HELPERS = (
     "tests/clients/test_java_helper.py",
     "tests/clients/test_go_helper.py",
     "tests/clients/test_node_helper.py",
+    "tests/clients/test_pages_of_rust_and_cpp.py",
 )
-"""Example applications in other languages and the pages about them. Their tests find no Python in PATH."""
+"""Helpers and example applications in other languages, and the pages about them. Their tests find no Python in PATH."""
+OF_EXECUTABLE = "executable"
+"""Marker of tests that run with the executable only; the other tests of helpers run with the installed command."""
 CONSOLE = ("tests/console",)
 """Tests of the web console in Chromium, with Selenium."""
 EXPLORATION = ("tests/exploration",)
@@ -292,8 +295,13 @@ def run_alone() -> None:
 
 
 def run_meanwhile() -> None:
-    """Start the steps that mostly download for minutes; stages that need their results wait for them."""
-    for name, words in (("base", ("docker/check.py", "--base")), ("environments", ("scripts/environments.py",))):
+    """Start the steps that download or build for minutes; stages that need their results wait for them."""
+    steps = (
+        ("base", ("docker/check.py", "--base")),
+        ("executable-build", ("scripts/build_executable.py",)),
+        ("environments", ("scripts/environments.py",)),
+    )
+    for name, words in steps:
         with (REPORTS / f"{name}.log").open("wb") as log:
             command = [sys.executable, *words]
             subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
@@ -341,7 +349,8 @@ def took_too_long(findings: Path, seconds_max: float) -> list[str]:
 
 def run_clients() -> None:
     """Test with every real SDK; tests that measure time run alone."""
-    pytest("clients", "-m", "not alone", *WITHOUT_REAL_BROKERS, *existing(CLIENTS), workers=WAITING)
+    wanted = f"not alone and not {OF_EXECUTABLE}"
+    pytest("clients", "-m", wanted, *WITHOUT_REAL_BROKERS, *existing(CLIENTS), workers=WAITING)
     pytest("clients-alone", "-m", "alone", *WITHOUT_REAL_BROKERS, *existing(CLIENTS), workers="0")
 
 
@@ -362,14 +371,17 @@ def run_spark() -> None:
 
 
 def run_executable() -> None:
-    """Build the executable, compare it with the command, and run the suites of command and helpers with it."""
-    pytest("executable", *existing(EXECUTABLE), workers="0")
+    """Build the executable, compare it with the command, and run the suites of command and helpers with it.
+
+    Tests of a file that shares artifacts run one after another, and those of several files at the same time.
+    """
+    call(sys.executable, "scripts/build_executable.py")
     tested = {"COMMAND_UNDER_TEST": str(ROOT / "dist" / "rocketmq-emulator")}
+    files = existing((*SUITES_OF_HELPERS, *EXECUTABLE))
+    pytest("executable", "-m", OF_EXECUTABLE, *files, workers=WAITING, variables=tested)
     suite = tests_of_command()
     pytest("executable-command", "-m", "not alone", *suite, workers=WAITING, variables=tested)
     pytest("executable-command-alone", "-m", "alone", *suite, workers="0", variables=tested)
-    words = ("-k", "application or page", *existing(SUITES_OF_HELPERS))
-    pytest("executable-helpers", *words, workers=WAITING, variables=tested)
 
 
 def tests_of_command() -> list[str]:
@@ -492,7 +504,12 @@ STAGES: tuple[Stage, ...] = (
     Stage("tests", "all tests without outside clients", run_tests, 445),
     Stage("alone", "tests that need an idle machine", run_alone, 30),
     Stage("exploration", "small applications with planted bugs", run_exploration, 95),
-    Stage("meanwhile", "the image's base and other environments, built during the next stages", run_meanwhile, 1),
+    Stage(
+        "meanwhile",
+        "the image's base, the executable and other environments, built during the next stages",
+        run_meanwhile,
+        1,
+    ),
     Stage("conformance", "the emulator against recorded brokers", run_conformance, 265),
     Stage("clients", "real SDKs", run_clients, 465),
     Stage("spark", "the Spark connector, auditor and replay", run_spark, 270),

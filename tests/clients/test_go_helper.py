@@ -8,33 +8,30 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import page_snippets
 import pytest
-from command_line import COMMAND, path_without_python, running
+from command_line import COMMAND, running
 
 ROOT = Path(__file__).resolve().parents[2]
 HELPER = ROOT / "clients" / "go"
 EXAMPLE = ROOT / "examples" / "orders-go"
 MODULE = "github.com/rocketmq-testkit/rocketmq-testkit/clients/go"
-SECONDS = 300
 TESTS_OF_EXAMPLE = 5
+
+# One worker runs these tests: they share the packed module.
+pytestmark = pytest.mark.xdist_group("go-helper")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def without_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test of this file finds a Python in PATH. The command is found by the variable."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", path_without_python(tmp_path_factory.mktemp("path") / "bin"))
+    with page_snippets.no_python_in_path(tmp_path_factory.mktemp("path") / "bin"):
         yield
 
 
 def go(folder: Path, *words: str, **variables: str) -> str:
     """Run a Go command and return its output. It must succeed."""
-    environment = {**os.environ, "ROCKETMQ_EMULATOR": COMMAND, **variables}
-    done = subprocess.run(
-        ["go", *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return page_snippets.run(folder, "go", *words, **variables).stdout
 
 
 def passed(output: str) -> set[str]:
@@ -73,11 +70,13 @@ def test_tests_of_the_helper_pass() -> None:
     assert passed(output) == {name for names in declared for name in names}
 
 
+@pytest.mark.executable
 def test_application_passes_with_forks_of_one_process(application: tuple[Path, Mapping[str, str]]) -> None:
     folder, variables = application
     assert len(passed(go(folder, "test", "-count=1", "-v", "./...", **variables))) == TESTS_OF_EXAMPLE
 
 
+@pytest.mark.executable
 def test_application_passes_with_a_running_emulator(application: tuple[Path, Mapping[str, str]]) -> None:
     folder, variables = application
     with running("--profile", "fast") as command:
@@ -182,7 +181,7 @@ func TestFailed(t *testing.T) {
         env={**os.environ, "ROCKETMQ_EMULATOR": COMMAND},
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=page_snippets.SECONDS_MAX,
         check=False,
     )
     assert done.returncode == 1, done.stderr
@@ -198,22 +197,10 @@ def test_snippet_of_the_page_about_containers_is_that_of_the_example() -> None:
     assert " ".join(text.split()) in " ".join(code.split())
 
 
+@pytest.mark.executable
 def test_page_leads_from_an_empty_folder_to_a_passing_test(tmp_path: Path) -> None:
     """The commands and the file of docs/go.md, with the paths of this tree and an installed command."""
-    page = (ROOT / "docs" / "go.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    [source] = [text for language, text in blocks if language == "go" and text.startswith("// orders_test.go\n")]
-    [commands] = [text for language, text in blocks if language == "sh" and "go test" in text]
-    (tmp_path / "orders_test.go").write_text(source)
-    script = commands.replace("/path/to/rocketmq-testkit", str(ROOT)).replace("go test", "go test -count=1 -v")
-    done = subprocess.run(
-        ["sh", "-eu", "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "ROCKETMQ_EMULATOR": COMMAND},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert passed(done.stdout) == {"TestOrderThatCannotBeShippedIsADeadLetter"}
+    page_snippets.write_files(page_snippets.snippets("docs/go.md"), tmp_path)
+    commands = page_snippets.only("docs/go.md", "sh", "go test")
+    output = page_snippets.run_script(tmp_path, commands.replace("go test", "go test -count=1 -v"))
+    assert passed(output) == {"TestOrderThatCannotBeShippedIsADeadLetter"}

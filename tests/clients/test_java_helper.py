@@ -8,8 +8,9 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import page_snippets
 import pytest
-from command_line import path_without_python, running
+from command_line import running
 from maven import OWN_GROUP, Maven, passed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,8 +26,7 @@ ARTIFACTS = (
 EXAMPLE_OF_CONTAINERS = ROOT / "examples" / "orders-testcontainers"
 STARTERS = ("remoting", "grpc")
 TESTS_OF_EXAMPLE = 5
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"^(?://|<!--) (\S+)(?: -->)?\n")
+PAGE = "docs/java.md"
 
 # One worker runs these tests: each Maven uses a core, and they share a repository.
 pytestmark = pytest.mark.xdist_group("java-helper")
@@ -35,8 +35,7 @@ pytestmark = pytest.mark.xdist_group("java-helper")
 @pytest.fixture(scope="module", autouse=True)
 def without_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test of this file finds a Python in PATH. The command is found by the variable."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", path_without_python(tmp_path_factory.mktemp("path") / "bin"))
+    with page_snippets.no_python_in_path(tmp_path_factory.mktemp("path") / "bin"):
         yield
 
 
@@ -117,10 +116,9 @@ def test_artifact_has_classes_license_sources_and_documentation(
 
 def test_gradle_file_of_the_page_has_the_versions_of_the_maven_files() -> None:
     """No test runs Gradle, as the page says: repositories for Maven do not have the program."""
-    page = (ROOT / "docs" / "java.md").read_text(encoding="utf-8")
-    [text] = [text for language, text in BLOCK.findall(page) if language == "kotlin"]
+    text = page_snippets.only(PAGE, "kotlin")
     found = dict(re.findall(r'mplementation\("([\w.-]+:[\w.-]+):([\d.]+)"\)', text))
-    [pom] = [text for language, text in BLOCK.findall(page) if language == "xml"]
+    pom = page_snippets.only(PAGE, "xml")
     declared = re.findall(r"<groupId>(.+)</groupId>\s+<artifactId>(.+)</artifactId>\s+<version>(.+)</version>", pom)
     assert found == {f"{group}:{name}": version for group, name, version in declared if group != "com.example"}
     own = (HELPER / "pom.xml").read_text(encoding="utf-8")
@@ -139,12 +137,14 @@ def test_users_get_no_dependency_but_junit(repository: Path, maven: Maven) -> No
     assert groups == {"org.junit.jupiter", "org.junit.platform", "org.opentest4j", "org.apiguardian"}
 
 
+@pytest.mark.executable
 def test_application_passes_with_forks_of_one_process(maven: Maven, packed: tuple[str, ...], tmp_path: Path) -> None:
     folder = application(EXAMPLE, tmp_path)
     maven.run(folder, *packed, "test")
     assert len(passed(folder)) == TESTS_OF_EXAMPLE
 
 
+@pytest.mark.executable
 def test_application_passes_with_a_running_emulator(maven: Maven, packed: tuple[str, ...], tmp_path: Path) -> None:
     folder = application(EXAMPLE, tmp_path)
     with running("--profile", "fast") as command:
@@ -161,16 +161,14 @@ def test_tests_of_the_helper_for_spring_pass(maven: Maven, packed: tuple[str, ..
     assert len(passed(folder)) == len(re.findall(r"^ +@Test$", declared, re.MULTILINE)) - 1
 
 
+@pytest.mark.executable
 def test_spring_applications_and_the_test_of_the_page_pass(
     maven: Maven, packed: tuple[str, ...], tmp_path: Path
 ) -> None:
     """The applications with the starters of both protocols. The test of docs/java.md is about the first."""
     folder = application(EXAMPLE_OF_SPRING, tmp_path)
-    page = (ROOT / "docs" / "java.md").read_text(encoding="utf-8")
-    [(name, text)] = [
-        (found[1], text) for _, text in BLOCK.findall(page) if (found := FILE.match(text)) and "SpringBootTest" in text
-    ]
-    (folder / "remoting" / name).write_text(text)
+    tests = [each for each in page_snippets.snippets(PAGE) if each.file and "SpringBootTest" in each.text]
+    assert len(page_snippets.write_files(tests, folder / "remoting")) == 1
     maven.run(folder, *packed, "test")
     assert [len(passed(folder / starter)) for starter in STARTERS] == [TESTS_OF_EXAMPLE + 1, TESTS_OF_EXAMPLE]
 
@@ -185,8 +183,7 @@ def test_clients_of_both_protocols_use_mapped_ports(maven: Maven, packed: tuple[
 
 
 def test_snippet_of_the_page_about_containers_is_that_of_the_example() -> None:
-    page = (ROOT / "docs" / "java.md").read_text(encoding="utf-8")
-    [text] = [text for _, text in BLOCK.findall(page) if text.startswith("emulator = ")]
+    [text] = [each.text for each in page_snippets.snippets(PAGE) if each.text.startswith("emulator = ")]
     code = (EXAMPLE_OF_CONTAINERS / "src/test/java/orders/RocketMQEmulatorContainer.java").read_text(encoding="utf-8")
     assert " ".join(text.split()) in " ".join(code.split())
 
@@ -244,19 +241,14 @@ def application(example: Path, folder: Path) -> Path:
     return folder / example.name
 
 
+@pytest.mark.executable
 def test_page_leads_from_an_empty_folder_to_a_passing_test(maven: Maven, tmp_path: Path) -> None:
     """The commands and the files of docs/java.md, with the paths of this tree and an installed command."""
-    page = (ROOT / "docs" / "java.md").read_text(encoding="utf-8")
-    first = page.partition("## What a test can do")[0]
-    blocks = BLOCK.findall(first)
-    files = {found[1]: text for language, text in blocks if language != "sh" and (found := FILE.match(text))}
-    assert set(files) == {"pom.xml", "src/test/java/OrdersTest.java"}
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    [commands] = [text for language, text in blocks if language == "sh" and "mvn" in text]
+    first = page_snippets.snippets(PAGE, before="## What a test can do")
+    assert page_snippets.write_files(first, tmp_path) == {"pom.xml", "src/test/java/OrdersTest.java"}
+    [commands] = [each.text for each in first if each.language == "sh" and "mvn" in each.text]
     copy = tmp_path / "tree" / "clients" / "java"
     shutil.copytree(HELPER, copy, ignore=shutil.ignore_patterns("target"))
-    script = commands.replace("/path/to/rocketmq-testkit", shlex.quote(str(tmp_path / "tree")))
+    script = commands.replace(page_snippets.TREE, shlex.quote(str(tmp_path / "tree")))
     maven.call(tmp_path, "sh", "-eu", "-c", script)
     assert passed(tmp_path) == ["OrdersTest.orderThatCannotBeShippedIsADeadLetter(RocketMQ)"]

@@ -1,49 +1,36 @@
 """The helper for Node tests: its own tests, and those of an application that gets it as a packed tarball."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
+import page_snippets
 import pytest
-from command_line import COMMAND, path_without_python, running
+from command_line import running
+from page_snippets import run
 
 ROOT = Path(__file__).resolve().parents[2]
 HELPER = ROOT / "clients" / "node"
 EXAMPLE = ROOT / "examples" / "orders-node"
-SECONDS = 300
+PAGE = "docs/node.md"
 TESTS_OF_EXAMPLE = 5
+
+# One worker runs these tests: they share the packed tarball.
+pytestmark = pytest.mark.xdist_group("node-helper")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def without_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test of this file finds a Python in PATH. The command is found by the variable."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", path_without_python(tmp_path_factory.mktemp("path") / "bin"))
+    with page_snippets.no_python_in_path(tmp_path_factory.mktemp("path") / "bin"):
         yield
-
-
-def done(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a program, which must succeed."""
-    found = subprocess.run(
-        words,
-        cwd=folder,
-        env={**os.environ, "ROCKETMQ_EMULATOR": COMMAND, **variables},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert found.returncode == 0, found.stdout + found.stderr
-    return found
 
 
 def npm(folder: Path, *words: str) -> str:
     """Run a command of npm, without questions to the registry that no test needs, and return its output."""
-    return done(folder, "npm", *words, "--no-audit", "--no-fund", "--no-update-notifier").stdout
+    return run(folder, "npm", *words, "--no-audit", "--no-fund", "--no-update-notifier").stdout
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +45,7 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_tests_of_the_helper_pass() -> None:
-    output = done(HELPER, "node", "--test", "test/").stdout
+    output = run(HELPER, "node", "--test", "test/").stdout
     source = "".join(file.read_text(encoding="utf-8") for file in (HELPER / "test").glob("*.test.js"))
     declared = re.findall(r"^(?:test| *await t\.test)\(", source, re.MULTILINE)
     assert f"# pass {len(declared)}\n" in output
@@ -77,7 +64,7 @@ def test_types_fit_the_methods_and_refuse_mistakes(application: Path) -> None:
     npm(application, "install", "--no-save", "typescript@5.9.3", "@types/node@20")
     shutil.copy(Path(__file__).with_name("node_types.ts"), application)
     compiler = ["npx", "tsc", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"]
-    done(application, *compiler, "--lib", "es2022,esnext.disposable", "node_types.ts")
+    run(application, *compiler, "--lib", "es2022,esnext.disposable", "node_types.ts")
 
 
 def test_types_declare_each_method_and_no_other() -> None:
@@ -100,14 +87,16 @@ def assert_all_passed(output: str) -> None:
     assert "uncaughtException" not in output
 
 
+@pytest.mark.executable
 def test_application_passes_with_forks_of_one_process(application: Path) -> None:
-    assert_all_passed(done(application, "npm", "test").stdout)
+    assert_all_passed(run(application, "npm", "test").stdout)
 
 
+@pytest.mark.executable
 def test_application_passes_with_a_running_emulator(application: Path) -> None:
     with running("--profile", "fast") as command:
         control = {"ROCKETMQ_CONTROL_URL": command.ready["control"], "ROCKETMQ_EMULATOR": "/nowhere"}
-        assert_all_passed(done(application, "npm", "test", **control).stdout)
+        assert_all_passed(run(application, "npm", "test", **control).stdout)
 
 
 def test_a_second_test_is_refused_while_one_holds_the_running_emulator(application: Path) -> None:
@@ -126,7 +115,7 @@ await second.stop();
 """
     )
     with running("--profile", "fast") as command:
-        done(application, "node", "held.mjs", ROCKETMQ_CONTROL_URL=command.ready["control"])
+        run(application, "node", "held.mjs", ROCKETMQ_CONTROL_URL=command.ready["control"])
 
 
 def test_code_of_the_readme_passes(application: Path) -> None:
@@ -142,38 +131,31 @@ class Shop extends Numbered {
 }
 """
     (application / "readme.test.js").write_text(block + shop)
-    output = done(application, "node", "--test", "--test-force-exit", "readme.test.js").stdout
+    output = run(application, "node", "--test", "--test-force-exit", "readme.test.js").stdout
     assert "# pass 1\n# fail 0\n" in output
 
 
 def test_an_sdk_uses_mapped_ports(application: Path) -> None:
     """The block of docs/node.md about mapped ports, with forwarders in place of a container engine."""
-    [block] = [text for text in blocks("js") if ".mapped(" in text]
+    [block] = [each.text for each in page_snippets.snippets(PAGE, "js") if ".mapped(" in each.text]
     template = Path(__file__).with_name("node_mapped_ports.js").read_text(encoding="utf-8")
     assert template.count("  // PAGE\n") == 1
     (application / "mapped.test.js").write_text(template.replace("  // PAGE\n", block))
-    output = done(application, "node", "--test", "--test-force-exit", "mapped.test.js").stdout
+    output = run(application, "node", "--test", "--test-force-exit", "mapped.test.js").stdout
     assert "# pass 1\n# fail 0\n" in output
 
 
-def blocks(language: str) -> Sequence[str]:
-    """Return the blocks of docs/node.md in a language, with the paths of this tree."""
-    page = (ROOT / "docs" / "node.md").read_text(encoding="utf-8")
-    found = re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    return [text.replace("/path/to/rocketmq-testkit", str(ROOT)) for text in found]
-
-
+@pytest.mark.executable
 def test_page_leads_from_an_empty_folder_to_a_passing_test_with_either_runner(tmp_path: Path) -> None:
     """The commands and the files of docs/node.md, with an installed command."""
-    _, install_and_run, add_jest = blocks("sh")
-    files = {found[1]: text for text in blocks("js") if (found := re.match(r"// (\S+)\n", text))}
-    assert set(files) == {"orders.test.js", "stock.test.js"}
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
+    files = page_snippets.write_files(page_snippets.snippets(PAGE), tmp_path)
+    assert files == {"orders.test.js", "stock.test.js"}
+    _, install_and_run, add_jest = [each.text for each in page_snippets.snippets(PAGE, "sh")]
     folder = tmp_path / "stock.test.js"
     folder.rename(tmp_path / "stock.test.js.later")
-    assert "# pass 1\n# fail 0\n" in done(tmp_path, "sh", "-eu", "-c", install_and_run).stdout
+    assert "# pass 1\n# fail 0\n" in page_snippets.run_script(tmp_path, install_and_run)
 
     (tmp_path / "stock.test.js.later").rename(folder)
     (tmp_path / "orders.test.js").unlink()
-    assert "Tests:       2 passed, 2 total\n" in done(tmp_path, "sh", "-eu", "-c", add_jest).stderr
+    # Jest prints to standard error.
+    assert "Tests:       2 passed, 2 total\n" in page_snippets.run_script(tmp_path, f"exec 2>&1\n{add_jest}")

@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 from maven import Maven, passed
 from podman_service import podman_service
+from throwaway_venv import install, make_venv
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 PROTOCOLS = 2
 """Number of tests of each example: one for each protocol."""
+
+# One worker runs these tests: they share the service of Podman.
+pytestmark = [pytest.mark.executable, pytest.mark.xdist_group("containers")]
 
 
 def run(folder: Path, *words: str | Path, **variables: str) -> str:
@@ -44,7 +48,7 @@ def copy_of(example: str, folder: Path) -> Path:
 def test_java_example_passes_with_a_container(engine: Mapping[str, str], tmp_path: Path) -> None:
     maven = Maven.create(tmp_path / "local")
     shutil.copytree(ROOT / "clients" / "java", tmp_path / "helper", ignore=shutil.ignore_patterns("target"))
-    maven.run(tmp_path / "helper", "-q", "-DskipTests", "install")
+    maven.run(tmp_path / "helper", "-q", "-Dmaven.test.skip=true", "install")
     folder = copy_of("orders-testcontainers", tmp_path)
     maven.run(folder, "-q", "-Dtest=ContainerTest", "test", **engine)
     maven.keep_downloads()
@@ -61,8 +65,7 @@ def test_go_example_passes_with_a_container(engine: Mapping[str, str], tmp_path:
 
 def test_python_example_passes_with_a_container(engine: Mapping[str, str], tmp_path: Path) -> None:
     folder = copy_of("orders-testcontainers-python", tmp_path)
-    run(tmp_path, sys.executable, "-m", "venv", tmp_path / "venv")
-    pip = (tmp_path / "venv" / "bin" / "pip", "install", "--quiet")
-    run(tmp_path, *pip, ROOT / "build" / "executable" / "source")
-    run(tmp_path, *pip, "--requirement", folder / "requirements.txt")
-    assert f"{PROTOCOLS} passed" in run(folder, tmp_path / "venv" / "bin" / "pytest", "-q", **engine)
+    run(ROOT, sys.executable, "scripts/dist.py", tmp_path / "dist", "python")
+    programs = make_venv(tmp_path / "venv")
+    install(programs, *(tmp_path / "dist").glob("*.whl"), "--requirement", folder / "requirements.txt")
+    assert f"{PROTOCOLS} passed" in run(folder, programs / "pytest", "-q", **engine)

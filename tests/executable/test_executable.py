@@ -17,6 +17,7 @@ from command_line import ANY_PORTS
 ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = str(Path(sys.executable).with_name("rocketmq-emulator"))
 SIZE_MAX = 36_000_000
+pytestmark = pytest.mark.executable
 HIDE_PYTHON = """
 mount --bind /dev/null "$(readlink -f /usr/bin/python3)"
 for folder in /usr/lib/python3* "$1"; do mount -t tmpfs none "$folder"; done

@@ -9,11 +9,17 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from page_snippets import only, snippets, write_files
+from throwaway_venv import install, make_venv
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 SCHEMAS = "check-jsonschema==0.39.0"
 WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
+CI = "docs/ci.md"
+
+# One worker runs these tests: they share the artifacts.
+pytestmark = [pytest.mark.executable, pytest.mark.xdist_group("publishing")]
 
 
 def run(*words: str | Path, cwd: Path = ROOT) -> str:
@@ -36,23 +42,17 @@ def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def schemas(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program that compares files with the schemas of their formats."""
-    folder = tmp_path_factory.mktemp("schemas")
-    run(sys.executable, "-m", "venv", folder)
-    run(folder / "bin" / "pip", "install", "--quiet", SCHEMAS)
-    return folder / "bin" / "check-jsonschema"
+    programs = make_venv(tmp_path_factory.mktemp("schemas") / "venv")
+    install(programs, SCHEMAS)
+    return programs / "check-jsonschema"
 
 
 @pytest.fixture(scope="module")
-def snippets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def configurations(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of docs/ci.md that have a name, in a folder."""
-    folder = tmp_path_factory.mktemp("snippets")
-    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
-    for name, text in re.findall(r"^```yaml\n# (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    [first] = re.findall(r"^```yaml\n(services:.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    (folder / "compose.yaml").write_text(first)
+    folder = tmp_path_factory.mktemp("configurations")
+    write_files(snippets(CI, "yaml"), folder)
+    (folder / "compose.yaml").write_text(only(CI, "yaml", "command: ["))
     return folder
 
 
@@ -62,14 +62,11 @@ def test_python_package_installs_from_an_index_and_starts(artifacts: Path, tmp_p
     page = tmp_path / "index" / "rocketmq-testkit"
     page.mkdir(parents=True)
     (page / "index.html").write_text(f'<a href="{wheel.as_uri()}">{wheel.name}</a>')
-    run(sys.executable, "-m", "venv", tmp_path / "venv")
-    pip = (tmp_path / "venv" / "bin" / "pip", "install", "--quiet")
-    run(*pip, "--no-deps", "--index-url", page.parent.as_uri(), "rocketmq-testkit", cwd=tmp_path)
-    locked = ROOT / "scripts" / "executable" / "requirements.txt"
-    run(*pip, "--require-hashes", "--requirement", locked)
-    assert run(tmp_path / "venv" / "bin" / "rocketmq-emulator", "--version", cwd=tmp_path).startswith(
-        "rocketmq-emulator "
-    )
+    programs = make_venv(tmp_path / "venv")
+    install(programs, "--no-deps", "--index-url", page.parent.as_uri(), "rocketmq-testkit")
+    install(programs, "--require-hashes", "--requirement", ROOT / "scripts" / "executable" / "requirements.txt")
+    printed = run(programs / "rocketmq-emulator", "--version", cwd=tmp_path)
+    assert printed.startswith("rocketmq-emulator ")
 
 
 def test_sdist_has_each_module_of_the_wheel(artifacts: Path) -> None:
@@ -105,9 +102,9 @@ def test_bill_of_materials_names_each_locked_library_with_its_version(artifacts:
     assert wanted - listed == set()
 
 
-def test_workflows_are_valid(schemas: Path, snippets: Path) -> None:
+def test_workflows_are_valid(schemas: Path, configurations: Path) -> None:
     """The release workflow and the snippet for GitHub Actions, by actionlint and the schema of workflows."""
-    files = (WORKFLOW, snippets / ".github" / "workflows" / "tests.yml")
+    files = (WORKFLOW, configurations / ".github" / "workflows" / "tests.yml")
     run("go", "run", ACTIONLINT, *files)
     run(schemas, "--builtin-schema", "vendor.github-workflows", *files)
 
@@ -123,6 +120,6 @@ def test_each_action_of_the_release_is_pinned_by_a_commit_and_names_its_version(
     assert [versions for versions in by_action.values() if len(versions) > 1] == []
 
 
-def test_snippets_for_gitlab_and_compose_are_valid(schemas: Path, snippets: Path) -> None:
-    run(schemas, "--builtin-schema", "vendor.gitlab-ci", snippets / ".gitlab-ci.yml")
-    run(schemas, "--builtin-schema", "vendor.compose-spec", snippets / "compose.yaml", ROOT / "compose.yaml")
+def test_snippets_for_gitlab_and_compose_are_valid(schemas: Path, configurations: Path) -> None:
+    run(schemas, "--builtin-schema", "vendor.gitlab-ci", configurations / ".gitlab-ci.yml")
+    run(schemas, "--builtin-schema", "vendor.compose-spec", configurations / "compose.yaml", ROOT / "compose.yaml")

@@ -7,11 +7,12 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+import page_snippets
 import pytest
+from page_snippets import Snippet
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.options.command_options import emulator_options, parse
 from rocketmq_testkit.remoting.client import Credentials, RemotingClient
@@ -43,36 +44,11 @@ PRINTED = ("docs/debugging.md",)
 OF_SPARK = ("docs/spark.md", "docs/audit.md", "docs/replay.md")
 """Pages whose programs need Spark; spark_tests/test_pages.py runs these."""
 PROGRAMS = Path(sys.executable).parent
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"^(?://|#) (\S+\.\w+)\n")
-
-
-@dataclass(frozen=True)
-class Snippet:
-    """A block of a page: its language, its text, and the file name in its first line, if any."""
-
-    page: str
-    language: str
-    text: str
-
-    @property
-    def file(self) -> str:
-        """The name in the comment of the first line, or an empty string."""
-        found = FILE.match(self.text)
-        return found[1] if found else ""
-
-    def __str__(self) -> str:
-        return f"{self.page}:{self.file or self.text.splitlines()[0]}"
 
 
 def snippets(language: str) -> list[Snippet]:
     """Return all blocks of a language, in the order of pages."""
-    return [
-        Snippet(page, found[1], found[2])
-        for page in PAGES
-        for found in BLOCK.finditer((ROOT / page).read_text())
-        if found[1] == language
-    ]
+    return [each for page in PAGES for each in page_snippets.snippets(page, language)]
 
 
 def only(language: str, part: str) -> str:

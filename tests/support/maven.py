@@ -2,17 +2,15 @@
 
 import os
 import shutil
-import subprocess
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 
-from command_line import COMMAND
+import page_snippets
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN_GROUP = Path("io") / "github" / "rocketmq-testkit"
 """The folder of the helpers in a repository."""
-SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -48,22 +46,8 @@ class Maven:
 
     def call(self, folder: Path, *words: str, **variables: str) -> str:
         """Run a program that may run Maven, and return its output. It must succeed."""
-        done = subprocess.run(
-            words,
-            cwd=folder,
-            env={
-                **os.environ,
-                "MAVEN_OPTS": f"-Dmaven.repo.local={self.local} -XX:TieredStopAtLevel=1",
-                "ROCKETMQ_EMULATOR": COMMAND,
-                **variables,
-            },
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        options = f"-Dmaven.repo.local={self.local} -XX:TieredStopAtLevel=1"
+        return page_snippets.run(folder, *words, **{"MAVEN_OPTS": options, **variables}).stdout
 
 
 def passed(folder: Path) -> list[str]:
