@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from bug_reports import pytest_configure, pytest_runtest_teardown, pytest_sessionfinish  # noqa: F401 - hooks
+from grouped_files import pytest_xdist_make_scheduler  # noqa: F401 - hook
 from sampling import deselect_outside_sample
 
 FIGURE = "figure"

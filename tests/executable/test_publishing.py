@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from page_snippets import only, snippets, write_files
+from page_snippets import snippets, write_files
 from throwaway_venv import install, make_venv
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,7 +52,8 @@ def configurations(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of docs/ci.md that have a name, in a folder."""
     folder = tmp_path_factory.mktemp("configurations")
     write_files(snippets(CI, "yaml"), folder)
-    (folder / "compose.yaml").write_text(only(CI, "yaml", "command: ["))
+    [compose] = [each.text for each in snippets(CI, "yaml") if each.text.startswith("services:")]
+    (folder / "compose.yaml").write_text(compose)
     return folder
 
 

@@ -13,8 +13,7 @@ def make_venv(folder: Path) -> Path:
 
 def install(programs: Path, *words: str | Path) -> None:
     """Install packages into a virtual environment with the pip of this one. It must succeed."""
-    pip = [sys.executable, "-m", "pip", "--python", programs / "python", "--disable-pip-version-check"]
-    done = subprocess.run(
-        [*pip, "install", "--quiet", "--no-compile", *words], capture_output=True, text=True, timeout=600, check=False
-    )
+    pip = f"{sys.executable} -m pip --python {programs}/python --disable-pip-version-check install --quiet --no-compile"
+    command = [*pip.split(), *(str(word) for word in words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"sort"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/klauspost/compress/s2"
 )
 
 // Pack writes a bundle of the files of a folder. The same files give the same bytes.
@@ -48,16 +48,10 @@ func Pack(folder string, out io.Writer) error {
 }
 
 func writeFrames(content []byte, index io.Writer, out io.Writer) error {
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderCRC(false),
-		zstd.WithWindowSize(frameSize))
-	if err != nil {
-		return err
-	}
-	defer encoder.Close()
 	for len(content) > 0 {
 		part := content[:min(frameSize, len(content))]
 		content = content[len(part):]
-		stored := encoder.EncodeAll(part, nil)
+		stored := s2.EncodeBest(nil, part)
 		hash := sha256.Sum256(stored)
 		fmt.Fprintf(index, "frame\t%d\t%d\t%s\n", len(stored), len(part), hex.EncodeToString(hash[:]))
 		if _, err := out.Write(stored); err != nil {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/klauspost/compress/s2"
 )
 
 // Unpack writes all files into a folder, which has to be empty. It compares each frame with its hash.
@@ -19,16 +19,11 @@ func (b *Bundle) Unpack(folder string) error {
 	if err := b.prepare(folder); err != nil {
 		return err
 	}
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0))
-	if err != nil {
-		return err
-	}
-	defer decoder.Close()
 	buffers := sync.Pool{New: func() any { return &buffer{} }}
 	return inParallel(len(b.frames), func(i int) error {
 		taken := buffers.Get().(*buffer)
 		defer buffers.Put(taken)
-		content, err := b.decode(b.frames[i], taken, decoder)
+		content, err := b.decode(b.frames[i], taken)
 		if err != nil {
 			return err
 		}
@@ -63,7 +58,7 @@ func (b *Bundle) prepare(folder string) error {
 	return nil
 }
 
-func (b *Bundle) decode(from frame, into *buffer, decoder *zstd.Decoder) ([]byte, error) {
+func (b *Bundle) decode(from frame, into *buffer) ([]byte, error) {
 	if int64(cap(into.stored)) < from.stored {
 		into.stored = make([]byte, from.stored)
 	}
@@ -75,13 +70,12 @@ func (b *Bundle) decode(from frame, into *buffer, decoder *zstd.Decoder) ([]byte
 		return nil, ErrDamaged
 	}
 	if into.content == nil {
-		into.content = make([]byte, 0, frameSize)
+		into.content = make([]byte, frameSize)
 	}
-	content, err := decoder.DecodeAll(stored, into.content[:0])
+	content, err := s2.Decode(into.content, stored)
 	if err != nil || int64(len(content)) != from.size {
 		return nil, fmt.Errorf("%w (%v)", ErrDamaged, err)
 	}
-	into.content = content
 	return content, nil
 }
 
