@@ -228,7 +228,7 @@ def test_code_of_the_readme_passes(maven: Maven, packed: tuple[str, ...], tmp_pa
     shutil.rmtree(folder / "src" / "test")
     tests = folder / "src" / "test" / "java" / "shipping"
     tests.mkdir(parents=True)
-    [block] = [text for _, text in BLOCK.findall((HELPER / "README.md").read_text(encoding="utf-8"))]
+    [block] = [each.text for each in page_snippets.snippets("clients/java/README.md")]
     (tests / "ShippingTest.java").write_text(IMPORTS_OF_README + block)
     (tests / "Warehouse.java").write_text(WAREHOUSE_OF_README)
     maven.run(folder, *packed, "test")
