@@ -130,11 +130,7 @@ class Locator:
 
     def extend_index(self) -> bool:
         """Index the next block of a log, see `Inspection.extend_index`."""
-        for index in map(self._index, stores_of(self._parts.brokers).values()):
-            if index.is_behind:
-                index.extend()
-                return True
-        return False
+        return any(self._index(broker).extend() for broker in stores_of(self._parts.brokers).values())
 
     def _index(self, broker: Broker) -> LogIndex:
         key = (broker.name, broker.broker_id)

@@ -68,10 +68,13 @@ class LogIndex:
         """True if a search has to read more than `SEARCHED_BYTES` without the index."""
         return self._log.max_offset - max(self._end, self._log.min_offset) > SEARCHED_BYTES
 
-    def extend(self, size: int = 1) -> None:
-        """Index the next blocks of the log, in total at least `size` bytes."""
+    def extend(self) -> bool:
+        """Index the next block of the log. Returns False if the index is not behind."""
         self._follow_log()
-        self._build(self._end + size)
+        if self.is_behind:
+            self._build(self._end + 1)
+            return True
+        return False
 
     def records(self, text: str) -> list[bytes]:
         """Return the stored records that may have a text as id or key, and all that have it, the oldest first."""
@@ -96,8 +99,7 @@ class LogIndex:
         log = self._log
         for end in log.truncations[self._truncations :]:
             while self._blocks and self._blocks[-1].end > end:
-                self._end = min(self._end, self._blocks.pop().begin)
-            self._end = min(self._end, end)
+                self._end = self._blocks.pop().begin
         self._truncations = len(log.truncations)
         self._end = max(self._end, log.min_offset)
         kept = bisect_left(self._blocks, log.min_offset, key=lambda block: block.begin)

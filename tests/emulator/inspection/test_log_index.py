@@ -49,8 +49,7 @@ def test_each_step_finds_the_same_records(filled: World) -> None:
     expected = {text: LogIndex(filled.broker.store.log).records(text) for text in (id_of(3), id_of(199), "k7", "all")}
     assert [len(found) for found in expected.values()] == [1, 1, 1, MESSAGES]
     steps = 0
-    while index.is_behind:
-        index.extend()
+    while index.extend():
         steps += 1
         assert {text: index.records(text) for text in expected} == expected
     assert steps > 10
@@ -65,8 +64,8 @@ def test_a_step_indexes_one_block_and_the_search_reads_only_blocks_with_the_text
     index.extend()
     rest = searched_bytes(index, monkeypatch, id_of(199))
     assert log.max_offset - 1_000 < rest < log.max_offset
-    while index.is_behind:
-        index.extend()
+    while index.extend():
+        pass
     assert searched_bytes(index, monkeypatch, id_of(3)) < 3_000
 
 
@@ -105,6 +104,27 @@ def test_an_index_follows_the_log_after_a_crash(filled: World) -> None:
     assert [copy.state for copy in found.copies] == [CopyState.STORED]
 
 
+def test_records_in_the_place_of_lost_ones_are_indexed(filled: World) -> None:
+    """A step of the indexing notices the crash by itself, without a search in between."""
+    filled.engine.execute(filled.broker, UpdateBrokerConfig({"flushDiskType": "ASYNC_FLUSH"}))
+    filled.advance(60_000)
+    flushed = filled.broker.store.log.max_offset
+    for number in range(MESSAGES, 2 * MESSAGES):
+        filled.send("A", UNIQ_KEY=id_of(number))
+    index = LogIndex(filled.broker.store.log)
+    while index.extend():
+        pass
+    filled.engine.crash(filled.broker)
+    assert filled.broker.store.log.max_offset == flushed
+    for number in range(2 * MESSAGES, 3 * MESSAGES):
+        filled.send("A", b"m", UNIQ_KEY=id_of(number))
+    assert index.extend()
+    while index.extend():
+        pass
+    assert not index.records(id_of(2 * MESSAGES - 100))
+    assert [len(index.records(id_of(number))) for number in range(2 * MESSAGES, 3 * MESSAGES)] == [1] * MESSAGES
+
+
 def test_the_inspection_of_a_copy_uses_the_index_of_the_original(
     filled: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,7 +133,9 @@ def test_the_inspection_of_a_copy_uses_the_index_of_the_original(
     while inspection.extend_index():
         pass
     copied = Inspection(instant_copy(filled.engine), NoSurroundings(), like=inspection)
-    filled.send("A", UNIQ_KEY=id_of(MESSAGES))
+    for number in range(MESSAGES, 2 * MESSAGES):
+        filled.send("A", UNIQ_KEY=id_of(number))
+    assert inspection.extend_index()
     while inspection.extend_index():
         pass
     monkeypatch.setattr(LogIndex, "_build", lambda *_: pytest.fail("the index was built again"))
@@ -127,3 +149,17 @@ def test_an_inspection_that_is_like_an_unused_one_has_no_index(filled: World) ->
     copied = Inspection(instant_copy(filled.engine), NoSurroundings(), like=look(filled))
     assert copied.extend_index()
     assert copied.find(id_of(3))
+
+
+def test_a_copy_still_finds_what_the_original_lost_later(filled: World) -> None:
+    filled.engine.execute(filled.broker, UpdateBrokerConfig({"flushDiskType": "ASYNC_FLUSH"}))
+    filled.advance(60_000)
+    for number in range(MESSAGES, 2 * MESSAGES):
+        filled.send("A", UNIQ_KEY=id_of(number))
+    inspection = look(filled)
+    while inspection.extend_index():
+        pass
+    copied = Inspection(instant_copy(filled.engine), NoSurroundings(), like=inspection)
+    filled.engine.crash(filled.broker)
+    assert not inspection.find(id_of(MESSAGES + 10))
+    assert copied.find(id_of(MESSAGES + 10))
