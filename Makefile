@@ -115,6 +115,7 @@ bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one, me
 	$(BIN)/python bench/history.py
 	$(BIN)/python bench/forks.py
 	$(BIN)/python bench/explaining.py
+	$(BIN)/python bench/console.py
 
 bench-spark: $(VENV)/dev.stamp ## Compare reads and writes of Spark with the client alone, and with the real broker (minutes)
 	$(BIN)/python bench/spark_speed.py
