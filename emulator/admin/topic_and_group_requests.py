@@ -90,7 +90,7 @@ class TopicAdministration:
 
     @contextmanager
     def _counted(self, operation: CreateTopic) -> Iterator[None]:
-        """Count a request that creates topics, by its success; `operation` is that of the first of them."""
+        """Count a request that creates topics as succeeded or as failed. `operation` creates the first of them."""
         is_system = operation.config.topic_name in self._topics.system
         creations, succeeded = self._store.stats.by_name.counters.topic_creations, False
         try:
