@@ -89,7 +89,7 @@ def main(repeats: int) -> None:
                 with stops:
                     server.stop()
         starts.means().shown(tool, START, "`pg_ctl start` with `fsync=off`, SELECT 1, after an `initdb`")
-        stops.cpu_ms = []
+        stops.cpu_ms = []  # the processor time of a server that has ended cannot be read
         stops.shown(tool, STOP, "`pg_ctl stop -m fast`")
         server.start()
         try:
@@ -133,7 +133,7 @@ def databases(tool: str, server: PostgreSQLExecutor, folder: Path, repeats: int)
         row = connection.execute("SELECT pg_database_size('clone'), pg_database_size('template-empty')").fetchone()
     if row is None:
         raise AssertionError("the server does not tell the size of a database")
-    show(Figure(tool, MEMORY, f"pages on disk ({row[1] // KIB:,} KiB of an empty database)", kib=row[0] / KIB))
+    show(Figure(tool, MEMORY, f"pages on disk, of which an empty database has {row[1] // KIB:,} KiB", kib=row[0] / KIB))
     dump = folder / "dump"
 
     def client(program: str, *words: str) -> None:

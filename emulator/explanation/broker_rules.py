@@ -46,7 +46,7 @@ def broker_unreachable(subject: Subject) -> Finding | None:
     return Finding(Reason.BROKER_UNREACHABLE, subject.but(text), facts, (change,))
 
 
-def not_readable(subject: Subject) -> Finding | None:
+def topic_not_readable(subject: Subject) -> Finding | None:
     """The topic has no read permission."""
     name = subject.stored.place.topic
     topic = subject.scene.topic(name)
@@ -58,8 +58,8 @@ def not_readable(subject: Subject) -> Finding | None:
     return Finding(Reason.TOPIC_NOT_READABLE, subject.but(text), facts, (change,))
 
 
-def read_only(subject: Subject) -> Finding | None:
-    """The broker does not serve reads."""
+def broker_not_readable(subject: Subject) -> Finding | None:
+    """The broker has no read permission."""
     name = subject.stored.place.broker
     broker = subject.scene.masters.get(name)
     if broker is None or broker.permission & PERM_READ:
@@ -67,7 +67,7 @@ def read_only(subject: Subject) -> Finding | None:
     text = f"{name} refuses pulls and pops: brokerPermission={broker.permission}"
     facts = (fact("broker", name=name, permission=broker.permission), subject.place_fact)
     change = changes.configure(f'rocketmq.configure({{"brokerPermission": 6}}, broker="{name}")')
-    return Finding(Reason.BROKER_READ_ONLY, subject.but(text), facts, (change,))
+    return Finding(Reason.BROKER_NOT_READABLE, subject.but(text), facts, (change,))
 
 
 def permission_text(perm: int) -> str:

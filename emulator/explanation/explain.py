@@ -13,7 +13,7 @@ from ..inspection.groups import GroupView
 from ..inspection.inspection import Inspection
 from ..inspection.messages import CopyState, CopyView, MessageFamily
 from ..inspection.places import Place
-from .broker_rules import broker_down, broker_unreachable, not_readable, read_only
+from .broker_rules import broker_down, broker_not_readable, broker_unreachable, topic_not_readable
 from .explanation import Explanation
 from .filter_rules import skipped_by_filter, would_be_filtered
 from .flight_rules import in_flight, returned
@@ -45,7 +45,7 @@ from .transaction_rules import put_aside, rolled_back, undecided_half
 
 UNSTORED_RULES: tuple[Rule, ...] = (undecided_half, put_aside, recalled, waiting, rolled_back)
 """Rules about messages that groups cannot read yet, or never will."""
-BROKER_RULES: tuple[Rule, ...] = (broker_down, broker_unreachable, not_readable, read_only)
+BROKER_RULES: tuple[Rule, ...] = (broker_down, broker_unreachable, topic_not_readable, broker_not_readable)
 STORE_RULES: tuple[Rule, ...] = (*UNSTORED_RULES, expired, compacted, topic_deleted, *BROKER_RULES, stored)
 """The verdict of the store."""
 PAST_RULES: tuple[Rule, ...] = (

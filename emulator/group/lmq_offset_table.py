@@ -1,7 +1,8 @@
-"""Offsets of groups with LMQ names: one per topic, separate from those of other groups.
+"""Offsets of groups with LMQ names: one per topic, under queue id 0.
 
-Operations over all groups ignore them: lists of groups and topics, copies to slaves and other groups, deletion of a
-topic. A reset changes only the offset of the next read. Source: LmqConsumerOffsetManager (5.3.3).
+These do not include them: lists of groups and topics, copies to slaves and to other groups, and the deletion of a
+topic. `lmq_offsets` has them alone. A reset changes only the offset of the next read.
+Source: LmqConsumerOffsetManager (5.3.3).
 """
 
 from collections.abc import Iterator

@@ -135,10 +135,11 @@ class OffsetTable:
     def copy_from(self, other: "OffsetTable") -> None:
         """Copy another broker's committed offsets; entries that only this broker has stay. Writes the file."""
         committed = self.committed
-        for pair, table in other.committed.items():
+        for group, topic, table in other.all():
+            pair = (group, topic)
             if committed.get(pair) != table:  # a slave copies every 10 seconds, most of the time the same
                 committed[pair] = dict(table)
-                self._names.add(pair[1], pair[0], pair)
+                self._names.add(topic, group, pair)
         self._file.write()
 
     def delete_group(self, group: str) -> None:

@@ -13,7 +13,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 FIRST_WRITE_MS = 10_000
-"""Upstream's files are written this long after the start for the first time (BrokerController, 5.3.3)."""
+"""Time (ms) from each start of a broker to the first write of its files (BrokerController, 5.3.3)."""
 
 
 class FileImage(Generic[Key, Value]):

@@ -8,7 +8,8 @@ from .base import Operation, Result
 class QueryConsumerOffset(Operation):
     """Return the committed offset of a group. Raises QUERY_NOT_FOUND. Source: QueryConsumerOffsetRequestHeader.
 
-    Without one, 0 is returned for a queue that still has its first message, unless `set_zero_if_not_found` is False.
+    If the group has no committed offset, 0 is returned for a queue that still has its first message, unless
+    `set_zero_if_not_found` is False.
     """
 
     consumer_group: str
@@ -80,9 +81,9 @@ class TimestampResult(Result):
 class ResetOffset(Operation):
     """Reset a group's offsets, on the broker or by its consumers, as the broker is configured.
 
-    `queue_id` -1 = all read queues. `offset` counts only with a `queue_id`; None or -1 = by `timestamp` (ms; below 0 =
-    the end of the queue). If consumers reset themselves, `force` also allows a reset forward, and `as_list` encodes the
-    offsets for C++ clients.
+    `queue_id` -1 = all read queues. `offset` None or -1, or without a `queue_id` = the offset of `timestamp` (ms; below
+    0 = the end of the queue). If consumers reset themselves, `force` also allows a reset forward, and `as_list` encodes
+    the offsets for C++ clients.
     Source: ResetOffsetRequestHeader.
     """
 
@@ -111,7 +112,7 @@ class GetAllConsumerOffset(Operation):
 
 @value
 class AllOffsetsResult(Result):
-    """Offsets by (group, topic) and queue id. `light`: those of LMQ groups, None if there are none."""
+    """Offsets by (group, topic) and queue id. `light`: those of groups with LMQ names, None if there are none."""
 
     offsets: dict[tuple[str, str], dict[int, int]]
     light: dict[tuple[str, str], int] | None = None
@@ -121,9 +122,10 @@ class AllOffsetsResult(Result):
 class QueryCorrectionOffset(Operation):
     """Return the smallest committed offset of all groups in each queue of a topic.
 
-    Offsets below the queue's minimum offset do not count. If the offset of `compare_group` is below it, the result for
-    that queue is 2**63 - 1. Raises SYSTEM_ERROR if in addition no other group has an offset that counts. The offsets of
-    `filter_groups` are deleted first, as upstream does. Source: QueryCorrectionOffsetHeader (5.3.3).
+    Offsets below the queue's minimum offset do not count. If the offset of `compare_group` is below the smallest one
+    that counts, the result for that queue is 2**63 - 1. Raises SYSTEM_ERROR if `compare_group` has an offset in a queue
+    in which no offset counts. As upstream, the broker first deletes the offsets of `filter_groups`, for good.
+    Source: QueryCorrectionOffsetHeader (5.3.3).
     """
 
     topic: str

@@ -5,8 +5,9 @@ Names begin with `%LMQ%`, and each has one queue, 0. With enableLmq messages get
 they are also added to the queues. Source: LmqDispatch, ConsumeQueue.multiDispatchLmqQueue, MultiDispatchUtils,
 QueueOffsetOperator (5.3.3).
 
-Not emulated: a name of another kind before an LMQ name (`a,%LMQ%b`) has no offset, which stops upstream's dispatch. No
-message sent to any topic can then be read. In the emulator such a message is added to no LMQ.
+Not emulated: a name of another kind before an LMQ name (`a,%LMQ%b`) has no offset, which stops upstream's dispatch for
+good: no message that is sent later, to any topic, can be read. In the emulator only the message with that name is added
+to no LMQ.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -25,10 +26,9 @@ OFFSETS = props.INNER_MULTI_QUEUE_OFFSET
 
 
 class LmqConsumeQueue(ConsumeQueue):
-    """An LMQ with two separate offset counters: for messages of its own topic, and for those of other topics.
+    """An LMQ with two separate offset counters: for messages sent to the topic of its name, and for all others.
 
-    Both continue at the end of the queue when a broker starts. A unit is added at its offset. If that offset is below
-    the end of the queue, the unit is dropped; if it is above, the unit is added at the end.
+    Both continue at the end of the queue when a broker starts. `put` states where a unit with an offset is added.
     """
 
     __slots__ = ("next_direct", "next_dispatched")
@@ -59,7 +59,11 @@ class LmqConsumeQueue(ConsumeQueue):
         self.put(offset, physical_offset, size, tags_code)
 
     def put(self, offset: int, physical_offset: int, size: int, tags_code: int) -> None:
-        """Add a unit at an offset; 0 means at the end. Source: ConsumeQueue.putMessagePositionInfo (5.3.3)."""
+        """Add a unit with an offset. Source: ConsumeQueue.putMessagePositionInfo (5.3.3).
+
+        The first unit of an empty queue has this offset. Later ones are added at the end; one with an offset below the
+        end is dropped, except 0.
+        """
         if self.physical and physical_offset + size <= self.physical[-1] + self.sizes[-1]:
             return
         if offset:
@@ -73,7 +77,8 @@ class LmqConsumeQueue(ConsumeQueue):
 class MultiDispatch:
     """Assigns offsets in LMQs to messages, and adds the messages to these queues.
 
-    `find` returns the queue of an LMQ name, which it creates if it is missing; `arrivals` are the store's listeners.
+    `find` returns the queue of an LMQ name and creates it if it is missing, None if it must not. `arrivals` are the
+    store's listeners.
     """
 
     def __init__(
@@ -84,7 +89,11 @@ class MultiDispatch:
         self._arrivals = arrivals
 
     def assign_offsets(self, message: MessageToStore) -> list[LmqConsumeQueue]:
-        """Set a message's LMQ offsets before it is encoded. Returns its LMQs, repeated as often as it names them."""
+        """Set a message's LMQ offsets before it is encoded. Returns its LMQs.
+
+        A message that names an LMQ twice gets the same offset twice, and the LMQ is returned twice: the caller advances
+        its counter for each, as upstream does.
+        """
         text = message.properties.get(DISPATCH, "")
         if not text.strip() or not _may_be_dispatched(message.topic):
             return []
@@ -95,9 +104,10 @@ class MultiDispatch:
     def dispatch(
         self, queue: ConsumeQueue | None, topic: str, properties: dict[str, str], unit: tuple[int, int, int]
     ) -> None:
-        """Add a stored record to its LMQs, if the queue of its topic contains it.
+        """Add a stored record to its LMQs. `queue` is that of its topic, None if the record is in none.
 
-        The arrival listeners are called even if the record is not added.
+        A record without a queue, or in a queue of batches, is not added to LMQs. The arrival listeners are called even
+        if the record is not added.
         """
         if DISPATCH not in properties or is_retry(topic):
             return
@@ -133,7 +143,7 @@ def _split(text: str) -> list[str]:
 
 
 def _offsets(text: str) -> list[int]:
-    """Return the offsets in a property that a client may have set; none if one of them is no long."""
+    """Return the offsets in a property that a client may have set; none if one of them is not a number of 64 bits."""
     try:
         return [parse_long(part) for part in _split(text)]
     except ValueError:

@@ -24,7 +24,7 @@ def generate(target: Path) -> list[Path]:
 
     Raises RuntimeError if protoc fails; protoc prints the reason to standard error.
     """
-    # Imported here, because only the generator's environment has the required version.
+    # Imported here, after `main` has refused other versions.
     import grpc_tools
     from grpc_tools import protoc
 

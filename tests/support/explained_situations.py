@@ -289,7 +289,7 @@ SITUATIONS: dict[Reason, Situation] = {
         past=FakeHistory(states={"broker-a": [BrokerEvent(NOON_MS + 5_000, BrokerEventKind.STOPPED)]}),
     ),
     Reason.BROKER_UNREACHABLE: read(4, masters=[replace(BROKER, unreachable="the name server has no route to it")]),
-    Reason.BROKER_READ_ONLY: read(4, masters=[replace(BROKER, permission=2)]),
+    Reason.BROKER_NOT_READABLE: read(4, masters=[replace(BROKER, permission=2)]),
     Reason.STARTED_AT_END: read(5, past=FakeHistory(offset_moves=[move(MoveKind.FIRST, None, 5)])),
     Reason.RESET_PAST: read(9, past=FakeHistory(offset_moves=[move(MoveKind.RESET, 3, 9)])),
     Reason.COMMITTED_PAST: read(9, past=FakeHistory(deliveries=events(event(RecordKind.COMMITTED, 4_000, count=5)))),

@@ -59,9 +59,9 @@ def a_delay_level_above_the_last_counts_as_the_last(t: RemotingContext) -> None:
     topic = t.topic(queues=1)
     for level in (18, 19, 99):
         sent = t.send(topic, properties={"DELAY": str(level)})
-        place = int(sent["queueOffset"])
+        offset = int(sent["queueOffset"])
         t.note(f"level {level}", sent.without("queueOffset"), 0)
-        message = t.message_at(SCHEDULE_TOPIC, 17, place)
+        message = t.message_at(SCHEDULE_TOPIC, 17, offset)
         t.note(f"level {level} stored", [message.properties["DELAY"], message.properties["REAL_TOPIC"]])
 
 

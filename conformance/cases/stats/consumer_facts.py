@@ -1,6 +1,7 @@
 """Facts about a pulling group, a popping group, a dead letter and a half message, as administrators see them.
 
-A test compares the explanations and read models of the emulator with the records of a real broker for this situation.
+`tests/fixtures/explanation/test_recorded_facts.py` compares what the emulator explains and lists in this situation with
+the records of a real broker.
 """
 
 from typing import Any

@@ -21,7 +21,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--endpoint", required=True, metavar="HOST:PORT")
     parser.add_argument("--tls", action="store_true")
     parser.add_argument("--ca", metavar="FILE", help="the certificates to trust")
-    parser.add_argument("--slow", action="store_true", help="not used: this SDK has no intervals to shorten")
+    parser.add_argument(
+        "--slow",
+        action="store_true",
+        help="no effect: the SDK's intervals are never shortened",
+    )
     return parser.parse_args()
 
 
@@ -253,7 +257,7 @@ class Push:
 
 
 def show(message: Any, handle: int | None = None) -> Fields:
-    """Convert a message to the protocol's format; the SDK shows no queue or offset, and zero for no delivery time."""
+    """Convert a message to JSON of PROTOCOL.md; the SDK shows no queue or offset, and zero for no delivery time."""
     return {
         "h": handle,
         "id": message.message_id,
@@ -296,7 +300,7 @@ def explain(error: BaseException) -> tuple[int | None, str]:
     code = getattr(error, "code", None)
     if callable(code):  # grpc.aio.AioRpcError
         return code().value[0], str(getattr(error, "details", lambda: error)())
-    # The SDK's error texts start with the code.
+    # The text of an SDK's error starts with its code; the first argument is the text without it.
     return code, str(error.args[0]) if code and error.args else str(error)
 
 

@@ -85,7 +85,7 @@ def test_broker_read_only(scene: Scene) -> None:
     message = scene.leave_unread(driver)
     scene.emulator.configure({"brokerPermission": 2})
     try:
-        found = scene.explain(message, Reason.BROKER_READ_ONLY)
+        found = scene.explain(message, Reason.BROKER_NOT_READABLE)
     finally:
         scene.emulator.configure({"brokerPermission": 6})
     assert str(found).endswith("but broker-a refuses pulls and pops: brokerPermission=2")

@@ -433,6 +433,21 @@ def test_offsets_committed_at_a_slave_are_overwritten_by_its_returning_master(pa
     assert pair.of_slave(OffsetResult, QueryConsumerOffset("H", "T", 0)).offset == 2
 
 
+def test_a_slave_does_not_copy_offsets_of_groups_with_lmq_names() -> None:
+    """Upstream's slave reads only the offsetTable of the master's response, and LMQ offsets are in the other one."""
+    pair = make_pair(enable_lmq=True, slave_read_enable=True)
+    pair.send("T")
+    for group in ("G", "%LMQ%G"):
+        pair.engine.execute(pair.broker, UpdateConsumerOffset(group, "T", 0, 1))
+    pair.advance(63_000)
+    asked = {group: QueryConsumerOffset(group, "T", 0, False) for group in ("G", "%LMQ%G")}
+    assert [pair.ask(OffsetResult, each).offset for each in asked.values()] == [1, 1]
+    assert pair.of_slave(OffsetResult, asked["G"]).offset == 1
+    with pytest.raises(EngineError) as caught:
+        pair.of_slave(OffsetResult, asked["%LMQ%G"])
+    assert caught.value.code is ResponseCode.QUERY_NOT_FOUND
+
+
 # synchronous masters
 
 
