@@ -97,6 +97,7 @@ def test_a_name_is_a_text_of_limited_length(name: Any) -> None:
         rule_spec(WATCH, name=name)
 
 
+@pytest.mark.pure
 @through("remoting", "grpc")
 def test_ten_thousand_rules_about_other_operations_cost_a_send_at_most_two_percent(e: ProtocolClient) -> None:
     """Rules are indexed by operation. Calls of functions are counted, because they are the same on each machine.

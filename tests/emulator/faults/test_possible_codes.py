@@ -1,6 +1,7 @@
 """The table of codes with which operations can be refused, compared with the source of the engine."""
 
 import possible_codes as search
+import pytest
 from rocketmq_testkit.emulator.faults.possible_codes import COMMON, POSSIBLE, codes_of
 
 _WIDTH = 120
@@ -19,6 +20,7 @@ def _row(name: str, codes: list[str]) -> str:
     return "\n".join([*lines, f'        "{current.rstrip()}"', "    ),"])
 
 
+@pytest.mark.pure
 def test_the_table_has_the_codes_that_the_source_of_each_operation_names() -> None:
     """If it fails, the output is the new table: copy it into emulator/faults/possible_codes.py."""
     found = {kind.__name__: sorted(code.name for code in codes) for kind, codes in search.possible_codes().items()}

@@ -18,6 +18,7 @@ from rocketmq_testkit.emulator.operations.offsets import ResetOffset
 from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessageBack
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
 
+pytestmark = pytest.mark.pure
 TOPICS, GROUPS = ("A", "B", "C"), ("G", "H")
 KEYS: list[dict[str, Any]] = [
     {},

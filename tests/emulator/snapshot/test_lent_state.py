@@ -58,6 +58,7 @@ def unshared(engine: Engine) -> Engine:
 # equality
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("keys", MODES.values(), ids=MODES)
 def test_every_table_of_a_fork_equals_that_of_an_engine_from_a_snapshot(keys: dict[str, object]) -> None:
     """All that the engines hold is compared: tables, timers, random streams. Only a fork has a history and defects."""
@@ -182,6 +183,7 @@ def test_changes_of_topics_reach_neither_parent_nor_fork() -> None:
     assert world.broker.topics.get("B").attributes == {"queue.type": "BatchCQ"}
 
 
+@pytest.mark.pure
 def test_lending_changes_the_parent_no_more_than_a_snapshot() -> None:
     """All that the parent holds is compared, except chunks of its delivery record that know that they are shared."""
     world, other = full_tables(enable_pop_buffer_merge=True), full_tables(enable_pop_buffer_merge=True)
