@@ -100,6 +100,7 @@ def test_work_does_not_grow_with_the_number_of_streams(prepare: Callable[[int], 
     assert work(400) <= 1.2 * work(50)
 
 
+@pytest.mark.pure
 def test_credit_for_one_stream_costs_the_same_however_many_wait() -> None:
     """Credit for one stream after another costs the same per stream, however many wait."""
 
