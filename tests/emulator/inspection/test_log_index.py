@@ -55,6 +55,22 @@ def test_each_step_finds_the_same_records(filled: World) -> None:
     assert steps > 10
 
 
+def test_records_of_all_segments_are_indexed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last block of a segment ends with it, and the next one begins with the first record of the next segment."""
+    monkeypatch.setattr(log_index, "SEARCHED_BYTES", 1 << 10)
+    monkeypatch.setattr(log_index, "BLOCK_BYTES", 25_000)
+    world = make_world(mapped_file_size_commit_log=150 * 1024, max_message_size=16 * 1024)
+    world.topic("A")
+    for number in range(60):
+        world.send("A", bytes(10_000), UNIQ_KEY=id_of(number))
+    log = world.broker.store.log
+    assert log.max_offset > 3 * log.segment_bytes
+    index = LogIndex(log)
+    while index.is_behind:
+        index.extend()
+    assert [len(index.records(id_of(number))) for number in range(60)] == [1] * 60
+
+
 def test_a_step_indexes_one_block_and_the_search_reads_only_blocks_with_the_text(
     filled: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

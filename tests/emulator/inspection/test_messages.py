@@ -4,7 +4,9 @@ import pytest
 from engine_world import World
 from inspected import STATES, in_every_state, look
 from rocketmq_testkit.emulator.inspection.messages import CopyState
-from rocketmq_testkit.emulator.operations.send import EndTransaction
+from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessage, SendResult
+from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
+from rocketmq_testkit.remoting.client import batch_body
 
 
 def test_each_state_is_listed_once(world: World) -> None:
@@ -18,6 +20,17 @@ def test_each_state_is_listed_once(world: World) -> None:
     first_copies = {("stored", ids[state]) for state in ("retry", "dead")}
     assert found == {(state, ids[state]) for state in STATES} | first_copies
     assert len(inspection.copies("A")) == len(found)
+
+
+def test_record_of_several_messages_is_listed_once(world: World) -> None:
+    """A batch of a BatchCQ topic has a unit for each message; messages behind it are listed as well."""
+    world.engine.execute(world.broker, CreateTopic(TopicConfig("T", 1, 1, 6), {"+queue.type": "BatchCQ"}))
+    parts = batch_body([(b"one", {}), (b"two", {})])
+    batch = SendMessage("PG", "T", 0, parts, {"UNIQ_KEY": "U"}, ("10.0.0.1", 5000), world.now_ms, batch=True)
+    world.ask(SendResult, batch)
+    world.send("T", UNIQ_KEY="V")
+    assert [copy.place.queue_offset for copy in look(world).copies("T")] == [0, 2]
+    assert {each.message_id for each in look(world).messages("T")} == {"U", "V"}
 
 
 @pytest.mark.parametrize("state", CopyState)

@@ -118,3 +118,14 @@ def test_timed_message_whose_file_was_deleted_is_not_listed() -> None:
     found = {each.message_id for each in look(world).messages("A")}
     assert "early" not in found
     assert "late" in found
+
+
+def test_messages_are_listed_after_the_files_of_all_timed_messages_were_deleted() -> None:
+    world = make_world(mapped_file_size_commit_log=150 * 1024, max_message_size=16 * 1024)
+    world.topic("A")
+    world.send("A", UNIQ_KEY="early", TIMER_DELIVER_MS=str(world.now_ms + 20_000))
+    for _ in range(20):
+        world.send("A", bytes(10_000))
+    world.broker.store.delete_oldest_files(1, TrimReason.LIMIT)
+    assert look(world).timers() == []
+    assert 0 < len(look(world).messages("A")) < 20

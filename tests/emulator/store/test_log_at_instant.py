@@ -3,7 +3,7 @@
 from array import array
 from struct import pack
 
-from engine_world import World
+from engine_world import World, make_world
 from rocketmq_testkit.emulator.message.message import MessageToStore
 from rocketmq_testkit.emulator.store.commit_log import CommitLog
 from rocketmq_testkit.emulator.store.log_at_instant import LogAtInstant
@@ -26,13 +26,14 @@ def store(world: World, body: bytes) -> int:
 
 
 def with_false_records(world: World) -> CommitLog:
-    """Return a log whose last body has heads of records that are too short, too long, or at another place."""
+    """Return a log whose last body has false heads: too short, too long, at another place, or without magic number."""
     world.topic("A")
     body_at = len(world.broker.store.log.record_at(store(world, b"x" * 10)) or b"") - 10 - len(b"\x01A") - 2
     at = world.broker.store.log.max_offset + body_at
     sizes_and_shifts = ((10, 0), (RECORD_BYTES_MIN - 1, 0), (1_000_000, 0), (60, 1), (60, -1))
     step = RECORD_BYTES_MIN + 4
-    body = b"".join(head(size, at + n * step + shift) + b"yyyy" for n, (size, shift) in enumerate(sizes_and_shifts))
+    body = b"".join(head(size, at + n * step + shift) + bytes(4) for n, (size, shift) in enumerate(sizes_and_shifts))
+    body += pack(">iI20xq", 60, 0, at + len(sizes_and_shifts) * step) + bytes(4)  # without the magic number
     store(world, body + bytes(4) + MAGIC)
     return world.broker.store.log
 
@@ -47,6 +48,18 @@ def test_records_at_all_positions_are_those_of_the_log(world: World) -> None:
     assert starts == [position for position, _ in log.records_from(0)] == [0, len(log.record_at(0) or b"")]
     for begin in starts:
         assert list(copy.records_from(begin)) == list(log.records_from(begin))
+
+
+def test_records_of_all_segments_are_read_in_order() -> None:
+    world = make_world(mapped_file_size_commit_log=150 * 1024, max_message_size=16 * 1024)
+    world.topic("A")
+    for number in range(40):
+        world.send("A", b"%d" % number + bytes(10_000))
+    log = world.broker.store.log
+    found = list(LogAtInstant.of(log).records_from(0))
+    assert found == list(log.records_from(0))
+    assert len(found) == 40
+    assert log.max_offset > 2 * log.segment_bytes
 
 
 def test_bytes_beyond_the_segment_are_missing(world: World) -> None:
