@@ -20,6 +20,8 @@ END_BYTES = 8
 """The space that a segment must have left after a record: upstream marks the end of a full file there."""
 MAX_BLOCK_FACTOR = 8
 """Records are copied in one block and then split, if the block is at most this many times their total size."""
+RECORD_BYTES_MIN = 91
+"""No record is smaller."""
 _SIZE = Struct(">i")
 
 
@@ -193,8 +195,8 @@ class CommitLog:
         if at + 8 > end:
             return None
         size = _SIZE.unpack_from(segment, at)[0]
-        # No record is smaller than 91 bytes. The magic codes of both record versions begin with these three bytes.
-        if size < 91 or at + size > end or segment[at + 4 : at + 7] != b"\xda\xa3\x20":
+        # The magic codes of both record versions begin with these three bytes.
+        if size < RECORD_BYTES_MIN or at + size > end or segment[at + 4 : at + 7] != b"\xda\xa3\x20":
             return None
         if Struct(">q").unpack_from(segment, at + 28)[0] != physical_offset:
             return None

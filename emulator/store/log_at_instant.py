@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from struct import Struct
 
 from ..message.stored_record import is_readable
-from .commit_log import CommitLog
+from .commit_log import RECORD_BYTES_MIN, CommitLog
 from .lent_log import LentLog, lend_segments
 
 _SIZE = Struct(">i")
@@ -57,7 +57,7 @@ class LogAtInstant(LentLog):
         if at + _HEAD_BYTES > end or head[_MAGIC_AT : _MAGIC_AT + len(_MAGIC)] != _MAGIC:
             return None
         size: int = _SIZE.unpack_from(head)[0]
-        if size < _HEAD_BYTES or at + size > end or _OFFSET.unpack_from(head, _OFFSET_AT)[0] != physical_offset:
+        if size < RECORD_BYTES_MIN or at + size > end or _OFFSET.unpack_from(head, _OFFSET_AT)[0] != physical_offset:
             return None
         record = bytes(buffer[at : at + size])
         return record if is_readable(record) else None

@@ -5,11 +5,11 @@ from struct import pack
 
 from engine_world import World, make_world
 from rocketmq_testkit.emulator.message.message import MessageToStore
-from rocketmq_testkit.emulator.store.commit_log import CommitLog
+from rocketmq_testkit.emulator.store.commit_log import RECORD_BYTES_MIN, CommitLog
 from rocketmq_testkit.emulator.store.log_at_instant import LogAtInstant
 
 MAGIC = b"\xda\xa3\x20\xa7"
-RECORD_BYTES_MIN = 36
+HEAD_BYTES = 36
 
 
 def head(size: int, physical_offset: int) -> bytes:
@@ -30,10 +30,11 @@ def with_false_records(world: World) -> CommitLog:
     world.topic("A")
     body_at = len(world.broker.store.log.record_at(store(world, b"x" * 10)) or b"") - 10 - len(b"\x01A") - 2
     at = world.broker.store.log.max_offset + body_at
-    sizes_and_shifts = ((10, 0), (RECORD_BYTES_MIN - 1, 0), (1_000_000, 0), (60, 1), (60, -1))
-    step = RECORD_BYTES_MIN + 4
+    least = RECORD_BYTES_MIN
+    sizes_and_shifts = ((10, 0), (least - 1, 0), (1_000_000, 0), (least, 1), (least, -1))
+    step = HEAD_BYTES + 4
     body = b"".join(head(size, at + n * step + shift) + bytes(4) for n, (size, shift) in enumerate(sizes_and_shifts))
-    body += pack(">iI20xq", 60, 0, at + len(sizes_and_shifts) * step) + bytes(4)  # without the magic number
+    body += pack(">iI20xq", least, 0, at + len(sizes_and_shifts) * step) + bytes(least)  # without the magic number
     store(world, body + bytes(4) + MAGIC)
     return world.broker.store.log
 
