@@ -54,7 +54,7 @@ class LogAtInstant(LentLog):
             return None
         buffer, at, end = self.part_of(physical_offset)
         head = bytes(buffer[at : at + _HEAD_BYTES])
-        if at + _HEAD_BYTES > end or head[_MAGIC_AT : _MAGIC_AT + len(_MAGIC)] != _MAGIC:
+        if head[_MAGIC_AT : _MAGIC_AT + len(_MAGIC)] != _MAGIC:  # or shorter
             return None
         size: int = _SIZE.unpack_from(head)[0]
         if size < RECORD_BYTES_MIN or at + size > end or _OFFSET.unpack_from(head, _OFFSET_AT)[0] != physical_offset:
