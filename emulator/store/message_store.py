@@ -431,7 +431,8 @@ class MessageStore:
         self.max_message_size = min(self.max_message_size, segment_bytes - OVERHEAD_BYTES)
         self.last_store_timestamp = last_store_timestamp
         for queue in queues:
-            queue.trim(self.log.min_offset)  # no unit of a changed snapshot points before the log
+            if queue.physical and queue.physical[0] < self.log.min_offset:
+                queue.trim(self.log.min_offset)  # a changed snapshot may have units from before the log
             self.queues[queue.topic, queue.queue_id] = queue
             self._of_topic.setdefault(queue.topic, {})[queue.queue_id] = queue
         self.recover(power_loss=False)
