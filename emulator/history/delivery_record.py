@@ -6,8 +6,10 @@ A search makes a summary of the queues and offsets of a full chunk, so that furt
 """
 
 import struct
+import sys
 from array import array
 from collections import deque
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from .record_keys import Link, Queue, RecordKeys
@@ -32,6 +34,8 @@ The record of a commit has the number of messages in place of hold_ms, because a
 _COUNT_MAX = 0xFFFF
 _PASSED_MAX = 0xFFFF_FFFF
 _LARGEST = 2**63 - 1
+_STARTS_MAX = 64
+"""If no run of a chunk is longer, a search compares the first offsets of its records instead of decoding all."""
 _COMMITTED = RecordKind.COMMITTED
 _pack = _LAYOUT.pack_into
 
@@ -92,12 +96,7 @@ class _Chunk:
         self.queues = 0
         for number in set(numbers[4::8]):
             self.queues |= 1 << number % 64
-        longest = max(array("H", data)[14::16])
-        kinds = data[30::32]
-        if _COMMITTED in kinds:
-            passed = numbers[6::8]
-            longest = max(longest, *(long for kind, long in zip(kinds, passed, strict=True) if kind == _COMMITTED))
-        self.low, self.high = min(firsts), max(firsts) + longest
+        self.low, self.high = min(firsts), max(firsts) + _longest(memoryview(data))
 
     def may_have(self, queue: int, offset: int | None) -> bool:
         """True if the full chunk can have a record of an offset of a queue, or of any offset (None)."""
@@ -215,17 +214,21 @@ class DeliveryRecord:
         """Return the records of an offset of a queue, or of all its offsets, the oldest first."""
         wanted = self.keys.queues.known(queue)
         found: list[Record] = []
+        if wanted is None:
+            return found
         newest = len(self._chunks) - 1
-        for index, chunk in enumerate(self._chunks if wanted is not None else ()):
-            if wanted is None or (index < newest and not chunk.may_have(wanted, offset)):
+        for index, chunk in enumerate(self._chunks):
+            if index < newest and not chunk.may_have(wanted, offset):
                 continue
             begin = self.dropped + index * self._chunk_records
-            for number, packed in enumerate(_LAYOUT.iter_unpack(self._filled(index)), begin):
+            data = self._filled(index)
+            for position in range(len(data) // RECORD_BYTES) if offset is None else _near(data, offset):
+                packed = _LAYOUT.unpack_from(data, position * RECORD_BYTES)
                 if packed[2] != wanted:
                     continue
                 length = packed[4] if packed[6] == _COMMITTED else packed[5]
                 if offset is None or packed[1] <= offset < packed[1] + length:
-                    found.append(_unpacked(packed, number))
+                    found.append(_unpacked(packed, begin + position))
         return found
 
     @property
@@ -263,6 +266,35 @@ class DeliveryRecord:
             keys.queues.keep({queue, *(number for column in columns for number in column[4::8])})
             keys.links.keep({link, *(number for column in columns for number in column[5::8])})
             self.keys_version += 1
+
+
+def _longest(data: memoryview) -> int:
+    """Return the length of the longest run of records (at least one)."""
+    longest = max(data.cast("H")[14::16])
+    kinds = data[30::RECORD_BYTES].tobytes()
+    if _COMMITTED in kinds:
+        passed = data.cast("I")[6::8]
+        return max(longest, *(long for kind, long in zip(kinds, passed, strict=True) if kind == _COMMITTED))
+    return longest
+
+
+def _near(data: memoryview, offset: int) -> Iterable[int]:
+    """Return the positions of the records that may have an offset, in their order. All of them if runs are long."""
+    count = len(data) // RECORD_BYTES
+    longest = _longest(data) if count else 0
+    if longest > _STARTS_MAX:
+        return range(count)
+    firsts = data.cast("q")[1::4].tobytes()
+    found = []
+    for first in range(offset - longest + 1, offset + 1):
+        wanted = first.to_bytes(8, sys.byteorder, signed=True)
+        at = firsts.find(wanted)
+        while at >= 0:
+            position, inside = divmod(at, 8)
+            if not inside:
+                found.append(position)
+            at = firsts.find(wanted, at + 1)
+    return sorted(found)
 
 
 def _unpacked(packed: tuple[int, ...], number: int) -> Record:

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterable
 
 import pytest
+from operation_counts import operations
 from rocketmq_testkit.emulator.history.delivery_record import (
     CHUNK_RECORDS,
     HOLD_MAX,
@@ -101,13 +102,14 @@ def test_an_unused_record_has_no_chunks() -> None:
     assert record.held_bytes == CHUNK_RECORDS * RECORD_BYTES
 
 
-def test_a_search_finds_what_a_scan_finds() -> None:
-    """Summaries of chunks skip no record: random runs and commits in many queues, compared with a list."""
+@pytest.mark.parametrize("longest", [1, 30, 200])
+def test_a_search_finds_what_a_scan_finds(longest: int) -> None:
+    """No search skips a record: random runs and commits in many queues, compared with a list."""
     chance, record = random.Random(7), a_record(800)
     written: list[tuple[tuple[str, str, int], int, int, int]] = []
     for at_ms in range(2_000):
         queue = ("broker-a", "T", chance.randrange(130))
-        first, length = chance.randrange(200), chance.randrange(1, 30)
+        first, length = chance.randrange(200), chance.randrange(1, longest + 1)
         written.append((queue, at_ms, first, length))
         if chance.random() < 0.3:
             record.append_commit(at_ms, queue, LINK, first=first, end=first + length)
@@ -118,6 +120,17 @@ def test_a_search_finds_what_a_scan_finds() -> None:
         queue, offset = ("broker-a", "T", chance.randrange(130)), chance.randrange(240)
         wanted = [each[1:] for each in kept if each[0] == queue and each[2] <= offset < each[2] + each[3]]
         assert places(record.of(queue, offset)) == wanted
+
+
+@pytest.mark.parametrize("filled", [CHUNK_RECORDS, CHUNK_RECORDS // 2])
+def test_a_search_for_an_offset_decodes_only_records_near_it(filled: int) -> None:
+    """Otherwise an assertion about many messages in flight would decode each record once for each message."""
+    record = a_record()
+    for offset in range(CHUNK_RECORDS + filled):
+        record.append(RecordKind.PULLED, offset, QUEUE, LINK, offset)
+    assert places(record.of(QUEUE, CHUNK_RECORDS + 7)) == [(CHUNK_RECORDS + 7, CHUNK_RECORDS + 7, 1)]
+    assert operations(lambda: record.of(QUEUE, CHUNK_RECORDS + 7)) < 200
+    assert operations(lambda: record.of(QUEUE, 7)) < 200
 
 
 def test_summary_of_a_chunk_counts_all_messages_of_a_commit() -> None:
