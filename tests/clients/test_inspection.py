@@ -64,6 +64,7 @@ def test_offsets_and_lag_follow_acknowledgements(emulator: Emulator, consumer: A
     orders = emulator.topic("orders")
     orders.send(b"two teas")
     orders.send(b"three teas")
+    emulator.wait_for_consumer("warehouse")  # before that, no topic of the group is known
     assert emulator.groups["warehouse"].lag == 2
     received = [*consumer.receive(1, 20), *consumer.receive(1, 20)]
     for message in received:
