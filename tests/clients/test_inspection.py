@@ -39,6 +39,7 @@ def consumer(emulator: Emulator, configuration: Any) -> Iterator[Any]:
     emulator.group("warehouse", retry_max_times=1)
     made = SimpleConsumer(configuration, "warehouse", {"orders": FilterExpression("*")}, 2)
     made.startup()
+    emulator.wait_for_consumer("warehouse")  # the SDK registers in the background
     yield made
     made.shutdown()
 
@@ -64,7 +65,6 @@ def test_offsets_and_lag_follow_acknowledgements(emulator: Emulator, consumer: A
     orders = emulator.topic("orders")
     orders.send(b"two teas")
     orders.send(b"three teas")
-    emulator.wait_for_consumer("warehouse")  # before that, no topic of the group is known
     assert emulator.groups["warehouse"].lag == 2
     received = [*consumer.receive(1, 20), *consumer.receive(1, 20)]
     for message in received:
