@@ -40,12 +40,16 @@ class Load:
 
 @dataclass(frozen=True)
 class Case:
-    """A request of a verb: its example, or another path and body. `stopped` is a broker that is stopped before."""
+    """A request of a verb: its example, or another path and body.
+
+    `stopped` is a broker that is stopped before. With `is_flushed`, brokers have flushed all messages before.
+    """
 
     verb: Verb
     path: str
     body: Mapping[str, Any] | None
     stopped: str | None = None
+    is_flushed: bool = False
 
     @property
     def name(self) -> str:
@@ -122,6 +126,8 @@ def _keep_snapshots(host: Host) -> None:
 
 def most_lines(emulator: Emulator, case: Case) -> int:
     """Return the most lines in one turn of the loop, and in one of the first pieces of the response."""
+    if case.is_flushed:
+        emulator.clock.advance("1s", wait=None)
     if case.stopped is not None:
         emulator.stop_broker(case.stopped)
     target, _, query = case.path.partition("?")

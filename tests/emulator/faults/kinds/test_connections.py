@@ -242,5 +242,8 @@ def test_a_grpc_client_on_a_socket_sees_the_fault(emulator: Emulator, fault: Fau
             assert isinstance(response, Failure)
             assert response.grpc == "UNAVAILABLE"
         again = client.call("SendMessage", request)
+        if isinstance(again, Failure) and "Broken pipe" in again.text:
+            # grpcio began the call on the closed connection, before its own thread had noticed the end.
+            again = client.call("SendMessage", request)
         assert not isinstance(again, Failure), again
         assert again.status.code == 20000
