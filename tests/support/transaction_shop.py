@@ -1,6 +1,7 @@
 """Small applications of the exploration's tests: a shop that takes orders in transactions, with the Python SDK."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 from rocketmq import Producer, TransactionChecker, TransactionResolution
@@ -73,3 +74,12 @@ class Shop(ABC):
     def sent(self) -> set[str]:
         """The orders that are sent."""
         return {key for each in self._emulator.messages("orders") for key in each.keys}
+
+
+def running(shop: type[Shop], emulator: Emulator) -> Iterator[Shop]:
+    """Create the topic of a shop, and let it run until the test has ended."""
+    emulator.topic("orders", type="TRANSACTION", queues=1)
+    found = shop(emulator)
+    found.start()
+    yield found
+    found.stop()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from rocketmq_testkit import Emulator, faults
-from transaction_shop import Shop
+from transaction_shop import Shop, running
 
 
 class Broken(Shop):
@@ -41,11 +41,7 @@ class Repaired(Broken):
 
 @pytest.fixture(params=[Broken, Repaired])
 def shop(rocketmq: Emulator, request: pytest.FixtureRequest) -> Iterator[Shop]:
-    rocketmq.topic("orders", type="TRANSACTION", queues=1)
-    found: Shop = request.param(rocketmq)
-    found.start()
-    yield found
-    found.stop()
+    yield from running(request.param, rocketmq)
 
 
 @pytest.mark.rocketmq_explore(orders=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from rocketmq_testkit import Emulator
-from transaction_shop import Shop
+from transaction_shop import Shop, running
 
 
 class Broken(Shop):
@@ -29,11 +29,7 @@ class Repaired(Shop):
 
 @pytest.fixture(params=[Broken, Repaired])
 def shop(rocketmq: Emulator, request: pytest.FixtureRequest) -> Iterator[Shop]:
-    rocketmq.topic("orders", type="TRANSACTION", queues=1)
-    found: Shop = request.param(rocketmq)
-    found.start()
-    yield found
-    found.stop()
+    yield from running(request.param, rocketmq)
 
 
 @pytest.mark.rocketmq_explore(orders=True)
