@@ -3,9 +3,9 @@
     python bench/console.py            # some two minutes
     python bench/console.py 10000 100  # fewer messages and clients
 
-prints for each list the processor time of the first answer, and of 95 % of 20 further ones, each after another message.
-A list that reads everything does so in parts: its page sends the same request until all is read. The exit code is 1 if
-a p95 is more than 100 ms. `tests/fixtures/console/test_work.py` limits the same work by counts.
+It prints the processor time of the first answer of each list, and the 95th percentile of 20 further answers. A message
+is sent before each of them. A list that reads everything does so in parts: its page sends the same request until all is read. The exit code is 1 if
+a 95th percentile is more than 100 ms. `tests/fixtures/console/test_work.py` limits the same work by counts.
 """
 
 import asyncio
