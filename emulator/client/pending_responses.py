@@ -21,6 +21,7 @@ from ..message.names import HALF_TOPIC
 from ..operations.send import ClientResponded, EndTransaction
 from .client_registry import Member
 from .delivery_context import DeliveryContext
+from .ends import oldest_and_newest
 
 _ENDS = {8: RecordKind.COMMITTED_TRANSACTION, 12: RecordKind.ROLLED_BACK}
 """By `commit_or_rollback`. Source: MessageSysFlag (5.3.3)."""
@@ -126,15 +127,10 @@ class PendingResponses:
 
     def ends(self) -> Iterator[PendingResponse]:
         """Yield of each connected producer its oldest and newest response, optional ones apart from others."""
-        oldest: dict[tuple[str, str, bool], _Pending] = {}
-        newest: dict[tuple[str, str, bool], _Pending] = {}
-        for pending in self._pending.values():
-            key = pending.node, pending.channel_id, pending.is_optional
-            if key not in oldest or pending.number < oldest[key].number:
-                oldest[key] = pending
-            if key not in newest or pending.number > newest[key].number:
-                newest[key] = pending
-        for pending in (*oldest.values(), *newest.values()):
+        ends = oldest_and_newest(
+            ((each.node, each.channel_id, each.is_optional), each.number, each) for each in self._pending.values()
+        )
+        for pending in ends:
             found = self._of_connected(pending)
             if found is not None:
                 yield found

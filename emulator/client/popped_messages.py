@@ -35,6 +35,7 @@ from .consumption import (
     runs_of,
 )
 from .delivery_context import DeliveryContext
+from .ends import oldest_and_newest
 
 Place = tuple[str, str, str, int, int]
 """(node, group, topic, queue id, queue offset)"""
@@ -199,17 +200,8 @@ class PoppedMessages:
     def ends(self) -> list[tuple[Place, Popped]]:
         """Return of each client and group the oldest and the newest message whose invisible duration has not ended."""
         now_ms = self._context.scheduler.now_ms
-        oldest: dict[tuple[str, str, str], tuple[Place, Popped]] = {}
-        newest: dict[tuple[str, str, str], tuple[Place, Popped]] = {}
-        for held in self._held.items():
-            place, popped = held
-            if popped.until_ms > now_ms:
-                key = place[0], place[1], popped.channel_id
-                if key not in oldest or popped.number < oldest[key][1].number:
-                    oldest[key] = held
-                if key not in newest or popped.number > newest[key][1].number:
-                    newest[key] = held
-        return [*oldest.values(), *newest.values()]
+        valid = [(place, popped) for place, popped in self._held.items() if popped.until_ms > now_ms]
+        return oldest_and_newest(((at[0], at[1], each.channel_id), each.number, (at, each)) for at, each in valid)
 
     def received_again(self, group: str, popped: Popped) -> bool:
         """True if the client of a pop has received for the group again since then."""
