@@ -4,8 +4,9 @@
     python bench/console.py 10000 100  # fewer messages and clients
 
 It prints the processor time of the first answer of each list, and the 95th percentile of 20 further answers. A message
-is sent before each of them. A list that reads everything does so in parts: its page sends the same request until all is read. The exit code is 1 if
-a 95th percentile is more than 100 ms. `tests/fixtures/console/test_work.py` limits the same work by counts.
+is sent before each of them. A list that reads everything does so in parts: its page sends the same request until all is
+read. The exit code is 1 if a 95th percentile is more than 100 ms. `tests/fixtures/console/test_work.py` limits the same
+work by counts.
 """
 
 import asyncio
