@@ -1,6 +1,6 @@
 """Listeners that rooms add to one run of a broker."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import field
 from typing import NamedTuple
 
@@ -10,29 +10,35 @@ from ..message.message import MessageToStore
 Hook = Callable[[MessageToStore], None]
 Watcher = Callable[[int, int, dict[str, str]], None]
 
+ALWAYS = ("every message",)
+"""The `waiting` of a listener that needs every message."""
 
-def always() -> bool:
-    """Return True: the listener needs every message."""
-    return True
+
+class PutHook(NamedTuple):
+    """A function that is called with some messages before they are stored; it may redirect or refuse them."""
+
+    run: Hook
+    properties: frozenset[str]
+    """The message has at least one of these properties, or one of the topics."""
+    topics: frozenset[str] = frozenset()
 
 
 class ArrivalListener(NamedTuple):
     """A listener for stored messages (upstream: MessageArrivingListener).
 
-    `on_message` is called with topic, queue id, offset, tags code and properties of each stored message. While
-    `is_awaited` returns False, the store may skip the calls for messages of a batch.
+    `on_message` is called with topic, queue id, offset, tags code and properties of each stored message, unless
+    `waiting` is empty: the table of what waits for messages, which the listener changes in place.
     """
 
     on_message: Callable[[str, int, int, int, Mapping[str, str]], None]
-    is_awaited: Callable[[], bool] = always
+    waiting: Sized = ALWAYS
 
 
 @frozen_value
 class Listeners:
     """The listeners of one room. Of each kind, those of rooms built earlier are called first."""
 
-    before_put: Sequence[Hook] = ()
-    """Called with each message before it is stored; a hook may redirect or refuse it."""
+    before_put: Sequence[PutHook] = ()
     arrivals: Sequence[ArrivalListener] = ()
     watchers: Mapping[str, Watcher] = field(default_factory=dict)
     """By topic, a function called after each append to it with queue id, offset and properties."""

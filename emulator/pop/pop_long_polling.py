@@ -71,7 +71,8 @@ class PopLongPolling(Generic[Waiting]):
         self._gate = gate
         self._kind = kind
         self._newest_first = newest_first
-        self._waiting: dict[str, dict[tuple[str, int], list[PollingRequest[Waiting]]]] = {}
+        self.by_topic: dict[str, dict[tuple[str, int], list[PollingRequest[Waiting]]]] = {}
+        """The waiting requests by topic, then by group and queue. Only this class changes it."""
         self._by_channel: dict[str, dict[PollingRequest[Waiting], tuple[str, tuple[str, int]]]] = {}
         self._parked = 0
         self.total = 0
@@ -94,7 +95,7 @@ class PopLongPolling(Generic[Waiting]):
             return ParkOutcome.TIMED_OUT
         config = self._config
         topic, key = operation.topic, (operation.consumer_group, max(operation.queue_id, -1))
-        waiting = self._waiting.setdefault(topic, {}).setdefault(key, [])
+        waiting = self.by_topic.setdefault(topic, {}).setdefault(key, [])
         if self.total >= config.max_pop_polling_size or len(waiting) > config.pop_polling_size:
             return ParkOutcome.FULL
         self._parked += 1
@@ -124,11 +125,7 @@ class PopLongPolling(Generic[Waiting]):
 
     def waiting(self) -> Iterator[PollingRequest[Waiting]]:
         """Return the waiting requests, in no particular order."""
-        return (polling for by_key in self._waiting.values() for each in by_key.values() for polling in each)
-
-    def is_awaited(self) -> bool:
-        """Return True if any request waits for messages."""
-        return bool(self._waiting)
+        return (polling for by_key in self.by_topic.values() for each in by_key.values() for polling in each)
 
     def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:  # noqa: PLR0917 - signature of an arrival listener
         """Wake requests for a stored message: for each group one that waits for any queue, and one for this queue.
@@ -136,11 +133,11 @@ class PopLongPolling(Generic[Waiting]):
         A message of a v2 pop retry topic counts as a message of the original topic. One of a v1 retry topic wakes no
         request, because none waits under that name. Without longPollingEnable no message wakes a request.
         """
-        if not self._waiting or not self._config.long_polling_enable:
+        if not self._config.long_polling_enable:
             return
         if is_pop_retry_v2(topic):
             topic = normal_topic_of_v2(topic)
-        by_key = self._waiting.get(topic)
+        by_key = self.by_topic.get(topic)
         if not by_key:
             return
         interval = self._config.pop_long_polling_force_notify_interval
@@ -159,11 +156,11 @@ class PopLongPolling(Generic[Waiting]):
         even if it was itself just woken.
         """
         for key in dict.fromkeys(((group, -1), (group, max(queue_id, -1)))):
-            if key in self._waiting.get(topic, {}):
+            if key in self.by_topic.get(topic, {}):
                 self._gate.run_after_reply(partial(self._wake_any, topic, key, only))
 
     def _wake_any(self, topic: str, key: tuple[str, int], only: Callable[[Waiting], bool]) -> None:
-        waiting = self._waiting.get(topic, {}).get(key, [])
+        waiting = self.by_topic.get(topic, {}).get(key, [])
         for polling in list(reversed(waiting) if self._newest_first else waiting):
             if not polling.call.active:
                 self._remove(topic, key, polling)
@@ -174,7 +171,7 @@ class PopLongPolling(Generic[Waiting]):
     def _wake_one(
         self, topic: str, key: tuple[str, int], tags_code: int, properties: Mapping[str, str], *, forced: bool
     ) -> None:
-        waiting = self._waiting.get(topic, {}).get(key, [])
+        waiting = self.by_topic.get(topic, {}).get(key, [])
         while waiting:
             polling = waiting[-1 if self._newest_first else 0]
             if not polling.call.active:
@@ -198,7 +195,7 @@ class PopLongPolling(Generic[Waiting]):
             self._gate.run(partial(polling.resume, polling.call, polling.operation))
 
     def _remove(self, topic: str, key: tuple[str, int], polling: PollingRequest[Waiting]) -> bool:
-        by_key = self._waiting.get(topic)
+        by_key = self.by_topic.get(topic)
         waiting = by_key.get(key) if by_key is not None else None
         if by_key is None or waiting is None:
             return False
@@ -216,12 +213,12 @@ class PopLongPolling(Generic[Waiting]):
         if not waiting:
             del by_key[key]
             if not by_key:
-                del self._waiting[topic]
+                del self.by_topic[topic]
         return True
 
     def count(self, topic: str, group: str, queue_id: int) -> int:
         """Return the number of requests that wait for a topic, group and queue id."""
-        return len(self._waiting.get(topic, {}).get((group, max(queue_id, -1)), ()))
+        return len(self.by_topic.get(topic, {}).get((group, max(queue_id, -1)), ()))
 
     def drop_inactive(self, channel_id: str) -> None:
         """Remove the waiting requests of a channel whose client no longer waits for a response."""

@@ -150,8 +150,8 @@ def build(
         handlers=handlers_of(pops, notifications, acks),
         listeners=Listeners(
             arrivals=[
-                ArrivalListener(waiting_pops.arrived, waiting_pops.is_awaited),
-                ArrivalListener(waiting_notifications.arrived, waiting_notifications.is_awaited),
+                ArrivalListener(waiting_pops.arrived, waiting_pops.by_topic),
+                ArrivalListener(waiting_notifications.arrived, waiting_notifications.by_topic),
             ],
             watchers={revive_log.topic: revive.arrived},
             channel_closed=[waiting_pops.drop_inactive, waiting_notifications.drop_inactive],

@@ -39,7 +39,8 @@ class PullRequestHold:
         self._interval_ms = check_interval_ms
         self._start_ms = scheduler.now_ms
         self._resume = resume
-        self._held: dict[tuple[str, int], list[HeldPull]] = {}
+        self.held: dict[tuple[str, int], list[HeldPull]] = {}
+        """The waiting pulls by topic and queue. Only this class changes it."""
         self._by_channel: dict[str, dict[HeldPull, tuple[str, int]]] = {}
 
     def hold(
@@ -50,7 +51,7 @@ class PullRequestHold:
         held = HeldPull(call, operation, message_filter, offset, call.channel.channel_id, self._scheduler.now_ms)
         due = self._next_check_ms(self._scheduler.now_ms + timeout_ms)
         held.timer = self._end_at(due, queue, held, f"{operation.consumer_group}@{queue[0]}@{queue[1]}")
-        self._held.setdefault(queue, []).append(held)
+        self.held.setdefault(queue, []).append(held)
         self._by_channel.setdefault(held.channel_id, {})[held] = queue
 
     def _end_at(self, due_ms: int, queue: tuple[str, int], held: HeldPull, owner: str) -> Timer:
@@ -64,18 +65,14 @@ class PullRequestHold:
 
     def waiting(self) -> Iterator[tuple[int, HeldPull]]:
         """Yield (end in ms, waiting pull), in no particular order."""
-        for queue in self._held.values():
+        for queue in self.held.values():
             for held in queue:
                 if held.timer is not None:
                     yield self._scheduler.due_ms(held.timer), held
 
-    def is_awaited(self) -> bool:
-        """Return True if any pull waits for messages."""
-        return bool(self._held)
-
     def arrived(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:  # noqa: PLR0917 - signature of an arrival listener
         """Resume the pulls whose filter matches a stored message; end the others at the next check."""
-        waiting = self._held.get((topic, queue_id))
+        waiting = self.held.get((topic, queue_id))
         if not waiting:
             return
         queue = (topic, queue_id)
@@ -101,10 +98,10 @@ class PullRequestHold:
             return False
         if not of_channel:
             del self._by_channel[held.channel_id]
-        waiting = self._held[queue]
+        waiting = self.held[queue]
         waiting.remove(held)
         if not waiting:
-            del self._held[queue]
+            del self.held[queue]
         if held.timer is not None:
             held.timer.cancel()
         return True
@@ -115,7 +112,7 @@ class PullRequestHold:
         The client then pulls again at once, and that pull carries its consumer offset.
         """
         queue = (topic, queue_id)
-        for held in list(self._held.get(queue, ())):
+        for held in list(self.held.get(queue, ())):
             if held.channel_id == channel_id and held.operation.consumer_group == group:
                 self._end(queue, held)
 
@@ -126,4 +123,4 @@ class PullRequestHold:
                 self._remove(queue, held)
 
     def __len__(self) -> int:
-        return sum(map(len, self._held.values()))
+        return sum(map(len, self.held.values()))

@@ -56,7 +56,7 @@ def build(context: BrokerContext, tables: BrokerTables, clients: ClientRegistry)
         cold_data=cold_data,
         handlers=handlers_of(pulls, cold_data),
         listeners=Listeners(
-            arrivals=[ArrivalListener(pulls.hold.arrived, pulls.hold.is_awaited)],
+            arrivals=[ArrivalListener(pulls.hold.arrived, pulls.hold.held)],
             config_changed=[slow_group_guard.apply_config],
             channel_closed=[pulls.hold.drop_inactive, pulls.cold_hold.drop_inactive],
         ),

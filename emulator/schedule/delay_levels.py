@@ -36,6 +36,8 @@ VERSION_STEP = 200
 """The version of the offsets increases every this many checks (BrokerConfig.delayOffsetUpdateVersionStep)."""
 
 _UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+DELAYS = frozenset({props.DELAY})
+"""Properties with the delay level of a message."""
 _UNDECIDED = (records.SYS_TRANSACTION_PREPARED, records.SYS_TRANSACTION_ROLLBACK)
 
 

@@ -2,16 +2,16 @@
 
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
-from ..assembly.listeners import Listeners
+from ..assembly.listeners import Listeners, PutHook
 from ..assembly.room import Room
 from ..kernel.value_class import parts
 from ..message.names import TIMER_TOPIC
 from ..store.message_store import MessageStore
 from ..store.sync_replication import SyncReplication
 from ..topic.topic_table import TopicTable
-from .delay_levels import DelayService
+from .delay_levels import DELAYS, DelayService
 from .recall_service import RecallService
-from .timer_service import TimerService
+from .timer_service import TIMES, TimerService
 
 
 @parts
@@ -41,7 +41,7 @@ def build(
         recall=recall,
         handlers=handlers_of(delays, timers, recall),
         listeners=Listeners(
-            before_put=[timers.before_put, delays.before_put],
+            before_put=[PutHook(timers.before_put, TIMES, frozenset({TIMER_TOPIC})), PutHook(delays.before_put, DELAYS)],
             watchers={TIMER_TOPIC: timers.arrived},
             config_changed=[timers.apply_config],
         ),

@@ -45,7 +45,7 @@ from .timer_state import (
 )
 
 PRECISIONS_MS = (1000, 500, 200, 100)
-_TIMES = (props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC, props.TIMER_DELAY_MS)
+TIMES = frozenset({props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC, props.TIMER_DELAY_MS})
 """Properties with the time of a timed message."""
 UNREAD_SLOTS = 7 * 86400 - 60
 """A wheel that was never read starts this many slots in the past (TimerMessageStore.recover)."""
@@ -175,10 +175,10 @@ class TimerService:
             if self._defects.timer_topic_stops_timer:
                 return
             raise EngineError(ResponseCode.NO_PERMISSION, f"Sending message to topic[{TIMER_TOPIC}] is forbidden.")
-        if properties.keys().isdisjoint(_TIMES) or not may_be_delayed(message):
+        if TIMES.isdisjoint(properties) or not may_be_delayed(message):
             return
         if delay_level(properties) > 0:
-            for name in _TIMES:
+            for name in TIMES:
                 properties.pop(name, None)
             return
         if props.TIMER_OUT_MS in properties:

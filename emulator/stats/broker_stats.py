@@ -4,7 +4,7 @@ Durations are always 0, because operations take no time in the emulator. Names t
 reads from a disk, exist as in upstream but are never counted. Source: BrokerStatsManager (5.3.3).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
 from ..config import BrokerConfig
@@ -74,7 +74,9 @@ class BrokerStats:
     def __init__(self, config: BrokerConfig, now_ms: int) -> None:
         self._config = config
         self._start_ms = now_ms
-        self.put: dict[str, StatsItem] = {}
+        self._put: dict[str, StatsItem] = {}
+        self.settle_put: Callable[[], None] = lambda: None
+        """Called before counters of stored messages are read: it counts those that are only in a tally."""
         self.got, self.sent_back, self.acked, self.checked = (TopicGroupStats(now_ms) for _ in range(4))
         """`checked` counts check points of pops."""
         self.all_put, self.all_got, self.own_put, self.own_got = (StatsItem(now_ms, now_ms) for _ in range(4))
@@ -106,9 +108,9 @@ class BrokerStats:
 
     def count_put(self, topic: str, messages: int, size: int, now_ms: int, times: int) -> None:  # noqa: PLR0917 - once per message; keywords would cost time
         """Count stored messages."""
-        item = self.put.get(topic)
+        item = self._put.get(topic)
         if item is None:
-            item = self.put[topic] = StatsItem(self._start_ms, now_ms)
+            item = self._put[topic] = StatsItem(self._start_ms, now_ms)
         item.add(messages, size, now_ms, times)
 
     def count_got(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
@@ -177,7 +179,8 @@ class BrokerStats:
         if name is None or key is None:
             return None
         if name in ("TOPIC_PUT_NUMS", "TOPIC_PUT_SIZE"):
-            return self.put.get(key)
+            self.settle_put()
+            return self._put.get(key)
         if name in self._whole:
             return self._whole[name] if key == self._config.broker_cluster_name else None
         if name in self._of_topic_and_group:
@@ -201,7 +204,8 @@ class BrokerStats:
 
     def put_tps(self, topic: str, now_ms: int) -> float:
         """Return the rate of messages stored in a topic over the last minute (1/s)."""
-        item = self.put.get(topic)
+        self.settle_put()
+        item = self._put.get(topic)
         return item.snapshots(now_ms)[0].tps if item is not None else 0.0
 
     def got_tps(self, topic: str, group: str, now_ms: int) -> float:
@@ -211,7 +215,8 @@ class BrokerStats:
 
     def delete_topic(self, topic: str) -> None:
         """Delete the counters of a topic."""
-        self.put.pop(topic, None)
+        self.settle_put()
+        self._put.pop(topic, None)
         self.sent.forget_queues(topic)
         self._read_queues.delete_topic(topic)
         for table in self._of_topic_and_group.values():

@@ -3,11 +3,12 @@
 Upstream samples its counters every second, and computes rates between the last sample and those 10, 60 and 600 s
 earlier. The emulator runs nothing at those seconds: the next count after one adds the missing samples. It counts the
 requests of clients and their effects, but not the reads of upstream's own services, which mostly find nothing.
+An append only adds to a tally by topic and size, which becomes totals at the next sample, and when a total is read.
 Source: StoreStatsService, BrokerStats, BrokerStatsManager (5.3.3).
 """
 
 from bisect import bisect_left
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
@@ -58,43 +59,70 @@ class StoreStats:
         self._settle = settle
         self._system = system
         self._start_ms = now_ms
-        self._next_sample_ms = now_ms + SAMPLE_MS
+        self.next_sample_ms = now_ms + SAMPLE_MS
+        """The time of the next sample: `catch_up` must run before something is counted then or later."""
         self._next_day_ms = now_ms - now_ms % DAY_MS + DAY_MS
         self._samples: deque[tuple[int, StoreTotals]] = deque()
         """(number of a sample, totals in it). The samples skipped since the previous entry have the same totals."""
-        self.puts = self.put_bytes = self.reads_found = self.reads_missed = self.transferred = 0
-        self.put = self.got = 0
+        self.tally: defaultdict[tuple[str, int], int] = defaultdict(int)
+        """Messages stored one at a time since the last sample, by topic and size of the record."""
+        self._puts = self._put_bytes = self.reads_found = self.reads_missed = self.transferred = 0
+        self._put = self.got = 0
         """Messages of application topics, stored and delivered."""
         self.today = self.yesterday = DayTotals()
+        by_name.settle_put = self._settle_tally
+
+    @property
+    def puts(self) -> int:
+        """Messages stored, including those of system topics."""
+        self._settle_tally()
+        return self._puts
+
+    @property
+    def put_bytes(self) -> int:
+        """The bytes of their records."""
+        self._settle_tally()
+        return self._put_bytes
+
+    @property
+    def put(self) -> int:
+        """Messages stored in application topics."""
+        self._settle_tally()
+        return self._put
 
     def count_stored(self, topic: str, messages: int, size: int, now_ms: int, times: int = 1) -> None:  # noqa: PLR0917 - once per message; keywords would cost time
         """Count stored messages of `size` bytes in all; `times` is 0 if they belong to an event already counted."""
-        if now_ms >= self._next_sample_ms:
+        if now_ms >= self.next_sample_ms:
             self.catch_up(now_ms)
-        self.puts += messages
-        self.put_bytes += size
+        self._count_stored(topic, messages, size, times)
+
+    def _count_stored(self, topic: str, messages: int, size: int, times: int) -> None:
+        self._puts += messages
+        self._put_bytes += size
         if topic.startswith(_NO_PUTS):
             return
-        item = self.by_name.put.get(topic)
-        if item is None or now_ms >= item.next_ms:
-            self.by_name.count_put(topic, messages, size, now_ms, times)
-        else:  # `count_put`, inlined to save two calls for each message
-            item.messages += messages
-            item.size += size
-            item.times += times
+        # Samples are due at whole seconds of the run, so that all times before the next one are equivalent.
+        self.by_name.count_put(topic, messages, size, self.next_sample_ms - 1, times)
         if topic not in self._system and not topic.startswith(SYSTEM_TOPIC_PREFIX):
-            self.put += messages
+            self._put += messages
+
+    def _settle_tally(self) -> None:
+        """Turn the tally into totals."""
+        if self.tally:
+            for (topic, size), messages in self.tally.items():
+                self._count_stored(topic, messages, size * messages, messages)
+            self.tally.clear()
 
     def count_replicated(self, size: int, now_ms: int) -> None:
         """Count a record replicated from the master for the store, but not for its topic: the master counts that."""
-        if now_ms >= self._next_sample_ms:
+        if now_ms >= self.next_sample_ms:
             self.catch_up(now_ms)
-        self.puts += 1
-        self.put_bytes += size
+        self._puts += 1
+        self._put_bytes += size
 
     def count_read(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
         """Count a read by a group of `messages` messages with a total of `size` bytes."""
-        if now_ms >= self._next_sample_ms:
+        if now_ms >= self.next_sample_ms:
             self.catch_up(now_ms)
         if not messages:
             self.reads_missed += 1
@@ -107,19 +135,20 @@ class StoreStats:
 
     def catch_up(self, now_ms: int) -> None:
         """Add the samples and day starts missing up to now."""
-        if now_ms < self._next_sample_ms:
+        if now_ms < self.next_sample_ms:
             return
+        self._settle_tally()
         self._count_whole_broker(now_ms)
         self.by_name.sent.settle()
         self._settle()
         last = (now_ms - self._start_ms) // SAMPLE_MS
-        self._samples.append((last, StoreTotals(self.puts, self.reads_found, self.reads_missed, self.transferred)))
+        self._samples.append((last, StoreTotals(self._puts, self.reads_found, self.reads_missed, self.transferred)))
         while self._samples[0][0] < last - SPANS[-1]:
             self._samples.popleft()
-        self._next_sample_ms = self._start_ms + (last + 1) * SAMPLE_MS
+        self.next_sample_ms = self._start_ms + (last + 1) * SAMPLE_MS
         if now_ms >= self._next_day_ms:
             days = (now_ms - self._next_day_ms) // DAY_MS + 1
-            before, self.today = self.today, DayTotals(self.put, self.got)
+            before, self.today = self.today, DayTotals(self._put, self.got)
             self.yesterday = before if days == 1 else self.today
             self._next_day_ms += days * DAY_MS
 
@@ -127,9 +156,9 @@ class StoreStats:
         """Copy the totals of the whole broker to its named counters, once per sample: no one reads them earlier."""
         names = self.by_name
         for item, counted in (
-            (names.all_put, self.puts),
+            (names.all_put, self._puts),
             (names.all_got, self.transferred),
-            (names.own_put, self.put),
+            (names.own_put, self._put),
             (names.own_got, self.got),
         ):
             item.messages = counted

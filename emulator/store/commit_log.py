@@ -49,6 +49,8 @@ class CommitLog:
         self.stored_bytes = 0
         self.max_offset = 0
         """The position of the next record, unless the record does not fit into the segment."""
+        self.end_of_segment = segment_bytes - END_BYTES
+        """The largest position at which a record of the last segment may end."""
 
     @property
     def lent(self) -> "Mapping[int, LentSegment]":
@@ -63,6 +65,7 @@ class CommitLog:
         self._tail = segments[self._last]
         self.stored_bytes = sum(map(len, segments.values()))
         self.max_offset = self._last * segment_bytes + len(self._tail)
+        self._set_end()
 
     def files(self) -> tuple[dict[int, bytearray], dict[int, int]]:
         """Return the segments by number and the times at which they became full (ms), for `restore`; not copied."""
@@ -75,22 +78,26 @@ class CommitLog:
 
     def reserve(self, size: int, now_ms: int) -> int:
         """Return the physical offset of the next record of `size` bytes; starts a new segment if it does not fit."""
-        if len(self._tail) + size + END_BYTES > self.segment_bytes:
+        if self.max_offset + size > self.end_of_segment:
             self._begin_segment(now_ms)
         return self.max_offset
+
+    def _set_end(self) -> None:
+        self.end_of_segment = (self._last + 1) * self.segment_bytes - END_BYTES
 
     def _begin_segment(self, now_ms: int) -> None:
         self._full[self._last] = now_ms
         self._last += 1
         self._tail = self._segments[self._last] = bytearray()
         self.max_offset = self._last * self.segment_bytes
+        self._set_end()
         self._trim()
         self._on_full()
 
     @property
     def free_bytes(self) -> int:
         """The number of bytes that records may still take in the current segment."""
-        return self.segment_bytes - len(self._tail) - END_BYTES
+        return self.end_of_segment - self.max_offset
 
     def append(self, record: bytes) -> None:
         """Append a record at the offset that `reserve` returned, or several records that fit into the segment."""
@@ -112,6 +119,7 @@ class CommitLog:
         # A new object: a snapshot that is being written, and a fork, read the truncated bytes from the old one.
         self._tail = self._segments[self._last] = self._tail[:kept]
         self.max_offset = end
+        self._set_end()
 
     def common_end(self, other: "CommitLog", equal_until: int = 0) -> int:
         """Return the offset from which this log differs from another: the end of the last record that both share.

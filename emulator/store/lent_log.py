@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 
 from ..message.record_run import RecordRun
-from .commit_log import END_BYTES, MAX_BLOCK_FACTOR, CommitLog
+from .commit_log import MAX_BLOCK_FACTOR, CommitLog
 
 
 class LentSegment:
@@ -58,8 +58,6 @@ class LentLog(CommitLog):
         super().__init__(segment_bytes, max_bytes, on_trim, on_full)
         self._lent: dict[int, LentSegment] = {}
         """The lent bytes by number of the segment. `_segments` has the bytes after them."""
-        self._tail_start = 0
-        """The position of the first own byte of the last segment."""
 
     @property
     def lent(self) -> Mapping[int, LentSegment]:
@@ -81,24 +79,12 @@ class LentLog(CommitLog):
 
     def _set_tail(self) -> None:
         self._tail = self._segments[self._last]
-        self._tail_start = self._lent_length(self._last)
-        self.max_offset = self._last * self.segment_bytes + self._tail_start + len(self._tail)
+        self.max_offset = self._last * self.segment_bytes + self._lent_length(self._last) + len(self._tail)
+        self._set_end()
 
     def _lent_length(self, number: int) -> int:
         lent = self._lent.get(number)
         return 0 if lent is None else lent.length
-
-    def reserve(self, size: int, now_ms: int) -> int:
-        """Return the physical offset of the next record of `size` bytes; starts a new segment if it does not fit."""
-        if self._tail_start + len(self._tail) + size + END_BYTES > self.segment_bytes:
-            self._tail_start = 0
-            self._begin_segment(now_ms)
-        return self.max_offset
-
-    @property
-    def free_bytes(self) -> int:
-        """The number of bytes that records may still take in the current segment."""
-        return self.segment_bytes - self._tail_start - len(self._tail) - END_BYTES
 
     def truncate(self, end: int) -> None:
         """Truncate the log at `end`, the start or the end of a stored record."""

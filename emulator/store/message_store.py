@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import accumulate, count
 from typing import TYPE_CHECKING, Protocol
 
-from ..assembly.listeners import ArrivalListener, Hook, Listeners, Watcher, add_watchers
+from ..assembly.listeners import ArrivalListener, Hook, Listeners, PutHook, Watcher, add_watchers
 from ..config import BrokerConfig
 from ..history.events import TrimReason
 from ..kernel.errors import EngineError
@@ -39,6 +39,7 @@ _SLAVE = "the message store is in slave mode, so putMessage is forbidden"
 _FULL = "the message store is not writeable, so putMessage is forbidden"
 
 _NOT_QUEUED = records.NOT_QUEUED
+_HOOKED = frozenset({props.INNER_NUM})
 _SHORT_TAG = 128
 _code_of_short_tag = lru_cache(maxsize=65536)(props.string_hash)
 
@@ -89,7 +90,11 @@ class MessageStore:
         self.empty_queues_read: dict[str, set[int]] = {}
         """Empty queues that were read, by topic: upstream creates queues on reads."""
         self.hooks: list[Hook] = []
-        """Called in order before each append; a hook may redirect or refuse the message."""
+        """Called in order with each message before `_put_hooks`: a hook may refuse it."""
+        self._put_hooks: list[PutHook] = []
+        """Called in order with some messages before they are stored."""
+        self._hooked_properties, self._hooked_topics = _HOOKED, frozenset[str]()
+        """The properties and the topics of messages for which `put` has more to do than to append them."""
         self.arrivals: list[ArrivalListener] = []
         """Listeners called after each append."""
         self.watchers: dict[str, Watcher] = {}
@@ -131,21 +136,35 @@ class MessageStore:
         self.stats = stats
         self.disk.begin_run()
         self.hooks.clear()
+        self._put_hooks.clear()
+        self._hooked_properties, self._hooked_topics = _HOOKED, frozenset()
         self.arrivals.clear()
         self.watchers.clear()
         self.full_files.clear()
 
     def listen(self, listeners: Listeners) -> None:
         """Add listeners for the rest of the run. Raises ValueError for a second watcher of a topic."""
-        self.hooks += listeners.before_put
+        self._put_hooks += listeners.before_put
+        self._hooked_properties = self._hooked_properties.union(*(hook.properties for hook in listeners.before_put))
+        self._hooked_topics = self._hooked_topics.union(*(hook.topics for hook in listeners.before_put))
         self.arrivals += listeners.arrivals
         add_watchers(self.watchers, listeners.watchers)
         self.full_files += listeners.full_files
 
     # writing
 
-    def put(self, message: MessageToStore) -> StoredPosition:
-        """Run the hooks on a message and store it. Raises as `prepare` and `append` do."""
+    def put(self, message: MessageToStore, properties_text: str | None = None) -> StoredPosition:
+        """Run the hooks on a message and store it. Raises as `prepare` and `append` do.
+
+        `properties_text`: its properties, if they are already encoded. Hooks may change the properties.
+        """
+        if (
+            self._hooked_properties.isdisjoint(message.properties)
+            and message.topic not in self._hooked_topics
+            and not message.sys_flag & records.SYS_INNER_BATCH
+            and not self.hooks
+        ):
+            return self.append(message, properties_text)
         return self._append_whole(message) if self.prepare(message) else self.append(message)
 
     def prepare(self, message: MessageToStore) -> bool:
@@ -158,6 +177,9 @@ class MessageStore:
             raise self._too_large()
         for hook in self.hooks:
             hook(message)
+        for run, names, topics in self._put_hooks:
+            if message.topic in topics or not names.isdisjoint(message.properties):
+                run(message)
         return bool(whole)
 
     def _append_whole(self, message: MessageToStore) -> StoredPosition:
@@ -189,9 +211,8 @@ class MessageStore:
         """
         if self.is_slave or self.disk.full:
             raise EngineError(ResponseCode.SERVICE_NOT_AVAILABLE, _SLAVE if self.is_slave else _FULL)
-        properties = message.properties
-        text = (props.encode(properties) if properties_text is None else properties_text).encode()
-        body = message.body
+        properties, body = message.properties, message.body
+        text = (properties_text or props.encode(properties)).encode()
         if len(body) > self.max_message_size or len(text) > PROPERTIES_MAX_BYTES:
             raise self._too_large()
         topic, born_host, store_host = message.topic, message.born_host, self.store_host
@@ -214,7 +235,10 @@ class MessageStore:
         now, timestamp = self._scheduler.now_ms, self._clock.now_ms
         if now >= self._flush_position.next_check_ms:
             self._flush_position.catch_up(now, self.log.max_offset)
-        physical_offset = self.log.reserve(size, now)
+        log = self.log
+        physical_offset = log.max_offset
+        if physical_offset + size > log.end_of_segment:
+            physical_offset = log.reserve(size, now)
         if timestamp != self._time_index.last_ms:
             self._time_index.add(timestamp, physical_offset)
         queue_offset = queue.append(physical_offset, size, tags_code) if queue is not None else 0
@@ -234,16 +258,20 @@ class MessageStore:
             body,
             text,
         )
-        self.log.append(record)
+        log.append(record)
         if self.slave_stores:
             self._replicate(record, tags_code)
-        self.stats.count_stored(topic, 1, size, now)
+        stats = self.stats
+        if now >= stats.next_sample_ms:
+            stats.catch_up(now)
+        stats.tally[topic, size] += 1
         self.last_store_timestamp = timestamp
         watcher = self.watchers.get(topic) if queued else None
         if watcher is not None:
             watcher(queue_id, queue_offset, properties)
-        for on_message, _ in self.arrivals:
-            on_message(topic, queue_id, queue_offset, tags_code, properties)
+        for on_message, waiting in self.arrivals:
+            if waiting:
+                on_message(topic, queue_id, queue_offset, tags_code, properties)
         return StoredPosition(queue_id, queue_offset, physical_offset, size, timestamp)
 
     def _replicate(self, record: bytes, tags_code: int) -> None:
@@ -299,7 +327,7 @@ class MessageStore:
             starts = ends[: run.stop - at]
             self._append_run(queue, whole, timestamp, copies[run], starts, sizes[run], tags_codes[run])
             physical_offsets += starts
-        arrivals = [on_message for on_message, is_awaited in self.arrivals if is_awaited()]
+        arrivals = [on_message for on_message, waiting in self.arrivals if waiting]
         if arrivals:
             for queue_offset, tags_code, (_, _, text) in zip(count(first), tags_codes, copies, strict=False):
                 lazy = LazyProperties(text)
