@@ -4,6 +4,7 @@ Source: AbstractSendMessageProcessor, SendMessageProcessor (5.3.3).
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
@@ -28,10 +29,17 @@ from ..schedule.delay_levels import delay_level
 from ..stats.sent_messages import NORMAL, TYPED, message_type
 from ..store.message_store import MessageStore
 from ..store.refusals import refuse_to_store
-from ..store.sync_replication import SyncReplication
+from ..store.sync_replication import SYNC_MASTER, SyncReplication
 from ..store.write_buffers import TransientStorePool
 from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, PERM_WRITE, UNIT, TopicTable
 from ..transaction.half_message import is_half
+
+SLAVE, SYNC_FLUSH = "SLAVE", "SYNC_FLUSH"
+_SPECIAL = TYPED.union(
+    *(props.DELAYS, props.SET_AT_SEND, props.REMOVED_AT_SEND),
+    {props.TRANSACTION_PREPARED, props.INNER_NUM, props.INNER_MULTI_DISPATCH, props.INNER_MULTI_QUEUE_OFFSET},
+)
+"""Properties with which a send does more than to add the broker's own properties and to store the message."""
 
 HalfStored = Callable[[Call, str, int], None]
 """Called with the request, the topic and the physical offset of a stored half message."""
@@ -89,13 +97,17 @@ class SendService:
         slave and if there are no write buffers (`TransientStorePool`); SERVICE_NOT_AVAILABLE with a full disk, and
         through the proxy on a slave.
         """
-        if not operation.through_proxy:
+        config = self._config
+        if operation.through_proxy:
+            if self._request_pools.is_active:
+                self._request_pools.refuse_to_store()
+        elif config.broker_role == SLAVE or config.transient_store_pool_enable:
             self._transient_store_pool.refuse_to_send()
-        elif self._request_pools.is_active:
-            self._request_pools.refuse_to_store()
         queue_id = self.check_and_choose_queue(call, operation)
         sent = (self._send_batch if operation.batch else self._send_single)(call, operation, queue_id)
-        return self._sync_replication.wait_for_send(call, operation, sent)
+        if config.broker_role == SYNC_MASTER or config.flush_disk_type == SYNC_FLUSH:
+            return self._sync_replication.wait_for_send(call, operation, sent)
+        return sent
 
     def check_and_choose_queue(self, call: Call, operation: SendMessage) -> int:
         """Check the topic of a message, creating it if allowed, and return the queue id. Errors: those of a send."""
@@ -110,7 +122,8 @@ class SendService:
             raise EngineError(
                 ResponseCode.NO_PERMISSION, f"the broker[{self._broker_ip()}] sending message is forbidden"
             )
-        return self._queue_id(call, operation.queue_id, config)
+        queue_id = operation.queue_id
+        return queue_id if 0 <= queue_id < config.write_queue_nums else self._queue_id(call, queue_id, config)
 
     def _check_topic(self, operation: SendMessage) -> TopicConfig:
         topic = operation.topic
@@ -149,6 +162,11 @@ class SendService:
             unique_key = properties[props.UNIQ_KEY] = self._unique_key()
         if self._special and operation.topic in self._topics.compacted and not properties.get(props.KEYS, "").strip():
             raise EngineError(ResponseCode.MESSAGE_ILLEGAL, "Required message key is missing")
+        own, own_text = _own_properties(
+            self._config.broker_cluster_name, self._config.region_id, self._config.trace_on
+        )
+        if _SPECIAL.isdisjoint(properties) and not operation.topic.startswith(names.RETRY_PREFIX):
+            return self._send_usual(operation, queue_id, unique_key, own, own_text)
         self._add_own(properties)
         body = operation.take_body()
         message = self._message(operation, queue_id, body, properties)
@@ -169,6 +187,27 @@ class SendService:
             self._store.stats.by_name.counters.half[operation.topic] += 1
             self._hooks.half_stored(call, operation.topic, stored.physical_offset)
         return self._sent(SendResult, message, queue_id, unique_key, stored)
+
+    def _send_usual(  # noqa: PLR0917 - once per send; keywords would cost time
+        self, operation: SendMessage, queue_id: int, unique_key: str, own: dict[str, str], own_text: str
+    ) -> SendResult:
+        """Store a message that nothing redirects: none of its properties is special, and its topic is no retry topic.
+
+        `own` are the properties that the broker adds, `own_text` is their encoding.
+        """
+        store, properties = self._store, operation.properties
+        text = props.encode(properties) + own_text
+        properties |= own
+        body, operation.body = operation.body, b""
+        message = self._message(operation, queue_id, body, properties)
+        if store.disk.full or self._config.broker_role == SLAVE:
+            refuse_to_store(self._config, store)
+        stored = store.put(message, text)
+        size, physical_offset = stored.size, stored.physical_offset
+        operation.properties_length = size - len(body)
+        store.stats.by_name.sent_tally[message.topic, NORMAL, size, queue_id] += 1
+        msg_id = records.offset_message_id(store.store_host, physical_offset)
+        return SendResult(ResponseCode.SUCCESS, msg_id, queue_id, stored.queue_offset, unique_key, physical_offset)
 
     def _sent(  # noqa: PLR0917 - once per send; keywords would cost time
         self, kind: type[SendResult], message: MessageToStore, queue_id: int, unique_key: str, stored: StoredPosition
@@ -267,9 +306,7 @@ class SendService:
     def _add_own(self, properties: dict[str, str]) -> None:
         properties.pop(props.POP_CK, None)
         config = self._config
-        properties[props.CLUSTER] = config.broker_cluster_name
-        properties[props.MSG_REGION] = config.region_id
-        properties[props.TRACE_ON] = "true" if config.trace_on else "false"
+        properties |= _own_properties(config.broker_cluster_name, config.region_id, config.trace_on)[0]
 
     def _message(
         self, operation: SendMessage, queue_id: int, body: bytes, properties: dict[str, str]
@@ -311,6 +348,13 @@ class SendService:
             "the message is illegal, maybe msg body or properties length not matched. "
             f"msg body length limit {self._config.max_message_size}B, msg properties length limit 32KB.",
         )
+
+
+@lru_cache(maxsize=64)
+def _own_properties(cluster: str, region: str, trace_on: bool) -> tuple[dict[str, str], str]:
+    """Return the properties that a broker sets in each message that it receives, and their encoding."""
+    own = {props.CLUSTER: cluster, props.MSG_REGION: region, props.TRACE_ON: "true" if trace_on else "false"}
+    return own, props.encode(own)
 
 
 def _number(text: str) -> int:
