@@ -103,17 +103,16 @@ def send_response(call: RemotingCall, result: SendResult) -> bytes:
 
     It is the most frequent response, so its header is a single format string.
     """
-    code, id_, handle = result.code, result.transaction_id, result.recall_handle
+    code, id_ = result.code, result.transaction_id
     transaction_id = "" if id_ is None else f'"transactionId":{quoted(id_)},'
-    if handle is not None and call.processor.code is RequestCode.SEND_BATCH_MESSAGE:
-        handle = None  # as upstream: only a batch sent with another request code gets a recall handle
-    recall_handle = "" if handle is None else f'"recallHandle":{quoted(handle)},'
-    if result.__class__ is WholeBatchSendResult:
-        recall_handle += f'"batchUniqId":{quoted(id_ or "")},'
+    config = call.dispatcher.broker_config
+    fields = _region_and_trace_text(config.region_id, config.trace_on)
+    if result.recall_handle is not None or result.__class__ is WholeBatchSendResult:
+        fields += _handle_and_batch(call, result)
     text = (
         f'{{"code":{0 if code is SUCCESS else int(code)},"extFields":{{"queueId":"{result.queue_id}",{transaction_id}'
-        f'"msgId":"{result.msg_id}",{_region_and_trace(call)}{recall_handle}"queueOffset":"{result.queue_offset}"}},'
-        f'"flag":1,"language":"JAVA","opaque":{call.number},{TAIL}'
+        f'"msgId":"{result.msg_id}",{fields}"queueOffset":"{result.queue_offset}"}},"flag":1,"language":"JAVA",'
+        f'"opaque":{call.number},{TAIL}'
     ).encode()
     size = len(text)
     return HEAD.pack(4 + size, size) + text
@@ -232,9 +231,15 @@ def recall_message(call: RemotingCall, header: RecallMessageRequestHeader, body:
     return RecallMessage(header.topic, header.recall_handle, header.producer_group)
 
 
-def _region_and_trace(call: RemotingCall) -> str:
-    config = call.dispatcher.broker_config
-    return _region_and_trace_text(config.region_id, config.trace_on)
+def _handle_and_batch(call: RemotingCall, result: SendResult) -> str:
+    """Encode the recall handle of a timed message, and the id of a batch that was stored as one record."""
+    handle = result.recall_handle
+    if handle is not None and call.processor.code is RequestCode.SEND_BATCH_MESSAGE:
+        handle = None  # as upstream: only a batch sent with another request code gets a recall handle
+    text = "" if handle is None else f'"recallHandle":{quoted(handle)},'
+    if result.__class__ is WholeBatchSendResult:
+        text += f'"batchUniqId":{quoted(result.transaction_id or "")},'
+    return text
 
 
 @lru_cache(maxsize=64)

@@ -98,7 +98,7 @@ class RemotingCall:
     """A request of a client; implements Call of the gate, and ClientCall of the faults.
 
     `number` is the opaque of the request. `version` and `language` are the client's. `header` is the parsed custom
-    header, None before it is parsed. `kind`: True for a oneway request, SUSPENDED for one that waited for messages.
+    header. `kind`: True for a oneway request, SUSPENDED for one that waited for messages.
     """
 
     __slots__ = (
@@ -115,6 +115,7 @@ class RemotingCall:
         oneway: bool,
         version: int,
         language: str,
+        header: Header,
     ) -> None:
         self.dispatcher = dispatcher
         self.channel = channel
@@ -124,7 +125,7 @@ class RemotingCall:
         self.oneway = oneway
         self.version = version
         self.language = language
-        self.header: Header | None = None
+        self.header = header
         self.arrived_ms = dispatcher.clock.now_ms
         self.kind: Kind = oneway
 

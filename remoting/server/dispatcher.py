@@ -33,6 +33,8 @@ from ..request.request_table import Processor, Role
 from ..request.required_rights import no_rights
 from ..wire import frame, header_json
 from ..wire.command import ONEWAY, RESPONSE
+from ..wire.frame import JSON
+from ..wire.header_json import read_head
 from ..wire.response_frame import encode_response
 from .server_channel import RemotingChannel
 
@@ -139,19 +141,19 @@ class RemotingDispatcher:
 
         A request passes the check of access, the request table, its translation to an operation, and the thread pools.
         """
-        head = (
-            header_json.read_head(header) if serialize_type == frame.JSON else _read_other_head(serialize_type, header)
+        code, opaque, flag, ext, version, language, remark = (
+            read_head(header) if serialize_type == JSON else _read_other_head(serialize_type, header)
         )
-        code, opaque, flag, ext, version, language, remark = head
         if flag & RESPONSE:
             self._handle_response(channel, opaque, code=code, remark=remark, ext=ext, body=body)
             return
         broker = self._broker
-        go_away_error = None
+        pools = go_away_error = None
         if broker is not None:
             if broker.request_pools.is_active:
-                go_away_error = broker.request_pools.go_away_error(version)
-            if go_away_error is None and broker.access.is_active:
+                pools = broker.request_pools
+                go_away_error = pools.go_away_error(version)
+            if broker.access.is_active and go_away_error is None:
                 request = _ReceivedRequest(channel, code, opaque, flag & ONEWAY != 0, ext, body)
                 denied = self._access_denial(broker, request, version)
                 if denied is not None:
@@ -163,17 +165,18 @@ class RemotingDispatcher:
             self._refuse_unserved(request, go_away_error)
             return
         processor, node = served
-        call = RemotingCall(self, channel, processor, opaque, flag & ONEWAY != 0, version, language)
+        oneway = flag & ONEWAY != 0
         try:
-            call.header = parsed = processor.header.parse(ext)
+            parsed = processor.header.parse(ext)
+            call = RemotingCall(self, channel, processor, opaque, oneway, version, language, parsed)
             operation = processor.translate(call, parsed, body)
         except Exception as error:
-            self._refuse_malformed(node, _ReceivedRequest(channel, code, opaque, call.oneway, ext, body), error)
+            self._refuse_malformed(node, _ReceivedRequest(channel, code, opaque, oneway, ext, body), error)
             return
-        if broker is node and broker is not None and broker.request_pools.is_active:
-            broker.request_pools.enter(processor.pool, call, operation, go_away_error)
-        else:
+        if pools is None or node is not broker:
             self._gate.submit(node, call, operation)
+        else:
+            pools.enter(processor.pool, call, operation, go_away_error)
 
     def report_unreadable(self, channel: RemotingChannel, reason: str, first: bytes) -> None:
         """Log and journal that a connection is closed because its bytes are not a valid request.

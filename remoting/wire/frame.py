@@ -4,7 +4,7 @@ It knows lengths and header types. It must not know the content of a header. `fr
 Source: NettyDecoder, NettyEncoder, RemotingCommand (5.3.3).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from struct import Struct
 
 from . import header_binary, header_json
@@ -40,8 +40,17 @@ class FrameSplitter:
         self._have = 0
         self._need = 0
 
-    def feed(self, data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+    def feed(self, data: bytes) -> Iterable[tuple[int, bytes, bytes]]:
         """Append received bytes and yield the complete frames. Raises ProtocolError for invalid bytes."""
+        if not self._have and len(data) >= _HEAD.size:
+            length, word = _HEAD.unpack_from(data)
+            header_length = word & 0xFFFFFF
+            if length + 4 == len(data) and 4 + header_length <= length <= _SMALL_BYTES:  # one frame, as most often
+                body_at = 8 + header_length
+                return ((word >> 24, data[8:body_at], data[body_at:]),)
+        return self._split(data)
+
+    def _split(self, data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
         if self._have:
             self._keep(data)
             if self._have < self._need:

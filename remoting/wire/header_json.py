@@ -8,6 +8,7 @@ Source: RemotingSerializable, RemotingCommand (5.3.3). Input that the broker acc
 
 import json
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -33,6 +34,8 @@ _USUAL_BYTES = json_bounds.STRUCTURAL_CHARACTERS_MAX
 _LANGUAGE_CODE = "org.apache.rocketmq.remoting.protocol.LanguageCode"
 _LANGUAGES = frozenset(LANGUAGES)
 _BEYOND_INT = 1 << 31
+_usual_members = itemgetter("code", "opaque", "flag", "extFields", "version", "language")
+_USUAL_TYPES = (int, int, int, dict, int, str)
 
 Head = tuple[int, int, int, Mapping[str, Any], int, str, str | None]
 """(code, opaque, flag, ext fields, version, language, remark) of a frame, with the values of ext fields as sent."""
@@ -53,15 +56,29 @@ def loads(header: bytes) -> dict[str, Any]:
 def read_head(header: bytes) -> Head:
     """Read the header of a frame that a server received. Raises ProtocolError.
 
-    It runs for every request, so it reads the usual form of each member without calling another function.
+    It runs for every request, so it reads the usual form of all members at once.
     """
     members: Any
     try:
         members = orjson.loads(header) if len(header) <= _USUAL_BYTES else None
-    except orjson.JSONDecodeError:
-        members = None
-    if members.__class__ is not dict:
-        members = loads(header)
+        values = _usual_members(members)
+    except (ValueError, KeyError, TypeError):  # no JSON, a member is missing, no object
+        return _read_unusual_head(loads(header))
+    code, opaque, flag, ext, version, language_name = values
+    if (
+        tuple(map(type, values)) != _USUAL_TYPES
+        or not 0 <= code | opaque | flag | version < _BEYOND_INT
+        or language_name not in _LANGUAGES
+    ):
+        return _read_unusual_head(members)
+    remark = members.get("remark")
+    if remark is not None and remark.__class__ is not str:
+        remark = text(remark)
+    return code, opaque, flag, ext, version, language_name, remark
+
+
+def _read_unusual_head(members: Mapping[str, Any]) -> Head:
+    """Read the members of a header, of which one is missing or does not have its usual form."""
     get = members.get
     code, opaque, flag, ext = get("code"), get("opaque"), get("flag", 0), get("extFields")
     version, language_name, remark = get("version", 0), get("language"), get("remark")
