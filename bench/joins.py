@@ -1,10 +1,12 @@
-"""Measures the joins of a group's consumers: the server's processor time of each, while the group grows.
+"""Measures joins and leaves of a group's consumers: the server's processor time of each, while the group grows.
 
-    python bench/joins.py [--members 1000] [--real]
+    python bench/joins.py [--members 1000] [--at-once] [--real]
 
 Each member has a connection of its own, and joins with a heartbeat when the member before it has its response. A member
 that gets notices of a changed group queries the list of client ids, once for all notices that it has received, as an
-SDK does with a rebalance. With `--real` the real broker is measured as well.
+SDK does with a rebalance. In the end the members unregister in the same way. With `--at-once` the members of each row
+join without a pause, as those of a suite that starts, and leave likewise. With `--real` the real broker is measured as
+well.
 """
 
 import argparse
@@ -49,6 +51,11 @@ class Member:
         code, _, body = heartbeat_request(self._id, groups={GROUP: {TOPIC: "*"}})
         self.socket.sendall(_encoded(code, 1, None, body))
 
+    def leave(self) -> None:
+        """Unregister. The response is not that of a join, but ends the wait in the same way."""
+        self.joined = False
+        self.socket.sendall(_encoded(RequestCode.UNREGISTER_CLIENT, 1, {"clientID": self._id, "consumerGroup": GROUP}))
+
     def read(self) -> None:
         """Handle received frames."""
         for _, header, _ in self._splitter.feed(self.socket.recv(_READ_BYTES)):
@@ -70,43 +77,53 @@ class Member:
         return self._is_querying
 
 
-def joins(server: Server, members: int) -> list[tuple[int, float, int]]:
-    """Let members join; return for each step the size of the group, ms of the server for each join, and notices."""
+Row = tuple[str, int, float, int]
+"""Join or leave, size of the group at the end, ms of the server for each member, number of notices."""
+
+
+def joins(server: Server, members: int, *, at_once: bool) -> list[Row]:
+    """Let members join and leave again; return a row for each step."""
     create_topic(server, TOPIC)
-    rows: list[tuple[int, float, int]] = []
+    rows: list[Row] = []
+    step = members // STEPS
     with ExitStack() as stack, selectors.DefaultSelector() as selector:
-        group: list[Member] = []
-        began, before = cpu_seconds(server), 0
-        for number in range(members):
-            member = Member(server.broker, number)
+        group = [Member(server.broker, number) for number in range(step * STEPS)]
+        for member in group:
             stack.callback(member.socket.close)
             selector.register(member.socket, selectors.EVENT_READ, member)
-            group.append(member)
-            member.join()
-            while not member.joined:
-                for key, _ in selector.select():
-                    key.data.read()
-            if (number + 1) % (members // STEPS) == 0:
-                while any(each.is_busy for each in group):
-                    for key, _ in selector.select():
-                        key.data.read()
-                now, notices = cpu_seconds(server), sum(each.notices for each in group)
-                rows.append((number + 1, (now - began) * 1000 / (members // STEPS), notices - before))
-                began, before = now, notices
+
+        def read() -> None:
+            for key, _ in selector.select():
+                key.data.read()
+
+        for what, start in (("join", Member.join), ("leave", Member.leave)):
+            for first in range(0, len(group), step):
+                before, began = sum(each.notices for each in group), cpu_seconds(server)
+                changing = group[first : first + step]
+                for member in changing:
+                    start(member)
+                    while not (at_once or member.joined):
+                        read()
+                while not all(each.joined for each in changing) or any(each.is_busy for each in group):
+                    read()
+                millis = (cpu_seconds(server) - began) * 1000 / step
+                size = first + step if what == "join" else len(group) - first - step
+                rows.append((what, size, millis, sum(each.notices for each in group) - before))
     return rows
 
 
 def main() -> None:
     """Print a table."""
-    parser = argparse.ArgumentParser(description="Measure the joins of a group's consumers.")
+    parser = argparse.ArgumentParser(description="Measure joins and leaves of a group's consumers.")
     parser.add_argument("--members", type=int, default=1000, help="number of consumers (default 1000)")
+    parser.add_argument("--at-once", action="store_true", help="let the members of each row join without a pause")
     parser.add_argument("--real", action="store_true", help="measure the real broker as well")
     options = parser.parse_args()
-    print("| server | members | server CPU ms/join | notices |\n|---|---:|---:|---:|")
+    print("| server | step | members | server CPU ms/member | notices |\n|---|---|---:|---:|---:|")
     for make in (EmulatorCommand, RealBroker) if options.real else (EmulatorCommand,):
         with make() as server:
-            for size, millis, notices in joins(server, options.members):
-                print(f"| {server.name} | {size:,} | {millis:.2f} | {notices:,} |", flush=True)
+            for what, size, millis, notices in joins(server, options.members, at_once=options.at_once):
+                print(f"| {server.name} | {what} | {size:,} | {millis:.2f} | {notices:,} |", flush=True)
 
 
 if __name__ == "__main__":

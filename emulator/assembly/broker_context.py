@@ -1,6 +1,6 @@
 """The context of one run of a broker: configuration, time, random streams, and functions that send to clients."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ..config import BrokerConfig, EmulationConfig
 from ..faults.defects import Defects
@@ -14,6 +14,7 @@ from .interference import Interference
 
 Complete = Callable[[Call, Operation, Outcome], None]
 Push = Callable[[Channel, Effect], None]
+PushToAll = Callable[[Iterable[Channel], Effect], None]
 
 
 @parts
@@ -37,6 +38,8 @@ class BrokerContext:
     """Reply to a parked request."""
     push: Push
     """Send a notification or a request to a client, unless its connection is closed."""
+    push_to_all: PushToAll
+    """Send the same notification to several clients."""
 
     @property
     def identity(self) -> str:

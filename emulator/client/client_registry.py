@@ -1,7 +1,6 @@
 """Client registry: producers and consumers by group, their subscriptions, and notifications about changes.
 
-Source: ClientManageProcessor, ConsumerManager, ProducerManager, ClientHousekeepingService,
-DefaultConsumerIdsChangeListener (5.3.3).
+Source: ClientManageProcessor, ConsumerManager, ProducerManager, ClientHousekeepingService (5.3.3).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +10,7 @@ from ..assembly.broker_context import Push
 from ..config import BrokerConfig
 from ..filter.filter_table import FilterTable
 from ..filter.message_filter import EVERYTHING
-from ..gate.effects import CloseConnection, NotifyConsumerIdsChanged
+from ..gate.effects import CloseConnection
 from ..gate.gate import Channel
 from ..group.group_table import GroupTable
 from ..kernel.scheduler import Scheduler
@@ -30,14 +29,13 @@ from ..operations.clients import (
 from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, TopicTable
 from .client_index import ClientIndex
 from .consumer_kind import ConsumerKind, kind_of
+from .group_notices import GroupNotices
 
 SCAN_PERIOD_MS = 10_000
 """The interval of upstream's scan for expired channels (ClientHousekeepingService)."""
 PRODUCER_EXPIRED_MS = 120_000
 SUBSCRIPTIONS_MAX = 1_000
 """The number of a member's own subscriptions that are kept. Those of its group are not limited, as in upstream."""
-FIRST_LATE_NOTICE_MS, LATE_NOTICE_PERIOD_MS = 30_000, 15_000
-"""The first time and the period of upstream's delayed notifications (DefaultConsumerIdsChangeListener)."""
 
 
 @value
@@ -87,6 +85,10 @@ class ConsumerGroup:
             self._client_ids = [member.client_id for member in self.members.values()]
         return self._client_ids
 
+    def channels(self) -> list[Channel]:
+        """Return the channels of the members, in the order of joining."""
+        return [member.channel for member in self.members.values()]
+
     def add(self, channel_id: str, member: Member) -> None:
         """Add a member, or replace the one of this channel."""
         self.members[channel_id] = member
@@ -108,12 +110,14 @@ class ClientRegistry:
         scheduler: Scheduler,
         topics: TopicTable,
         groups: GroupTable,
+        notices: GroupNotices,
         push: Push,
     ) -> None:
         self._config = config
         self._scheduler = scheduler
         self._topics = topics
         self._groups = groups
+        self._notices = notices
         self._push = push
         self._start = scheduler.instant_after(0)
         self.consumers: dict[str, ConsumerGroup] = {}
@@ -124,7 +128,6 @@ class ClientRegistry:
         """By topic, the registered groups that subscribe to it."""
         self._fingerprints: dict[str, int] = {}
         """The fingerprint of each group's last heartbeat, 0 if it had none; kept after the last member has left."""
-        self._late_notices: dict[str, list[Channel]] = {}
         self._compensated: dict[tuple[str, str], tuple[SubscriptionData, int]] = {}
         """Subscriptions taken from requests, and the times of these requests (ms), by group and topic."""
         self._compensated_until_ms = 0
@@ -257,31 +260,8 @@ class ClientRegistry:
 
     def notify_ids_changed(self, group: ConsumerGroup) -> None:
         """Notify every member of a group, including the one that joined, unless it is a broadcasting group."""
-        if not self._config.notify_consumer_ids_changed_enable or group.message_model == BROADCASTING:
-            return
-        channels = [member.channel for member in group.members.values()]
-        if self._config.real_time_notify_consumer_change:
-            self._notify(group.name, channels)
-            return
-        if not self._late_notices:
-            self._scheduler.call_at(self._next_late_notice_ms(), self._notify_late, TimerKind.LATE_NOTICES)
-        self._late_notices[group.name] = channels
-
-    def _notify(self, group: str, channels: list[Channel]) -> None:
-        effect = NotifyConsumerIdsChanged(group)
-        for channel in channels:
-            self._push(channel, effect)
-
-    def _next_late_notice_ms(self) -> int:
-        rounds = max(self._scheduler.now_ms - self._start.ms - FIRST_LATE_NOTICE_MS, -1) // LATE_NOTICE_PERIOD_MS + 1
-        return self._start.ms + FIRST_LATE_NOTICE_MS + rounds * LATE_NOTICE_PERIOD_MS
-
-    def _notify_late(self) -> None:
-        """Send one notification per changed group, to the clients that were members after its last change."""
-        notices, self._late_notices = self._late_notices, {}
-        if self._config.notify_consumer_ids_changed_enable:
-            for group, channels in notices.items():
-                self._notify(group, channels)
+        if group.message_model != BROADCASTING:
+            self._notices.note_change(group.name, group.channels)
 
     # leaving
 

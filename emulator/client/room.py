@@ -13,6 +13,7 @@ from .client_registry import ClientRegistry
 from .client_requests import ClientRequests
 from .client_side_resets import ClientSideResets
 from .consumer_requests import ConsumerRequests
+from .group_notices import GroupNotices
 from .queue_locks import QueueLocks
 from .server_requests import ServerRequests
 
@@ -38,7 +39,15 @@ def build(
     """Build the room. `drop_waiting` drops the waiting requests of a closed channel."""
     config, clock = context.config, context.clock
     store, topics, groups = tables.store, tables.topics, tables.groups
-    clients = ClientRegistry(config=config, scheduler=clock, topics=topics, groups=groups, push=context.push)
+    notices = GroupNotices(
+        config=config,
+        scheduler=clock,
+        push_to_all=context.push_to_all,
+        run_after_turn=context.gate.run_after_turn,
+    )
+    clients = ClientRegistry(
+        config=config, scheduler=clock, topics=topics, groups=groups, notices=notices, push=context.push
+    )
     locks = QueueLocks(clock, context.interference.stolen_locks)
     server_requests = ServerRequests(clock, context.push)
     client_requests = ClientRequests(

@@ -176,6 +176,7 @@ class Broker:
             interference=interference,
             complete=partial(self._gate.complete, self),
             push=partial(self._gate.push, self),
+            push_to_all=partial(self._gate.push_to_all, self),
         )
         tables = BrokerTables(store, topics, self.groups, self.offsets)
         store.begin_run(stats_room.build(context, topics.system, self.responses.settle))

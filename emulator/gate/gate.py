@@ -7,7 +7,7 @@ as well, and a service completes it later through `complete`.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from functools import partial
 from typing import Any, Protocol
@@ -185,6 +185,7 @@ class Gate:
         self._report_bug = report_bug
         self._running = 0
         self._deferred: deque[Callable[[], object]] = deque()
+        self._at_end_of_turn: Callable[[Callable[[], object]], object] | None = None
         self._ahead_ms = ahead_ms
         """Returns the engine's time minus the clients' clock (ms, negative: behind)."""
         # Not while an entry is written: that would delay the reply to its request.
@@ -318,6 +319,18 @@ class Gate:
         if rules is None or not rules.drops(node, channel, effect, partial(self._push, node, channel, effect)):
             self._push(node, channel, effect)
 
+    def push_to_all(self, node: Node, channels: Iterable[Channel], effect: Effect) -> None:
+        """Send an effect to several clients, as `push` does to each."""
+        if self.rules is not None or effect.__class__ in self._effects:
+            for channel in channels:
+                self.push(node, channel, effect)
+            return
+        active = [channel for channel in channels if channel.active]
+        clients = [channel.channel_id for channel in active]
+        self._journal.pushed_to_all(self._scheduler.now_ms, node.name, clients, effect)
+        for channel in active:
+            channel.push(effect)
+
     def _push(self, node: Node, channel: Channel, effect: Effect) -> None:
         if channel.active:
             self._journal.pushed(self._scheduler.now_ms, node.name, channel, effect)
@@ -332,6 +345,20 @@ class Gate:
         """
         self._deferred.append(action)
         self._drain_deferred()
+
+    def use_turns(self, at_end_of_turn: Callable[[Callable[[], object]], object]) -> None:
+        """Set the function that runs an action once the event loop has handled all bytes that have arrived.
+
+        Without an event loop there are no turns.
+        """
+        self._at_end_of_turn = at_end_of_turn
+
+    def run_after_turn(self, action: Callable[[], object]) -> None:
+        """Run an action that may serve several requests of one turn of the event loop; at once if there is no loop."""
+        if self._at_end_of_turn is None:
+            action()
+        else:
+            self._at_end_of_turn(partial(self.run_after_reply, action))
 
     def run(self, action: Callable[[], None]) -> None:
         """Run a part of a request, for example the retry of a parked one. Its follow-up actions run after it."""

@@ -6,7 +6,7 @@ weight in bytes are bounded, so that memory does not grow in a long run. The old
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -69,15 +69,15 @@ class Journal:
         self, now_ms: int, node: str, call: "Call", operation: Operation, outcome: Result | EngineError
     ) -> None:
         """Record an operation that got its outcome."""
-        kept = outcome.journaled()
         asked = operation.journaled()
-        client, label = call.channel.channel_id, call.label
-        entry = _make(JournalEntry, (now_ms, node, "answered", client, label, asked, kept, call.number))
-        # `_append`, inlined to save a call for each request, and another one for an outcome without weight.
         weight = SUBJECTS[asked.__class__](asked)
-        weigh = OUTCOMES[kept.__class__]
+        weigh = OUTCOMES[outcome.__class__]
         if weigh is not weightless:
-            weight += weigh(kept)
+            outcome = outcome.journaled()
+            weight += weigh(outcome)
+        client, label = call.channel.channel_id, call.label
+        entry = _make(JournalEntry, (now_ms, node, "answered", client, label, asked, outcome, call.number))
+        # `_append`, inlined to save a call for each request.
         entries = self._entries
         entries.append(entry)
         self._weights.append(weight)
@@ -120,8 +120,17 @@ class Journal:
 
     def pushed(self, now_ms: int, node: str, channel: "Channel", effect: Effect) -> None:
         """Record an effect that was sent to a client."""
-        entry = JournalEntry(now_ms, node, "pushed", channel.channel_id, type(effect).__name__, effect, None)
-        self._append(entry, SUBJECTS[effect.__class__](effect))
+        self.pushed_to_all(now_ms, node, (channel.channel_id,), effect)
+
+    def pushed_to_all(self, now_ms: int, node: str, clients: Sequence[str], effect: Effect) -> None:
+        """Record an effect that was sent to several clients. `clients`: the ids of their channels."""
+        label, weight = type(effect).__name__, SUBJECTS[effect.__class__](effect)
+        made = [_make(JournalEntry, (now_ms, node, "pushed", each, label, effect, None, None)) for each in clients]
+        self._entries += made
+        self._weights += [weight] * len(made)
+        self.held_bytes += weight * len(made)
+        if self.held_bytes > self._max_bytes or len(self._entries) > self._room:
+            self._drop()
 
     def faulted(
         self,

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from ..kernel.errors import EngineError
 from ..kernel.java_types import declared_types
+from ..operations.base import Result
 from .raw_request import Rejection
 
 Weigh = Callable[[Any], int]
@@ -31,7 +32,7 @@ _TEXTS = ("text", "optional text")
 
 
 def weightless(_value: object) -> int:
-    """Return 0, the weight of an outcome without lists, as of most requests."""
+    """Return 0, the weight of an outcome without lists that is journaled as it is, as that of most requests."""
     return 0
 
 
@@ -88,7 +89,7 @@ def _of_outcomes(kind: type) -> Weigh:
         return lambda refusal: len(refusal.remark or "")
     of_kind: Any = kind
     listing = [name for name, hint in declared_types(of_kind).items() if _form(hint) in ("more", "texts")]
-    if not listing:
+    if not listing and of_kind.journaled is Result.journaled:
         return weightless
     return lambda outcome: sum(_listed(getattr(outcome, name)) for name in listing)
 

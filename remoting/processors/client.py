@@ -35,6 +35,7 @@ from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 from ..bodies import client
 from ..bodies.client import CheckClientBody, HeartbeatBody, LockBody, SubscriptionBody, UnlockBody
+from ..bodies.last_encoded import LastEncoded
 from ..bodies.writing import dumps, message_queue
 from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
@@ -160,8 +161,12 @@ def unregister_client(call: RemotingCall, header: UnregisterClientRequestHeader,
     return UnregisterClient(header.client_id, header.producer_group or None, header.consumer_group or None)
 
 
+_body_of_ids: LastEncoded[list[str]] = LastEncoded(lambda client_ids: dumps({"consumerIdList": client_ids}))
+"""After each change of a group every member queries the same list."""
+
+
 def _consumer_list(call: RemotingCall, result: ConsumerListResult) -> bytes:
-    return call.response(None, {}, dumps({"consumerIdList": result.client_ids}))
+    return call.response(None, {}, _body_of_ids(result.client_ids))
 
 
 def _consumer_list_error(call: RemotingCall, error: EngineError) -> bytes:

@@ -4,6 +4,7 @@ The header is always JSON. Opaque values come from the broker's own counter. Sou
 """
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 import orjson
 from rocketmq_testkit.emulator.gate.effects import (
@@ -40,25 +41,36 @@ CODES_WITH_RESPONSE = frozenset(code for effect, code in CODE_OF_EFFECT.items() 
 """Codes of the requests to which the client responds. All others are oneway."""
 
 
+_AFTER_OPAQUE = f',"serializeTypeCurrentRPC":"JSON","version":{VERSION_5_3_3}}}'
+
+
 def encode_request(opaque: int, code: RequestCode, flag: int, ext: Mapping[str, str], *, body: bytes) -> bytes:
     """Encode a request frame of the broker."""
-    header = (
-        f'{{"code":{code:d},"extFields":{orjson.dumps(ext).decode()},"flag":{flag},"language":"JAVA",'
-        f'"opaque":{opaque},"serializeTypeCurrentRPC":"JSON","version":{VERSION_5_3_3}}}'
-    ).encode()
+    return _frame(_text_before_opaque(code, flag, ext), opaque, body)
+
+
+def _text_before_opaque(code: RequestCode, flag: int, ext: Mapping[str, str]) -> str:
+    return f'{{"code":{code:d},"extFields":{orjson.dumps(ext).decode()},"flag":{flag},"language":"JAVA","opaque":'
+
+
+def _frame(before_opaque: str, opaque: int, body: bytes = b"") -> bytes:
+    header = f"{before_opaque}{opaque}{_AFTER_OPAQUE}".encode()
     size = len(header)
     return HEAD.pack(4 + size + len(body), size) + header + body
 
 
 def encode_effect(opaque: int, effect: Effect) -> bytes:
     """Encode an effect as a request frame."""
+    if isinstance(effect, NotifyConsumerIdsChanged):  # to all members of a group, of which only the opaque differs
+        return _frame(_notice_before_opaque(effect.consumer_group), opaque)
     code = CODE_OF_EFFECT[type(effect)]
     ext, body = _FIELDS[type(effect)](effect)
     return encode_request(opaque, code, 0 if isinstance(effect, ServerRequest) else ONEWAY, ext, body=body)
 
 
-def _ids_changed(effect: NotifyConsumerIdsChanged) -> tuple[dict[str, str], bytes]:
-    return {"consumerGroup": effect.consumer_group}, b""
+@lru_cache(maxsize=64)
+def _notice_before_opaque(group: str) -> str:
+    return _text_before_opaque(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, ONEWAY, {"consumerGroup": group})
 
 
 def _check_transaction(effect: CheckTransactionState) -> tuple[dict[str, str], bytes]:
@@ -120,7 +132,6 @@ def _reset_offset(effect: ResetConsumerOffset) -> tuple[dict[str, str], bytes]:
 
 
 _FIELDS: Mapping[type[Effect], Callable[..., tuple[dict[str, str], bytes]]] = {
-    NotifyConsumerIdsChanged: _ids_changed,
     CheckTransactionState: _check_transaction,
     PushReplyMessage: _push_reply,
     RequestRunningInfo: _forwarded_request,

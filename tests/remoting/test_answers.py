@@ -395,6 +395,16 @@ class TestClients:
         gone = peer.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"})
         assert (gone.code, gone.remark, gone.ext_fields) == (1, "no consumer for this group, G", {})
 
+    def test_lists_of_two_groups_are_those_of_the_moment(self, port: Port, peer: Peer) -> None:
+        """A list is encoded once for all members that query it. One of another group or time is another list."""
+        create(peer, "P")
+        for name in (b"c@1", b"c@2"):
+            port.peer().exchange(RequestCode.HEART_BEAT, {}, self.BEAT.replace(b"c@1", name))
+            port.peer().exchange(RequestCode.HEART_BEAT, {}, self.BEAT.replace(b"c@1", name).replace(b'"G"', b'"H"'))
+            for group in ("G", "G", "H", "G"):
+                listed = json.loads(peer.ask(38, {"consumerGroup": group}).body)["consumerIdList"]
+                assert listed == ["c@1", "c@2"][: 1 if name == b"c@1" else 2]
+
     def test_other_group_members_are_notified_of_a_lost_connection(self, port: Port, peer: Peer) -> None:
         create(peer, "P")
         other = port.peer()
