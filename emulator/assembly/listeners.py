@@ -8,7 +8,7 @@ from ..kernel.value_class import frozen_value
 from ..message.message import MessageToStore
 
 Hook = Callable[[MessageToStore], None]
-Watcher = Callable[[int, int, dict[str, str]], None]
+Watcher = Callable[[int, int, dict[str, str], int], None]
 
 ALWAYS = ("every message",)
 """The `waiting` of a listener that needs every message."""
@@ -41,7 +41,7 @@ class Listeners:
     before_put: Sequence[PutHook] = ()
     arrivals: Sequence[ArrivalListener] = ()
     watchers: Mapping[str, Watcher] = field(default_factory=dict)
-    """By topic, a function called after each append to it with queue id, offset and properties."""
+    """By topic, a function called after each append to it with queue id, offset, properties and born time (ms)."""
     full_files: Sequence[Callable[[], None]] = ()
     """Called each time a segment of the log becomes full."""
     config_changed: Sequence[Callable[[], None]] = ()

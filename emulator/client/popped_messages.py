@@ -108,11 +108,9 @@ class PoppedMessages:
 
     def acknowledged(self, node: Node, call: Call, operation: AckMessage, outcome: Outcome | None) -> None:
         """Remove the message of an acknowledgement."""
-        name, group, topic, queue_id, offset = place = (
-            *(node.name, operation.consumer_group, operation.topic),
-            *(operation.queue_id, operation.offset),
-        )
-        popped = self._held.pop(place, None)
+        name, group = node.name, operation.consumer_group
+        topic, queue_id, offset = operation.topic, operation.queue_id, operation.offset
+        popped = self._held.pop((name, group, topic, queue_id, offset), None)
         if outcome is not None:
             context, link = self._context, (group, call.channel.channel_id)
             if popped is None or popped.until_ms < context.scheduler.now_ms:

@@ -16,6 +16,8 @@ from .names import is_pop_retry_v2, is_retry, pop_retry_topic
 ORDER_REVIVE_QUEUE = 999
 """The revive queue id in receipt handles of ordered pops, which have no check point."""
 NORMAL, RETRY_V1, RETRY_V2 = 0, 1, 2
+_LONG_MAX, _INT_MAX = 0x7FFFFFFFFFFFFFFF, 0x7FFFFFFF
+_NO_NUMBERS = 0, 0, 0, _INT_MAX + 1
 
 
 def topic_digit(topic: str) -> int:
@@ -100,6 +102,14 @@ def parse_extra_info(extra_info: str | None) -> Receipt:
     fields or one is not a number.
     """
     parts = _parts(extra_info, 6, "getBrokerName")
+    start, popped, invisible, revive_qid, digit, broker = parts[:6]
+    if f"{start}{popped}{invisible}{revive_qid}".isdecimal():
+        try:
+            numbers = int(start), int(popped), int(invisible), int(revive_qid)
+        except ValueError:  # one of them is empty or too long
+            numbers = _NO_NUMBERS
+        if numbers[0] | numbers[1] | numbers[2] <= _LONG_MAX and numbers[3] <= _INT_MAX:
+            return Receipt(*numbers, digit, broker, -1, -1)
     return Receipt(
         _number(parse_long, parts[0]),
         _number(parse_long, parts[1]),

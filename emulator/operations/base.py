@@ -41,5 +41,6 @@ class Parked:
     """The request waits and is completed later through the gate."""
 
 
+DONE: Final = Done()
 NO_RESPONSE: Final = NoResponse()
 PARKED: Final = Parked()

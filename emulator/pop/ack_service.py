@@ -23,7 +23,7 @@ from ..message.receipt import (
     real_topic,
     revive_queue_of,
 )
-from ..operations.base import Done
+from ..operations.base import DONE, Done
 from ..operations.consume import (
     AckMessage,
     BatchAck,
@@ -83,13 +83,14 @@ class AckService:
         Errors: TOPIC_NOT_EXIST, MESSAGE_ILLEGAL (queue id, ordered offset), NO_MESSAGE (offset outside the queue),
         SYSTEM_ERROR (malformed handle).
         """
-        self._check_queue(call, operation.topic, operation.queue_id)
-        topic, group, queue_id = operation.topic, operation.consumer_group, operation.queue_id
-        low, high = self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
-        if not low <= operation.offset <= high:
+        topic, group = operation.topic, operation.consumer_group
+        queue_id, offset = operation.queue_id, operation.offset
+        self._check_queue(call, topic, queue_id)
+        low, high = self._store.offsets_of(topic, queue_id)
+        if not low <= offset <= high:
             raise EngineError(
                 ResponseCode.NO_MESSAGE,
-                f"offset is illegal, key:{topic}@{queue_id}, commit:{operation.offset}, store:{low}~{high}",
+                f"offset is illegal, key:{topic}@{queue_id}, commit:{offset}, store:{low}~{high}",
             )
         parse = parse_for_record if self._config.pop_consumer_kv_service_enable else parse_extra_info
         receipt = parse(operation.extra_info)
@@ -97,9 +98,9 @@ class AckService:
             self._count_ordered(topic, group, 1)
             self._ack_ordered(call, operation, receipt)
         else:
-            self._write(topic, group, queue_id, receipt, [operation.offset], batch=False)
+            self._write(topic, group, queue_id, receipt, [offset], batch=False)
             self._in_flight.subtract((topic, group, queue_id), receipt.pop_time)
-        return Done()
+        return DONE
 
     @handles(BatchAckMessage)
     def batch_ack(self, call: Call, operation: BatchAckMessage) -> Done:
@@ -112,7 +113,7 @@ class AckService:
             raise EngineError(ResponseCode.NO_MESSAGE, None)
         for entry in operation.acks:
             self._ack_entry(call, entry)
-        return Done()
+        return DONE
 
     def _ack_entry(self, call: Call, entry: BatchAck) -> None:
         topic = real_topic(entry.topic, entry.consumer_group, entry.retry)
@@ -144,7 +145,11 @@ class AckService:
     def _write(  # noqa: PLR0917 - once per acknowledgement; keywords would cost time
         self, topic: str, group: str, queue_id: int, receipt: Receipt, offsets: list[int], *, batch: bool
     ) -> None:
-        self._store.stats.by_name.count_acked(topic, group, len(offsets), self._scheduler.now_ms)
+        now_ms, stats = self._scheduler.now_ms, self._store.stats
+        if len(offsets) == 1:
+            stats.count_acknowledgement(topic, group, now_ms)
+        else:
+            stats.by_name.count_acked(topic, group, len(offsets), now_ms)
         if self._config.pop_consumer_kv_service_enable:
             for offset in offsets:
                 self._require_kv_service().acknowledge(_record_of(topic, group, queue_id, receipt, offset=offset))
@@ -155,7 +160,7 @@ class AckService:
         revive_qid = receipt.revive_qid
         if not 0 <= revive_qid < self._config.revive_queue_num:
             return  # upstream stores it in a queue that no revive service reads
-        self._log.write_ack(ack, revive_qid, receipt.next_visible_ms, self._scheduler.now_ms, batch=batch)
+        self._log.write_ack(ack, revive_qid, receipt.next_visible_ms, now_ms, batch=batch)
 
     def _count_ordered(self, topic: str, group: str, messages: int) -> None:
         """Count acknowledgements of ordered messages in the statistics, as upstream does only with KV records."""
@@ -235,7 +240,7 @@ class AckService:
         is_revived = 0 <= revive_qid < self._config.revive_queue_num
         if is_revived and not self._log.write_check_point(point, revive_qid):
             raise EngineError(ResponseCode.SYSTEM_ERROR, None)
-        self._store.stats.by_name.count_check_point(topic, group, self._scheduler.now_ms)
+        self._store.stats.count_check_point(topic, group, self._scheduler.now_ms)
         if refusal is not None:
             raise refusal
         if is_revived:
@@ -269,7 +274,7 @@ class AckService:
                 [0],
             )
             self._log.write_check_point(point, record.offset % self._config.revive_queue_num)
-        return Done()
+        return DONE
 
     def _check_queue(self, call: Call, topic: str, queue_id: int) -> None:
         config = self._topics.get(topic)

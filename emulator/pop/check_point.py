@@ -7,6 +7,7 @@ Source: PopCheckPoint, AckMsg, BatchAckMsg, PopBufferMergeService (5.3.3).
 
 import json
 from dataclasses import field
+from functools import lru_cache, partial
 from typing import Any
 
 from ..kernel.java_numbers import long_sum
@@ -91,23 +92,14 @@ class CheckPoint:
 
     def to_json(self) -> bytes:
         """Encode the body, with its keys in upstream's order."""
-        body: dict[str, object] = {
-            "bm": self.bits,
-            "bn": self.broker_name,
-            "c": self.group,
-            "d": self.diffs,
-            "it": self.invisible_ms,
-            "n": len(self.diffs),
-            "pt": self.pop_time,
-            "q": self.queue_id,
-            "reviveTime": self.revive_ms,
-            "ro": 0,
-        }
-        if self.re_put_times:
-            body["rp"] = str(self.re_put_times)
-        body["so"] = self.start_offset
-        body["t"] = self.topic
-        return _dump(body)
+        diffs = self.diffs
+        offsets = ",".join(map(str, diffs)) if diffs != [0] else "0"
+        again = f'"rp":"{self.re_put_times}",' if self.re_put_times else ""
+        return (
+            f'{{"bm":{self.bits},"bn":{_quoted(self.broker_name)},"c":{_quoted(self.group)},"d":[{offsets}],'
+            f'"it":{self.invisible_ms:d},"n":{len(diffs)},"pt":{self.pop_time:d},"q":{self.queue_id:d},'
+            f'"reviveTime":{self.revive_ms},"ro":0,{again}"so":{self.start_offset:d},"t":{_quoted(self.topic)}}}'
+        ).encode()
 
     @staticmethod
     def from_json(body: bytes, revive_offset: int) -> "CheckPoint":
@@ -150,6 +142,11 @@ class Ack:
 
         In a `bAck` the offsets are in `aol`, and `ao` is -1, or 0 if the merge buffer wrote it.
         """
+        if not batch and self.broker_name is not None:  # as nearly all
+            return (
+                f'{{"ao":{self.offsets[0]},"bn":{_quoted(self.broker_name)},"c":{_quoted(self.group)},'
+                f'"pt":{self.pop_time:d},"q":{self.queue_id:d},"so":{self.start_offset:d},"t":{_quoted(self.topic)}}}'
+            ).encode()
         not_set = -1 if self.broker_name is not None else 0
         body: dict[str, object] = {"ao": not_set if batch else self.offsets[0]}
         if batch:
@@ -202,6 +199,16 @@ def _whole_numbers(values: object) -> list[int]:
     if not isinstance(values, list) or not set(map(type, values)) <= _WHOLE:
         raise ValueError("offsets are no list of whole numbers")
     return values
+
+
+_quoted_short = lru_cache(maxsize=1024)(partial(json.dumps, ensure_ascii=False))
+_SHORT = 256
+"""Longer names, which only a hostile client sends, are not remembered."""
+
+
+def _quoted(text: str) -> str:
+    """Return a name as a JSON string with quotes."""
+    return _quoted_short(text) if len(text) <= _SHORT else json.dumps(text, ensure_ascii=False)
 
 
 def _dump(body: dict[str, object]) -> bytes:

@@ -6,21 +6,33 @@ Source: PopMessageProcessor.buildCkMsg, AckMessageProcessor.appendAck, PopBuffer
 from ..kernel.errors import EngineError
 from ..message import properties as props
 from ..message.message import MessageToStore
-from ..message.names import revive_topic
+from ..message.names import TIMER_TOPIC, revive_topic
+from ..schedule.timer_service import TimerService
 from ..stats.metric_counters import ACK, CHECK_POINT
 from ..store.message_store import MessageStore
 from .check_point import ACK_TAG, ACK_TIME_INTERVAL_MS, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint
 from .pop_positions import PopPositions
 
 _DUE, _REJECTED = -1, -2
+_TIMED = props.encode(
+    dict.fromkeys(
+        (
+            *(props.TAGS, props.UNIQ_KEY, props.TIMER_DELIVER_MS),
+            *(props.TIMER_OUT_MS, props.REAL_TOPIC, props.REAL_QUEUE_ID),
+        ),
+        "%s",
+    )
+)
+"""The encoded properties of a message that waits in the timer."""
 
 
 class ReviveLog:
     """Stores check points and acknowledgements, which the timer then delivers to the revive topic."""
 
-    def __init__(self, cluster: str, store: MessageStore) -> None:
+    def __init__(self, cluster: str, store: MessageStore, timers: TimerService) -> None:
         self.topic = revive_topic(cluster)
         self._store = store
+        self._timers = timers
         self.positions = PopPositions(store)
 
     def write_check_point(self, point: CheckPoint, revive_qid: int) -> bool:
@@ -64,10 +76,20 @@ class ReviveLog:
 
     def _write(self, queue_id: int, body: bytes, tag: str, key: str, *, deliver_ms: int, born_ms: int) -> int:
         """Store a message. Returns its position in the log, or _DUE if it does not wait in the timer, or _REJECTED."""
+        store, topic = self._store, self.topic
         properties = {props.TAGS: tag, props.UNIQ_KEY: key, props.TIMER_DELIVER_MS: str(deliver_ms)}
-        message = MessageToStore(self.topic, queue_id, body, properties, born_ms, self._store.store_host)
         try:
-            stored = self._store.put(message)
+            out_ms = None if store.hooks else self._timers.out_ms(deliver_ms)
+            if out_ms is None:
+                message = MessageToStore(topic, queue_id, body, properties, born_ms, store.store_host)
+                stored = store.put(message)
+                return _DUE if message.topic == topic else stored.physical_offset
+            # As the hook of the timer redirects it, without reading the properties again.
+            out, queue = str(out_ms), str(queue_id)
+            properties[props.TIMER_OUT_MS] = out
+            properties[props.REAL_TOPIC] = topic
+            properties[props.REAL_QUEUE_ID] = queue
+            message = MessageToStore(TIMER_TOPIC, 0, body, properties, born_ms, store.store_host)
+            return store.append(message, _TIMED % (tag, key, deliver_ms, out, topic, queue)).physical_offset
         except EngineError:
             return _REJECTED
-        return _DUE if message.topic == self.topic else stored.physical_offset

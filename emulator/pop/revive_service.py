@@ -142,9 +142,10 @@ class ReviveService:
         for offset in range(max(decided + 1, stored.min_offset), stored.max_offset):
             record = self._store.record(self._log.topic, stored.queue_id, offset)
             if record is not None:
-                self.arrived(stored.queue_id, offset, records.decode(record).property_map())
+                found = records.decode(record)
+                self.arrived(stored.queue_id, offset, found.property_map(), found.born_timestamp)
 
-    def arrived(self, queue_id: int, offset: int, properties: dict[str, str]) -> None:
+    def arrived(self, queue_id: int, offset: int, properties: dict[str, str], _born_ms: int) -> None:
         """Process a message of the revive topic that is a check point or an acknowledgement.
 
         Any client can send to the revive topic; malformed messages are ignored.

@@ -64,7 +64,7 @@ def build(
     wake_ups = WakeUps(context.emulation, waiting_pops, waiting_notifications)
     orders = OrderInfoTable(config, context.defects, clock, wake_ups.order_unblocked)
     in_flight = PopInflightCounter(config, clock, wake_ups.queue_below_threshold)
-    revive_log = ReviveLog(config.broker_cluster_name, store)
+    revive_log = ReviveLog(config.broker_cluster_name, store, timers)
     buffer = PopMergeBuffer(
         config=config,
         scheduler=clock,

@@ -37,11 +37,15 @@ class TimerMetrics:
             return
         known = self.topics.get(topic)
         if self._file.unchanged_since_write(topic):
-            self._file.save(topic, known)
-        if self._version_file.unchanged_since_write(None):
-            self._version_file.save(None, self.version)
+            self._save(topic, known)
         self.version += 1
         self.topics[topic] = TimerMetric(number + (0 if known is None else known.count), self._scheduler.now_ms)
+
+    def _save(self, topic: str, known: TimerMetric | None) -> None:
+        """Save the count of a topic before its first change since the last write, and the version of that time."""
+        self._file.save(topic, known)
+        if self._version_file.unchanged_since_write(None):
+            self._version_file.save(None, self.version)
 
     def delete(self, topic: str) -> None:
         """Delete the count of a deleted topic; it reappears with the next of its messages that enters or leaves."""
@@ -49,7 +53,7 @@ class TimerMetrics:
         if known is None:
             return
         if self._file.unchanged_since_write(topic):
-            self._file.save(topic, known)
+            self._save(topic, known)
         del self.topics[topic]
 
     def copy_from(self, other: "TimerMetrics") -> None:
@@ -110,9 +114,11 @@ class TimerFile:
 
     def record_enqueued(self, interval_ms: int, offset: int, units: int = 1) -> None:
         """Record that the message at an offset of the timer topic entered the wheel; `units` is 0 if it was deleted."""
-        if self._changed_ms < self.written_ms(interval_ms):
-            self._written = self._progress
-        self._changed_ms = self._scheduler.now_ms
+        now = self._scheduler.now_ms
+        if now != self._changed_ms:
+            if self._changed_ms < self.written_ms(interval_ms):
+                self._written = self._progress
+            self._changed_ms = now
         self._progress = WheelProgress(offset + 1, self._progress.units + units)
 
     def written(self, interval_ms: int) -> WheelProgress:

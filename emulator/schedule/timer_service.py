@@ -13,7 +13,7 @@ Upstream delivers 65 to 140 ms after the boundary; here there is no such latency
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
@@ -183,46 +183,49 @@ class TimerService:
             return
         if props.TIMER_OUT_MS in properties:
             return  # it has already left the wheel once
-        if not self._config.timer_wheel_enable:
-            raise EngineError(
-                ResponseCode.SYSTEM_ERROR, "accurate timer message is not enabled, timerWheelEnable is false"
-            )
-        self._redirect(message)
-
-    def _redirect(self, message: MessageToStore) -> None:
-        now = self._scheduler.now_ms
-        properties = message.properties
-        deliver_ms = self._deliver_ms(properties, now)
-        if deliver_ms <= now:
+        deliver_ms = self._deliver_ms(properties, self._scheduler.now_ms)
+        out_ms = self.out_ms(deliver_ms)
+        if out_ms is None:
             if props.TIMER_DEL_UNIQKEY in properties:
                 raise self._illegal()
             return
-        if deliver_ms - now > self._config.timer_max_delay_sec * 1000:
+        properties[props.TIMER_OUT_MS] = str(out_ms)
+        message.redirect(TIMER_TOPIC, 0)
+
+    def out_ms(self, deliver_ms: int) -> int | None:
+        """Return the slot of a message to deliver at a time, None if the time has come.
+
+        Errors: those of `before_put` about the wheel, the slot and the time.
+        """
+        config, now = self._config, self._scheduler.now_ms
+        if not config.timer_wheel_enable:
+            raise EngineError(
+                ResponseCode.SYSTEM_ERROR, "accurate timer message is not enabled, timerWheelEnable is false"
+            )
+        if deliver_ms <= now:
+            return None
+        if deliver_ms - now > config.timer_max_delay_sec * 1000:
             raise self._illegal()
         precision = self.precision_ms
         over = deliver_ms % precision
         out_ms = deliver_ms - (over or precision)
-        if self._is_crowded(out_ms):
-            most = self._config.timer_congest_num_each_slot
+        slot = self.slots.get(out_ms)
+        if slot is not None and slot.number > config.timer_congest_num_each_slot and self._is_crowded(slot):
+            most = config.timer_congest_num_each_slot
             raise EngineError(
                 ResponseCode.SYSTEM_ERROR,
                 f"timer message is under flow control, max num limit is {2 * most} or the current value is greater "
                 f"than {most} and less than {2 * most}, trigger random flow control",
             )
-        properties[props.TIMER_OUT_MS] = str(out_ms)
-        message.redirect(TIMER_TOPIC, 0)
+        return out_ms
 
-    def _is_crowded(self, slot_ms: int) -> bool:
-        """Return True if flow control rejects a message for this slot.
+    def _is_crowded(self, slot: Slot) -> bool:
+        """Return True if flow control rejects a message for a slot above the limit.
 
-        Rejections are random above the limit and, as upstream, become rarer as the slot fills. From twice the limit on
-        every message is rejected.
+        Rejections are random and, as upstream, become rarer as the slot fills. From twice the limit on every message is
+        rejected.
         """
-        slot = self.slots.get(slot_ms)
-        most = self._config.timer_congest_num_each_slot
-        number = 0 if slot is None else slot.number
-        if number <= most:
-            return False
+        most, number = self._config.timer_congest_num_each_slot, slot.number
         return number >= 2 * most or self._random.below(1000) > 1000 * (number - most) / (most + 0.1)
 
     def _deliver_ms(self, properties: dict[str, str], now: int) -> int:
@@ -245,7 +248,7 @@ class TimerService:
             "current time",
         )
 
-    def arrived(self, _queue_id: int, offset: int, properties: dict[str, str]) -> None:
+    def arrived(self, _queue_id: int, offset: int, properties: dict[str, str], born_ms: int) -> None:
         """Put a stored message of the timer topic into its slot, unless `timerStopEnqueue` is on."""
         if self._config.timer_stop_enqueue or self._first_held_back is not None:
             self._first_held_back = offset if self._first_held_back is None else self._first_held_back
@@ -259,8 +262,12 @@ class TimerService:
                 self._first_held_back = offset
                 self.is_stopped = True
             return
-        self._count_enqueued(offset, properties)
-        self._count_entered(offset, properties, out_ms)
+        topic, key = properties.get(props.REAL_TOPIC), properties.get(props.TIMER_DEL_UNIQKEY)
+        self._file.record_enqueued(self._config.timer_flush_interval_ms, offset)
+        self.metrics.add(topic, 1 if key is None else -1)
+        counters = self._store.stats.by_name.counters
+        counters.timer_entered[topic or ""] += 1
+        counters.delay_seconds[topic or ""].record(max(out_ms - born_ms, 0) // 1000)
         precision = self.precision_ms
         now = self._scheduler.now_ms
         write_ms = now - now % precision
@@ -268,34 +275,23 @@ class TimerService:
         slot = self.slots.get(slot_ms)
         if slot is None:
             slot = self.slots[slot_ms] = Slot()
-            self._schedule_read(slot_ms, properties.get(props.REAL_TOPIC, ""))
+            self._schedule_read(slot_ms, topic or "")
         is_rolled = slot_ms != out_ms
-        key = properties.get(props.TIMER_DEL_UNIQKEY)
         slot.number += 1 if key is None else -1
         if key is not None and not is_rolled:
             slot.deleted.add(key)
             return
         slot.waiting.append(SlotMessage(offset, str(write_ms) if out_ms >= write_ms else NEVER_ENQUEUED, is_rolled))
 
-    def _count_enqueued(self, offset: int, properties: Mapping[str, str]) -> None:
-        self._file.record_enqueued(self._config.timer_flush_interval_ms, offset)
-        self.metrics.add(properties.get(props.REAL_TOPIC), -1 if props.TIMER_DEL_UNIQKEY in properties else 1)
-
-    def _count_entered(self, offset: int, properties: Mapping[str, str], out_ms: int) -> None:
-        counters, topic = self._store.stats.by_name.counters, properties.get(props.REAL_TOPIC, "")
-        counters.timer_entered[topic] += 1
-        stored = self._store.record(TIMER_TOPIC, 0, offset)
-        if stored is not None:
-            delay_ms = out_ms - records.born_timestamp(stored)
-            counters.delay_seconds[topic].record(max(delay_ms, 0) // 1000)
-
     def _recount(self, taken: int) -> None:
         """Count the messages that came after the last write of the files; upstream puts them into the wheel again."""
         end = self._store.max_offset(TIMER_TOPIC, 0)
-        for offset, properties in self._still_stored(
+        for offset, record in self._still_stored(
             taken, end if self._first_held_back is None else self._first_held_back
         ):
-            self._count_enqueued(offset, properties)
+            self._file.record_enqueued(self._config.timer_flush_interval_ms, offset)
+            properties = record.property_map()
+            self.metrics.add(properties.get(props.REAL_TOPIC), -1 if props.TIMER_DEL_UNIQKEY in properties else 1)
 
     def _roll_slot(self, out_ms: int, write_ms: int, precision: int) -> int:
         """Return the slot of a message, or the slot in which it waits to be rolled if its own is beyond the window."""
@@ -379,17 +375,17 @@ class TimerService:
             self._fill(self.taken, min(end, self._store.max_offset(TIMER_TOPIC, 0)))
 
     def _fill(self, first: int, end: int) -> None:
-        for offset, properties in self._still_stored(first, end):
-            self.arrived(0, offset, properties)
+        for offset, record in self._still_stored(first, end):
+            self.arrived(0, offset, record.property_map(), record.born_timestamp)
 
-    def _still_stored(self, first: int, end: int) -> Iterator[tuple[int, dict[str, str]]]:
+    def _still_stored(self, first: int, end: int) -> Iterator[tuple[int, records.Record]]:
         """Yield the stored messages of a range of the timer topic; deleted ones are counted as taken and skipped."""
         for offset in range(first, end):
             stored = self._store.record(TIMER_TOPIC, 0, offset)
             if stored is None:
                 self._file.record_enqueued(self._config.timer_flush_interval_ms, offset, units=0)
             else:
-                yield offset, records.decode(stored).property_map()
+                yield offset, records.decode(stored)
 
     @handles(GetTimerCheckPoint)
     def get_check_point(self, call: Call, operation: GetTimerCheckPoint) -> TimerCheckPointResult:

@@ -4,6 +4,7 @@ Durations are always 0, because operations take no time in the emulator. Names t
 reads from a disk, exist as in upstream but are never counted. Source: BrokerStatsManager (5.3.3).
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
@@ -60,12 +61,12 @@ class TopicGroupStats(TopicGroupTable[StatsItem]):
         super().__init__()
         self._start_ms = start_ms
 
-    def add(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
-        """Add messages and bytes to the counter of a topic and group."""
+    def add(self, topic: str, group: str, messages: int, size: int, now_ms: int, times: int = 1) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
+        """Add messages and bytes of `times` events to the counter of a topic and group."""
         item = self.find(topic, group)
         if item is None:
             item = self.make(topic, group, StatsItem(self._start_ms, now_ms))
-        item.add(messages, size, now_ms)
+        item.add(messages, size, now_ms, times)
 
 
 class BrokerStats:
@@ -75,8 +76,12 @@ class BrokerStats:
         self._config = config
         self._start_ms = now_ms
         self._put: dict[str, StatsItem] = {}
-        self.settle_put: Callable[[], None] = lambda: None
-        """Called before counters of stored messages are read: it counts those that are only in a tally."""
+        self.acked_tally: defaultdict[tuple[str, str], int] = defaultdict(int)
+        """Acknowledgements of single messages since the last sample, by topic and group."""
+        self.checked_tally: defaultdict[tuple[str, str], int] = defaultdict(int)
+        """Check points since the last sample, by topic and group."""
+        self.settle: Callable[[], None] = lambda: None
+        """Called before counters are read: it counts what is only in a tally."""
         self.got, self.sent_back, self.acked, self.checked = (TopicGroupStats(now_ms) for _ in range(4))
         """`checked` counts check points of pops."""
         self.all_put, self.all_got, self.own_put, self.own_got = (StatsItem(now_ms, now_ms) for _ in range(4))
@@ -127,15 +132,23 @@ class BrokerStats:
         self._other("SNDBCK2DLQ_TIMES", key, now_ms).add(1, 0, now_ms)
         self.counters.dead_letters[group, topic or ""] += 1
 
-    def count_acked(self, topic: str, group: str, messages: int, now_ms: int) -> None:
-        """Count a group's acknowledgements and changes of the invisible duration."""
+    def count_acked(self, topic: str, group: str, messages: int, now_ms: int, times: int = 1) -> None:  # noqa: PLR0917 - as the other counts
+        """Count a group's acknowledgements and changes of the invisible duration, in `times` requests."""
         self._other("BROKER_ACK_NUMS", self._config.broker_cluster_name, now_ms).add(messages, 0, now_ms, times=0)
-        self.acked.add(topic, group, messages, 0, now_ms)
+        self.acked.add(topic, group, messages, 0, now_ms, times)
 
-    def count_check_point(self, topic: str, group: str, now_ms: int) -> None:
-        """Count a check point of a group."""
-        self._other("BROKER_CK_NUMS", self._config.broker_cluster_name, now_ms).add(1, 0, now_ms, times=0)
-        self.checked.add(topic, group, 1, 0, now_ms)
+    def settle_tallies(self, now_ms: int) -> None:
+        """Count what is in the tallies of acknowledgements and check points."""
+        if self.acked_tally:
+            for (topic, group), times in self.acked_tally.items():
+                self.count_acked(topic, group, times, now_ms, times)
+            self.acked_tally.clear()
+        if self.checked_tally:
+            every = self._other("BROKER_CK_NUMS", self._config.broker_cluster_name, now_ms)
+            for (topic, group), times in self.checked_tally.items():
+                every.add(times, 0, now_ms, times=0)
+                self.checked.add(topic, group, times, 0, now_ms, times)
+            self.checked_tally.clear()
 
     def note_read_queue(self, topic: str, group: str, queue_id: int) -> None:
         """Record that a request for a queue (-1: any) returned messages."""
@@ -178,8 +191,8 @@ class BrokerStats:
         """Return the counter with a name and a key (a topic, `topic@group`, the cluster, or a key of another form)."""
         if name is None or key is None:
             return None
+        self.settle()
         if name in ("TOPIC_PUT_NUMS", "TOPIC_PUT_SIZE"):
-            self.settle_put()
             return self._put.get(key)
         if name in self._whole:
             return self._whole[name] if key == self._config.broker_cluster_name else None
@@ -204,7 +217,7 @@ class BrokerStats:
 
     def put_tps(self, topic: str, now_ms: int) -> float:
         """Return the rate of messages stored in a topic over the last minute (1/s)."""
-        self.settle_put()
+        self.settle()
         item = self._put.get(topic)
         return item.snapshots(now_ms)[0].tps if item is not None else 0.0
 
@@ -215,7 +228,7 @@ class BrokerStats:
 
     def delete_topic(self, topic: str) -> None:
         """Delete the counters of a topic."""
-        self.settle_put()
+        self.settle()
         self._put.pop(topic, None)
         self.sent.forget_queues(topic)
         self._read_queues.delete_topic(topic)
@@ -224,6 +237,7 @@ class BrokerStats:
 
     def delete_group(self, group: str) -> None:
         """Delete the counters of a group."""
+        self.settle()
         self._read_queues.delete_group(group)
         for table in self._of_topic_and_group.values():
             table.delete_group(group)

@@ -70,24 +70,24 @@ class StoreStats:
         self._put = self.got = 0
         """Messages of application topics, stored and delivered."""
         self.today = self.yesterday = DayTotals()
-        by_name.settle_put = self._settle_tally
+        by_name.settle = self._settle_tallies
 
     @property
     def puts(self) -> int:
         """Messages stored, including those of system topics."""
-        self._settle_tally()
+        self._settle_tallies()
         return self._puts
 
     @property
     def put_bytes(self) -> int:
         """The bytes of their records."""
-        self._settle_tally()
+        self._settle_tallies()
         return self._put_bytes
 
     @property
     def put(self) -> int:
         """Messages stored in application topics."""
-        self._settle_tally()
+        self._settle_tallies()
         return self._put
 
     def count_stored(self, topic: str, messages: int, size: int, now_ms: int, times: int = 1) -> None:  # noqa: PLR0917 - once per message; keywords would cost time
@@ -106,12 +106,25 @@ class StoreStats:
         if topic not in self._system and not topic.startswith(SYSTEM_TOPIC_PREFIX):
             self._put += messages
 
-    def _settle_tally(self) -> None:
-        """Turn the tally into totals."""
+    def _settle_tallies(self) -> None:
+        """Turn the tallies into totals."""
+        self.by_name.settle_tallies(self.next_sample_ms - 1)
         if self.tally:
             for (topic, size), messages in self.tally.items():
                 self._count_stored(topic, messages, size * messages, messages)
             self.tally.clear()
+
+    def count_acknowledgement(self, topic: str, group: str, now_ms: int) -> None:
+        """Count a group's acknowledgement of one message."""
+        if now_ms >= self.next_sample_ms:
+            self.catch_up(now_ms)
+        self.by_name.acked_tally[topic, group] += 1
+
+    def count_check_point(self, topic: str, group: str, now_ms: int) -> None:
+        """Count a check point of a group."""
+        if now_ms >= self.next_sample_ms:
+            self.catch_up(now_ms)
+        self.by_name.checked_tally[topic, group] += 1
 
     def count_replicated(self, size: int, now_ms: int) -> None:
         """Count a record replicated from the master for the store, but not for its topic: the master counts that."""
@@ -137,7 +150,7 @@ class StoreStats:
         """Add the samples and day starts missing up to now."""
         if now_ms < self.next_sample_ms:
             return
-        self._settle_tally()
+        self._settle_tallies()
         self._count_whole_broker(now_ms)
         self.by_name.sent.settle()
         self._settle()

@@ -98,7 +98,7 @@ class MessageStore:
         self.arrivals: list[ArrivalListener] = []
         """Listeners called after each append."""
         self.watchers: dict[str, Watcher] = {}
-        """By topic, a function called after each append to it with queue id, offset and properties."""
+        """By topic, a function called after each append to it with queue id, offset, properties and born time."""
         self.on_lost: Callable[[Iterable[bytes]], None] | None = None
         """Called with the records that a power loss is about to remove."""
         self.on_trimmed: Callable[[TrimReason, int, int], None] | None = None
@@ -268,7 +268,7 @@ class MessageStore:
         self.last_store_timestamp = timestamp
         watcher = self.watchers.get(topic) if queued else None
         if watcher is not None:
-            watcher(queue_id, queue_offset, properties)
+            watcher(queue_id, queue_offset, properties, message.born_timestamp)
         for on_message, waiting in self.arrivals:
             if waiting:
                 on_message(topic, queue_id, queue_offset, tags_code, properties)
@@ -517,6 +517,15 @@ class MessageStore:
             self.note_empty_read(topic, queue_id)
             return 0
         return queue.first
+
+    def offsets_of(self, topic: str, queue_id: int) -> tuple[int, int]:
+        """Return `min_offset` and `max_offset` of a queue."""
+        queue = self.queues.get((topic, queue_id))
+        if queue is None:
+            self.note_empty_read(topic, queue_id)
+            return 0, 0
+        first = queue.first
+        return first, first + len(queue.physical)
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         """Return the next offset of a queue, 0 if the queue is unknown."""

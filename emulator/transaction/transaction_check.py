@@ -170,8 +170,11 @@ class TransactionChecks:
         committed = self._offsets.query(names.TRANSACTION_GROUP, names.HALF_TOPIC, 0)
         return max(committed, 0 if halves is None else halves.first)
 
-    def arrived(self, _queue_id: int, _offset: int, _properties: dict[str, str]) -> None:
+    def arrived(self, _queue_id: int, _offset: int, _properties: dict[str, str], _born_ms: int) -> None:
         """Schedule the next round when a message of the half or op topic arrives."""
+        self._schedule_next_round()
+
+    def _schedule_next_round(self) -> None:
         if self._timer is None:
             interval = self._config.transaction_check_interval
             rounds = (self._scheduler.now_ms - self._round_end_ms) // interval + 1
@@ -181,7 +184,7 @@ class TransactionChecks:
         """Schedule the next round if messages of the half or op topic wait for it."""
         for topic in (names.HALF_TOPIC, names.OP_HALF_TOPIC):
             if self._committed(topic) < self._store.max_offset(topic, 0):
-                self.arrived(0, 0, {})
+                self._schedule_next_round()
 
     def _schedule_round(self, due_ms: int) -> None:
         self._timer = self._scheduler.call_at(due_ms, self._begin_round, TimerKind.TRANSACTION_CHECK)

@@ -17,6 +17,7 @@ from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 from ..bodies.bean import Bean
 from ..wire.ext_fields import Header, header
+from ..wire.response_frame import encode_success
 from .call import RemotingCall
 from .request_code import RequestCode
 from .required_rights import Rights
@@ -42,7 +43,7 @@ class NoHeader(Header):
 
 def empty_response(call: RemotingCall, result: Done) -> bytes:
     """Encode a success response without fields or body."""
-    return call.response(result.remark)
+    return encode_success(call.number) if result.remark is None else call.response(result.remark)
 
 
 def error_response(call: RemotingCall, error: EngineError) -> bytes:

@@ -29,6 +29,13 @@ def encode_response(  # noqa: PLR0917  # called for each response: keywords woul
     return HEAD.pack(4 + size + len(body), size) + header + body
 
 
+def encode_success(opaque: int) -> bytes:
+    """Encode a success response without ext fields, remark and body."""
+    header = f'{{"code":0,"flag":1,"language":"JAVA","opaque":{opaque},{TAIL}'.encode()
+    size = len(header)
+    return HEAD.pack(4 + size, size) + header
+
+
 def encode_found_response(  # noqa: PLR0917  # called for each response: keywords would cost it time
     opaque: int, code: int, remark: str, fields: str, body: bytes
 ) -> bytes:

@@ -19,7 +19,7 @@ def world() -> World:
 
 def written(world: World, ack: Ack, *, batch: bool) -> tuple[str, str, dict[str, object]]:
     """Store an acknowledgement; return tag, key and decoded body of its message."""
-    log = ReviveLog("DefaultCluster", world.broker.store)
+    log = ReviveLog("DefaultCluster", world.broker.store, world.broker.timers)
     assert log.write_ack(ack, 0, world.now_ms, world.now_ms, batch=batch)
     (record,) = stored(world, REVIVE)
     properties = record.property_map()
@@ -46,7 +46,7 @@ def test_an_acknowledgement_is_stored_with_its_key(
 def test_a_check_point_is_stored_with_its_key(world: World) -> None:
     """A check point is readable one second before its invisible duration ends."""
     point = CheckPoint("T", "G", 1, 5, world.now_ms, 10_000, "b", [0, 1])
-    assert ReviveLog("DefaultCluster", world.broker.store).write_check_point(point, 0)
+    assert ReviveLog("DefaultCluster", world.broker.store, world.broker.timers).write_check_point(point, 0)
     assert stored(world, REVIVE) == []
     world.advance(9_000)
     (record,) = stored(world, REVIVE)
