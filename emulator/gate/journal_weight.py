@@ -28,6 +28,8 @@ _PAIR = 155
 _ITEM = 100
 """An item of a list in an outcome, unless it is a number."""
 _NUMBERS = (int, bool, float, NoneType)
+_WITHOUT_ITEMS = (array, range, bytes, str)
+"""Sequences whose own size is all of theirs."""
 _TEXTS = ("text", "optional text")
 
 
@@ -91,12 +93,16 @@ def _of_outcomes(kind: type) -> Weigh:
     listing = [name for name, hint in declared_types(of_kind).items() if _form(hint) in ("more", "texts")]
     if not listing and of_kind.journaled is Result.journaled:
         return weightless
-    return lambda outcome: sum(_listed(getattr(outcome, name)) for name in listing)
+    terms = [f"listed(outcome.{name})" for name in listing]
+    made: Weigh = eval(f"lambda outcome: {' + '.join(terms) or '0'}", {"listed": _listed})
+    return made
 
 
 def _listed(value: Any) -> int:
     """Return the weight of a field of an outcome: its own size plus a fixed size for each item."""
-    if isinstance(value, array | range | bytes | str) or not hasattr(value, "__len__"):
+    if value.__class__ is list or value.__class__ is tuple:
+        return getsizeof(value) + _ITEM * len(value)
+    if isinstance(value, _WITHOUT_ITEMS) or not hasattr(value, "__len__"):
         return getsizeof(value)
     return getsizeof(value) + _ITEM * len(value)
 

@@ -6,6 +6,7 @@ from math import copysign
 _WHOLE = re.compile(r"[+-]?\d+")
 _DOUBLE = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?[fFdD]?)", re.ASCII)
 _HEX_DOUBLE = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]++\.?|[0-9a-fA-F]*+\.[0-9a-fA-F]++)[pP][+-]?\d++)[fFdD]?", re.ASCII)
+LONG_MIN = -0x8000000000000000
 _DIGITS = 19
 """A 64-bit number has at most this many digits."""
 _INT_DIGITS = 10

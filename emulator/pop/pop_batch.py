@@ -10,6 +10,7 @@ from ..message.receipt import Receipt
 from ..operations.consume import PopMessage, PoppedMessage, PullStatus
 from ..pull.queue_reader import QueueReader, Read
 
+_NEVER = bytes(4)
 READ_AGAIN = (PullStatus.OFFSET_TOO_SMALL, PullStatus.OFFSET_OVERFLOW_BADLY, PullStatus.OFFSET_FOUND_NULL)
 """Read outcomes after which the pop commits the corrected offset and reads once more from there."""
 
@@ -57,6 +58,8 @@ def reconsume_times_of(record: bytes) -> int:
     They are at a fixed position if both hosts are IPv4 addresses. Only other records are decoded.
     """
     if not record[39] & 0x30:
+        if record[72:76] == _NEVER:
+            return 0
         times = int.from_bytes(record[72:76], "big")
         if times >> 31 == 0:
             return times

@@ -19,7 +19,7 @@ from ..filter.message_filter import (
 from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
-from ..kernel.java_numbers import long_sum
+from ..kernel.java_numbers import LONG_MIN, long_sum
 from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
@@ -120,21 +120,19 @@ class PopService:
 
     def _check(self, call: Call, operation: PopMessage, now: int) -> TopicConfig:
         config = self._config
-        broker_ip = records.unpack_host(self._store.store_host)[0]
-        if long_sum(long_sum(now, -operation.born_ms), -operation.poll_ms) > TOO_OLD_MS:
-            raise EngineError(ResponseCode.POLLING_TIMEOUT, f"the broker[{broker_ip}] pop message is timeout too much")
+        late_ms = now - operation.born_ms - operation.poll_ms
+        if not LONG_MIN <= late_ms <= TOO_OLD_MS and long_sum(late_ms, 0) > TOO_OLD_MS:
+            raise self._refusal(ResponseCode.POLLING_TIMEOUT, "pop message is timeout too much")
         if not config.broker_permission & PERM_READ:
-            raise EngineError(ResponseCode.NO_PERMISSION, f"the broker[{broker_ip}] pop message is forbidden")
+            raise self._refusal(ResponseCode.NO_PERMISSION, "pop message is forbidden")
         if operation.max_msg_nums > MAX_MESSAGES:
-            raise EngineError(
-                ResponseCode.INVALID_PARAMETER,
-                f"the broker[{broker_ip}] pop message's num is greater than {MAX_MESSAGES}",
+            raise self._refusal(
+                ResponseCode.INVALID_PARAMETER, f"pop message's num is greater than {MAX_MESSAGES}"
             )
         if not config.timer_wheel_enable:
-            raise EngineError(
-                ResponseCode.SYSTEM_ERROR,
-                f"the broker[{broker_ip}] pop message is forbidden because timerWheelEnable is false",
-                answered=True,  # PopMessageProcessor returns this one; all other errors with this code are thrown
+            # PopMessageProcessor returns this one; all other errors with this code are thrown
+            raise self._refusal(
+                ResponseCode.SYSTEM_ERROR, "pop message is forbidden because timerWheelEnable is false", answered=True
             )
         topic = self._topics.get(operation.topic)
         if not topic.perm & PERM_READ:
@@ -143,6 +141,10 @@ class PopService:
             raise illegal_queue_id(call, operation.queue_id, topic, ResponseCode.INVALID_PARAMETER)
         self._groups.get_enabled(operation.consumer_group)
         return topic
+
+    def _refusal(self, code: ResponseCode, text: str, **details: bool) -> EngineError:
+        broker_ip = records.unpack_host(self._store.store_host)[0]
+        return EngineError(code, f"the broker[{broker_ip}] {text}", **details)
 
     def _filter(self, operation: PopMessage) -> MessageFilter | None:
         group, topic = operation.consumer_group, operation.topic
@@ -171,7 +173,11 @@ class PopService:
         batch = self._collect(operation, topic, message_filter)
         # One read examines a limited number of entries of the consume queue. A pop that may wait reads again at once
         # while messages remain.
-        waits = operation.max_msg_nums > 0 and self._scheduler.now_ms < long_sum(operation.born_ms, operation.poll_ms)
+        waits = (
+            not batch.messages
+            and operation.max_msg_nums > 0
+            and self._scheduler.now_ms < long_sum(operation.born_ms, operation.poll_ms)
+        )
         while waits and batch.rest_num > 0 and not batch.messages:
             before = self._read_so_far(operation, topic)
             batch = self._collect(operation, topic, message_filter)
@@ -319,9 +325,11 @@ class PopService:
                 return  # without a check point the messages are not delivered and the offset stays
         self._in_flight.add((topic, group, queue_id), len(read.offsets))
         batch.add_header_info(queue_id, digit, start_offset, read)
+        changes_topic = topic != operation.topic and not self._config.pop_response_return_actual_retry_topic
+        add = batch.messages.append
         for record, offset, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):
-            reconsume_times = reconsume_times_of(record)
-            if topic != operation.topic and not self._config.pop_response_return_actual_retry_topic:
+            times = reconsume_times_of(record)
+            if changes_topic:
                 receipt = Receipt(
                     start_offset,
                     batch.pop_time,
@@ -333,9 +341,7 @@ class PopService:
                     offset,
                 )
                 record = with_receipt(record, operation.topic, receipt)
-            batch.messages.append(
-                PoppedMessage(record, digit, queue_id, offset, start_offset, physical, reconsume_times)
-            )
+            add(PoppedMessage(record, digit, queue_id, offset, start_offset, physical, times))
 
     def _result(self, code: ResponseCode, batch: PopBatch, remark: str) -> PopResult:
         operation, records_only = batch.operation, self._config.pop_consumer_kv_service_enable

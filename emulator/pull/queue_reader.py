@@ -147,8 +147,10 @@ class QueueReader:
         if offset > high:
             return Read(PullStatus.OFFSET_OVERFLOW_BADLY, high, low, high)
 
-        count_max, bytes_max = self._bounds(max_count)
-        units_max = max(self._config.max_filter_message_size // _UNIT_BYTES, max_count)
+        config = self._config
+        count_max = max(min(max_count, config.max_transfer_count_on_message_in_memory), 1)
+        bytes_max = min(config.max_transfer_bytes_on_message_in_memory, _TRANSFER_BYTES_MAX)
+        units_max = max(config.max_filter_message_size // _UNIT_BYTES, max_count)
         read = Read(PullStatus.NO_MATCHED_MESSAGE, offset, low, high)
         first, stop = offset - low, min(high - low, offset - low + units_max)
         if self._special and topic in self._special and isinstance(queue, BatchConsumeQueue):
@@ -164,12 +166,6 @@ class QueueReader:
             self._slow_group_guard.record(group, topic, queue_id, behind)
         return read
 
-    def _bounds(self, max_count: int) -> tuple[int, int]:
-        """Return the maximum number of messages and bytes of one read."""
-        config = self._config
-        count_max = max(1, min(max_count, config.max_transfer_count_on_message_in_memory))
-        return count_max, min(config.max_transfer_bytes_on_message_in_memory, _TRANSFER_BYTES_MAX)
-
     def _read_compacted(self, queue: ConsumeQueue, offset: int, max_count: int) -> Read:
         log = self._compaction.of(queue)
         low, high = log.min_offset, log.max_offset
@@ -184,7 +180,9 @@ class QueueReader:
         return self._take_remaining(queue, log, Read(PullStatus.FOUND, max(offset, low), low, high), max_count)
 
     def _take_remaining(self, queue: ConsumeQueue, log: CompactedQueue, read: Read, max_count: int) -> Read:
-        count_max, bytes_max = self._bounds(max_count)
+        config = self._config
+        count_max = max(min(max_count, config.max_transfer_count_on_message_in_memory), 1)
+        bytes_max = min(config.max_transfer_bytes_on_message_in_memory, _TRANSFER_BYTES_MAX)
         found = _Found()
         for entry in log.remaining(read.next_offset, count_max):
             physical_offset, size, _ = queue.unit(entry.offset)

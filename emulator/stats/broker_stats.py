@@ -118,9 +118,9 @@ class BrokerStats:
             item = self._put[topic] = StatsItem(self._start_ms, now_ms)
         item.add(messages, size, now_ms, times)
 
-    def count_got(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
-        """Count messages delivered to a group."""
-        self.got.add(topic, group, messages, size, now_ms)
+    def count_got(self, topic: str, group: str, messages: int, size: int, now_ms: int, times: int) -> None:  # noqa: PLR0917 - as the other counts
+        """Count messages delivered to a group, in `times` reads."""
+        self.got.add(topic, group, messages, size, now_ms, times)
 
     def count_sent_back(self, topic: str, group: str, now_ms: int) -> None:
         """Count a message of a topic that a group sent back."""
@@ -223,6 +223,7 @@ class BrokerStats:
 
     def got_tps(self, topic: str, group: str, now_ms: int) -> float:
         """Return the rate of a topic's messages delivered to a group over the last minute (1/s)."""
+        self.settle()
         item = self.got.find(topic, group)
         return item.snapshots(now_ms)[0].tps if item is not None else 0.0
 
@@ -249,9 +250,9 @@ class LmqBrokerStats(BrokerStats):
     Source: LmqBrokerStatsManager (5.3.3).
     """
 
-    def count_got(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
-        """Count messages delivered to a group."""
-        super().count_got(self._counted_name(topic), self._counted_name(group), messages, size, now_ms)
+    def count_got(self, topic: str, group: str, messages: int, size: int, now_ms: int, times: int) -> None:  # noqa: PLR0917 - as the other counts
+        """Count messages delivered to a group, in `times` reads."""
+        super().count_got(self._counted_name(topic), self._counted_name(group), messages, size, now_ms, times)
 
     def count_sent_back(self, topic: str, group: str, now_ms: int) -> None:
         """Count a message of a topic that a group sent back."""

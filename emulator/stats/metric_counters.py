@@ -12,6 +12,8 @@ from .histogram import DELAY_BOUNDS, FINISH_BOUNDS, Histogram
 from .sent_messages import SentMessages
 
 CHECK_POINT, ACK = "CK", "ACK"
+TALLIED_MAX = 1024
+"""The number of different reads at which their tally becomes totals."""
 
 
 class MetricCounters:
@@ -19,8 +21,9 @@ class MetricCounters:
 
     def __init__(self) -> None:
         self.sent = SentMessages()
-        self.out: dict[tuple[str, str, bool | None], list[int]] = {}
-        """Messages and bytes that left, by topic, group, and if they came from a retry topic (None: not popped)."""
+        self._out: dict[tuple[str, str, bool | None], list[int]] = {}
+        self._out_tally: defaultdict[tuple[str, str, bool | None, int, int], int] = defaultdict(int)
+        """Reads that are not in `_out` yet; the last two parts of a key are the messages and the bytes of a read."""
         self.dead_letters: Counter[tuple[str, str]] = Counter()
         """Messages that went to a dead letter queue, by group and topic."""
         self.half: Counter[str] = Counter()
@@ -49,9 +52,20 @@ class MetricCounters:
 
     def count_out(self, topic: str, group: str, messages: int, size: int, *, is_retry: bool | None = None) -> None:
         """Count messages that left for a group. `is_retry`: as in `out`."""
-        found = self.out.get((topic, group, is_retry))
-        if found is None:
-            self.out[topic, group, is_retry] = [messages, size]
-        else:
-            found[0] += messages
-            found[1] += size
+        tally = self._out_tally
+        tally[topic, group, is_retry, messages, size] += 1
+        if len(tally) > TALLIED_MAX:
+            self._settle_out()
+
+    def _settle_out(self) -> None:
+        for (topic, group, is_retry, messages, size), times in self._out_tally.items():
+            found = self._out.setdefault((topic, group, is_retry), [0, 0])
+            found[0] += messages * times
+            found[1] += size * times
+        self._out_tally.clear()
+
+    @property
+    def out(self) -> Mapping[tuple[str, str, bool | None], list[int]]:
+        """Messages and bytes that left, by topic, group, and if they came from a retry topic (None: not popped)."""
+        self._settle_out()
+        return self._out

@@ -3,7 +3,7 @@
 Upstream samples its counters every second, and computes rates between the last sample and those 10, 60 and 600 s
 earlier. The emulator runs nothing at those seconds: the next count after one adds the missing samples. It counts the
 requests of clients and their effects, but not the reads of upstream's own services, which mostly find nothing.
-An append only adds to a tally by topic and size, which becomes totals at the next sample, and when a total is read.
+An append and a read only add to tallies, which become totals at the next sample, and when a total is read.
 Source: StoreStatsService, BrokerStats, BrokerStatsManager (5.3.3).
 """
 
@@ -66,9 +66,10 @@ class StoreStats:
         """(number of a sample, totals in it). The samples skipped since the previous entry have the same totals."""
         self.tally: defaultdict[tuple[str, int], int] = defaultdict(int)
         """Messages stored one at a time since the last sample, by topic and size of the record."""
-        self._puts = self._put_bytes = self.reads_found = self.reads_missed = self.transferred = 0
-        self._put = self.got = 0
-        """Messages of application topics, stored and delivered."""
+        self._reads: defaultdict[tuple[str, str, int, int], int] = defaultdict(int)
+        """Reads with messages since the last sample, by topic, group, number of messages and their size."""
+        self._puts = self._put_bytes = self._reads_found = self._reads_missed = self._transferred = 0
+        self._put = self._got = 0
         self.today = self.yesterday = DayTotals()
         by_name.settle = self._settle_tallies
 
@@ -89,6 +90,12 @@ class StoreStats:
         """Messages stored in application topics."""
         self._settle_tallies()
         return self._put
+
+    @property
+    def got(self) -> int:
+        """Messages of application topics delivered."""
+        self._settle_tallies()
+        return self._got
 
     def count_stored(self, topic: str, messages: int, size: int, now_ms: int, times: int = 1) -> None:  # noqa: PLR0917 - once per message; keywords would cost time
         """Count stored messages of `size` bytes in all; `times` is 0 if they belong to an event already counted."""
@@ -113,6 +120,13 @@ class StoreStats:
             for (topic, size), messages in self.tally.items():
                 self._count_stored(topic, messages, size * messages, messages)
             self.tally.clear()
+        for (topic, group, messages, size), times in self._reads.items():
+            self._reads_found += times
+            self._transferred += messages * times
+            self.by_name.count_got(topic, group, messages * times, size * times, self.next_sample_ms - 1, times)
+            if topic not in self._system and not topic.startswith(SYSTEM_TOPIC_PREFIX):
+                self._got += messages * times
+        self._reads.clear()
 
     def count_acknowledgement(self, topic: str, group: str, now_ms: int) -> None:
         """Count a group's acknowledgement of one message."""
@@ -137,14 +151,10 @@ class StoreStats:
         """Count a read by a group of `messages` messages with a total of `size` bytes."""
         if now_ms >= self.next_sample_ms:
             self.catch_up(now_ms)
-        if not messages:
-            self.reads_missed += 1
-            return
-        self.reads_found += 1
-        self.transferred += messages
-        self.by_name.count_got(topic, group, messages, size, now_ms)
-        if topic not in self._system and not topic.startswith(SYSTEM_TOPIC_PREFIX):
-            self.got += messages
+        if messages:
+            self._reads[topic, group, messages, size] += 1
+        else:
+            self._reads_missed += 1
 
     def catch_up(self, now_ms: int) -> None:
         """Add the samples and day starts missing up to now."""
@@ -155,13 +165,13 @@ class StoreStats:
         self.by_name.sent.settle()
         self._settle()
         last = (now_ms - self._start_ms) // SAMPLE_MS
-        self._samples.append((last, StoreTotals(self._puts, self.reads_found, self.reads_missed, self.transferred)))
+        self._samples.append((last, StoreTotals(self._puts, self._reads_found, self._reads_missed, self._transferred)))
         while self._samples[0][0] < last - SPANS[-1]:
             self._samples.popleft()
         self.next_sample_ms = self._start_ms + (last + 1) * SAMPLE_MS
         if now_ms >= self._next_day_ms:
             days = (now_ms - self._next_day_ms) // DAY_MS + 1
-            before, self.today = self.today, DayTotals(self._put, self.got)
+            before, self.today = self.today, DayTotals(self._put, self._got)
             self.yesterday = before if days == 1 else self.today
             self._next_day_ms += days * DAY_MS
 
@@ -170,9 +180,9 @@ class StoreStats:
         names = self.by_name
         for item, counted in (
             (names.all_put, self._puts),
-            (names.all_got, self.transferred),
+            (names.all_got, self._transferred),
             (names.own_put, self._put),
-            (names.own_got, self.got),
+            (names.own_got, self._got),
         ):
             item.messages = counted
             item.catch_up(now_ms)
