@@ -317,11 +317,16 @@ class TopicTable:
     def message_type(self, topic: str) -> str:
         """Return the message type of a topic; UNSPECIFIED if it is unknown. Source: TopicConfig.getTopicMessageType."""
         found = self.find(topic)
-        return UNSPECIFIED if found is None else found.attributes.get("message.type", "NORMAL")
+        return UNSPECIFIED if found is None else type_of(found)
 
     def _touch(self) -> None:
         self.version_counter += 1
         self.version_timestamp = self._scheduler.now_ms
+
+
+def type_of(config: TopicConfig) -> str:
+    """Return the message type of a topic."""
+    return config.attributes.get("message.type", "NORMAL")
 
 
 def _set_membership(kind: set[str], topic: str, belongs: bool) -> None:

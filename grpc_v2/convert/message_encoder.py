@@ -16,6 +16,10 @@ from ..proto.timestamps import set_timestamp
 from ..rules.message_rules import message_type
 
 _RESERVED = props.RESERVED
+_RARE = frozenset(
+    {props.SHARDING_KEY, props.TRACE_CONTEXT, props.DLQ_ORIGIN_TOPIC, props.DLQ_ORIGIN_MESSAGE_ID}
+)
+_TIMES = frozenset({props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC})
 _NUMBER = re.compile(r"-?[0-9]{1,15}\Z")
 _TYPES = {"NORMAL": pb.NORMAL, "FIFO": pb.FIFO, "DELAY": pb.DELAY, "TRANSACTION": pb.TRANSACTION}
 _host = lru_cache(maxsize=1024)(unpack_host)
@@ -33,10 +37,10 @@ def fill_message(  # noqa: PLR0917  # called for each message: keywords would co
     properties = record.property_map()
     fill_resource(message.topic, topic)
     message.body = record.body
-    user_properties = message.user_properties
-    for name, value in properties.items():
-        if name not in _RESERVED:
-            user_properties[name] = value
+    if not _RESERVED.issuperset(properties):
+        for name, value in properties.items():
+            if name not in _RESERVED:
+                message.user_properties[name] = value
     system = message.system_properties
     _fill_identity(system, properties, record)
     digest = system.body_digest
@@ -55,6 +59,9 @@ def fill_resource(resource: pb.Resource, name: str) -> None:
 
     The prefixes of retry topics and dead letter queues stay with the name.
     """
+    if "%" not in name:
+        resource.name = name
+        return
     prefix = ""
     for known in (names.RETRY_PREFIX, names.DLQ_PREFIX):
         if name.startswith(known):
@@ -78,6 +85,8 @@ def _fill_identity(system: pb.SystemProperties, properties: dict[str, str], reco
     system.message_id = properties.get(props.UNIQ_KEY) or (
         f"{record.store_host.hex().upper()}{record.physical_offset:016X}"
     )
+    if _RARE.isdisjoint(properties):
+        return
     group = properties.get(props.SHARDING_KEY)
     if group:
         system.message_group = group
@@ -97,6 +106,8 @@ def _fill_times(system: pb.SystemProperties, properties: dict[str, str], record:
     set_timestamp(system.store_timestamp, record.store_timestamp)
     host, port = _host(record.store_host)
     system.store_host = f"{host}:{port}"
+    if _TIMES.isdisjoint(properties):
+        return
     deliver_ms = parse_number(properties.get(props.TIMER_DELIVER_MS))
     if deliver_ms is None:
         delay_s = parse_number(properties.get(props.TIMER_DELAY_SEC))

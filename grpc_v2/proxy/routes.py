@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rocketmq_testkit.emulator.kernel.random_streams import RandomStream
 from rocketmq_testkit.emulator.message.names import is_retry_or_dlq
 from rocketmq_testkit.emulator.message.properties import string_hash
-from rocketmq_testkit.emulator.topic.topic_table import PERM_READ, PERM_WRITE
+from rocketmq_testkit.emulator.topic.topic_table import PERM_READ, PERM_WRITE, UNSPECIFIED, type_of
 
 from ..proto import definition_pb2 as pb
 from ..rules.java_texts import unknown_topic
@@ -97,7 +97,7 @@ class Routes:
     def topic_name(self, resource: pb.Resource) -> str:
         """Return the validated name of a topic. The namespace is ignored. Raises ILLEGAL_TOPIC."""
         name = resource.name
-        check_topic(name, self.system_topics())
+        check_topic(name, self.system_topics() if self._cluster else self._default.topics.system)
         return name
 
     def group_config(self, group: str) -> "GroupConfig | None":
@@ -117,15 +117,21 @@ class Routes:
     def message_type(self, topic: str) -> str:
         """Return the type of a topic: UNSPECIFIED if no broker has it, NORMAL if the topic declares none."""
         for broker in self._masters:
-            if broker.running and broker.topics.find(topic) is not None:
-                return broker.topics.message_type(topic)
-        return "UNSPECIFIED"
+            config = broker.topics.find(topic) if broker.running else None
+            if config is not None:
+                return type_of(config)
+        return UNSPECIFIED
 
     def choose_queue(self, topic: str, message_group: str) -> "tuple[Broker, int]":
         """Choose the queue of the next message: by the hash of its message group, else round-robin.
 
         Raises INTERNAL_SERVER_ERROR for a topic that no broker has, FORBIDDEN if no queue is writable.
         """
+        if not self._cluster and not message_group:
+            broker = self._default
+            config = broker.topics.table.get(topic) if broker.running else None
+            if config is not None and config.perm & PERM_WRITE and config.write_queue_nums > 0:
+                return broker, self._next_round_robin(topic) % config.write_queue_nums
         choices: list[tuple[Broker, int]] = []
         total = 0
         known = False

@@ -11,10 +11,12 @@ from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
 from ..config.proxy_config import ProxyConfig
 from ..proto import definition_pb2 as pb
 from ..proto.timestamps import timestamp_ms
-from .proxy_rules import CONTROL, is_blank
+from .proxy_rules import CONTROL
 from .status import Refusal, proxy_exception
 
 _RESERVED, _DELAYS = props.RESERVED, props.REQUESTED_DELAYS
+_TYPED = frozenset({props.TRANSACTION_PREPARED, props.SHARDING_KEY, *_DELAYS})
+"""Properties of a message that is not of the type NORMAL."""
 
 
 def check_body(body: bytes, config: ProxyConfig) -> None:
@@ -49,7 +51,7 @@ def stored_properties(message: pb.Message, peer: str, now_ms: int, config: Proxy
             f"the total size of user property is too large, max is {config.max_user_property_size}",
         )
     message_id = system.message_id
-    if is_blank(message_id):
+    if not message_id or message_id.isspace():
         raise Refusal(pb.ILLEGAL_MESSAGE_ID, "message id cannot be empty")
     properties[props.UNIQ_KEY] = message_id
     properties[props.PRODUCER_GROUP] = message.topic.name
@@ -96,6 +98,8 @@ def message_type(properties: dict[str, str]) -> str:
 
     The client's `message_type` matters only for transactions.
     """
+    if _TYPED.isdisjoint(properties):
+        return "NORMAL"
     if properties.get(props.TRANSACTION_PREPARED) == "true":
         return "TRANSACTION"
     if not properties.keys().isdisjoint(_DELAYS):

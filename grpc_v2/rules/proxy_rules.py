@@ -58,6 +58,7 @@ def _check_form_of_topic(topic: str) -> None:
         )
 
 
+@lru_cache(maxsize=4096)
 def check_group(group: str) -> None:
     """Raise ILLEGAL_CONSUMER_GROUP for names that are blank, ill-formed, longer than 255 characters, or reserved."""
     if is_blank(group):

@@ -18,6 +18,7 @@ from .java_texts import PROXY_EXCEPTION, exception_text
 _THROWN = re.compile(r"java\.(?:\w+\.)*(?P<name>\w+): (?P<text>.*), (?P<frame>[\w.$/]+\(\w+\.java:\d+\))\Z", re.DOTALL)
 
 OK = pb.Status(code=pb.OK, message="OK")
+_ONLY_OK = {pb.OK}
 
 
 class Refusal(Exception):
@@ -73,6 +74,8 @@ def named_status(code: int) -> pb.Status:
 def overall_status(codes: Iterable[int]) -> pb.Status:
     """Create the Status for several entries: their common code, or MULTIPLE_RESULTS if they differ."""
     distinct = set(codes)
+    if distinct == _ONLY_OK:
+        return OK
     return named_status(distinct.pop() if len(distinct) == 1 else pb.MULTIPLE_RESULTS)
 
 

@@ -11,6 +11,7 @@ from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.emulator.message import properties as props
+from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 
 from ..config.pools import ProxyPool
@@ -82,7 +83,7 @@ class SendMessageService:
         reconsume_times = 0
         if topic.startswith(names.RETRY_PREFIX):
             reconsume_times = parse_number(properties.pop(props.RECONSUME_TIME, None)) or 0
-        message_id = properties[props.UNIQ_KEY]
+        message_id, flag = properties[props.UNIQ_KEY], sys_flag(first)
         operation = SendMessage(
             producer_group=topic,  # a gRPC producer's group is named like its topic
             topic=topic,
@@ -91,7 +92,7 @@ class SendMessageService:
             properties=properties,
             born_host=born_host,
             born_timestamp=now_ms,
-            sys_flag=sys_flag(first),
+            sys_flag=flag,
             reconsume_times=reconsume_times,
             batch=is_batch,
             through_proxy=True,
@@ -99,7 +100,7 @@ class SendMessageService:
 
         def stored(outcome: Outcome) -> None:
             result: SendResult = expect(outcome, SendResult)
-            if first.system_properties.message_type == pb.TRANSACTION and result.code is ResponseCode.SUCCESS:
+            if flag & records.SYS_TRANSACTION_PREPARED and result.code is ResponseCode.SUCCESS:
                 half = TransactionData(broker.name, result.queue_offset, result.physical_offset)
                 self.transactions.add(topic, message_id, half, self.scheduler.now_ms)
             call.reply(_response(result, self._new_message_id() if is_batch else message_id, message_id))
