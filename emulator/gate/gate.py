@@ -414,13 +414,16 @@ class Gate:
             if kind in self._outcomes:
                 self._outcomes[kind](node, call, operation, None)
             return
-        if self.rules is not None:
-            self._respond(node, call, operation, outcome)
-            return
         # `_respond`, inlined to save a call for each request.
-        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, outcome)
+        journaled = observed = outcome
+        if self.rules is not None:
+            try:
+                outcome, journaled, observed = self.rules.transform(node, call, operation, outcome)
+            except Exception as bug:
+                self._report_bug(bug)
+        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, journaled)
         if kind in self._outcomes:
-            self._outcomes[kind](node, call, operation, outcome)
+            self._outcomes[kind](node, call, operation, observed)
         call.reply(outcome)
 
     def _respond(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:

@@ -126,9 +126,7 @@ class PopService:
         if not config.broker_permission & PERM_READ:
             raise self._refusal(ResponseCode.NO_PERMISSION, "pop message is forbidden")
         if operation.max_msg_nums > MAX_MESSAGES:
-            raise self._refusal(
-                ResponseCode.INVALID_PARAMETER, f"pop message's num is greater than {MAX_MESSAGES}"
-            )
+            raise self._refusal(ResponseCode.INVALID_PARAMETER, f"pop message's num is greater than {MAX_MESSAGES}")
         if not config.timer_wheel_enable:
             # PopMessageProcessor returns this one; all other errors with this code are thrown
             raise self._refusal(

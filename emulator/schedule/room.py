@@ -41,7 +41,10 @@ def build(
         recall=recall,
         handlers=handlers_of(delays, timers, recall),
         listeners=Listeners(
-            before_put=[PutHook(timers.before_put, TIMES, frozenset({TIMER_TOPIC})), PutHook(delays.before_put, DELAYS)],
+            before_put=[
+                PutHook(timers.before_put, TIMES, frozenset({TIMER_TOPIC})),
+                PutHook(delays.before_put, DELAYS),
+            ],
             watchers={TIMER_TOPIC: timers.arrived},
             config_changed=[timers.apply_config],
         ),

@@ -162,9 +162,7 @@ class SendService:
             unique_key = properties[props.UNIQ_KEY] = self._unique_key()
         if self._special and operation.topic in self._topics.compacted and not properties.get(props.KEYS, "").strip():
             raise EngineError(ResponseCode.MESSAGE_ILLEGAL, "Required message key is missing")
-        own, own_text = _own_properties(
-            self._config.broker_cluster_name, self._config.region_id, self._config.trace_on
-        )
+        own, own_text = _own_properties(self._config.broker_cluster_name, self._config.region_id, self._config.trace_on)
         if _SPECIAL.isdisjoint(properties) and not operation.topic.startswith(names.RETRY_PREFIX):
             return self._send_usual(operation, queue_id, unique_key, own, own_text)
         self._add_own(properties)

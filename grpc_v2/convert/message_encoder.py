@@ -16,9 +16,7 @@ from ..proto.timestamps import set_timestamp
 from ..rules.message_rules import message_type
 
 _RESERVED = props.RESERVED
-_RARE = frozenset(
-    {props.SHARDING_KEY, props.TRACE_CONTEXT, props.DLQ_ORIGIN_TOPIC, props.DLQ_ORIGIN_MESSAGE_ID}
-)
+_RARE = frozenset({props.SHARDING_KEY, props.TRACE_CONTEXT, props.DLQ_ORIGIN_TOPIC, props.DLQ_ORIGIN_MESSAGE_ID})
 _TIMES = frozenset({props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC})
 _NUMBER = re.compile(r"-?[0-9]{1,15}\Z")
 _TYPES = {"NORMAL": pb.NORMAL, "FIFO": pb.FIFO, "DELAY": pb.DELAY, "TRANSACTION": pb.TRANSACTION}
