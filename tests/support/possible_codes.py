@@ -94,7 +94,8 @@ def _callables(found: Any) -> Iterator[Any]:
     if isinstance(found, FunctionType | MethodType):
         yield found
     elif isinstance(found, list | tuple):
-        yield from (each for each in found if isinstance(each, FunctionType | MethodType))
+        for each in found:
+            yield from _callables(each)
 
 
 @cache
