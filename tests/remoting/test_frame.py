@@ -76,7 +76,7 @@ def test_the_largest_frame_is_accepted() -> None:
 
 
 def test_frames_before_a_malformed_one_are_returned_first() -> None:
-    frames = frame.FrameSplitter().feed(STREAM + b"\xff" * 8)
+    frames = iter(frame.FrameSplitter().feed(STREAM + b"\xff" * 8))
     assert [frame.decode(*next(frames)) for _ in COMMANDS] == COMMANDS
     with pytest.raises(ProtocolError):
         next(frames)

@@ -23,7 +23,7 @@ class Offsets:
     def restore(self, state: int) -> None:
         """Start from a state."""
 
-    def arrived(self, _queue_id: int, _offset: int, _properties: dict[str, str]) -> None:
+    def arrived(self, _queue_id: int, _offset: int, _properties: dict[str, str], _born_ms: int) -> None:
         """Watch a message."""
 
 
