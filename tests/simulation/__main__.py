@@ -1,6 +1,8 @@
-"""Runs one seed of a simulation and prints its actions.
+"""Runs a program of the folder `world`, for instance one seed of a simulation, and prints its actions.
 
-python tests/simulation {simulation,cluster,cluster_forks,durability,broker_faults,ruled_requests} SEED [--journal]
+python tests/simulation {simulation,cluster,cluster_forks,durability,broker_faults,ruled_requests} SEED
+python tests/simulation simulation SEED --journal
+python tests/simulation {short_schedules,long_run} ...
 """
 
 import sys

@@ -7,7 +7,8 @@ Upstream allows the following and nothing else (BrokerFastFailure, HookUtils, Po
 - A rejected message is not stored. An accepted message is stored once. A message whose send got no response may be
   stored once.
 - After all troubles, each group gets every stored message, and its acknowledgements are accepted in the end.
-- A client waits after a rejection: `PAUSE_MS` before it repeats the request, a producer only after `TRIES` of them.
+- A client waits `PAUSE_MS` after a rejection before it repeats the request; a producer waits only after every `TRIES`
+  sends of a message.
 """
 
 from collections import Counter, defaultdict
@@ -16,9 +17,10 @@ from typing import NamedTuple
 from stored_messages import Violation
 
 RECOVERS_MS = 11_000
-"""A disk with free space is noticed after 10 s; a request that waits in a queue is dropped after 5 s."""
+"""A broker notices free space on its disk after 10 s, and drops a request that waits in a queue after 5 s."""
 PAUSE_MS = 1_000
 TRIES = 3
+"""Sends of one message before its producer waits."""
 BUSY, NOT_AVAILABLE, ERROR, FULL = "SYSTEM_BUSY", "SERVICE_NOT_AVAILABLE", "SYSTEM_ERROR", "POLLING_FULL"
 KINDS = ("send", "pull", "pop", "ack")
 REFUSALS: dict[str, dict[str, str]] = {
@@ -32,11 +34,11 @@ REFUSALS: dict[str, dict[str, str]] = {
     "not yet": {"send": ERROR},
     "down": dict.fromkeys(KINDS, NOT_AVAILABLE),
 }
-"""The code of rejections by trouble and kind of request."""
+"""The code of a rejection, by trouble and then by kind of request."""
 
 
 class InTrouble(NamedTuple):
-    """The current trouble of a broker, "" for none."""
+    """A broker's new trouble, a key of `REFUSALS`; "" if its trouble is over."""
 
     now: int
     broker: str
@@ -55,7 +57,7 @@ class Asked(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The response to a request; `code` is "LOST" if the connection closed or the request timed out before."""
+    """The end of a request; `code` is "LOST" if the connection closed or the request timed out without response."""
 
     now: int
     number: int
@@ -91,7 +93,7 @@ Copy = tuple[str, str]
 
 
 class AcceptedMessages:
-    """All messages of all brokers; every group of `groups` wants all of them, and `takers` acknowledges each."""
+    """All messages of all brokers. Each of `groups` must get every message; the group `takers` acknowledges them."""
 
     def __init__(self, groups: tuple[str, ...], takers: str) -> None:
         self._groups = groups
@@ -126,7 +128,7 @@ class AcceptedMessages:
                 self._judge((seen.broker, seen.message_id), seen)
             case Got():
                 if not self._stored[seen.broker, seen.message_id]:
-                    raise Violation(f"nobody sent it there: {seen}")
+                    raise Violation(f"a message that is not stored was delivered: {seen}")
                 self._got[seen.group].add((seen.broker, seen.message_id))
             case AllWell():
                 for what in self.missing():
@@ -140,11 +142,11 @@ class AcceptedMessages:
             lately = [then for then in self._tries[seen.message_id] if then > seen.now - PAUSE_MS]
             self._tries[seen.message_id] = [*lately, seen.now]
             if len(lately) >= TRIES:
-                raise Violation(f"{len(lately)} tries were enough: {seen}")
+                raise Violation(f"the producer does not wait after {len(lately)} sends: {seen}")
             return
         refused_ms = self._refused_at.get((seen.client, seen.broker, seen.kind))
         if refused_ms is not None and seen.now < refused_ms + PAUSE_MS:
-            raise Violation(f"refused at {refused_ms}, the client does not wait: {seen}")
+            raise Violation(f"the client does not wait after the rejection at {refused_ms}: {seen}")
 
     def _answer(self, seen: Answered, asked: Asked) -> None:
         copy = (asked.broker, asked.message_id)
@@ -171,15 +173,15 @@ class AcceptedMessages:
 
     def _judge(self, copy: Copy, seen: Event) -> None:
         if not self._accepted[copy] <= self._stored[copy] <= self._asked[copy] - self._refused[copy]:
-            counts = f"asked {self._asked[copy]}, refused {self._refused[copy]}, accepted {self._accepted[copy]}"
+            counts = f"sent {self._asked[copy]}, rejected {self._refused[copy]}, accepted {self._accepted[copy]}"
             raise Violation(f"{copy} is stored {self._stored[copy]} times ({counts}): {seen}")
 
     def missing(self) -> list[str]:
-        """Describe everything that is missing after all troubles."""
+        """Describe each message that was not accepted, delivered or acknowledged although all troubles are over."""
         accepted = {message_id for (_, message_id), count in self._accepted.items() if count}
         stored = [copy for copy, count in self._stored.items() if count]
         return [
             *(f"{message_id} was never accepted" for message_id in self._wanted if message_id not in accepted),
             *(f"{group} never got {copy}" for group in self._groups for copy in stored if copy not in self._got[group]),
-            *(f"{self._takers} never finished {copy}" for copy in stored if copy not in self._done),
+            *(f"{self._takers} never acknowledged {copy}" for copy in stored if copy not in self._done),
         ]

@@ -36,4 +36,4 @@ class DelayedMessages:
         if seen.attempt or all(message_id != seen.message_id for message_id, _ in waiting):
             return
         if (first := waiting.popleft()[0]) != seen.message_id:
-            raise Violation(f"{first} was sent before, by the same level: {seen}")
+            raise Violation(f"{first} was sent earlier with the same level and is not delivered: {seen}")

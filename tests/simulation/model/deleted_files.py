@@ -5,12 +5,12 @@ Upstream allows the following and nothing else (DefaultMessageStore.CleanCommitL
 - The oldest files are deleted first and the last one stays: the start of the log only increases and stays below its
   end.
 - A file is deleted once it has been full for the reserved time. This happens at an hour of the day, for a while after
-  a request, or when more than `RECLAIM` percent of the disk are used. Above `FORCIBLE` percent the age does not matter.
+  a request, or when more than `RECLAIM` percent of the disk is used. Above `FORCIBLE` percent the age does not matter.
 """
 
 from typing import NamedTuple, Protocol
 
-from observations import Deleted, Told
+from observations import Deleted, DeletionRequested
 from stored_messages import Violation
 
 HOUR_MS = 3_600_000
@@ -23,7 +23,10 @@ RECLAIM, FORCIBLE = 75, 85
 
 
 class Retention(NamedTuple):
-    """Retention of a broker's log files; `others` is the percentage of its disk used by other programs."""
+    """Retention of a broker's log files: the hours of the day for deletions, and how long a full file is kept.
+
+    `others` is the percentage of the disk that other programs use; `disk_bytes=0` means a disk that is never full.
+    """
 
     hours: str = NEVER
     reserved_hours: int = 0
@@ -37,12 +40,12 @@ class Retention(NamedTuple):
 
 
 FOR_EVER = Retention(reserved_hours=72)
-"""Longer than any simulation."""
+"""Keeps every file: 72 hours are longer than any simulation."""
 RETENTIONS = {
-    "told": Retention(),
+    "on request": Retention(),
     "always": Retention(ANY_HOUR),
-    "an hour": Retention(ANY_HOUR, 1),
-    "told, an hour": Retention(NEVER, 1),
+    "after an hour": Retention(ANY_HOUR, 1),
+    "on request, after an hour": Retention(NEVER, 1),
     "disk": Retention(NEVER, 1, 8 * 1024 * 1024, 70),
 }
 
@@ -64,11 +67,11 @@ class DeletedFiles:
     def __init__(self, log: Log, retention: Retention | None) -> None:
         self._log = log
         self._retention = retention
-        self._told_ms: int | None = None
+        self._requested_ms: int | None = None
 
-    def told(self, seen: Told) -> None:
+    def deletion_requested(self, seen: DeletionRequested) -> None:
         """Record a request to delete files."""
-        self._told_ms = seen.now
+        self._requested_ms = seen.now
 
     def deleted(self, seen: Deleted) -> None:
         """Check a deletion of files."""
@@ -76,12 +79,12 @@ class DeletedFiles:
         if kept is None or not self._log.begin < seen.low < seen.high:
             raise Violation(f"the log began at {self._log.begin}: {seen}")
         used = self._used(kept, seen.high)
-        told = self._told_ms is not None and seen.now <= self._told_ms + FIRST_LOOK_MS + LOOKS * LOOK_MS
-        if kept.hours == NEVER and not told and used <= RECLAIM:
-            raise Violation(f"nobody told it to, and {used} % of the disk are used: {seen}")
+        requested = self._requested_ms is not None and seen.now <= self._requested_ms + FIRST_LOOK_MS + LOOKS * LOOK_MS
+        if kept.hours == NEVER and not requested and used <= RECLAIM:
+            raise Violation(f"deletion without a request, and {used} % of the disk is used: {seen}")
         young = self._log.newest_before(seen.low)
         if young is not None and seen.now - young < kept.reserved_ms and used <= FORCIBLE:
-            raise Violation(f"what was stored at {young} is gone, and {used} % of the disk are used: {seen}")
+            raise Violation(f"deletion of a message stored at {young}, and {used} % of the disk is used: {seen}")
 
     def _used(self, kept: Retention, high: int) -> int:
         """Return the highest possible percentage of used disk; files are not completely full."""

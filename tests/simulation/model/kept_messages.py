@@ -1,10 +1,10 @@
-"""The oracle's model of kept messages: which may be lost, the order of the others, and the groups that must get them.
+"""The oracle's model of kept messages: messages that may be lost, the order of the others, and their delivery.
 
 Upstream allows the following and nothing else (CommitLog, GroupTransferService, ConsumerOffsetManager 5.3.3):
 
 - A crash of the process or a graceful restart loses no message. A power loss loses the end of the log: with
   SYNC_FLUSH nothing, with ASYNC_FLUSH only messages stored in the last `AT_RISK_MS`.
-- A queue keeps its beginning, in the order of storing; new messages follow it.
+- After a loss a queue still has its first messages, in the order of storing; new messages follow these.
 - A synchronous master returns SUCCESS when a slave has the message, and FLUSH_SLAVE_TIMEOUT after `slaveTimeout`.
 - No group has an offset beyond the largest one that a queue ever had. A group gets every kept message at least once,
   except messages at offsets that it had passed earlier, with a message that was lost.
@@ -25,7 +25,7 @@ AT_RISK_MS = 10_500
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One message in the log."""
+    """One message in the log; `physical` is its offset in the log."""
 
     message_id: str
     place: Place
@@ -55,7 +55,7 @@ class KeptMessages:
             raise Violation(f"{message_id} was accepted for {place}:{offset} of {len(queue)}, which holds {record!r}")
         kept = Kept(message_id, place, offset, decode(record).physical_offset, now)
         if self.log and kept.physical <= self.log[-1].physical:
-            raise Violation(f"{kept} lies before {self.log[-1]}")
+            raise Violation(f"{kept} was stored before {self.log[-1]}")
         self.log.append(kept)
         queue.append(kept)
 
@@ -80,16 +80,16 @@ class KeptMessages:
         self._got[group, place].update(range(offset, offset + len(records)))
 
     def judge(self) -> None:
-        """Check that queues have the expected lengths, and that no offset exceeds what its queue ever had."""
+        """Check that queues have the expected lengths, and that no offset exceeds the largest end of its queue."""
         for place, stored in self.broker.store.queues.items():
             self._reached[place] = max(self._reached[place], stored.max_offset)
         for place, queue in self._queues.items():
             if self.broker.store.max_offset(*place) != len(queue):
-                raise Violation(f"{place} ends at {self.broker.store.max_offset(*place)}, it has {len(queue)} messages")
+                raise Violation(f"{place} ends at {self.broker.store.max_offset(*place)}, not at {len(queue)}")
         for group, topic, table in self.broker.offsets.all():
             for queue_id, offset in table.items():
                 if offset > self._reached[topic, queue_id]:
-                    raise Violation(f"{group} is at {offset} of {topic}@{queue_id}, which never had as many")
+                    raise Violation(f"{group} is at {offset} of {topic}@{queue_id}, which never had so many messages")
 
     def never_read(self, group: str) -> list[Kept]:
         """Return the messages that a group has not got."""

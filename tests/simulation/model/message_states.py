@@ -2,17 +2,17 @@
 
 Each message that a group wants, and each of its copies, is one of
 
-    visible     it is in the topic or in the retry topic, and the group has not got it
-    in flight   the group has it under a handle, and it may be redelivered
-    done        it was acknowledged, or it is unknown whether it was and it was not redelivered in time
-    gone        its file was deleted before the group got it
+    visible     it is in the topic or in the retry topic, and the group has not received it
+    in flight   the group received it with a handle, and it may be redelivered
+    done        it was acknowledged, or a possible acknowledgement is unconfirmed and it was not redelivered in time
+    gone        its file was deleted before the group received it
 
 A message in the dead letter queue of the group is done, because the client acknowledges it at the same time. Timer and
 half messages that wait before they are visible are checked by other models.
 
-Upstream itself puts some messages into several states; those are not checked. The causes are a change by another than
-the latest handle and two deliveries with one handle. Further causes are a late acknowledgement of a dead letter, or one
-by a changed handle, an offset reset, and a crash.
+Upstream itself puts some messages into several states; those are not checked. The causes are a change by an older
+handle than the latest, two deliveries with one handle, a late acknowledgement of a dead letter, an acknowledgement by a
+changed handle, an offset reset, and a crash.
 """
 
 from collections import Counter, defaultdict

@@ -1,6 +1,11 @@
 """Observations of a broker: requests with their responses, messages that are stored in queues, and passing time.
 
-They are plain values and use none of the engine's classes: the oracle processes them, and tests falsify them.
+They are plain values and use none of the engine's classes: the oracle processes them, and tests falsify them. Times
+(`now`, `deadline` and fields that end in `_ms`) are ms since the epoch, except the durations `invisible_ms` and
+`away_ms`. `call` is the number of a request, `client` the id of its connection or, for queue locks, the client's name.
+`asked` is the maximum number of messages that a request wants. `low` and `high` are the minimum and the maximum offset
+of a queue, so `high` is the offset of the next message. `deadline` is the end of a wait, and `waited` is True if there
+was one.
 """
 
 from typing import NamedTuple
@@ -20,6 +25,7 @@ class Stored(NamedTuple):
     unique_key: str
     tag: str | None
     attempt: int
+    """0 for the first delivery."""
     born_ms: int
     store_ms: int
     delay_level: int
@@ -66,12 +72,12 @@ class Handle(NamedTuple):
 
     @property
     def hidden_until(self) -> int:
-        """End of the invisible time."""
+        """End of the invisible time (ms since the epoch)."""
         return self.pop_time + self.invisible_ms
 
 
 class Delivery(NamedTuple):
-    """One delivered message; `handle` is None for pulls, `again` is the order count of an ordered pop."""
+    """One delivered message; `handle` is None for pulls, `again` is its number of redeliveries by ordered pops."""
 
     topic: str
     queue_id: int
@@ -83,7 +89,7 @@ class Delivery(NamedTuple):
 
 
 class Popped(NamedTuple):
-    """A pop was answered; `waited` is True if it had been parked."""
+    """A pop was answered; `rest` is the number of messages that the response reports as left."""
 
     now: int
     call: int
@@ -123,7 +129,7 @@ class Acked(NamedTuple):
     order: bool
     code: str
     batch: bool = False
-    """True if it was one of several in a request, whose response does not cover it."""
+    """True if the request had several acknowledgements; its `code` says nothing about each of them."""
 
 
 class Hidden(NamedTuple):
@@ -203,9 +209,9 @@ class Committed(NamedTuple):
 
 
 class Reset(NamedTuple):
-    """A server-side reset was accepted.
+    """A reset of offsets by the broker was accepted.
 
-    `offsets` is by queue id; `others` has the offsets of the other queues afterwards.
+    `offsets` has (queue id, new offset); `others` has the same for the other queues of the topic after the reset.
     """
 
     now: int
@@ -236,21 +242,24 @@ class RangeSeen(NamedTuple):
 
 
 class OffsetsSeen(NamedTuple):
-    """Committed offsets that changed in a step; -1 for none."""
+    """Committed offsets that changed in a step: (group, queue, offset), with -1 if there is none."""
 
     now: int
     offsets: tuple[tuple[str, Place, int], ...]
 
 
 class RangesSeen(NamedTuple):
-    """Minimum and maximum offsets of queues that changed in a step."""
+    """Minimum and maximum offsets of queues that changed in a step: (queue, minimum, maximum)."""
 
     now: int
     ranges: tuple[tuple[Place, int, int], ...]
 
 
 class SentBack(NamedTuple):
-    """A consumer sent a message back, to be redelivered after a delay or moved to the dead letter queue."""
+    """A consumer sent a message back, to be redelivered after a delay or moved to the dead letter queue.
+
+    `level` is the delay level: 0 leaves it to the broker, -1 means the dead letter queue. `most` is the retry limit.
+    """
 
     now: int
     group: str
@@ -323,7 +332,7 @@ class TimedSent(NamedTuple):
     """Offset in the commit log, also of a message that still waits."""
 
 
-class TakenBack(NamedTuple):
+class Recalled(NamedTuple):
     """A recall of a timer message was answered.
 
     It was requested with a recall handle and `topic`, or with a delete mark that names the message in `topic` and is
@@ -367,7 +376,7 @@ class Prepared(NamedTuple):
 class Ended(NamedTuple):
     """An end of a transaction was answered; the code is NO_ANSWER if there was no response.
 
-    `right` is True for the right group and offset.
+    `right` is True if the request has the message's own group and offset.
     """
 
     now: int
@@ -380,7 +389,7 @@ class Ended(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """A producer received a check of a half message."""
+    """A producer received a check of a half message; `times` is the number of checks with this one."""
 
     now: int
     client: str
@@ -393,8 +402,8 @@ class Checked(NamedTuple):
 class Crashed(NamedTuple):
     """The broker crashed or stopped, and continues with its written state.
 
-    `positions` are the groups' offsets afterwards, -1 for none. A stop is one observation, and the later start is
-    another one with `away_ms`.
+    `positions` are the groups' offsets after that: (group, queue, offset), with -1 if there is none. A stop is one
+    observation. The later start is another one, and `away_ms` is the time between them.
     """
 
     now: int
@@ -402,7 +411,7 @@ class Crashed(NamedTuple):
     away_ms: int = 0
 
 
-class Told(NamedTuple):
+class DeletionRequested(NamedTuple):
     """An administrator requested the deletion of log files."""
 
     now: int
@@ -452,13 +461,13 @@ Observation = (
     | Locked
     | Unlocked
     | TimedSent
-    | TakenBack
+    | Recalled
     | HalfStored
     | Prepared
     | Ended
     | Checked
     | Crashed
-    | Told
+    | DeletionRequested
     | Deleted
     | StepEnded
     | Drained

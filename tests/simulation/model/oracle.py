@@ -22,7 +22,11 @@ from waiting_notifications import WaitingNotifications
 
 
 class Oracle:
-    """Checks all observations of one broker. `tags` are the tags that a group wants; other groups want all messages."""
+    """Checks all observations of one broker.
+
+    `tags` are the tags that a group wants; other groups want all messages. Without `retention` the broker deletes no
+    files.
+    """
 
     def __init__(
         self,
@@ -125,8 +129,8 @@ class Oracle:
                 self.members.unlocked(seen)
             case obs.TimedSent():
                 self.timed.sent(seen)
-            case obs.TakenBack():
-                self.timed.taken_back(seen)
+            case obs.Recalled():
+                self.timed.recalled(seen)
             case obs.HalfStored():
                 self.transactions.half_stored(seen)
             case obs.Prepared():
@@ -137,8 +141,8 @@ class Oracle:
                 self.transactions.checked(seen)
             case obs.Crashed():
                 self._crashed(seen)
-            case obs.Told():
-                self.files.told(seen)
+            case obs.DeletionRequested():
+                self.files.deletion_requested(seen)
             case obs.Deleted():
                 self._deleted(seen)
             case obs.StepEnded():
@@ -188,7 +192,7 @@ class Oracle:
             return
         if seen.offset is None:
             if self.log.size(place) and not self.log.low(place):
-                raise Violation(f"no offset although messages are there: {seen}")
+                raise Violation(f"no offset, although the group received messages: {seen}")
             return
         book = self.ordered if seen.group in self.ordered_groups else self.pops
         if not book.may_stand(seen.group, place, seen.offset):

@@ -30,7 +30,11 @@ FORGOTTEN_MS = 24 * 3_600_000
 
 @dataclass(slots=True)
 class Batch:
-    """A batch in flight: by offset, when each message becomes visible again, and its number of redeliveries."""
+    """A batch in flight.
+
+    `visible` is the time at which each message becomes visible again, `counts` its number of redeliveries, both by
+    offset.
+    """
 
     pop_time: int
     attempt_id: str | None
@@ -43,7 +47,7 @@ class Batch:
         return [offset for offset in self.visible if offset not in self.acked]
 
     def hidden_until(self) -> int:
-        """Return when the last of them becomes visible again, 0 if there is none."""
+        """Return the time at which the last unacknowledged message becomes visible again, 0 if there is none."""
         return max((self.visible[offset] for offset in self.open()), default=0)
 
 
@@ -54,7 +58,7 @@ class OrderedQueue:
     committed: int = 0
     batch: Batch | None = None
     unknown: bool = False
-    """True after a crash: the batch in flight is the one written last, which is unknown."""
+    """True after a crash: the broker restored the batch that it wrote last, which the oracle does not know."""
     moves: list[tuple[int, int]] = field(default_factory=list)
     """(time of a commit, offset before it)."""
 
@@ -77,7 +81,7 @@ class OrderedQueue:
 
 
 class OrderedQueues(WaitingPops):
-    """All groups that pop in order; they want every message."""
+    """All groups that pop in order; none of them filters by tag."""
 
     def __init__(self, log: StoredMessages) -> None:
         super().__init__()
@@ -93,7 +97,7 @@ class OrderedQueues(WaitingPops):
             batches.setdefault((message.topic, message.queue_id), []).append(message)
         for place, messages in batches.items():
             if place[0] != seen.topic or seen.queue_id not in (-1, place[1]):
-                raise Violation(f"{place} was not asked for: {seen}")
+                raise Violation(f"{place} was not requested: {seen}")
             self._take(seen, place, messages)
         if len(seen.messages) > seen.asked:
             raise Violation(f"{len(seen.messages)} messages instead of {seen.asked}: {seen}")
@@ -108,12 +112,12 @@ class OrderedQueues(WaitingPops):
         offsets = [message.offset for message in messages]
         start = self._start(queue, place)
         if offsets != list(range(start, start + len(offsets))):
-            raise Violation(f"{seen.group} got {offsets} of {place}, which stands at {start}")
+            raise Violation(f"{seen.group} got {offsets} of {place}, whose next batch starts at {start}")
         old = queue.batch
         counts = {}
         for message in messages:
             if self._log.at(place, message.offset).message_id != message.message_id:
-                raise Violation(f"{self._log.at(place, message.offset)} lies at {place}: {message}")
+                raise Violation(f"{self._log.at(place, message.offset)} is stored at {place}: {message}")
             if queue.unknown:
                 count = message.again
             elif old is None or message.offset not in old.visible:
@@ -157,7 +161,7 @@ class OrderedQueues(WaitingPops):
             return
         if handle.offset < queue.committed or batch is None or batch.pop_time != handle.pop_time:
             if seen.code != "SUCCESS":
-                raise Violation(f"a stale handle was refused: {seen}")
+                raise Violation(f"a stale handle was rejected instead of ignored: {seen}")
             return
         if handle.offset not in batch.visible:
             if seen.code != "MESSAGE_ILLEGAL":
@@ -199,23 +203,23 @@ class OrderedQueues(WaitingPops):
             known = [before for when, before in queue.moves if when > now - WRITTEN_MS]
             known += (queue.committed, self._start(queue, place))
             if not min(known) <= max(position, 0) <= max(known):
-                raise Violation(f"{group} goes on at {position} of {place}: {queue}")
+                raise Violation(f"{group} continues at {position} of {place}: {queue}")
             queue.committed, queue.moves = max(position, 0), [(now, max(position, 0))]
             queue.batch, queue.unknown = None, True
 
     def step_ended(self, now: int) -> None:
         """Check that no pop waits past its deadline, or while a free queue has messages."""
         for seen in self._half_empty:
-            # An attempt that got messages may have read all queues that it has blocked.
+            # If the attempt got messages, queues that its own batch blocks do not count: it may have read all of them.
             attempt_id = None if seen.messages else seen.attempt_id
             if free := self._available(seen.group, seen.topic, seen.queue_id, now, attempt_id):
-                raise Violation(f"there was room for {free}: {seen}")
+                raise Violation(f"the response could have had messages of {free}: {seen}")
         self._half_empty.clear()
         for parked in self._waiting.values():
             if parked.deadline <= now:
                 raise Violation(f"still waits at {now}: {parked}")
             if free := self._available(parked.group, parked.topic, parked.queue_id, now):
-                raise Violation(f"{free} is free and {parked} sleeps")
+                raise Violation(f"{free} is free and {parked} still waits")
 
     def _available(self, group: str, topic: str, queue_id: int, now: int, attempt_id: str | None = None) -> list[Place]:
         queue_ids = [queue_id] if queue_id >= 0 else sorted(self._log.queue_ids(topic))

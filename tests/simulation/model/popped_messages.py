@@ -1,4 +1,4 @@
-"""The oracle's model of unordered pops: which group has which message until when, and what must be redelivered.
+"""The oracle's model of unordered pops: messages in flight until the end of their invisible time, and redeliveries.
 
 Upstream allows the following and nothing else (PopMessageProcessor, AckMessageProcessor, PopReviveService 5.3.3):
 
@@ -7,8 +7,8 @@ Upstream allows the following and nothing else (PopMessageProcessor, AckMessageP
 - A delivery that is not acknowledged by its handle is redelivered exactly once, as a copy in the retry topic of the
   group with one attempt more. The copy comes later than `slack_ms` after the invisible time and at most `late_ms` after
   it. If the message has a delay level, the copy is delayed by it again.
-- An acknowledgement counts until the copy is stored. Between the earliest and the latest time for that it is unknown
-  whether it came in time; afterwards it has no effect.
+- An acknowledgement counts until the copy is stored. Between the earliest and the latest time of the copy it may count
+  or not; after the latest time it has no effect.
 - A change of the invisible time is a new delivery with a new handle, and an acknowledgement of the old one. Each
   accepted change counts, even of a message that was acknowledged or redelivered long ago: it may cause one redelivery.
 - Nothing else has an effect: handles of others, old handles, repeated acknowledgements.
@@ -37,9 +37,10 @@ from waiting_pops import WaitingPops
 class Mode(NamedTuple):
     """How the broker tracks popped messages.
 
-    A message is redelivered later than `slack_ms` after its invisible time, and at most `late_ms` after it. `records`:
-    an acknowledgement matches by queue, offset and end of the invisible time instead of by check point. `cached`: some
-    state is only in memory for a while and lost in a crash; then an acknowledgement matches by offset alone.
+    A message is redelivered later than `slack_ms` after its invisible time, and at most `late_ms` after it. With
+    `records` an acknowledgement matches by queue, offset and end of the invisible time instead of by check point. With
+    `cached` some state is only in memory for a while and lost in a crash; while it is in memory an acknowledgement
+    matches by offset alone.
     """
 
     slack_ms: int
@@ -51,8 +52,9 @@ class Mode(NamedTuple):
 CHECK_POINTS = Mode(2_000, 6_200)
 """A check point is decided more than 2 s after its invisible time and at most 5 s after it.
 
-It is decided 3 s after the newest time that its queue has read, which is at most 2 s after that. It surfaces at most 1
-s early, so one before it in its queue ends at most 1 s later. Checks are 100 ms apart.
+The broker decides it 3 s after the newest time that it has read in the revive queue; that time is at most 2 s later.
+The timer wheel delivers a check point at most 1 s early, so an earlier one in the revive queue ends at most 1 s later.
+Checks are 100 ms apart.
 """
 BUFFERED = CHECK_POINTS._replace(cached=True)
 RECORDS = Mode(50, 551, records=True)
@@ -60,20 +62,20 @@ RECORDS = Mode(50, 551, records=True)
 CACHED_RECORDS = Mode(-1, 1_551, records=True, cached=True)
 """Scans of the records in memory are 1 s apart."""
 WRITTEN_MS = 10_000
-"""Longest interval between writes of the offset file."""
+"""Longest interval between writes of the offset file, in ms."""
 IN_MEMORY_MS = 10_000
-"""Time that check points and records stay in memory, if they do."""
+"""Time that check points and records stay in memory if they are cached, in ms."""
 LOOK_MS = 1_000
-"""Longest additional time."""
+"""Longest time that they stay in memory after `IN_MEMORY_MS`, until the next check."""
 
 Key = tuple[object, ...]
 
 
 @dataclass(slots=True)
 class Reading:
-    """Reading position of a group in a queue; `fresh` are the offsets that it got in the current step.
+    """Reading position of a group in a queue; `fresh` are the offsets that it received in the current step.
 
-    The group has had the messages before `again_to`; it may get them again, or not.
+    The group received the messages before `again_to` earlier; it may receive them again, or not.
     """
 
     position: int = 0
@@ -82,30 +84,30 @@ class Reading:
     moves: list[tuple[int, int]] = field(default_factory=list)
     """(time of a move, position before it)."""
     before_reset: tuple[int, int] | None = None
-    """Positions between which the group was before a reset, for messages still in memory then.
+    """Lowest and highest position of the group before a reset, while messages in memory may still commit one of them.
 
-    They matter until a read takes the reset, because the broker may commit such a position after the reset. A crash
-    loses the reset, even soon after it was taken.
+    The broker may commit such a position until a read takes the reset. A crash loses the reset, even soon after a read
+    took it.
     """
     reset_taken: int | None = None
 
     def takes_reset(self, now: int) -> None:
-        """Record a read: a pending reset is taken now."""
+        """Record a read, which moves the group to the offset of a pending reset."""
         if self.before_reset is not None and self.reset_taken is None:
             self.reset_taken = now
 
     def forgettable_reset(self, now: int) -> tuple[int, int] | None:
-        """Return `before_reset` while a crash would lose the reset."""
+        """Return `before_reset` while a crash would lose the reset, otherwise None."""
         if self.reset_taken is not None and self.reset_taken <= now - WRITTEN_MS:
             self.before_reset = self.reset_taken = None
         return self.before_reset
 
     def since(self, instant: int) -> int:
-        """Return the lowest position that it had at a time or later."""
+        """Return the group's lowest position since `instant`."""
         return min([start for when, start in self.moves if when > instant], default=self.position)
 
     def begun(self, instant: int) -> int:
-        """Return the start of the last read that had begun by a time."""
+        """Return the start of the last read that began at `instant` or earlier."""
         earlier = [start for when, start in self.moves if when <= instant]
         return earlier[-1] if earlier else self.since(instant)
 
@@ -128,7 +130,7 @@ class PoppedMessages(WaitingPops):
         self.flights_of: dict[tuple[str, str], list[Promise]] = defaultdict(list)
         """All deliveries of a message, by group and message id."""
         self.ambiguous: set[tuple[str, str]] = set()
-        """Groups and messages that upstream may have put into several states."""
+        """Messages that upstream may have put into several states: (group, message id)."""
 
     # deliveries
 
@@ -150,12 +152,12 @@ class PoppedMessages(WaitingPops):
             if seen.queue_id >= 0 and handle.topic == seen.topic and handle.queue_id != seen.queue_id:
                 raise Violation(f"a message of another queue than {seen.queue_id}: {handle}")
             if handle.pop_time != seen.now or handle.invisible_ms != seen.invisible_ms:
-                raise Violation(f"at {seen.now} for {seen.invisible_ms} ms it was popped, the handle says {handle}")
+                raise Violation(f"the pop was at {seen.now} for {seen.invisible_ms} ms, the handle says {handle}")
             stored = self._log.at(handle.place, message.offset)
             if message.offset < self._log.low(handle.place):
                 raise Violation(f"{handle.place} begins at {self._log.low(handle.place)}: {message}")
             if (stored.message_id, stored.attempt) != (message.message_id, message.attempt):
-                raise Violation(f"{stored} lies at {handle.place}:{message.offset}, delivered was {message}")
+                raise Violation(f"{stored} is stored at {handle.place}:{message.offset}, delivered was {message}")
             if not self.wants(seen.group, handle.topic, stored.tag):
                 raise Violation(f"{seen.group} does not want {stored}")
             reading = self.readings[seen.group, handle.place]
@@ -194,8 +196,8 @@ class PoppedMessages(WaitingPops):
         self.flights_of[handle.group, stored.message_id].append(promise)
         if old is not None and not old.kept:
             self.ambiguous.add((handle.group, stored.message_id))
-            # Two requests within one millisecond delivered it with the same handle: both may be redelivered, one must
-            # be.
+            # Two requests within one millisecond delivered it with the same handle: both deliveries may be repeated,
+            # and one must be.
             promise.twins = old.twins
             promise.twins += [promise] if old.twins else [old, promise]
             earliest, latest = min(promise.earliest, old.earliest), max(promise.latest, old.latest)
@@ -248,7 +250,8 @@ class PoppedMessages(WaitingPops):
             return
         stored = self._log.at(handle.place, handle.offset)
         delay_ms = DELAY_LEVELS_MS[stored.delay_level - 1] if stored.delay_level else 0
-        # One with another invisible time is elsewhere in the revive queue, perhaps before the check point.
+        # An acknowledgement with another invisible time has another place in the revive queue, perhaps before the check
+        # point.
         beside_it = promise.earliest == handle.hidden_until + self._mode.slack_ms + 1 + delay_ms
         if now < promise.earliest - delay_ms and not promise.twins and beside_it and not by_another:
             promise.withdrawn = True
@@ -305,7 +308,7 @@ class PoppedMessages(WaitingPops):
             reading = self.readings[seen.group, (seen.topic, queue_id)]
             lowest = self._lowest_cached(reading, seen.now) if self._mode.cached else reading.begun(seen.now)
             if not min(lowest, reading.position) <= max(offset, 0) <= self._log.size((seen.topic, queue_id)):
-                raise Violation(f"queue {queue_id} goes back to {offset}, not from {lowest}: {seen}")
+                raise Violation(f"queue {queue_id} is moved back to {offset}, the lowest offset is {lowest}: {seen}")
             if offset < reading.position:
                 if self._mode.cached:
                     # Until the next read the offset follows the records in memory.
@@ -342,7 +345,7 @@ class PoppedMessages(WaitingPops):
             if forgotten is not None:
                 lowest, highest = min(lowest, forgotten[0]), max(highest, forgotten[1])
             if not min(lowest, reading.position) <= max(position, 0) <= highest:
-                raise Violation(f"{group} goes on at {position} of {place}, not from {lowest} to {highest}")
+                raise Violation(f"{group} continues at {position} of {place}, not from {lowest} to {highest}")
             reading.position, reading.again_to = max(position, 0), 0
             reading.before_reset = reading.reset_taken = None
             reading.moves = [(now, reading.position)]
@@ -384,21 +387,21 @@ class PoppedMessages(WaitingPops):
         for seen in self._half_empty:
             unread = self._open_to(seen)
             if unread is not None:
-                raise Violation(f"there was room for {unread}: {seen}")
+                raise Violation(f"the response could have had {unread}: {seen}")
             retry = self.retry_topic(seen.group, seen.topic)
             always = self._retry_always_read if not self._mode.records else seen.queue_id < 0
             if always and self.next_unread(seen.group, (retry, 0)) is not None:
-                raise Violation(f"there was room for what is in {retry}: {seen}")
+                raise Violation(f"the response could have had messages of {retry}: {seen}")
         self._half_empty.clear()
         for parked in self._waiting.values():
             if parked.deadline <= now:
                 raise Violation(f"still waits at {now}: {parked}")
             unread = self._open_to(parked)
             if unread is not None:
-                raise Violation(f"{unread} is there and {parked} sleeps")
+                raise Violation(f"{unread} is there and {parked} still waits")
 
     def _open_to(self, asked: Popped | PopParked) -> tuple[str, int, int] | None:
-        """Return a message that the group has not got and could have got when it asked; None if there is none."""
+        """Return (topic, queue id, offset) of an unread message that this pop could have had; None if there is none."""
         for topic, queue_id, offset in self.unread(asked.group, asked.topic, asked.queue_id):
             # Two check points of one millisecond would have the same key in the buffer, so the later pop gets no
             # messages.
@@ -412,14 +415,14 @@ class PoppedMessages(WaitingPops):
         following = max(reading.fresh) + 1
         for offset in range(max(reading.position, reading.again_to, self._log.low(place)), following):
             if offset not in reading.fresh and self.wants(group, place[0], self._log.at(place, offset).tag):
-                raise Violation(f"{group} did not get {place}:{offset} but what is behind it")
+                raise Violation(f"{group} did not get {place}:{offset}, and got a later message")
         reading.moves.append((now, reading.position))
         reading.takes_reset(now)
         reading.position = following
         reading.fresh.clear()
 
     def unread(self, group: str, topic: str, queue_id: int = -1) -> Iterator[tuple[str, int, int]]:
-        """Yield the places of a topic with messages that the group has not got."""
+        """Return (topic, queue id, offset) of the next unread message of each queue; queue id -1 selects all queues."""
         queue_ids = [queue_id] if queue_id >= 0 else sorted(self._log.queue_ids(topic))
         return (
             (topic, one, offset) for one in queue_ids if (offset := self.next_unread(group, (topic, one))) is not None
@@ -440,7 +443,10 @@ class PoppedMessages(WaitingPops):
         return None
 
     def there(self, group: str, topic: str) -> list[tuple[Place, int]]:
-        """Return what a pop would read first now, within a step, in the queues of the topic and the retry topic."""
+        """Return (queue, offset) of the first unread message of each queue of the topic and of the retry topic.
+
+        It may be called within a step.
+        """
         found = []
         for name in dict.fromkeys((topic, self.retry_topic(group, topic))):
             for queue_id in self._log.queue_ids(name):
@@ -470,7 +476,7 @@ class PoppedMessages(WaitingPops):
         return offset == low or any(start <= offset <= (high if end is None else end) for start, end in wanted)
 
     def offset_bounds(self, group: str, place: Place) -> tuple[int, int]:
-        """Return the range of a group's committed offset: after messages that it got, before those it has not got."""
+        """Return the lowest and the highest allowed committed offset of a group."""
         unread = self.next_unread(group, place)
         lowest = 0 if self._mode.records or self._mode.cached else self.readings[group, place].position
         return lowest, self._log.size(place) if unread is None else unread

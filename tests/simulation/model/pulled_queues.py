@@ -3,11 +3,11 @@
 Upstream allows the following and nothing else (PullMessageProcessor, ConsumerOffsetManager 5.3.3):
 
 - A pull returns the messages that match its tag from the requested offset on, in order and without gaps.
-- A pull before the start of a queue is sent to that start; the group's committed offset stays unchanged.
+- A pull before the start of a queue gets that start as its next offset; the group's committed offset stays unchanged.
 - A waiting pull is answered as soon as a wanted message is stored, or at the first check (every `LOOK_MS`) after its
   deadline.
 - The committed offset is the last one committed. After a reset commits have no effect until the group reads the queue;
-  that pull is sent to the reset offset.
+  that pull gets the reset offset as its next offset.
 - A message sent back is stored once in the retry topic of the group after its delay level, or at once in the dead
   letter queue after too many attempts. A send-back of a deleted message is rejected.
 """
@@ -44,15 +44,15 @@ class PulledQueues:
         reset = self._resets.pop((seen.group, place), None)
         if reset is not None:
             if (seen.code, seen.next_offset) != ("PULL_OFFSET_MOVED", reset):
-                raise Violation(f"the reset to {reset} was passed over: {seen}")
+                raise Violation(f"the reset to {reset} was ignored: {seen}")
             return
         if seen.high > self._log.size(place) or len(seen.messages) > max(1, seen.asked):
-            raise Violation(f"more than there is or than was asked for: {seen}")
+            raise Violation(f"more messages than exist or than were requested: {seen}")
         if seen.low != (low := self._log.low(place)):
             raise Violation(f"the queue begins at {low}: {seen}")
         if seen.asked_offset < low:
             if (seen.code, seen.next_offset, seen.messages) != ("PULL_OFFSET_MOVED", low, ()):
-                raise Violation(f"not sent to {low}, where the queue begins: {seen}")
+                raise Violation(f"the next offset is not {low}, where the queue begins: {seen}")
             return
         end = min(seen.next_offset, seen.high)
         wanted = [n for n in range(seen.asked_offset, end) if self._wanted(seen.group, seen.topic, n, seen.queue_id)]
@@ -61,7 +61,7 @@ class PulledQueues:
         for message in seen.messages:
             stored = self._log.at(place, message.offset)
             if (stored.message_id, stored.attempt) != (message.message_id, message.attempt):
-                raise Violation(f"{stored} lies there: {message}")
+                raise Violation(f"{stored} is stored there: {message}")
         self.read[seen.group, place].update(wanted)
         self._check_code(seen)
 
@@ -113,7 +113,7 @@ class PulledQueues:
             current = self.committed.get(key, -1)
             known = [before for when, before in self._moves[key] if when > now - WRITTEN_MS]
             if position not in (current, *known):
-                raise Violation(f"{key} goes on at {position}, it was {known}, then {current}")
+                raise Violation(f"{key} continues at {position}; written were {known}, the last offset was {current}")
             self._moves[key] = [(now, position)]
             self.committed.pop(key, None)
             if position >= 0:
@@ -150,7 +150,7 @@ class PulledQueues:
             place = (held.topic, held.queue_id)
             for offset in range(max(held.asked_offset, self._log.low(place)), self._log.size(place)):
                 if self._wanted(held.group, held.topic, offset, held.queue_id):
-                    raise Violation(f"{place}:{offset} is there and {held} sleeps")
+                    raise Violation(f"{place}:{offset} is there and {held} still waits")
 
     def unread(self, group: str, place: Place) -> list[int]:
         """Return the offsets of a queue that a group wants and never got."""

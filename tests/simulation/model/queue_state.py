@@ -89,7 +89,7 @@ class QueueState:
             extent = self._log.low(place), self._log.size(place)
             low, high = self._extents.get(place, extent)
             if (low, high) != extent:
-                raise Violation(f"at {now} {place} reaches from {low} to {high} and has those from {extent}")
+                raise Violation(f"at {now} {place} reaches from {low} to {high}, observed were {extent}")
         self._queues.clear()
 
     def _popped(self, group: str, place: Place, offset: int) -> bool:

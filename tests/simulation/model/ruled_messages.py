@@ -1,4 +1,4 @@
-"""The messages of clients whose requests meet rules of faults, and the invariants that hold under all rules.
+"""The messages of clients to whose requests rules cause faults, and the invariants that hold under all rules.
 
 - A send whose response says SUCCESS has stored its message at the offset of the response, and it stays there.
 - A message is stored at most once for each request, and once more for each firing of `duplicate_request`.
@@ -19,7 +19,7 @@ from stored_messages import Violation
 
 
 class RuledMessages:
-    """The messages of one topic, which two groups consume: one by pulls, one by pops."""
+    """The messages of one topic, which two groups consume: one by pulls, one by pops. Places are (queue id, offset)."""
 
     def __init__(self, broker: Broker, topic: str, queues: int) -> None:
         self._broker = broker
@@ -111,7 +111,7 @@ class RuledMessages:
                 raise Violation(f"{body} was confirmed at {place}, where {self._stored.get(place)} is")
         extra = sum(max(self._copies[body] - self._asked[body], 0) for body in self._copies)
         if extra > doubled:
-            raise Violation(f"{extra} messages are stored once too often, rules have repeated {doubled} requests")
+            raise Violation(f"{extra} messages are surplus copies, but rules repeated only {doubled} requests")
 
     def finished(self) -> None:
         """Check that each group got each stored message. Raises Violation."""

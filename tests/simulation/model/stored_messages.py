@@ -1,8 +1,8 @@
 """The oracle's model of queues: their messages, and promises of messages to come.
 
-A promise is a message that must (or may) be stored in a topic within a time span: a delayed send, a message sent back,
-or an unacknowledged popped message. Every stored message must be promised or just sent, and every promised one must be
-stored.
+A promise expects a message in a topic within a time span, as it must or may follow from a delayed send, from a message
+sent back, or from an unacknowledged popped message. Every stored message must be promised or just sent, and every
+promise that must be kept requires a stored message.
 
 When log files are deleted, queues start with the first remaining message, and no other message is missing. A promise
 whose source message was deleted need not be kept.
@@ -17,19 +17,19 @@ from typing import NamedTuple
 from observations import Place, Sent, Stored
 
 DELAY_LEVELS_MS = (1_000, 5_000, 10_000, 30_000, *(n * 60_000 for n in (*range(1, 11), 20, 30, 60, 120)))
-"""Upstream's delay levels."""
+"""Upstream's delay levels in ms, from level 1 on."""
 DELAY_LATE_MS = 1_100
-"""Delay levels are checked every 100 ms, first a second after the start."""
+"""Longest delay of a delivery by level: levels are checked every 100 ms, first a second after the broker's start."""
 TIMER_LATE_MS = 1_000
-"""A timer message is stored at the first full second at or after its time."""
+"""Longest delay of a timer message: it is stored at the first full second at or after its time."""
 
 
 GOES_BACK_MS = 20_000
 """After a crash the broker may repeat what it did in this time, because files are written every 1 to 10 s."""
 CATCHES_UP_MS = 15_000
-"""Time within which it does so."""
+"""Longest time after a crash until the broker has repeated it."""
 RESTART_MS = 2_000
-"""A started broker checks delay levels a second later, and at other times than before."""
+"""Additional time for deliveries after a start: delay levels are first checked a second later, then at other times."""
 
 
 class Violation(AssertionError):
@@ -37,7 +37,7 @@ class Violation(AssertionError):
 
 
 class Born(NamedTuple):
-    """Data about its origin that a message and all its copies have."""
+    """Fields that a message and all its copies have in common."""
 
     born_ms: int
     unique_key: str
@@ -59,10 +59,10 @@ class Known(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Promise:
-    """Message `message_id` with `attempt` is stored in `topic` from `earliest` to `latest`.
+    """Message `message_id` with `attempt` is stored in `topic` from `earliest` to `latest` (ms since the epoch).
 
-    If `must` is False it need not come. `first_pop_ms` is the time of the first pop that the message must contain. Of a
-    promise and its `twins` only one must be kept.
+    If `must` is False the message may be missing. `first_pop_ms` is the time of the first pop that its properties must
+    name. Of a promise and its `twins` only one must be kept.
     """
 
     topic: str
@@ -78,9 +78,9 @@ class Promise:
     first_pop_ms: int | None = None
     twins: "list[Promise]" = field(default_factory=list)
     source: int | None = None
-    """Physical offset of the message from which it is made."""
+    """Physical offset of the stored message that the broker copies to keep the promise."""
     straight: bool = True
-    """True if it is made only of that, so nothing comes without it; else a copy may exist that waits for its time."""
+    """True if the broker copies `source` itself; False if it may copy a later copy, which survives a lost source."""
 
     def __str__(self) -> str:
         return f"{self.message_id} as attempt {self.attempt + 1} in {self.topic} from {self.earliest} to {self.latest}"
@@ -111,11 +111,11 @@ class StoredMessages:
     def appended(self, physical: int, seen: object) -> None:
         """Check that a record is appended after all earlier ones of any topic."""
         if physical <= self._last_physical:
-            raise Violation(f"lies at {physical}, not behind {self._last_physical}: {seen}")
+            raise Violation(f"stored at physical offset {physical}, not after {self._last_physical}: {seen}")
         self._last_physical = physical
 
     def newest_before(self, physical: int) -> int | None:
-        """Return when the last message before a physical offset was stored, None if there is none."""
+        """Return the store time of the last message before a physical offset, None if there is none."""
         count = bisect_left(self._store_times, (physical, 0))
         return self._store_times[count - 1][1] if count else None
 
@@ -124,7 +124,7 @@ class StoredMessages:
         queue = self.queues[seen.topic, seen.queue_id]
         self.by_topic[seen.topic].add(seen.queue_id)
         if seen.offset != len(queue):
-            raise Violation(f"{seen.topic}@{seen.queue_id} went on at offset {seen.offset}, not at {len(queue)}")
+            raise Violation(f"{seen.topic}@{seen.queue_id} continues at offset {seen.offset}, not at {len(queue)}")
         if not self._last_store_ms <= seen.store_ms <= seen.now:
             raise Violation(f"{seen.message_id} was stored at {seen.store_ms}, after one at {self._last_store_ms}")
         self._last_store_ms = seen.store_ms
@@ -157,7 +157,7 @@ class StoredMessages:
         fitting = [promise for promise in fitting if promise.first_pop_ms in (None, seen.first_pop_ms)] or fitting
         promise = min(fitting, key=lambda promise: (not promise.must, promise.latest))
         if promise.first_pop_ms is not None and seen.first_pop_ms != promise.first_pop_ms:
-            raise Violation(f"{seen.message_id} says that it was popped first at {seen.first_pop_ms}: {promise}")
+            raise Violation(f"{seen.message_id} has {seen.first_pop_ms} as the time of its first pop: {promise}")
         promise.kept = True
         self._kept.append((seen.now, promise))
         for twin in promise.twins:
@@ -196,9 +196,9 @@ class StoredMessages:
         heapq.heappush(self._latest, (promise.latest, self._sequence, promise))
 
     def crashed(self, now: int, away_ms: int) -> None:
-        """Record a crash: recent messages may be stored again, and due ones may take longer.
+        """Record a crash: recent messages may be stored again, and promised ones may be stored later.
 
-        Messages due while the broker was stopped come now.
+        Messages due while the broker was stopped are stored after its start.
         """
         lately = [promise for when, promise in self._kept if when >= now - GOES_BACK_MS]
         for promise in lately:
@@ -226,7 +226,8 @@ class StoredMessages:
         """Check that every stored message was sent or promised, and that no promise is overdue."""
         for seen in self._unexplained.values():
             waiting = self._promises.get((seen.topic, seen.message_id, seen.attempt), [])
-            raise Violation(f"nothing accounts for {seen}; open promises: {'; '.join(map(str, waiting)) or 'none'}")
+            promised = "; ".join(map(str, waiting)) or "none"
+            raise Violation(f"neither sent nor promised: {seen}; open promises: {promised}")
         while self._latest and self._latest[0][0] < now:
             promise = heapq.heappop(self._latest)[2]
             if promise.latest >= now:

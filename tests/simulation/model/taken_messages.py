@@ -1,10 +1,10 @@
-"""The oracle's model of popped messages across crashes: unacknowledged ones are redelivered, as far as guaranteed.
+"""The oracle's model of popped messages across crashes: unacknowledged ones are redelivered unless a crash lost them.
 
 Upstream allows the following and nothing else (PopMessageProcessor, PopReviveService 5.3.3):
 
 - A check point and the redelivered copy are messages in the log. An unacknowledged message is therefore redelivered
-  after any crash that loses neither. That is a crash of the process, or one with synchronous flush. A power loss loses
-  neither if check point and copy are on disk, or the copy is not yet made.
+  after any crash that loses neither. A crash of the process and a power loss with synchronous flush lose neither. A
+  power loss without it loses neither if both are on disk, or if the check point is and there is no copy yet.
 - An acknowledged message may be redelivered; nothing is guaranteed for it.
 """
 
@@ -51,7 +51,7 @@ class TakenMessages:
         self._taken.pop(message_id, None)
 
     def died(self, now: int, *, power_loss: bool) -> None:
-        """Record a crash: the broker may repeat recent deliveries, and later."""
+        """Record a crash: the broker may repeat recent deliveries, and its redeliveries come later."""
         sync = self._kept.broker.config.flush_disk_type == "SYNC_FLUSH"
         for taken in self._taken.values():
             if power_loss and not sync and taken.is_at_risk(now):

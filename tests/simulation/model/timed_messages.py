@@ -5,21 +5,22 @@ Upstream allows the following and nothing else (HookUtils, TimerMessageStore, Re
 - A message whose time has passed is stored at once; one more than three days ahead is rejected.
 - A timer message is delivered at the first full second at or after its time. Slots are a second wide, and a message is
   in the slot that ends when it is delivered.
-- A recall succeeds until the slot of the message begins, and never with a handle for another topic. A delete mark is a
-  timer message itself, so its time must be in the future, at most three days ahead. It affects only a message in its
-  own slot and in the topic that it names.
+- A recall succeeds until the slot of the message begins, and never with a handle for another topic. A delete mark, the
+  message by which a client recalls without a handle, is a timer message itself, so its time must be in the future, at
+  most three days ahead. It affects only a message in its own slot and in the topic that it names.
 - A recalled message and a delete mark are never delivered.
 """
 
 from collections import defaultdict
 
-from observations import TakenBack, TimedSent
+from observations import Recalled, TimedSent
 from stored_messages import TIMER_LATE_MS, Promise, StoredMessages, Violation
 
 SLOT_MS = 1_000
 WHEEL_MS = 24 * 3_600_000
-"""Less than the window of the wheel."""
+"""A delay for which the timer wheel certainly has a slot, so that the message waits in it without further copies."""
 LONGEST_MS = 3 * 24 * 3_600_000
+"""Upstream's maximum delay."""
 
 
 def slot_end(due_ms: int) -> int:
@@ -52,7 +53,7 @@ class TimedMessages:
         promise = Promise(seen.topic, seen.message_id, 0, due, late, source=seen.physical, straight=straight)
         self._waiting[seen.topic, seen.message_id, slot_end(seen.due_ms)].append(self._log.promise(promise))
 
-    def taken_back(self, seen: TakenBack) -> None:
+    def recalled(self, seen: Recalled) -> None:
         """Check a response to a recall."""
         end = slot_end(seen.due_ms)
         if seen.by_handle:
@@ -61,12 +62,12 @@ class TimedMessages:
         else:
             right = "SUCCESS" if 0 < seen.due_ms - seen.now <= LONGEST_MS else "MESSAGE_ILLEGAL"
         if seen.code != right:
-            raise Violation(f"{right} was right: {seen}")
+            raise Violation(f"the right code is {right}: {seen}")
         if right == "SUCCESS":
             self._last_slot_end = max(self._last_slot_end, end)
             for promise in self._waiting.pop((seen.topic, seen.message_id, end), ()):
                 if promise.kept:
-                    raise Violation(f"was there before its time: {promise}")
+                    raise Violation(f"stored before its time: {promise}")
                 promise.withdrawn = True
 
     def last_due(self, now: int) -> int:

@@ -7,9 +7,9 @@ Upstream allows the following and nothing else (TransactionalMessageServiceImpl,
   that does not answer a check is too late after the immunity of the message, at least 6 s.
 - A half message without an end is re-appended to the half topic at most 15 times, at least 30 s apart. Then, or once it
   is older than files are kept, it is moved to TRANS_CHECK_MAX_TIME_TOPIC.
-- Each time a producer of the group gets a check, if one is connected and the immunity is over. Here the immunity may be
+- At each re-append a connected producer of the group gets a check if the message's immunity is over, which may be
   shorter than the usual 6 s.
-- The position of the checks is committed: every half message before it was re-appended, discarded, or ended.
+- The broker commits the position of its checks: every half message before it was re-appended, discarded, or ended.
 - An end of the last copy stops the checks once its op message is stored, which takes up to 3 s.
 - A half message whose file was deleted is neither checked nor re-appended, and its end returns SYSTEM_ERROR. If op
   messages were deleted, the next round only finds the first remaining one and ignores all ends.
@@ -29,18 +29,25 @@ TRANSACTION_GROUP = "CID_RMQ_SYS_TRANS"
 HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
 DISCARDED_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
 TIME_OUT_MS = 6_000
+"""Immunity of a half message that names none: the time before its first check."""
 INTERVAL_MS = 30_000
+"""Interval of the rounds in which the broker checks half messages."""
 MOST_CHECKS = 15
 NOTED_MS = 3_000
+"""Longest time between an end and its op message."""
 PAUSE_MS = 1_000
-"""A round without further op messages waits this long, and then reads no more of them."""
+"""A round that finds no further op message waits this long, and then reads no more of them."""
 ROUND_MS = 5_000
 """Longest duration of a round."""
 
 
 @dataclass(slots=True, eq=False)
 class Half:
-    """One copy in the half topic; `doubtful`: before a crash it may have been re-appended or ended."""
+    """One copy of a half message in the half topic.
+
+    `ended` has the times of the ends that name this copy. `passed` is the time at which a round re-appended or
+    discarded it, None if no round has. With `doubtful` it may have been re-appended or ended before a crash.
+    """
 
     seen: HalfStored
     since: int
@@ -64,19 +71,19 @@ class Half:
         """Return the age of the message in ms."""
         return now - self.seen.born_ms
 
-    def may_go_on(self, now: int, *, forgets: bool = False) -> bool:
-        """Return True if a round may process it for a check; `forgets`: the round may know of no end."""
+    def may_be_checked(self, now: int, *, forgets: bool = False) -> bool:
+        """Return True if a round may re-append it for a check; with `forgets` the round may know no ends."""
         young = self.seen.immunity is None and self.age(now) <= TIME_OUT_MS
         again = self.seen.times > 0 and now - self.seen.now < INTERVAL_MS
-        return not young and not again and self.may_be_taken_up(now, forgets=forgets)
+        return not young and not again and self.may_seem_open(now, forgets=forgets)
 
-    def may_be_taken_up(self, now: int, *, forgets: bool = False) -> bool:
-        """Return True if it still waits, as far as a round may know."""
+    def may_seem_open(self, now: int, *, forgets: bool = False) -> bool:
+        """Return True if a round may find it without an op message; with `forgets` the round may know no ends."""
         noted = any(when + NOTED_MS + PAUSE_MS < now for when in self.ended)
         return self.passed is None and (forgets or not noted)
 
     def latest(self) -> int:
-        """Return the time by which a round must have processed it without an end."""
+        """Return the latest time at which a round must have processed it if it has no end."""
         due = max(self.since, self.seen.born_ms) if self.seen.immunity is not None else self.since
         return due + TIME_OUT_MS + INTERVAL_MS + ROUND_MS
 
@@ -111,7 +118,7 @@ class Transactions:
     def half_stored(self, seen: HalfStored) -> None:
         """Check a stored half message: a new one, or a re-appended one without an end."""
         if seen.offset != len(self._halves):
-            raise Violation(f"the half topic went on at {seen.offset}, not at {len(self._halves)}")
+            raise Violation(f"the half topic continues at {seen.offset}, not at {len(self._halves)}")
         self._log.appended(seen.physical, seen)
         half = Half(seen, seen.now)
         self._something_to_do(seen.now)
@@ -120,7 +127,7 @@ class Transactions:
         else:
             before = self._pass(seen.message_id, seen.times - 1, seen.now)
             if before is None or _lasting(before.seen) != _lasting(seen):
-                raise Violation(f"nothing was to be checked: {seen}")
+                raise Violation(f"re-appended although no check was due: {seen}")
             if half.age(seen.now) >= half.immune_ms:
                 self._to_ask[seen.offset] = half
         self._halves.append(half)
@@ -161,14 +168,14 @@ class Transactions:
         """Check that a producer should get this check."""
         half = self._to_ask.pop(seen.half_offset, None)
         if half is None or half.seen.now != seen.now:
-            raise Violation(f"nobody had to be asked about {half}: {seen}")
+            raise Violation(f"a check that is not due, {half}: {seen}")
         there = half.seen
         if (there.topic, there.message_id, there.times) != (seen.topic, seen.message_id, seen.times):
             raise Violation(f"there is {there}: {seen}")
         if not 1 <= seen.times <= MOST_CHECKS:
-            raise Violation(f"asked too often: {seen}")
+            raise Violation(f"a check too many: {seen}")
         if not self._members.may_be_there(seen.client, seen.now):
-            raise Violation(f"nobody is there to be asked: {seen}")
+            raise Violation(f"a check although no producer is connected: {seen}")
 
     def ended(self, seen: Ended) -> None:
         """Check a response to an end."""
@@ -183,7 +190,7 @@ class Transactions:
         else:
             right = "SUCCESS" if seen.right else "SYSTEM_ERROR"
         if seen.code != right:
-            raise Violation(f"{right} was right: {seen}")
+            raise Violation(f"the right code is {right}: {seen}")
         if right == "SUCCESS":
             half.ended.append(seen.now)
             self._something_to_do(seen.now)
@@ -194,7 +201,7 @@ class Transactions:
     def discarded(self, seen: Stored) -> None:
         """Check that a half message may be discarded."""
         if self._pass(seen.message_id, MOST_CHECKS, seen.now) is None:
-            raise Violation(f"given up too early, or nothing was there: {seen}")
+            raise Violation(f"discarded too early, or not a waiting half message: {seen}")
         self._log.promise(Promise(DISCARDED_TOPIC, seen.message_id, 0, seen.now, seen.now))
 
     def deleted(self, now: int) -> None:
@@ -227,10 +234,10 @@ class Transactions:
     def step_ended(self, now: int) -> None:
         """Check that every half message was sent, every due check was made, and no half message is overdue."""
         for new in self._new.values():
-            raise Violation(f"nothing accounts for {new}")
+            raise Violation(f"a half message that was not sent: {new}")
         for half in self._to_ask.values():
             if self._members.is_somebody_there(half.seen.now):
-                raise Violation(f"nobody was asked about {half}")
+                raise Violation(f"no producer got the check of {half}")
         self._to_ask.clear()
         for half in self._open.values():
             if not half.ended and not half.doubtful and half.latest() < now:

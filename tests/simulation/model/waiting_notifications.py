@@ -2,9 +2,10 @@
 
 Upstream allows the following and nothing else (NotificationProcessor, PopLongPollingService 5.3.3):
 
-- A notification is answered at once if its group has unread messages, including the retry topic, and waits otherwise.
-- A stored message ends one wait of each group, the one with the latest deadline. A message of a v2 retry topic does so,
-  too. A message of a v1 retry topic ends none, nor does a reset.
+- A notification is answered at once if its group has unread messages in the topic or the retry topic, and waits
+  otherwise.
+- A stored message ends one wait of each group, the one with the latest deadline. A message of a V2 retry topic does so,
+  too. A message of a V1 retry topic ends no wait, nor does a reset.
 - A wait ends at its deadline, and its response says whether there are messages then.
 """
 
@@ -26,7 +27,7 @@ class WaitingNotifications:
         self._waiting: dict[int, NotifyParked] = {}
         self._arrived: list[tuple[str, str, Stored]] = []
         """(group, topic, message) of this step, for messages of topics that a request waited for."""
-        self._told: Counter[tuple[str, str]] = Counter()
+        self._notified: Counter[tuple[str, str]] = Counter()
 
     def appeared(self, seen: Stored) -> None:
         """Record a stored message that may end waits."""
@@ -50,12 +51,12 @@ class WaitingNotifications:
             if seen.now < seen.deadline:
                 raise Violation(f"gave up before its time: {seen}")
             if there := self._pops.there(seen.group, seen.topic):
-                raise Violation(f"was not told of {there}: {seen}")
+                raise Violation(f"reports no messages, although {there} is there: {seen}")
             return
         if not self._pops.is_behind(seen.group, seen.topic):
-            raise Violation(f"told of messages that are not there: {seen}")
+            raise Violation(f"reports messages that are not there: {seen}")
         if seen.waited and seen.now < seen.deadline:
-            self._told[seen.group, seen.topic] += 1
+            self._notified[seen.group, seen.topic] += 1
             for other in self._waiting.values():
                 if (other.group, other.topic) == (seen.group, seen.topic) and other.deadline > seen.deadline:
                     raise Violation(f"{other} waits longer and was passed over: {seen}")
@@ -83,10 +84,10 @@ class WaitingNotifications:
             left = [
                 seen for group, topic, seen in self._arrived if (group, topic) == key and self._is_unread(group, seen)
             ]
-            if len(left) > self._told[key]:
-                raise Violation(f"{self._told[key]} were told of {left}, and {parked} sleeps")
+            if len(left) > self._notified[key]:
+                raise Violation(f"{left} woke {self._notified[key]} requests, and not {parked}")
         self._arrived.clear()
-        self._told.clear()
+        self._notified.clear()
 
     def _is_unread(self, group: str, seen: Stored) -> bool:
         unread = self._pops.next_unread(group, (seen.topic, seen.queue_id))

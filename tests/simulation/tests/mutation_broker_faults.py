@@ -12,7 +12,7 @@ def _at(events: Events, index: int, *instead: Event) -> Events:
 
 
 def _answers(events: Sequence[Event], kind: str, code: str) -> Iterator[tuple[int, Answered, Asked]]:
-    """Yield the responses to one kind of request."""
+    """Yield (index, response, request) for one kind of request: accepted ones if `code` is "", else rejected ones."""
     asked = {one.number: one for one in events if isinstance(one, Asked)}
     for index, seen in enumerate(events):
         if isinstance(seen, Answered) and seen.code != "LOST" and (seen.code == "SUCCESS") == (code == ""):
@@ -27,7 +27,7 @@ def an_accepted_message_is_lost(events: Events) -> Iterator[Events]:
             yield _at(events, index)
 
 
-def a_refused_message_is_stored(events: Events) -> Iterator[Events]:
+def a_rejected_message_is_stored(events: Events) -> Iterator[Events]:
     for index, seen, asked in _answers(events, "send", "refused"):
         yield _at(events, index, Appeared(seen.now, asked.broker, asked.message_id), seen)
 
@@ -38,13 +38,13 @@ def a_message_is_stored_twice(events: Events) -> Iterator[Events]:
             yield _at(events, index, seen, seen)
 
 
-def a_broker_that_is_well_refuses(events: Events) -> Iterator[Events]:
+def a_healthy_broker_rejects(events: Events) -> Iterator[Events]:
     """Remove the starts of all troubles."""
     if any(True for _ in _answers(events, "pop", "refused")):
         yield [one for one in events if not isinstance(one, InTrouble) or not one.trouble]
 
 
-def a_refusal_has_another_reason(events: Events) -> Iterator[Events]:
+def a_rejection_has_another_code(events: Events) -> Iterator[Events]:
     for index, seen, _ in _answers(events, "send", "refused"):
         yield _at(events, index, seen._replace(code="NO_PERMISSION"))
 
@@ -87,14 +87,14 @@ def a_producer_does_not_wait(events: Events) -> Iterator[Events]:
 
 FALSIFIED = {
     an_accepted_message_is_lost: "is stored 0 times",
-    a_refused_message_is_stored: "is stored",
+    a_rejected_message_is_stored: "is stored",
     a_message_is_stored_twice: "is stored 2 times",
-    a_broker_that_is_well_refuses: "no reason for",
-    a_refusal_has_another_reason: "no reason for NO_PERMISSION",
+    a_healthy_broker_rejects: "no reason for",
+    a_rejection_has_another_code: "no reason for NO_PERMISSION",
     a_group_misses_a_message: "never got",
-    an_acknowledgement_is_never_accepted: "never finished",
+    an_acknowledgement_is_never_accepted: "never acknowledged",
     a_producer_gives_up: "was never accepted",
-    a_client_does_not_wait: "does not wait",
-    a_producer_does_not_wait: "tries were enough",
+    a_client_does_not_wait: "the client does not wait",
+    a_producer_does_not_wait: "the producer does not wait",
 }
-"""Each falsification, and a part of the error that the oracle raises for it at least once."""
+"""Each falsification, with a part of the error that the oracle must raise for it at least once."""

@@ -58,7 +58,7 @@ def a_dead_letter_comes_again(stream: Stream) -> Iterator[Stream]:
 
 
 def a_change_hides_another_message(stream: Stream) -> Iterator[Stream]:
-    """Move the handle of a change to the message before or after."""
+    """Make a change of an invisible time name the message before or after its own."""
     used: set[Handle | None] = set()
     moved: set[str] = set()
     ends: Counter[Place] = Counter()

@@ -7,7 +7,7 @@ from streams import Stream, at
 from transactions import TRANSACTION_GROUP
 
 
-def an_offset_passes_what_is_not_done(stream: Stream) -> Iterator[Stream]:
+def an_offset_passes_an_unconsumed_message(stream: Stream) -> Iterator[Stream]:
     """Increase a committed offset by one after a step."""
     for index, seen in enumerate(stream):
         if isinstance(seen, OffsetsSeen):
@@ -16,7 +16,7 @@ def an_offset_passes_what_is_not_done(stream: Stream) -> Iterator[Stream]:
                     yield at(stream, index, _with(seen, number, (group, place, offset + 1)))
 
 
-def an_offset_stays_behind(stream: Stream) -> Iterator[Stream]:
+def a_changed_offset_is_not_observed(stream: Stream) -> Iterator[Stream]:
     """Remove the change of a committed offset after a step."""
     for index, seen in enumerate(stream):
         if isinstance(seen, OffsetsSeen):
@@ -46,14 +46,14 @@ def the_checks_pass_over_an_open_half_message(stream: Stream) -> Iterator[Stream
                     break
 
 
-def a_queue_has_lost_its_first_messages(stream: Stream) -> Iterator[Stream]:
+def a_queue_starts_at_offset_1(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
         if isinstance(seen, RangesSeen):
             place, _, high = seen.ranges[0]
             yield at(stream, index, seen._replace(ranges=((place, 1, high), *seen.ranges[1:])))
 
 
-def a_queue_ends_elsewhere(stream: Stream) -> Iterator[Stream]:
+def a_queue_ends_one_offset_later(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
         if isinstance(seen, RangesSeen):
             place, low, high = seen.ranges[0]
@@ -66,13 +66,13 @@ def a_notification_gives_up_too_early(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index, seen._replace(deadline=seen.now + 1))
 
 
-def a_notification_tells_of_nothing(stream: Stream) -> Iterator[Stream]:
+def a_notification_reports_messages_that_do_not_exist(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
         if isinstance(seen, Notified) and not seen.has_message and seen.group == "pop-all":
             yield at(stream, index, seen._replace(has_message=True))
 
 
-def a_notification_does_not_tell(stream: Stream) -> Iterator[Stream]:
+def a_notification_reports_no_messages_although_there_are_some(stream: Stream) -> Iterator[Stream]:
     """Report no messages, although there are some, to a request that does not wait or whose wait is over."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Notified) and seen.has_message and seen.group == "pop-all":
@@ -86,7 +86,7 @@ def a_waiting_notification_is_not_woken(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index)
 
 
-def a_waiting_notification_is_forgotten(stream: Stream) -> Iterator[Stream]:
+def a_waiting_notification_gets_no_response(stream: Stream) -> Iterator[Stream]:
     """Remove the response to a notification whose wait is over."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Notified) and seen.waited and seen.now >= seen.deadline:
@@ -103,16 +103,16 @@ def the_wrong_notification_is_woken(stream: Stream) -> Iterator[Stream]:
             yield at(at(stream, index, seen), place, parked, longer)
 
 
-def a_notification_waits_beside_a_message(stream: Stream) -> Iterator[Stream]:
-    """Let a notification wait instead of answering it at once."""
+def a_notification_waits_although_there_are_messages(stream: Stream) -> Iterator[Stream]:
+    """Let a notification wait instead of returning its response at once."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Notified) and not seen.waited and seen.has_message and seen.group == "pop-all":
             parked = NotifyParked(seen.now, seen.call, "pop-all-0.1", seen.group, seen.topic, seen.now + 1_000)
             yield at(stream, index, parked)
 
 
-def the_log_goes_back(stream: Stream) -> Iterator[Stream]:
-    """Give a message the physical offset of the previous one in the log, which may be of another topic."""
+def two_messages_have_one_physical_offset(stream: Stream) -> Iterator[Stream]:
+    """Set the physical offset of a message to that of the previous one in the log, which may be in another topic."""
     last = None
     for index, seen in enumerate(stream):
         if isinstance(seen, Stored | HalfStored):
@@ -121,7 +121,7 @@ def the_log_goes_back(stream: Stream) -> Iterator[Stream]:
             last = seen.physical
 
 
-def a_copy_loses_what_the_user_gave(stream: Stream) -> Iterator[Stream]:
+def a_copy_has_other_properties_of_the_user(stream: Stream) -> Iterator[Stream]:
     """Change tag, keys or user property of a copy."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Stored) and seen.attempt:
@@ -131,18 +131,18 @@ def a_copy_loses_what_the_user_gave(stream: Stream) -> Iterator[Stream]:
 
 
 QUEUE_STATE_MUTATIONS = (
-    an_offset_passes_what_is_not_done,
-    an_offset_stays_behind,
+    an_offset_passes_an_unconsumed_message,
+    a_changed_offset_is_not_observed,
     the_checks_pass_over_an_open_half_message,
-    a_queue_has_lost_its_first_messages,
-    a_queue_ends_elsewhere,
+    a_queue_starts_at_offset_1,
+    a_queue_ends_one_offset_later,
     a_notification_gives_up_too_early,
-    a_notification_tells_of_nothing,
-    a_notification_does_not_tell,
+    a_notification_reports_messages_that_do_not_exist,
+    a_notification_reports_no_messages_although_there_are_some,
     a_waiting_notification_is_not_woken,
-    a_waiting_notification_is_forgotten,
+    a_waiting_notification_gets_no_response,
     the_wrong_notification_is_woken,
-    a_notification_waits_beside_a_message,
-    the_log_goes_back,
-    a_copy_loses_what_the_user_gave,
+    a_notification_waits_although_there_are_messages,
+    two_messages_have_one_physical_offset,
+    a_copy_has_other_properties_of_the_user,
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from observations import Acked, Deleted, Ended, Hidden, Popped, Pulled, RangesSeen, SentBack, Stored, Told
+from observations import Acked, Deleted, Ended, Hidden, Popped, Pulled, RangesSeen, SentBack, Stored, DeletionRequested
 from streams import Stream, at
 
 REFUSED = ("NO_MESSAGE", "SYSTEM_ERROR")
@@ -10,7 +10,7 @@ REFUSED = ("NO_MESSAGE", "SYSTEM_ERROR")
 
 
 def deletions(stream: Stream) -> Iterator[tuple[int, Deleted]]:
-    """Return the deletions of files, with their indices."""
+    """Yield the deletions of files, each with its index in the stream."""
     return ((index, seen) for index, seen in enumerate(stream) if isinstance(seen, Deleted))
 
 
@@ -26,15 +26,15 @@ def everything_is_deleted(stream: Stream) -> Iterator[Stream]:
 
 
 def files_vanish(stream: Stream) -> Iterator[Stream]:
-    """Remove the deletion of files after which queues start later."""
+    """Remove a deletion of files, so that queues seem to start later without reason."""
     for index, _ in deletions(stream):
         seen_next = next((one for one in stream[index + 1 :] if isinstance(one, Deleted | RangesSeen)), None)
         if isinstance(seen_next, RangesSeen):
             yield at(stream, index)
 
 
-def nobody_gave_an_order(stream: Stream) -> Iterator[Stream]:
-    yield [seen for seen in stream if not isinstance(seen, Told)]
+def files_are_deleted_without_a_request(stream: Stream) -> Iterator[Stream]:
+    yield [seen for seen in stream if not isinstance(seen, DeletionRequested)]
 
 
 def a_young_file_is_deleted(stream: Stream) -> Iterator[Stream]:
@@ -63,14 +63,14 @@ def a_pull_is_sent_too_far(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index, seen._replace(code="PULL_NOT_FOUND", next_offset=seen.asked_offset))
 
 
-def what_is_gone_is_answered_for(stream: Stream) -> Iterator[Stream]:
-    """Let an acknowledgement, change, send-back or end of a deleted message succeed."""
+def a_request_about_a_deleted_message_succeeds(stream: Stream) -> Iterator[Stream]:
+    """Make an acknowledgement, change, send-back or end of a deleted message succeed."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Acked | Hidden | SentBack | Ended) and seen.code in REFUSED:
             yield at(stream, index, seen._replace(code="SUCCESS"))
 
 
-def what_is_left_is_refused(stream: Stream) -> Iterator[Stream]:
+def a_request_about_a_kept_message_is_rejected(stream: Stream) -> Iterator[Stream]:
     """Reject an acknowledgement or send-back as if its message were deleted."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Acked) and seen.code == "SUCCESS" and not seen.order:
@@ -79,7 +79,7 @@ def what_is_left_is_refused(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index, seen._replace(code="SYSTEM_ERROR"))
 
 
-def what_is_gone_is_handed_out(stream: Stream) -> Iterator[Stream]:
+def a_deleted_message_is_delivered(stream: Stream) -> Iterator[Stream]:
     """Move a deletion before a pop that delivered the deleted messages."""
     lies = {(seen.topic, seen.queue_id, seen.offset): seen.physical for seen in stream if isinstance(seen, Stored)}
     for index, seen in deletions(stream):
@@ -92,7 +92,7 @@ def what_is_gone_is_handed_out(stream: Stream) -> Iterator[Stream]:
                 break
 
 
-def what_is_gone_comes_back(stream: Stream) -> Iterator[Stream]:
+def a_deleted_message_is_redelivered(stream: Stream) -> Iterator[Stream]:
     """Move a deletion before the copy of one of its messages."""
     lies = {seen.message_id: seen.physical for seen in stream if isinstance(seen, Stored) and not seen.attempt}
     for index, seen in deletions(stream):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from observations import Beat, Checked, Ended, HalfStored, Left, Prepared, Stored, TakenBack, TimedSent
+from observations import Beat, Checked, Ended, HalfStored, Left, Prepared, Stored, Recalled, TimedSent
 from streams import Stream, at
 
 
@@ -13,30 +13,30 @@ def a_timed_message_comes_at_another_time(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index, seen._replace(due_ms=seen.due_ms - 2_500))
 
 
-def a_message_that_was_taken_back_comes(stream: Stream) -> Iterator[Stream]:
-    """Add a successful recall in time of a message that is delivered."""
-    taken = {seen.message_id for seen in stream if isinstance(seen, TakenBack) and seen.code == "SUCCESS"}
+def a_recalled_message_is_delivered(stream: Stream) -> Iterator[Stream]:
+    """Add a successful, timely recall of a message that is delivered."""
+    taken = {seen.message_id for seen in stream if isinstance(seen, Recalled) and seen.code == "SUCCESS"}
     for index, seen in enumerate(stream):
         if not isinstance(seen, TimedSent) or seen.code != "SUCCESS" or seen.message_id in taken:
             continue
         if seen.due_ms > seen.now + 1_000:
-            took = TakenBack(seen.now, seen.topic, seen.topic, seen.message_id, seen.due_ms, True, "SUCCESS")
+            took = Recalled(seen.now, seen.topic, seen.topic, seen.message_id, seen.due_ms, True, "SUCCESS")
             yield at(stream, index, seen, took)
 
 
-def a_message_is_lost_as_if_it_was_taken_back(stream: Stream) -> Iterator[Stream]:
-    taken = [seen.message_id for seen in stream if isinstance(seen, TakenBack) and seen.code == "SUCCESS"]
+def a_timed_message_is_lost_without_a_recall(stream: Stream) -> Iterator[Stream]:
+    taken = [seen.message_id for seen in stream if isinstance(seen, Recalled) and seen.code == "SUCCESS"]
     appeared = {seen.message_id for seen in stream if isinstance(seen, Stored)}
     for index, seen in enumerate(stream):
-        if not isinstance(seen, TakenBack) or seen.code != "SUCCESS":
+        if not isinstance(seen, Recalled) or seen.code != "SUCCESS":
             continue
         if taken.count(seen.message_id) == 1 and seen.message_id not in appeared:
             yield at(stream, index)
 
 
-def a_recall_is_answered_wrongly(stream: Stream) -> Iterator[Stream]:
+def a_recall_returns_a_wrong_code(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
-        if isinstance(seen, TakenBack):
+        if isinstance(seen, Recalled):
             yield at(stream, index, seen._replace(code="ILLEGAL_OPERATION" if seen.code == "SUCCESS" else "SUCCESS"))
 
 
@@ -52,13 +52,13 @@ def a_committed_message_does_not_appear(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index, seen._replace(decision="commit"))
 
 
-def an_end_is_answered_wrongly(stream: Stream) -> Iterator[Stream]:
+def an_end_of_a_transaction_returns_a_wrong_code(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
         if isinstance(seen, Ended):
             yield at(stream, index, seen._replace(code="SYSTEM_ERROR" if seen.code == "SUCCESS" else "SUCCESS"))
 
 
-def nobody_is_asked(stream: Stream) -> Iterator[Stream]:
+def no_producer_gets_a_check(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
         if isinstance(seen, Checked) and any(isinstance(one, Beat) and one.now > seen.now for one in stream):
             lively = [one for one in stream[:index] if isinstance(one, Beat) and seen.now - one.now < 100_000]
@@ -67,7 +67,7 @@ def nobody_is_asked(stream: Stream) -> Iterator[Stream]:
                 yield at(stream, index)
 
 
-def a_producer_is_asked_twice(stream: Stream) -> Iterator[Stream]:
+def a_producer_gets_a_check_twice(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
         if isinstance(seen, Checked):
             yield at(stream, index, seen, seen)
@@ -79,7 +79,7 @@ def a_check_is_not_counted(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index, seen._replace(times=seen.times - 1))
 
 
-def what_was_ended_is_checked(stream: Stream) -> Iterator[Stream]:
+def an_ended_transaction_is_checked(stream: Stream) -> Iterator[Stream]:
     """Add a rollback right after a half message that is checked later."""
     for later, seen in enumerate(stream):
         if not isinstance(seen, HalfStored) or not seen.times:
@@ -100,7 +100,7 @@ def a_half_message_is_checked_too_early(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index, seen, again)
 
 
-def a_half_message_is_forgotten(stream: Stream) -> Iterator[Stream]:
+def a_half_message_is_never_checked_again(stream: Stream) -> Iterator[Stream]:
     """Remove all further checks of half messages."""
     for index, seen in enumerate(stream):
         if isinstance(seen, HalfStored) and seen.times:

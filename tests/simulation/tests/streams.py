@@ -1,4 +1,4 @@
-"""Observations of a broker in order, and how they are falsified."""
+"""Streams of observations, as lists in the order of time, and their falsification."""
 
 from observations import Observation
 
@@ -6,5 +6,5 @@ Stream = list[Observation]
 
 
 def at(stream: Stream, index: int, *instead: Observation) -> Stream:
-    """Return a stream with the observation at `index` replaced."""
+    """Return a copy of a stream in which `instead` (nothing, one or several) replaces the observation at `index`."""
     return [*stream[:index], *instead, *stream[index + 1 :]]

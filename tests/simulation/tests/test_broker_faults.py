@@ -1,6 +1,6 @@
-"""Brokers in trouble, and patient clients: accepted messages are delivered when the trouble is over.
+"""Brokers in trouble with clients that wait: accepted messages are delivered when the trouble is over.
 
-SEEDS=10000 runs every twelfth of that many (default 50), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
+SEEDS=n runs n/12 seeds (default 50/12), FIRST_SEED=n begins with seed n, SEED=n runs only seed n.
 """
 
 import random
@@ -24,7 +24,7 @@ MOST_EVENTS = 3_000
 
 @pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
 def test_accepted_messages_are_delivered_after_the_trouble(seeds: range) -> None:
-    """No request is rejected without a reason, no message is lost or invented, and in the end every group has all."""
+    """No request is rejected without reason, no message is lost or invented, and each group gets all in the end."""
     reports = [found for seed in seeds[::PART] if (found := report(seed))]
 
     assert not reports, "\n\n".join(reports)
@@ -49,7 +49,7 @@ def test_two_runs_of_a_seed_have_the_same_responses_at_the_same_times() -> None:
 
 @cache
 def _few_events() -> list[list[Event]]:
-    """Return the events of some seeds with few repeated requests."""
+    """Return the events of those seeds that have few repeated requests."""
     return [events for seed in range(8) if len(events := run(*plan(seed), keep=True).events) < MOST_EVENTS]
 
 
@@ -74,6 +74,6 @@ def test_a_falsified_event_is_reported_for_the_right_reason(
         found = list(falsify(events))
         said += [_complaint(one) for one in draw.sample(found, min(TRIES, len(found)))]
 
-    assert len(said) > TRIES, "too few places to be wrong in"
+    assert len(said) > TRIES, "too few observations can be falsified"
     assert all(said)
     assert any(words in each for each in said), said

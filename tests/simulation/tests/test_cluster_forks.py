@@ -1,4 +1,7 @@
-"""Forks of masters with slaves, with work and invariants in both: SEED=n runs one seed, SEEDS=n that many (20)."""
+"""Forks of masters with slaves, which are checked while parent and fork work: SEED=n runs one seed, SEEDS=n that many.
+
+The default of SEEDS is 20.
+"""
 
 import os
 
@@ -20,7 +23,7 @@ def test_forks_have_slaves() -> None:
 
 
 def test_a_fork_that_stores_in_its_parent_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oracle of the parent knows no message of the fork."""
+    """If a fork stores in its parent, the oracle of the parent reports a message that no client sent to the parent."""
     parents: list[Cluster] = []
     begin, send = ForkedCluster.__init__, ForkedCluster._send
 

@@ -1,7 +1,6 @@
 """Several brokers that stop and start, some with slaves, each checked by its own oracle.
 
-SEEDS=10000 runs three tenths of that many (default 15) in blocks of twenty, FIRST_SEED=n begins elsewhere, SEED=n runs
-that one only.
+SEEDS=n runs 0.3 n seeds (default 15) in blocks of twenty, FIRST_SEED=n begins with seed n, SEED=n runs only seed n.
 """
 
 import os
@@ -63,7 +62,7 @@ def test_messages_due_while_a_broker_is_stopped_are_delivered_after_its_start(wh
     observations = cluster.masters[0].observations
     down = len(observations)
     cluster.perform(HOUR)
-    assert len(observations) == down, "nothing is seen of a broker that is down"
+    assert len(observations) == down, "a stopped broker causes no observation"
 
     cluster.perform(Action("bring back"))
     for _ in range(100):
@@ -79,7 +78,7 @@ def test_messages_due_while_a_broker_is_stopped_are_delivered_after_its_start(wh
 
 
 def test_with_one_of_two_brokers_stopped_the_other_stores_all_messages() -> None:
-    """With one of two brokers stopped the other stores all messages that may go to either; with both, none is."""
+    """With one of two brokers stopped the other stores all messages that may go to either; with both, no message."""
     cluster = Cluster(ClusterSetup((Setup(0), Setup(1)), (0, 0)))
     stored = [master.session.broker.store for master in cluster.masters]
 
@@ -96,51 +95,52 @@ def test_with_one_of_two_brokers_stopped_the_other_stores_all_messages() -> None
     assert ends() == [0, 4]
 
 
-def _forgets_a_record(cluster: Cluster) -> None:
+def _loses_a_record(cluster: Cluster) -> None:
     log = cluster.slaves[0].broker.store
     last = max(position for position, _ in log.log.records_from(0))
     log.truncate(last)
 
 
-def _commits_by_itself(cluster: Cluster) -> None:
+def _commits_an_offset(cluster: Cluster) -> None:
     cluster.slaves[0].broker.offsets.commit("pop-all", "A", 0, 1)
 
 
-def _takes_a_message(cluster: Cluster) -> None:
+def _accepts_a_message(cluster: Cluster) -> None:
     slave = cluster.slaves[0].broker
     slave.store.is_slave = False
     slave.config.broker_role = "ASYNC_MASTER"
 
 
-def _deletes_unasked(cluster: Cluster) -> None:
+def _deletes_without_a_request(cluster: Cluster) -> None:
     cluster.slaves[0].broker.store.log.drop_oldest(1)
 
 
-def _forgets_the_first_of_a_queue(cluster: Cluster) -> None:
+def _loses_the_first_message_of_a_queue(cluster: Cluster) -> None:
     queue = cluster.slaves[0].broker.store.queues["A", 0]
     queue.trim(queue.physical[1])
 
 
-def _deletes_what_is_young(cluster: Cluster) -> None:
+def _deletes_a_young_file(cluster: Cluster) -> None:
     cluster.slaves[0].delete_files()
-    _deletes_unasked(cluster)
+    _deletes_without_a_request(cluster)
 
 
 WRONG = {
-    "forgets a record": (_forgets_a_record, "ends at"),
-    "commits by itself": (_commits_by_itself, "never was there"),
-    "takes a message": (_takes_a_message, "answers SendResult"),
-    "deletes unasked": (_deletes_unasked, "nobody told it to"),
-    "deletes what is young": (_deletes_what_is_young, "what was stored at"),
-    "forgets the first of a queue": (_forgets_the_first_of_a_queue, "begins at 1"),
+    "loses a record": (_loses_a_record, "ends at"),
+    "commits an offset": (_commits_an_offset, "never was there"),
+    "accepts a message": (_accepts_a_message, "answers SendResult"),
+    "deletes without a request": (_deletes_without_a_request, "deletion without a request"),
+    "deletes a young file": (_deletes_a_young_file, "deletion of a message stored at"),
+    "loses the first message of a queue": (_loses_the_first_message_of_a_queue, "begins at 1"),
 }
+"""Each wrong act of a slave, with its function and a part of the error."""
 
 
-@pytest.mark.parametrize("what", WRONG)
-def test_a_violation_of_a_slave_is_reported(what: str) -> None:
+@pytest.mark.parametrize("act", WRONG)
+def test_a_violation_of_a_slave_is_reported(act: str) -> None:
     """A slave that loses a record, commits offsets, accepts messages or deletes too much is reported."""
-    do_wrong, words = WRONG[what]
-    cluster = Cluster(ClusterSetup((Setup(0, retention="told, an hour"),), (1,)))
+    do_wrong, words = WRONG[act]
+    cluster = Cluster(ClusterSetup((Setup(0, retention="on request, after an hour"),), (1,)))
     cluster.perform(Action("burst"))
     cluster.perform(Action("fill", a=4))
 
@@ -149,8 +149,8 @@ def test_a_violation_of_a_slave_is_reported(what: str) -> None:
         cluster.perform(Action("send to slave"))
 
 
-def test_slaves_delete_files_by_themselves() -> None:
-    """Slaves delete files by themselves, have more or less than their masters, and some receive nothing more."""
+def test_slaves_delete_files_independently_of_their_masters() -> None:
+    """Slaves delete files, their logs start elsewhere than their masters', and some can no longer replicate."""
     clusters = [run(*plan(seed)) for seed in range(1, 61, 6)]
     slaves = [slave for cluster in clusters for slave in cluster.slaves]
 
@@ -197,7 +197,7 @@ class Brokers(RuleBasedStateMachine):
         self._perform("send anywhere", client, a, b, c, d)
 
     @rule(verb=st.sampled_from(FALLS), client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER)
-    def befall(self, verb: str, client: int, a: int, b: int, c: int) -> None:
+    def disturb(self, verb: str, client: int, a: int, b: int, c: int) -> None:
         """Crash, stop or start a broker, or use a slave."""
         self._perform(verb, client, a, b, c)
 

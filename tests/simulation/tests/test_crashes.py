@@ -15,14 +15,14 @@ from observations import (
     Sent,
     StepEnded,
     Stored,
-    TakenBack,
+    Recalled,
     TimedSent,
 )
 from simulation import Action, Setup, Simulation
 from test_oracle import complaint, responses
 
 CRASHES = {"power": 0, "process": 1, "graceful stop": 5}
-"""Numbers of the crash verb."""
+"""Values of the number `a` of the verb `crash`, by kind of crash."""
 POP = Action("pop", a=1, d=3)
 """A group pops a message for a minute."""
 WAITS: dict[str, tuple[list[Action], str]] = {
@@ -38,7 +38,7 @@ WAITS: dict[str, tuple[list[Action], str]] = {
 
 
 def appears(seen: Observation, topic: str) -> bool:
-    """Return True if a message was stored in a topic; "half" means a re-appended half message."""
+    """Return True if a message was stored in `topic`; the topic "half" means that a half message was re-appended."""
     if topic == "half":
         return isinstance(seen, HalfStored) and seen.times > 0
     return isinstance(seen, Stored) and seen.topic == topic
@@ -69,9 +69,9 @@ def test_with_synchronous_flush_no_waiting_message_is_lost_in_a_crash(what: str,
 
 
 def waiting_in_a_crash(stream: list[Observation]) -> Iterator[tuple[str, list[Observation]]]:
-    """Yield each message that waited in a crash, with the stream in which it never arrives."""
+    """Yield the name of each message that waited during a crash, with a stream in which it never arrives."""
     used = {(seen.handle.topic, seen.handle.offset) for seen in stream if isinstance(seen, Acked | Hidden)}
-    taken = {seen.message_id for seen in stream if isinstance(seen, TakenBack)}
+    taken = {seen.message_id for seen in stream if isinstance(seen, Recalled)}
     crash = next((index for index, seen in enumerate(stream) if isinstance(seen, Crashed)), len(stream))
     waiting: set[tuple[str, int]] = set()
     for index, seen in enumerate(stream):
@@ -98,7 +98,7 @@ def _is_used(message: Delivery, used: set[tuple[str, int]]) -> bool:
 
 
 def test_a_message_that_never_arrives_after_a_crash_is_reported_by_name() -> None:
-    """A message that never arrives after a crash is reported by its name, in many random situations."""
+    """In many random situations, the report of a message that never arrives after a crash has the message's name."""
     named = set()
     for seed in range(60):
         setup, stream = responses(seed, crashing=True)

@@ -1,4 +1,4 @@
-"""A message that always fails, in the simulation: retried as often as its group allows, then a dead letter."""
+"""A message whose consumption always fails: redelivered up to the retry limit of its group, then a dead letter."""
 
 from itertools import islice
 
@@ -14,7 +14,7 @@ TOPIC = "B"
 
 @pytest.mark.parametrize("limit", [0, 1, 16])
 def test_a_failing_message_is_dead_after_the_retry_limit_of_its_group(limit: int) -> None:
-    """After the retry limit, with a later delay level each time, a message is dead and never redelivered."""
+    """Each redelivery has a higher delay level; after the retry limit the message is dead and never redelivered."""
     simulation = Simulation(Setup(1, limits=(limit, limit)), keep=True)
     session, group = simulation.session, PULL_GROUPS[0]
     client = simulation.pullers[0]
@@ -38,7 +38,7 @@ def test_a_failing_message_is_dead_after_the_retry_limit_of_its_group(limit: int
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("retries", [0, 1, 16])
 def test_a_message_that_a_popping_client_gives_up_is_a_dead_letter(retries: int, mode: str) -> None:
-    """A message that a client gives up is dead for good, however often it was redelivered before."""
+    """A message that a client sends to the dead letter queue is never redelivered, after any number of redeliveries."""
     simulation = Simulation(Setup(1, mode=mode, retry_first=100), keep=True)
     session, client = simulation.session, simulation.poppers[0]
     session.send(client, TOPIC, 0, "fails", "red")
@@ -66,7 +66,7 @@ def test_a_message_that_a_popping_client_gives_up_is_a_dead_letter(retries: int,
     ],
 )
 def test_a_message_in_two_states_or_none_is_reported_with_its_states(falsify: Falsify, states: str) -> None:
-    """A message in two states or in none is reported with its states, in the same step."""
+    """A message in two states or in none is reported at the end of the same step, with its states."""
     said = [
         complaint(setup, one)
         for setup, stream in (responses(seed) for seed in range(16))

@@ -1,6 +1,7 @@
-"""Forks, their parents and their own forks: each continues as an engine from a snapshot does, whatever the others do.
+"""Forks, their parents and their own forks: each continues like an engine from a snapshot, unaffected by the others.
 
-They include half messages, delayed and timer messages, pops of each mode, ordered batches, offsets and deleted files.
+Their state includes half messages, delayed and timer messages, pops of each mode, ordered batches, offsets and deleted
+files.
 """
 
 from collections.abc import Iterable
@@ -12,17 +13,18 @@ from simulation import Action, Simulation, plan
 from snapshot_files import copied_with_memories, saved
 
 SHARED, OWN = 50, 40
-"""The numbers of actions before the first fork, and of each engine after it was made."""
+"""Number of actions before the first fork, and number of actions of each engine after it was forked."""
 Lived = tuple[list[Observation], bytes]
+"""Observations of an engine during a simulation, and its final snapshot."""
 
 
 def actions_of(seed: int) -> list[Action]:
-    """Return the actions of a seed, without those after which another engine continues."""
+    """Return the actions of a seed, without restarts that continue in another engine."""
     return [action for action in plan(seed)[1] if not (action.verb == "crash" and action.a % 12 == 11)]
 
 
 def begun(seed: int) -> Simulation:
-    """Return a simulation with the actions before the first fork."""
+    """Return a simulation that has performed the actions before the first fork."""
     simulation = Simulation(plan(seed)[0], keep=True)
     perform(simulation, actions_of(seed)[:SHARED])
     return simulation
@@ -40,7 +42,7 @@ def move_to_copy(simulation: Simulation) -> None:
 
 
 def own_actions(seed: int, number: int) -> list[Action]:
-    """Return the actions of the nth engine after its fork."""
+    """Return the actions of engine `number` (0 is the parent) after it was forked."""
     return actions_of(seed + 1000 * number)[:OWN]
 
 
@@ -53,7 +55,7 @@ def end(simulation: Simulation) -> Lived:
 
 
 def alone(seed: int) -> list[Lived]:
-    """Return the lives of parent, child and grandchild, each from decoded snapshots and without the others."""
+    """Return the lives of parent, child and grandchild, each started from a decoded snapshot and run alone."""
     parent = begun(seed)
     parent.session.engine.state()  # it stores the check points of the buffer, as a fork does
     perform(parent, own_actions(seed, 0))

@@ -1,4 +1,4 @@
-"""Cases that the simulation has found, reduced to the fewest actions."""
+"""Cases that the simulation found, each reduced to the fewest actions, with the bug of the broker or the oracle."""
 
 import json
 
@@ -47,8 +47,8 @@ RESET_WHILE_HIDDEN = [
 ]
 """A record in memory matches acknowledgements by offset alone.
 
-So an acknowledgement of an earlier delivery, whose record is stored, acknowledges a later one after a reset, and the
-earlier one is redelivered. The oracle considered it acknowledged.
+After a reset, an acknowledgement of an earlier delivery, whose record is stored, therefore acknowledges a later
+delivery, and the earlier one is redelivered. The oracle considered the earlier one acknowledged.
 """
 
 FORGED_BY_A_MILLISECOND = [
@@ -62,8 +62,8 @@ FORGED_BY_A_MILLISECOND = [
 ]
 """A forged handle happened to have the key of a check point, but a shorter invisible time.
 
-Its acknowledgement came out of the timer before the check point and was dropped. The oracle considered the message
-acknowledged.
+The timer wheel delivered its acknowledgement before the check point, so the broker dropped it. The oracle considered
+the message acknowledged.
 """
 BACK_TO_THE_BEGINNING_THEN_CRASHED = [
     Action("send", a=13),
@@ -80,9 +80,9 @@ BACK_TO_THE_BEGINNING_THEN_CRASHED = [
     Action("advance", a=29),
     Action("crash"),
 ]
-"""With records the offset is the start of the last read, after a reset the start of the queue.
+"""With records the committed offset is the start of the last read; after a reset it is the start of the queue.
 
-The oracle considered only reads of long ago.
+The oracle considered only old reads.
 """
 
 POPPED_IN_ORDER_TWO_DAYS_AGO = [
@@ -98,7 +98,7 @@ The oracle counted them, after it had waited for a timer message of two days lat
 RESET_OF_ANOTHER_QUEUE = [Action("burst"), Action("pop", d=54), Action("pop", c=54), Action("reset", b=53)]
 """With records a reset of one queue moves the others back to the records in memory.
 
-They then follow those until the next read. The oracle expected all messages to be read again.
+Until the next read their offsets follow these records. The oracle expected all messages to be read again.
 """
 
 RESET_OF_ANOTHER_QUEUE_LATER = [
@@ -108,7 +108,7 @@ RESET_OF_ANOTHER_QUEUE_LATER = [
     Action("advance", a=8),
     Action("reset"),
 ]
-"""The offset stays at the first message that was in memory, even if none is left there.
+"""The committed offset stays at the first message whose record was in memory, even if no record is left there.
 
 The oracle knew that for a crash, but not for the reset of another queue.
 """
@@ -204,12 +204,12 @@ RESET_BACK_WHILE_IN_MEMORY = [
     Action("advance", a=46),
     Action("crash"),
 ]
-"""The same with a reset backward."""
+"""As `RESET_FORWARD_WHILE_IN_MEMORY`, with a reset backward."""
 
 GIVEN_UP_BY_AN_OLD_HANDLE = [Action("send"), Action("pop"), Action("hide", fate="given up"), Action("give up")]
-"""A client never got the handle of its change, and made the message a dead letter with the old handle.
+"""A client never received the handle of its change, and moved the message to the dead letter queue by the old handle.
 
-So the message is dead and in flight. The oracle required a dead letter to be done.
+The message is therefore a dead letter and in flight. The oracle required each dead letter to be acknowledged.
 """
 
 
@@ -223,7 +223,7 @@ So the message is dead and in flight. The oracle required a dead letter to be do
     ids=["changed twice, then crashed", "woken by one that was woken", "woken by one whose time was over"],
 )
 def test_fixed_broker_bugs_stay_fixed(setup: Setup, actions: list[Action]) -> None:
-    """A case in which the broker was wrong once has no violation any more."""
+    """A case in which the broker once had a bug has no violation."""
     assert failure(setup, actions) == ""
 
 
@@ -278,12 +278,12 @@ The oracle assumed that a taken reset is safe.
     ],
 )
 def test_upstream_behavior_that_the_oracle_once_reported_has_no_violation(setup: Setup, actions: list[Action]) -> None:
-    """A case in which the oracle was wrong once, because upstream does the same, has no violation."""
+    """A case that the oracle once reported, although upstream behaves like this, has no violation."""
     assert failure(setup, actions) == ""
 
 
 def test_an_end_with_unknown_state_has_an_empty_outcome_in_the_journal() -> None:
-    """An end with an unknown state has no response, and the journal shows that as a plain value."""
+    """An end of a transaction with the state UNKNOWN has no response, and the journal has an empty outcome."""
     simulation = run(Setup(0), [Action("prepare"), Action("end", b=5)])
 
     ends = [line for line in journal_lines(simulation) if "EndTransaction" in line]

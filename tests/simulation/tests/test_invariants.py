@@ -1,4 +1,4 @@
-"""Each invariant is checked: with one defect planted in the engine, one of the short schedules of CI finds it.
+"""Tests of the invariants: if the engine has one planted defect, one of the short schedules of CI fails.
 
 The schedules run from number 0 until one fails.
 """
@@ -17,11 +17,11 @@ from rocketmq_testkit.emulator.store.flush import FlushPosition
 from rocketmq_testkit.emulator.store.message_store import MessageStore
 
 SCHEDULES = 2_000
-"""The number of schedules that run in CI."""
+"""Number of schedules that run in CI."""
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-def a_power_loss_takes_what_was_acknowledged_after_its_flush(patch: pytest.MonkeyPatch) -> None:
+def a_power_loss_loses_messages_whose_flush_was_confirmed(patch: pytest.MonkeyPatch) -> None:
     def flushed_later(self: FlushPosition, now_ms: int, end: int) -> int:
         self.catch_up(now_ms, end)
         return self._flushed
@@ -43,11 +43,11 @@ def an_unacknowledged_message_is_not_redelivered(patch: pytest.MonkeyPatch) -> N
     patch.setattr(PopRetryWriter, "put", lambda *_, **__: True)
 
 
-def a_group_gets_the_next_message_before_the_first_is_done(patch: pytest.MonkeyPatch) -> None:
+def an_ordered_group_gets_messages_while_a_batch_is_in_flight(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(OrderInfoTable, "blocks", lambda *_: False)
 
 
-def a_receipt_of_an_earlier_delivery_in_order_is_honored(patch: pytest.MonkeyPatch) -> None:
+def a_handle_of_an_earlier_ordered_batch_is_accepted(patch: pytest.MonkeyPatch) -> None:
     acknowledge = OrderInfoTable.acknowledge
 
     def of_any_batch(self: OrderInfoTable, group_queue: GroupQueue, pop_time: int, offset: int) -> int:
@@ -57,8 +57,8 @@ def a_receipt_of_an_earlier_delivery_in_order_is_honored(patch: pytest.MonkeyPat
     patch.setattr(OrderInfoTable, "acknowledge", of_any_batch)
 
 
-def a_receipt_that_was_renewed_is_honored_again(patch: pytest.MonkeyPatch) -> None:
-    """The receipt of a message whose invisible duration was changed acknowledges the new check point as well."""
+def a_handle_acknowledges_the_check_point_that_replaced_its_own(patch: pytest.MonkeyPatch) -> None:
+    """The old handle of a message whose invisible duration was changed acknowledges the new check point as well."""
 
     def acknowledge(self: ReviveService, queue: ReviveQueue, ack: Ack) -> bool:
         def concerns(point: CheckPoint) -> bool:
@@ -87,20 +87,20 @@ def the_journal_grows_without_a_bound(patch: pytest.MonkeyPatch) -> None:
 
 
 DEFECTS: Mapping[Plant, str] = {
-    a_power_loss_takes_what_was_acknowledged_after_its_flush: "with loss of power",
+    a_power_loss_loses_messages_whose_flush_was_confirmed: "with loss of power",
     a_slave_does_not_store_messages_with_tags: "slave 1 of broker-a ends at",
     an_unacknowledged_message_is_not_redelivered: "lost by",
-    a_group_gets_the_next_message_before_the_first_is_done: "is hidden from all but",
-    a_receipt_of_an_earlier_delivery_in_order_is_honored: "is committed at",
-    a_receipt_that_was_renewed_is_honored_again: "lost by",
+    an_ordered_group_gets_messages_while_a_batch_is_in_flight: "is hidden from all but",
+    a_handle_of_an_earlier_ordered_batch_is_accepted: "is committed at",
+    a_handle_acknowledges_the_check_point_that_replaced_its_own: "lost by",
     an_offset_is_committed_beyond_the_end: "is committed at",
     the_journal_grows_without_a_bound: "a journal beyond its bound",
 }
-"""Each defect, with a part of the sentence about the violation."""
+"""Each defect, with a part of the error that its violation must have."""
 
 
 @pytest.mark.parametrize("plant", DEFECTS, ids=lambda plant: plant.__name__)
-def test_a_defect_against_an_invariant_is_found(monkeypatch: pytest.MonkeyPatch, plant: Plant) -> None:
+def test_a_defect_that_breaks_an_invariant_is_found(monkeypatch: pytest.MonkeyPatch, plant: Plant) -> None:
     plant(monkeypatch)
 
     found = next(((number, error) for number in range(SCHEDULES) if (error := short_schedules.failure(number))), None)

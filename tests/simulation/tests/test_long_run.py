@@ -39,7 +39,7 @@ def test_a_run_that_was_stopped_continues_behind_its_last_schedule(
     assert (run.first, run.count, run.failed) == (FIRST, 5, {FIRST + 1: "Violation: it"})
 
 
-def test_the_figure_of_a_run_is_added_to_the_record(tmp_path: Path) -> None:
+def test_the_results_of_a_run_are_added_to_the_record(tmp_path: Path) -> None:
     LongRun("4b0f52e9", FIRST, 40, {FIRST + 7: "Violation: it"}).save(tmp_path / "run.json")
     assert merge(tmp_path / "run.json", tmp_path / "record.json") == 40
 

@@ -1,4 +1,4 @@
-"""The oracle detects errors: one observation of a correct broker is falsified, and the oracle reports it."""
+"""Tests of the oracle: one observation of a correct broker is falsified, and the oracle must report a violation."""
 
 import os
 import random
@@ -12,16 +12,16 @@ from mutation_scheduled import (
     a_check_is_not_counted,
     a_committed_message_does_not_appear,
     a_half_message_is_checked_too_early,
-    a_half_message_is_forgotten,
-    a_message_is_lost_as_if_it_was_taken_back,
-    a_message_that_was_taken_back_comes,
-    a_producer_is_asked_twice,
-    a_recall_is_answered_wrongly,
+    a_half_message_is_never_checked_again,
+    a_timed_message_is_lost_without_a_recall,
+    a_recalled_message_is_delivered,
+    a_producer_gets_a_check_twice,
+    a_recall_returns_a_wrong_code,
     a_rolled_back_message_appears,
     a_timed_message_comes_at_another_time,
-    an_end_is_answered_wrongly,
-    nobody_is_asked,
-    what_was_ended_is_checked,
+    an_end_of_a_transaction_returns_a_wrong_code,
+    no_producer_gets_a_check,
+    an_ended_transaction_is_checked,
 )
 from observations import (
     Acked,
@@ -58,7 +58,7 @@ Falsify = Callable[[Stream], Iterator[Stream]]
 def responses(
     seed: int, mode: str = "check points", *, crashing: bool = False
 ) -> tuple[Setup, tuple[Observation, ...]]:
-    """Return the observations of a correct broker."""
+    """Return the set-up and the observations of a correct broker, by default of one that does not crash."""
     setup, actions = plan(seed)
     setup = setup._replace(mode=mode, retention="")
     wanted = [action for action in actions if crashing or action.verb != "crash"]
@@ -82,7 +82,7 @@ def is_copy(seen: Observation, prefix: str = "%RETRY%pop-") -> bool:
 
 
 def deliveries(stream: Stream, groups: tuple[str, ...]) -> Iterator[tuple[int, Popped]]:
-    """Return the pops of some groups that got messages, with their indices."""
+    """Yield the pops of `groups` that got messages, each with its index in the stream."""
     return (
         (index, seen)
         for index, seen in enumerate(stream)
@@ -93,12 +93,12 @@ def deliveries(stream: Stream, groups: tuple[str, ...]) -> Iterator[tuple[int, P
 # falsifications
 
 
-def a_message_is_handed_out_twice(stream: Stream) -> Iterator[Stream]:
+def a_message_is_delivered_twice(stream: Stream) -> Iterator[Stream]:
     for index, seen in deliveries(stream, POP_GROUPS):
         yield at(stream, index, seen, seen)
 
 
-def a_message_is_handed_out_again_later(stream: Stream) -> Iterator[Stream]:
+def a_message_is_delivered_again_later(stream: Stream) -> Iterator[Stream]:
     """Deliver a message again later, under a new handle."""
     for index, seen in deliveries(stream, POP_GROUPS):
         for later, other in deliveries(stream[index + 1 :], (seen.group,)):
@@ -149,7 +149,7 @@ def _without_copies(seen: Observation) -> bool:
     return not isinstance(seen, Acked | Hidden | OffsetSeen)
 
 
-def what_was_acknowledged_comes_back(stream: Stream) -> Iterator[Stream]:
+def an_acknowledged_message_is_redelivered(stream: Stream) -> Iterator[Stream]:
     """Add acknowledgements, in time, of deliveries that were redelivered."""
     backs = {(seen.topic, seen.message_id, seen.attempt) for seen in stream if isinstance(seen, Stored)}
     changed = {seen.handle.offset for seen in stream if isinstance(seen, Hidden)}
@@ -183,7 +183,7 @@ def _delivers(seen: Observation, handle: Handle) -> bool:
     return isinstance(seen, Popped) and any(message.handle == handle for message in seen.messages)
 
 
-def a_message_is_hidden_for_longer_than_it_stays_away(stream: Stream) -> Iterator[Stream]:
+def a_message_is_redelivered_before_its_invisible_time_ends(stream: Stream) -> Iterator[Stream]:
     """Increase the invisible time in a handle beyond the actual redelivery."""
     copies = [seen for seen in stream if isinstance(seen, Stored) and is_copy(seen)]
     changed = {(seen.handle.topic, seen.handle.offset) for seen in stream if isinstance(seen, Hidden)}
@@ -233,7 +233,7 @@ def an_attempt_is_not_counted(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index, seen._replace(messages=(wrong, *seen.messages[1:])))
 
 
-def a_pop_comes_back_empty_handed(stream: Stream) -> Iterator[Stream]:
+def a_pop_returns_nothing_although_there_are_messages(stream: Stream) -> Iterator[Stream]:
     """Return no messages to a pop although there are some."""
     for index, seen in deliveries(stream, (*POP_GROUPS, *ORDERED_GROUPS)):
         if not seen.waited:
@@ -254,7 +254,7 @@ def a_waiting_pop_is_not_woken(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index)
 
 
-def an_ordered_queue_is_given_to_two(stream: Stream) -> Iterator[Stream]:
+def a_batch_in_flight_is_delivered_to_another_attempt(stream: Stream) -> Iterator[Stream]:
     """Deliver the batch in flight to another attempt."""
     for index, seen in deliveries(stream, ORDERED_GROUPS):
         if seen.invisible_ms > 1:
@@ -286,13 +286,13 @@ def an_accepted_message_is_not_stored(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index)
 
 
-def an_answer_names_another_place(stream: Stream) -> Iterator[Stream]:
+def a_send_returns_a_wrong_offset(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
         if isinstance(seen, Sent) and seen.due_ms is None:
             yield at(stream, index, seen._replace(offset=seen.offset + 1))
 
 
-def an_offset_is_left_out(stream: Stream) -> Iterator[Stream]:
+def a_message_is_stored_one_offset_too_late(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
         if isinstance(seen, Stored):
             yield at(stream, index, seen._replace(offset=seen.offset + 1))
@@ -326,13 +326,13 @@ def a_copy_is_not_like_its_original(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index, seen._replace(first_pop_ms=0))
 
 
-def a_message_given_back_is_lost(stream: Stream) -> Iterator[Stream]:
+def a_dead_letter_is_not_stored(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
         if isinstance(seen, Stored) and seen.topic.startswith("%DLQ%"):
             yield at(stream, index)
 
 
-def a_message_is_given_back_too_early(stream: Stream) -> Iterator[Stream]:
+def a_message_sent_back_is_redelivered_too_early(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
         if isinstance(seen, SentBack) and 0 <= seen.level < 18 and seen.attempt < seen.most:
             yield at(stream, index, seen._replace(level=(seen.level or 3 + seen.attempt) + 1))
@@ -345,7 +345,7 @@ def a_pull_has_a_gap(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index, seen._replace(messages=seen.messages[::-1] + seen.messages[:1]))
 
 
-def a_pull_skips(stream: Stream) -> Iterator[Stream]:
+def a_pull_skips_the_next_offset(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
         if isinstance(seen, Pulled) and seen.messages and seen.next_offset < seen.high and seen.group == "pull-all":
             yield at(stream, index, seen._replace(next_offset=seen.next_offset + 1))
@@ -363,7 +363,7 @@ def a_committed_offset_is_wrong(stream: Stream) -> Iterator[Stream]:
             yield at(stream, index, seen._replace(offset=seen.offset + 1))
 
 
-def a_queue_shows_too_much(stream: Stream) -> Iterator[Stream]:
+def a_queried_maximum_offset_is_too_large(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
         if isinstance(seen, RangeSeen):
             yield at(stream, index, seen._replace(high=seen.high + 1))
@@ -393,68 +393,68 @@ def a_crash_skips_messages(stream: Stream) -> Iterator[Stream]:
                     yield at(stream, index, seen._replace(positions=positions))
 
 
-def time_goes_back(stream: Stream) -> Iterator[Stream]:
+def time_decreases(stream: Stream) -> Iterator[Stream]:
     for index, seen in enumerate(stream):
         if isinstance(seen, StepEnded) and index > 200:
             yield at(stream, index, seen, StepEnded(seen.now - 1))
 
 
 FALSIFIED: tuple[Falsify, ...] = (
-    a_message_is_handed_out_twice,
-    a_message_is_handed_out_again_later,
+    a_message_is_delivered_twice,
+    a_message_is_delivered_again_later,
     a_delivery_is_lost,
     a_copy_comes_too_early,
     a_copy_never_comes,
-    what_was_acknowledged_comes_back,
-    a_message_is_hidden_for_longer_than_it_stays_away,
+    an_acknowledged_message_is_redelivered,
+    a_message_is_redelivered_before_its_invisible_time_ends,
     an_unwanted_tag_is_delivered,
     another_message_is_delivered,
     an_attempt_is_not_counted,
-    a_pop_comes_back_empty_handed,
+    a_pop_returns_nothing_although_there_are_messages,
     a_pop_gives_up_too_early,
     a_waiting_pop_is_not_woken,
-    an_ordered_queue_is_given_to_two,
+    a_batch_in_flight_is_delivered_to_another_attempt,
     an_ordered_batch_is_out_of_order,
     an_ordered_batch_has_a_gap,
     an_order_count_is_wrong,
     an_accepted_message_is_not_stored,
-    an_answer_names_another_place,
-    an_offset_is_left_out,
+    a_send_returns_a_wrong_offset,
+    a_message_is_stored_one_offset_too_late,
     a_message_appears_that_nobody_sent,
     a_delayed_message_comes_too_early,
     a_delayed_message_comes_too_late,
     a_copy_is_not_like_its_original,
-    a_message_given_back_is_lost,
-    a_message_is_given_back_too_early,
+    a_dead_letter_is_not_stored,
+    a_message_sent_back_is_redelivered_too_early,
     a_pull_has_a_gap,
-    a_pull_skips,
+    a_pull_skips_the_next_offset,
     a_waiting_pull_is_not_woken,
     a_committed_offset_is_wrong,
-    a_queue_shows_too_much,
+    a_queried_maximum_offset_is_too_large,
     a_member_is_missing,
     a_queue_has_two_owners,
     a_timed_message_comes_at_another_time,
-    a_message_that_was_taken_back_comes,
-    a_message_is_lost_as_if_it_was_taken_back,
-    a_recall_is_answered_wrongly,
+    a_recalled_message_is_delivered,
+    a_timed_message_is_lost_without_a_recall,
+    a_recall_returns_a_wrong_code,
     a_rolled_back_message_appears,
     a_committed_message_does_not_appear,
-    an_end_is_answered_wrongly,
-    nobody_is_asked,
-    a_producer_is_asked_twice,
+    an_end_of_a_transaction_returns_a_wrong_code,
+    no_producer_gets_a_check,
+    a_producer_gets_a_check_twice,
     a_check_is_not_counted,
-    what_was_ended_is_checked,
+    an_ended_transaction_is_checked,
     a_half_message_is_checked_too_early,
-    a_half_message_is_forgotten,
-    time_goes_back,
+    a_half_message_is_never_checked_again,
+    time_decreases,
     *QUEUE_STATE_MUTATIONS,
     *DEAD_LETTER_MUTATIONS,
 )
 
 
 IN_EVERY_MODE: tuple[Falsify, ...] = (
-    a_message_is_handed_out_twice,
-    a_message_is_handed_out_again_later,
+    a_message_is_delivered_twice,
+    a_message_is_delivered_again_later,
     a_delivery_is_lost,
     a_copy_comes_too_early,
     a_copy_never_comes,
@@ -462,7 +462,7 @@ IN_EVERY_MODE: tuple[Falsify, ...] = (
     a_copy_is_not_like_its_original,
     a_waiting_pop_is_not_woken,
 )
-"""The other modes differ in the time of redelivery and in how acknowledgements match."""
+"""Falsifications for the other pop modes, which differ in the time of redelivery and in matching acknowledgements."""
 
 
 def test_unchanged_observations_have_no_violation() -> None:
@@ -475,14 +475,14 @@ def test_unchanged_observations_have_no_violation() -> None:
 @pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda falsify: falsify.__name__)
 def test_a_falsified_observation_is_reported(falsify: Falsify) -> None:
     """One falsified observation of this kind, anywhere, is reported."""
-    assert falsified_in(falsify, [responses(seed) for seed in SEEDS]) >= 3, "too few places to be wrong in"
+    assert falsified_in(falsify, [responses(seed) for seed in SEEDS]) >= 3, "too few observations can be falsified"
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "check points"])
 @pytest.mark.parametrize("falsify", IN_EVERY_MODE, ids=lambda falsify: falsify.__name__)
 def test_a_falsified_observation_is_reported_in_every_pop_mode(falsify: Falsify, mode: str) -> None:
     """One falsified observation of this kind is reported in the other pop modes, too."""
-    assert falsified_in(falsify, [responses(seed, mode) for seed in SEEDS[:6]]) >= 3, "too few places to be wrong in"
+    assert falsified_in(falsify, [responses(seed, mode) for seed in SEEDS[:6]]) >= 3, "too few observations can be falsified"
 
 
 def falsified_in(falsify: Falsify, streams: list[tuple[Setup, tuple[Observation, ...]]]) -> int:
@@ -503,7 +503,7 @@ def test_a_crash_that_skips_messages_is_reported(falsify: Falsify) -> None:
     assert falsified_in(falsify, [responses(seed, crashing=True) for seed in SEEDS]) >= 3
 
 
-@pytest.mark.parametrize(("position", "verdict"), [(2, ""), (1, "goes on at 1"), (0, "goes on at 0"), (-1, "at -1")])
+@pytest.mark.parametrize(("position", "verdict"), [(2, ""), (1, "ues at 1"), (0, "ues at 0"), (-1, "at -1")])
 def test_a_crash_that_loses_written_offsets_is_reported(position: int, verdict: str) -> None:
     """Offsets are written at least every 10 s: reading two messages again that were popped a minute ago is reported."""
     simulation = Simulation(Setup(0, retry_first=0), keep=True)
@@ -533,4 +533,4 @@ def test_a_delay_level_that_delivers_out_of_order_is_reported() -> None:
     swapped = at(at(seen, first, seen[second]), second, seen[first])
 
     assert complaint(simulation.setup, seen) == ""
-    assert "was sent before, by the same level" in complaint(simulation.setup, swapped)
+    assert "was sent earlier with the same level" in complaint(simulation.setup, swapped)

@@ -20,14 +20,14 @@ def record(tmp_path: Path) -> Path:
 
 
 def test_the_record_has_runs_without_overlap_and_their_sum() -> None:
-    """Each schedule that failed is among those that the tests run again."""
+    """The runs of `record.json` do not overlap, and `found_schedules.txt` has each schedule that failed."""
     runs = read(RECORD)
     assert runs
     assert json.loads(RECORD.read_text())["length"] == LENGTH
     assert {number for run in runs for number in run.failed} <= set(found())
 
 
-def test_a_run_is_added_behind_the_others(record: Path) -> None:
+def test_a_run_is_added_after_the_others(record: Path) -> None:
     assert next_number(record) == FIRST
     assert add(RUN, LENGTH, record) == 100
     assert next_number(record) == FIRST + 100

@@ -1,6 +1,6 @@
 """Short random schedules of all simulations, each judged by its own model.
 
-SCHEDULES=10000 runs that many (default 2000), FIRST_SCHEDULE=n begins elsewhere. `make simulate-short` runs more of
+SCHEDULES=n runs n schedules (default 2000), FIRST_SCHEDULE=n begins with number n. `make simulate-short` runs more of
 them without pytest.
 """
 
@@ -33,7 +33,7 @@ def test_a_schedule_that_failed_once_passes(number: int) -> None:
 
 
 def test_a_schedule_is_the_beginning_of_a_seed() -> None:
-    """Its number alone determines program, set-up and actions."""
+    """The number of a schedule alone determines its program, set-up and actions."""
     for number in range(len(TURNS)):
         program, setup, actions = schedule(number)
         assert (setup, actions) == (program.plan(number)[0], program.plan(number)[1][:LENGTH])
@@ -41,7 +41,7 @@ def test_a_schedule_is_the_beginning_of_a_seed() -> None:
 
 
 def test_a_fork_that_sees_what_its_parent_stores_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fork whose state is disturbed as that of its parent differs from the copy, and the comparison says so."""
+    """If messages of the parent also reach the fork, the comparison with the copy reports a difference."""
     engines: list[Engine] = []
 
     def started(state: EngineState) -> Engine:

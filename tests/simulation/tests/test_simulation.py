@@ -1,6 +1,6 @@
 """Many seeds of the simulation, each checked by the oracle.
 
-SEEDS=10000 runs that many (default 50), FIRST_SEED=n begins elsewhere, SEED=n runs that one only.
+SEEDS=n runs n seeds (default 50), FIRST_SEED=n begins with seed n, SEED=n runs only seed n.
 """
 
 import hashlib
@@ -78,7 +78,7 @@ def test_two_processes_write_the_same_journal_for_one_seed(seed: int) -> None:
 
 
 def _fails_for_a_reset_after_a_burst(setup: Setup, actions: list[Action]) -> str:
-    """A judge that fails for a reset of topic O after a burst of more than ten messages."""
+    """Fail if topic O is reset after a burst of more than ten messages; return the error or ""."""
     bursts = [index for index, action in enumerate(actions) if action.verb == "burst" and action.b % 40 >= 8]
     resets = [index for index, action in enumerate(actions) if action.verb == "reset" and action.a % 3 == 2]
     return "Violation: that was too much" if bursts and resets and bursts[0] < resets[-1] else ""

@@ -6,7 +6,7 @@ from simulation import Action, Simulation, plan
 from snapshot_files import saved
 
 RESTART, MOVE = Action("crash", a=5), Action("crash", a=11)
-"""Numbers of the crash verb: graceful restart in the same engine, or in another one."""
+"""Two values of the verb `crash`: graceful restart in the same engine, or in a new one from a snapshot."""
 ACTIONS = 120
 
 
@@ -26,6 +26,6 @@ def lived_through(seed: int, stop: Action) -> tuple[list[Observation], bytes]:
 def test_an_engine_from_a_snapshot_continues_as_after_a_restart(seed: int) -> None:
     """Observations and the final snapshot are identical after a restart and after a start from a snapshot.
 
-    They include half messages, delayed and timer messages, pops of each mode, ordered batches and offsets.
+    The state includes half messages, delayed and timer messages, pops of each mode, ordered batches and offsets.
     """
     assert lived_through(seed, MOVE) == lived_through(seed, RESTART)

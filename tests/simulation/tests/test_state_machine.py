@@ -33,7 +33,7 @@ class Broker(RuleBasedStateMachine):
         mode=st.sampled_from(tuple(MODES)),
     )
     def start(self, seed: int, retry_v2: bool, retry_first: int, mode: str) -> None:
-        """Start a broker with upstream's defaults, or with other retry topics and pop modes."""
+        """Start a broker with upstream's defaults, or with other retry topics and modes of tracking popped messages."""
         self.simulation = Simulation(Setup(seed, retry_v2, retry_first, mode))
 
     def _perform(self, *action: object) -> None:

@@ -2,7 +2,7 @@
 
     python tests/simulation broker_faults SEED
 
-runs one seed and prints its actions. Brokers become busy, slow, full or stop, each with one trouble at a time.
+runs one seed and prints its actions. Brokers become busy, slow or full, or stop; each has one trouble at a time.
 `accepted_messages.py` checks which requests may be rejected, and that every accepted message is delivered when the
 troubles are over.
 """
@@ -42,7 +42,7 @@ KEYS: dict[str, dict[str, str]] = {
     "nobody may wait": {"maxPopPollingSize": "0"},
     "not yet": {"startAcceptSendRequestTimeStamp": str(START_MS * 2)},
 }
-"""Configuration keys that cause each trouble, except a stopped broker."""
+"""Configuration keys and their values, by the trouble that they cause; a stopped broker needs none."""
 
 
 class TroubleSetup(NamedTuple):

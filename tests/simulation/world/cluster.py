@@ -43,14 +43,14 @@ from stored_messages import Violation
 NAMES = ("broker-a", "broker-b", "broker-c")
 ACTIONS = 120
 SILENT = (0, 0, 3, 2)
-"""After a start, one of this many clients of a broker sends no heartbeat; 0: all send one."""
+"""After a start every nth client of a broker sends no heartbeat, for these n; 0 means that all send one."""
 NOT_DOWN = ("look",)
 """Verbs that are skipped while a broker is stopped."""
 OWN = {"crash": 2, "take down": 4, "bring back": 7, "slave down": 2, "slave up": 4, "read slave": 5, "send to slave": 1,
        "send anywhere": 8, "advance": 14}  # fmt: skip
 SLAVE_VERBS = ("slave down", "slave up", "read slave", "send to slave", "slave deletes")
 DELETIONS_HERE = {**DELETIONS, "slave deletes": 0.03}
-"""Verbs that delete log files, used by every third seed."""
+"""Probability before each action of a verb that fills or deletes log files, for every third seed."""
 
 
 class ClusterSetup(NamedTuple):
@@ -168,8 +168,8 @@ class Cluster:
             slave.judge()
 
     def leaks(self) -> list[str]:
-        """Return what the brokers still hold after everything was consumed."""
-        wait(self.masters[0].session)  # all have one clock
+        """Return descriptions of everything that the brokers should no longer hold after everything was consumed."""
+        wait(self.masters[0].session)  # all masters share one clock
         return [found for master in self.masters for found in remaining(master.session)]
 
 

@@ -1,13 +1,14 @@
-"""A seeded simulation of masters with slaves that are forked in the middle: work in both, invariants in both.
+"""A seeded simulation of masters with slaves that are forked in the middle; parent and fork work on and are checked.
 
     python tests/simulation cluster_forks SEED
 
 runs one seed and prints its actions. Until the end the parent is judged as in `cluster.py`, by the oracle of each
-master, which knows nothing of the fork. In the fork clients send, brokers restart, and slaves stop and start. There:
+master, which knows nothing of the fork. In the fork clients send, brokers restart, and slaves stop and start. These
+invariants hold there:
 
 - Each slave has what its master has, as in `slaves.py`.
-- Each record that a master had at the fork is there, byte for byte, unless its file was deleted.
-- Each message of the fork whose send was accepted is there. All others were known to the parent at the fork.
+- A master keeps each record that it had at the fork, byte for byte, unless its file was deleted.
+- A master has each message of the fork whose send was accepted. It has no other messages than those and the parent's.
 """
 
 import sys
@@ -27,15 +28,15 @@ from stored_messages import Violation
 
 OWN = b"of the fork"
 APART_MS = 700
-"""How far each step moves the clock of the fork, which is not that of the parent."""
+"""Milliseconds by which each step moves the clock of the fork, which is not that of the parent."""
 SYSTEM_TOPICS = ("rmq_sys_", "SCHEDULE_TOPIC", "RMQ_SYS_")
 
 
 class ForkedSlave(Slave):
-    """A slave of a fork. It may delete any file, because it continues what its parent was told before the fork."""
+    """A slave of a fork. It may delete any file, because its parent may have been requested to before the fork."""
 
     def look_at_files(self) -> None:
-        """Note where its log begins."""
+        """Note the start of its log, which is not checked."""
         self._log.begin = self.broker.store.log.min_offset
 
 
@@ -56,7 +57,7 @@ class ForkedCluster:
         self._records = {master.name: list(records_of(master)) for master in self.masters}
         logs = [master.store.log for master in self.masters]
         self._known = {body_of(record) for log in logs for _, record in log.records_from(log.min_offset)}
-        """The bodies in all topics: delayed, timed and half messages reach the topics of clients later."""
+        """Bodies in all topics, including system topics, whose messages may reach the topics of clients later."""
         self._accepted: dict[str, list[bytes]] = {master.name: [] for master in self.masters}
         self._steps = 0
 
@@ -84,13 +85,13 @@ class ForkedCluster:
         try:
             result = self.engine.execute(master, SendMessage(*born, born_timestamp=self.engine.scheduler.now_ms))
         except EngineError as refused:
-            raise Violation(f"{master.name} of the fork refuses a message: {refused}") from None
+            raise Violation(f"{master.name} of the fork rejects a message: {refused}") from None
         if not isinstance(result, SendResult):
             raise Violation(f"{master.name} of the fork returns {result}")
         self._accepted[master.name].append(body)
 
     def finish(self) -> None:
-        """Check what the masters have. Raises Violation."""
+        """Check the messages of all masters. Raises Violation."""
         for broker in self.engine.brokers:
             self.engine.start(broker)
         for slave in self.slaves:
@@ -104,7 +105,7 @@ class ForkedCluster:
             if lost := [body for body in self._accepted[master.name] if body not in bodies]:
                 raise Violation(f"{master.name} of the fork has lost {lost}")
             if strange := {body for body in bodies - self._known if not body.startswith(OWN)}:
-                raise Violation(f"{master.name} of the fork has {sorted(strange)} of its parent")
+                raise Violation(f"{master.name} of the fork has later messages of its parent: {sorted(strange)}")
 
 
 def records_of(broker: Broker) -> Iterator[bytes]:

@@ -27,7 +27,7 @@ class Crashes:
     def crash(self, *, power_loss: bool, in_order: bool = False, moves: bool = False) -> None:
         """Crash the broker, or restart it gracefully (`in_order`); all connections are lost.
 
-        With `moves` another engine starts from a snapshot, if this broker is the only one of its engine.
+        With `moves` a new engine continues from a snapshot, if this broker is the only one of its engine.
         """
         session = self._session
         if moves and len(session.engine.brokers) == 1:  # other sessions use the other brokers of the engine
@@ -44,7 +44,7 @@ class Crashes:
         session.advance(1)
 
     def move_to(self, made: Callable[[], Engine]) -> None:
-        """Continue with another engine of one broker, which `made` returns; all connections are lost."""
+        """Continue with the engine of one broker that `made` returns; all connections are lost."""
         session = self._session
         self._disconnect()
         session.engine = made()

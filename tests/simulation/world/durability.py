@@ -1,10 +1,10 @@
-"""A seeded simulation of what crashes lose: with synchronous flush or without, with slaves or without.
+"""A seeded simulation of messages lost in crashes: with synchronous flush or without, with slaves or without.
 
     python tests/simulation durability SEED
 
 runs one seed and prints its actions. Producers send to any running broker, consumers of two groups pull and commit, a
-third group pops. `kept_messages.py` checks what must remain, `taken_messages.py` what must be redelivered, and
-`slaves.py` what slaves hold.
+third group pops. `kept_messages.py` checks the messages that must remain, `taken_messages.py` those that must be
+redelivered, and `slaves.py` the records of slaves.
 """
 
 import random
@@ -48,7 +48,7 @@ TAKERS = "three"
 ACTIONS = 150
 ROUNDS, SETTLE_MS = 5, 25_000
 SIZES = (10, 100, 3_000, 20_000)
-"""Sizes of bodies; some fill the pages that a flush waits for."""
+"""Sizes of bodies in bytes; the larger ones fill the pages that an asynchronous flush waits for."""
 JUMPS_MS = (1, 100, 500, 2_999, 3_000, 7_000, 11_000, 70_000, 180_000)
 WEIGHTS = {"send": 30, "send anywhere": 8, "pull": 20, "commit": 10, "advance": 16, "power loss": 5, "kill": 2,
            "pop": 14, "ack": 8,
@@ -57,7 +57,7 @@ WEIGHTS = {"send": 30, "send anywhere": 8, "pull": 20, "commit": 10, "advance": 
 
 
 class Disk(NamedTuple):
-    """How a master stores messages: synchronous flush or not, number of slaves, synchronous replication or not."""
+    """Storage of a master: synchronous flush or not, number of slaves, synchronous replication or not."""
 
     sync_flush: bool = False
     slaves: int = 0
@@ -112,7 +112,7 @@ class Master:
     # producers
 
     def send(self, topic: str, queue_id: int, message_id: str, size: int) -> bool:
-        """Send a message; return True if the broker has it."""
+        """Send a message; return True if the broker stored it."""
         body = message_id.encode().ljust(size, b".")
         properties = {"UNIQ_KEY": message_id}
         offset = self.broker.store.max_offset(topic, queue_id)
@@ -149,7 +149,7 @@ class Master:
             if not late and (code != "SUCCESS" or (self._disk.sync_master and not there)):
                 raise Violation(f"{waiting}, slaves have {slave_has}")
             if late and ((there and not waited_ms) or waited_ms < self.broker.config.slave_timeout):
-                raise Violation(f"{waiting} gave up after {waited_ms} ms")
+                raise Violation(f"{waiting} timed out after {waited_ms} ms")
 
     # consumers
 
@@ -166,7 +166,7 @@ class Master:
         if not isinstance(outcome, PullResult):
             raise Violation(f"{self.broker.name} answers {outcome}")
         if not 0 <= outcome.next_begin_offset <= self.broker.store.max_offset(topic, queue_id):
-            raise Violation(f"{group} is sent to {outcome.next_begin_offset} of {place}")
+            raise Violation(f"{group} gets the next offset {outcome.next_begin_offset} of {place}")
         self.kept.read(group, place, cursor, outcome.records)
         self._cursors[group, place] = outcome.next_begin_offset
         return len(outcome.records)
@@ -251,7 +251,7 @@ class Master:
                     while self.pull(group, topic, queue_id):
                         pass
             if missing := self.kept.never_read(group):
-                raise Violation(f"{group} never got {missing[0]}")
+                raise Violation(f"{group} never received {missing[0]}")
         self._take_all()
 
     def _take_all(self) -> None:
@@ -264,9 +264,9 @@ class Master:
                 self.ack(0)
             self.engine.scheduler.advance_to(self.now + SETTLE_MS)
         if unread := self.kept.never_read(TAKERS):
-            raise Violation(f"{TAKERS} never got {unread[0]}")
+            raise Violation(f"{TAKERS} never received {unread[0]}")
         if missing := self.taken.missing():
-            raise Violation(f"{missing[0]} was taken, not acknowledged, and never came again")
+            raise Violation(f"{missing[0]} was popped, not acknowledged, and never redelivered")
 
 
 class Durability:

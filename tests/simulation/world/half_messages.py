@@ -20,7 +20,7 @@ REMEMBERED = 30
 
 
 class Open(NamedTuple):
-    """A half message as its producer needs it to end the transaction; `from_check`: it answers a check."""
+    """Data with which a producer ends a transaction; `from_check` is True if they come from a check."""
 
     message_id: str
     half_offset: int

@@ -1,4 +1,4 @@
-"""Checks what a broker holds after everything was consumed: nothing that grows with the work done may remain."""
+"""Leak check: after everything was consumed, a broker may hold nothing that grows with the number of requests."""
 
 from session import Session
 from stored_messages import Violation
@@ -8,13 +8,13 @@ HOUSEKEEPING = {"client housekeeping", "slave synchronization", "clean up"}
 
 
 LONGEST_LEVEL_MS = 2 * 3_600_000
-"""Longest delay level; it may still wait for messages that were deleted."""
+"""Longest delay level; its timer may still wait for messages that were deleted."""
 HIDDEN_MS = 310_000
-"""Longer than any invisible time; after a crash messages may still be tracked that no client waits for."""
+"""Longer than any invisible time of the simulation: no check point outlives it."""
 
 
 def wait(session: Session) -> None:
-    """Advance the time until nothing may wait any more, for hours only if a delay level waits for deleted messages."""
+    """Advance the time until nothing may wait any more; only a delay level with deleted messages may take hours."""
     session.advance(HIDDEN_MS)
     if session.lookers and session.engine.scheduler.has(lambda timer: timer.kind == "delay level"):
         session.advance(LONGEST_LEVEL_MS)

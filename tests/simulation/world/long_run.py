@@ -1,10 +1,10 @@
-"""A run of short schedules in one process, for hours: it can be stopped and continued, and keeps its figure in a file.
+"""Runs short schedules in one process for hours. The run can be stopped and continued; a file has its results.
 
     python tests/simulation long_run FILE [COUNT]     run up to COUNT schedules (default 1,000,000), or continue FILE
-    python tests/simulation long_run FILE merge       add the figure of FILE to record.json
+    python tests/simulation long_run FILE merge       add the results in FILE to record.json
 
-FILE is JSON: the commit, the first number, the number of schedules done, those that failed with their errors, and the
-processor time. It is written each minute, and at the end. SIGTERM ends the run after the current schedule.
+FILE is JSON: the commit, the first number, the number of schedules that ran, the failed ones with their errors, and the
+processor time in s. It is written each minute, and at the end. SIGTERM ends the run after the current schedule.
 """
 
 import gc
@@ -24,12 +24,12 @@ COUNT = 1_000_000
 EVERY_S = 60.0
 """Seconds between two writes of the file."""
 WARM_UP = 40
-"""Schedules after which all modules are loaded, so that the garbage collector may leave their objects out."""
+"""Number of schedules after which all modules are loaded; then their objects are frozen for the garbage collector."""
 
 
 @dataclass
 class LongRun:
-    """The figure of one run. `failed` has the error of each failing number."""
+    """The results of one run. `failed` has the error of each failed schedule, by its number."""
 
     commit: str
     first: int
@@ -39,26 +39,26 @@ class LongRun:
 
     @classmethod
     def load(cls, path: Path) -> "LongRun":
-        """Return the figure in a file."""
+        """Return the results in a file."""
         content = json.loads(path.read_text(encoding="utf-8"))
         return cls(**{**content, "failed": {int(number): error for number, error in content["failed"].items()}})
 
     def save(self, path: Path) -> None:
-        """Write the figure, in place of the old one at once."""
+        """Replace the file atomically."""
         written = path.with_suffix(".new")
         written.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
         written.replace(path)
 
 
 def begun(path: Path) -> LongRun:
-    """Return the run of a file, or a new one behind all recorded numbers."""
+    """Return the run in a file; if there is no file, a new run that starts after all recorded numbers."""
     if path.exists():
         return LongRun.load(path)
     return LongRun(short_schedules.commit(), schedule_record.next_number(RECORD))
 
 
 def continue_run(path: Path, most: int, every_s: float = EVERY_S) -> LongRun:
-    """Run schedules until there are `most` or SIGTERM arrives."""
+    """Run schedules until `most` have run or SIGTERM arrives."""
     run, stopped = begun(path), list[int]()
     signal.signal(signal.SIGTERM, lambda number, frame: stopped.append(number))
     written = time.monotonic()
@@ -81,7 +81,7 @@ def continue_run(path: Path, most: int, every_s: float = EVERY_S) -> LongRun:
 
 
 def merge(path: Path, record: Path) -> int:
-    """Add a run to the record, and its failures to those that the tests run again; return the recorded number."""
+    """Add a run to the record and its failures to `found_schedules.txt`; return the number of recorded schedules."""
     run = LongRun.load(path)
     for number, error in run.failed.items():
         short_schedules.keep(number, error)

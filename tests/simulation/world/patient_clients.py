@@ -1,8 +1,8 @@
 """Clients that wait after a rejection, as SDKs do, and repeat their request.
 
-A producer sends to the next broker at once, three times in all, and repeats that when its application does
-(DefaultMQProducerImpl.sendDefaultImpl, retryResponseCodes). Pulls, pops and acknowledgements wait for a second
-(DefaultMQPushConsumerImpl.pullTimeDelayMillsWhenException, PopProcessQueue).
+A producer sends to the next broker at once, three times in all, and again when its application sends again
+(DefaultMQProducerImpl.sendDefaultImpl, retryResponseCodes). Pulls, pops and acknowledgements are repeated after a
+second (DefaultMQPushConsumerImpl.pullTimeDelayMillsWhenException, PopProcessQueue).
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 TOPIC, QUEUES = "T", 2
 PULLERS, TAKERS = "pullers", "takers"
 NEXT_MS = 1
-"""Time between a response and the client's next request."""
+"""Time between a response and the client's next request, in ms."""
 INVISIBLE_MS = 30_000
 FLAGS = 2 | 4
 """Flags of a pull: it may wait and contains its subscription."""
@@ -45,7 +45,7 @@ class PatientProducer:
         self._brokers = brokers
 
     def send(self, message_id: str, at: int, tries: int = 1) -> None:
-        """Send until a broker accepts the message; `at` selects the first broker."""
+        """Send until a broker accepts the message; `at` is the number of the first broker, `tries` counts sends."""
         requests, broker = self._requests, self._brokers[at % len(self._brokers)]
 
         def on_answer(code: str, result: object) -> None:
@@ -69,7 +69,7 @@ class PatientProducer:
 
 
 class PatientPuller:
-    """Pulls one queue of one broker and commits."""
+    """Pulls from one queue of one broker and commits its offset."""
 
     def __init__(self, requests: "TroubledRequests", broker: Broker, queue_id: int) -> None:
         self._requests = requests
@@ -95,7 +95,7 @@ class PatientPuller:
 
 
 class PatientTaker:
-    """Pops from one broker, and acknowledges each message until that is accepted or the message expires."""
+    """Pops from one broker and acknowledges each message, until the broker accepts it or its invisible time ends."""
 
     def __init__(self, requests: "TroubledRequests", broker: Broker) -> None:
         self._requests = requests
@@ -117,7 +117,7 @@ class PatientTaker:
         requests.later(NEXT_MS if code == "SUCCESS" else PAUSE_MS, self.go_on)
 
     def _acknowledge(self, message_id: str, ack: AckMessage, until_ms: int) -> None:
-        """Acknowledge a message until that is accepted or the message is redelivered."""
+        """Repeat an acknowledgement until the broker accepts it or the message is visible again at `until_ms`."""
         requests = self._requests
 
         def on_answer(code: str, result: object) -> None:

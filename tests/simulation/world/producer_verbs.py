@@ -1,4 +1,4 @@
-"""Verbs of producers of timer and half messages in the simulation, and the meaning of their numbers."""
+"""The simulation's verbs of producers of timer and half messages; each maps an action's numbers to a request."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 HOUR_MS = 3_600_000
 DELAYS_MS = (700, 6_000, 20_000, 0, -5_000, 2_300, 45_000, 50 * HOUR_MS, 96 * HOUR_MS, 150_001)
-"""Some have passed, one exceeds the wheel's window, one exceeds the maximum delay."""
+"""Delays of timer messages: two are not in the future, one exceeds the timer wheel's window, one the maximum delay."""
 IMMUNITIES = (None, None, None, "5", "60", "soon")
 DECISIONS = ("commit", "commit", "commit", "rollback", "rollback", "unknown")
 TAGS = ("red", "blue", None)

@@ -1,4 +1,4 @@
-"""Verbs of pull consumers in the simulation, and the meaning of their numbers."""
+"""The simulation's verbs of pull consumers; each maps an action's numbers to a request."""
 
 from typing import TYPE_CHECKING
 

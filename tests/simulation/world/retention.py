@@ -1,4 +1,4 @@
-"""Messages that fill log files, and requests to delete those, for brokers with a retention."""
+"""Messages that fill log files, and requests to delete these files, for brokers with a retention."""
 
 from typing import TYPE_CHECKING
 
@@ -46,8 +46,8 @@ def delete(simulation: "Simulation", action: "Action", lost: bool) -> None:
     """Request the deletion of files."""
     session = simulation.session
     if simulation.retention is not None and session.broker.running:
-        session.ask(simulation.clients[0], DeleteExpiredCommitLog(), lambda outcome, waited: _told(session))
+        session.ask(simulation.clients[0], DeleteExpiredCommitLog(), lambda outcome, waited: _request_deletion(session))
 
 
-def _told(session: "Session") -> None:
-    session.note(obs.Told(session.now_ms))
+def _request_deletion(session: "Session") -> None:
+    session.note(obs.DeletionRequested(session.now_ms))

@@ -1,8 +1,8 @@
-"""A seeded simulation of light remoting clients of a broker, while rules of faults come and go.
+"""A seeded simulation of remoting clients of one broker, while rules that cause faults are added and removed.
 
     python tests/simulation ruled_requests SEED
 
-runs one seed and prints its actions. The rules of `KINDS` lose, delay, repeat, reorder and refuse requests, responses
+runs one seed and prints its actions. The rules of `KINDS` lose, delay, repeat, reorder and reject requests, responses
 and deliveries, stop and restart the broker, and turn off its services. A client sends each request once.
 `ruled_messages.py` has the invariants.
 """
@@ -81,18 +81,18 @@ KINDS: tuple[tuple[Callable[..., Any], dict[str, Any], tuple[str | None, ...]], 
     (faults.stop_transaction_checks, {}, (None,)),
     (faults.skew_clock, {"broker": "broker-a", "by": "-20s"}, (None,)),
 )
-"""A fault, its parameters, and the operations to which a rule may limit it."""
+"""Faults, each with its parameters and the operations to which a rule may limit it (None: all operations)."""
 STANDING = (faults.stop_broker, faults.stop_revive, faults.stop_transaction_checks, faults.skew_clock)
 
 
 class RuledSetup(NamedTuple):
-    """The seed of the engine."""
+    """Set-up of the broker: the seed of its engine."""
 
     seed: int
 
 
 class Taken(NamedTuple):
-    """A popped message that was not acknowledged yet."""
+    """A popped message that is not acknowledged yet, with its receipt handle."""
 
     message: ReceivedMessage
     handle: str
@@ -135,7 +135,7 @@ class RuledRequests:
         return self.engine.scheduler.now_ms
 
     def fired(self, *kinds: str) -> int:
-        """Return how often rules of some kinds have fired."""
+        """Return how often rules with one of these kinds of faults caused their fault."""
         return sum(rule.fired for rule in self.all_rules if rule.spec.fault.KIND.name in kinds)
 
     def perform(self, action: Action) -> None:
@@ -263,7 +263,7 @@ class RuledRequests:
         if self.fired("skew_clock", "deliver_to_second_consumer"):
             self.book.redelivers = True
         self.book.judge(self.fired("duplicate_request"))
-        most = 2 ** self.fired("duplicate_response")  # a second rule repeats the copies of the first
+        most = 2 ** self.fired("duplicate_response")  # a second rule also repeats the copies that the first one made
         if (doubled := max(self._answers.values(), default=0)) > most:
             raise Violation(f"a request has {doubled} responses, rules allow {most}")
         strays = most * self.fired("wrong_opaque")
@@ -290,7 +290,7 @@ class RuledRequests:
                 before = self._cursors[queue]
                 self._answered_once(self._pull(0, queue))
                 if self._cursors[queue] == before:
-                    raise Violation(f"a pull of queue {queue} from offset {before} brings nothing")
+                    raise Violation(f"a pull of queue {queue} from offset {before} returns no messages")
         for _ in range(DRAIN_ROUNDS):
             came = 0
             while True:

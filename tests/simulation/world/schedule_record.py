@@ -1,10 +1,10 @@
-"""The record of short schedules that ran: `tests/simulation/record.json`, to which each recorded run adds an entry.
+"""The record of the short schedules that have run: `tests/simulation/record.json`, with one entry for each run.
 
     {"length": 20, "schedules": 36000, "runs": [
         {"date": "2026-11-27", "commit": "4b0f52e9", "first": 1000000, "count": 36000, "failed": []}]}
 
-The numbers of runs do not overlap, so that their sum counts different schedules. The tests of `make test`, which run
-the same numbers each time, are not part of it.
+The numbers of runs do not overlap, so that `schedules`, their sum, counts different schedules. The tests of `make test`
+run the same numbers each time and are not recorded.
 """
 
 import json
@@ -22,7 +22,7 @@ FIRST = 1_000_000
 
 @dataclass(frozen=True)
 class Run:
-    """One run: its date, the abbreviated commit of its code, its numbers, and those that failed."""
+    """One run: date, abbreviated commit of the code, first schedule and number of schedules, and the failed ones."""
 
     date: str
     commit: str
@@ -37,7 +37,7 @@ class Run:
 
 
 def read(path: Path) -> list[Run]:
-    """Return the recorded runs. Raises ValueError with the problems of a wrong record."""
+    """Return the recorded runs. Raises ValueError that lists the contradictions of the record."""
     content = json.loads(path.read_text(encoding="utf-8"))
     runs = [Run(**each) for each in content["runs"]]
     wrong = problems(runs)
@@ -53,9 +53,9 @@ def problems(runs: Sequence[Run]) -> list[str]:
     wrong = []
     for run in runs:
         if run.count < 1 or run.first < FIRST:
-            wrong.append(f"first={run.first}, count={run.count}: a run has numbers from {FIRST} on")
+            wrong.append(f"first={run.first}, count={run.count}: a run has at least one number, from {FIRST} on")
         if re.fullmatch(r"[0-9a-f]{8,40}", run.commit) is None or not _is_date(run.date):
-            wrong.append(f"first={run.first}: date={run.date} or commit={run.commit} is none")
+            wrong.append(f"first={run.first}: date={run.date} is no date, or commit={run.commit} no abbreviated commit")
         wrong += [
             f"failed={number}: not a number of its run" for number in run.failed if not run.first <= number < run.end
         ]
@@ -73,7 +73,7 @@ def _is_date(text: str) -> bool:
 
 
 def next_number(path: Path) -> int:
-    """Return the first number that no recorded run has."""
+    """Return the number after those of all recorded runs."""
     return max((run.end for run in read(path)), default=FIRST)
 
 

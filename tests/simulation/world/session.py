@@ -1,6 +1,6 @@
 """One simulated broker with its clients: sends requests, and reports requests and responses to the onlooker.
 
-The onlooker is the callback that receives all observations, including responses that a client never gets.
+The onlooker is a callback that receives all observations, including lost responses.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,7 +33,7 @@ Onlooker = Callable[[obs.Observation], None]
 
 
 def clean_up_ms(scheduler: Scheduler) -> int | None:
-    """Return when a broker checks next for files to delete."""
+    """Return the time at which a broker next checks for files to delete (ms since the epoch), None if it never does."""
     return next((timer.due_ms for timer in scheduler.scheduled() if timer.kind == "clean up"), None)
 
 
@@ -49,12 +49,12 @@ class Session:
         now_ms: int = START_MS,
         shared: tuple[Engine, int] | None = None,
     ) -> None:
-        """`shared` is an engine of several brokers, and the index of this session's broker."""
+        """`shared` is an engine of several brokers with the index of this session's broker; None makes an engine."""
         self.engine = shared[0] if shared else Engine(brokers=[config], emulation=emulation, seed=seed, now_ms=now_ms)
         self.broker = self.engine.brokers[shared[1] if shared else 0]
         self.deletes = config.mapped_file_size_commit_log < BrokerConfig().mapped_file_size_commit_log
         self.lookers: list[Callable[[], None]] = [self.look_at_files] if self.deletes else []
-        """Called so that deletions are observed when they happen; one per broker of a shared engine."""
+        """Functions that report deleted log files, one per broker of the engine; called after each check for files."""
         self.shows_retry_topics = config.pop_consumer_kv_service_enable
         self._onlooker = onlooker
         self._snapshots = Snapshots((), ())
@@ -240,7 +240,7 @@ class Session:
         attempt_id: str | None = None,
         forget: bool = False,
     ) -> None:
-        """Pop; the request was born `late_ms` ago. `forget`: the client never gets the response."""
+        """Pop with a request that is `late_ms` old at its arrival; with `forget` the response is lost."""
         born = self.now_ms - late_ms
         deadline = max(born + poll_ms, self.now_ms)
         number = self._calls + 1
@@ -389,7 +389,7 @@ class Session:
     def hide(
         self, client: Client, handle: obs.Handle, invisible_ms: int, *, order: bool = False, forget: bool = False
     ) -> None:
-        """Change the invisible time; the client continues with the new handle unless it never gets the response."""
+        """Change the invisible time; the client uses the new handle, or the old one if `forget` loses the response."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             if isinstance(outcome, EngineError):
@@ -515,9 +515,9 @@ class Session:
         self.ask(client, offset_operations.UpdateConsumerOffset(client.group, topic, queue_id, offset), on_answer)
 
     def send_back(self, client: Client, pulled: tuple[str, int, int, str], level: int, most: int | None) -> None:
-        """Send a message back with a delay level: 0 is the broker's choice, -1 the dead letter queue.
+        """Send a message back with a delay level: 0 leaves it to the broker, -1 means the dead letter queue.
 
-        `most` is the retry limit, None the group's.
+        `pulled` is (message id, attempt, physical offset, topic); `most` is the retry limit, None that of the group.
         """
         message_id, attempt, physical_offset, topic = pulled
         limit = self._limits.get(client.group, 16) if most is None else most

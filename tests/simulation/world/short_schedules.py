@@ -1,15 +1,16 @@
-"""Short schedules: many random programs of at most 20 actions, each a numbered prefix of a seed of one simulation.
+"""Short schedules: many random lists of 20 actions, each the beginning of the actions of one seed of a simulation.
 
     python tests/simulation short_schedules {FIRST,next} COUNT [SECONDS]
 
-runs the schedules with these numbers on all processors, at most for some seconds, prints their number and the seconds,
-and appends those that fail to `found_schedules.txt`, whose schedules the tests run again. `next` begins behind all
+runs COUNT schedules from number FIRST on all processors, for at most SECONDS, and prints their number and the elapsed
+seconds. It appends failing schedules to `found_schedules.txt`; the tests run these again. `next` begins after all
 recorded numbers, and adds the run to `record.json` (`schedule_record.py`).
 
-A bug that needs few actions shows up more often in many programs of 20 actions than in few of 120. Of twenty numbers,
-five are clients of one broker; three continue in a fork, which may not see what other engines store; four are crashes
-and power losses of masters and slaves with disks; two are several masters with slaves, and another one forks them; one
-has brokers in trouble by their keys, and four have rules of faults that come and go.
+A bug that needs few actions shows up more often in many lists of 20 actions than in few of 120. The number of a
+schedule, modulo 20, selects its simulation: five are clients of one broker; three continue in a fork, which may not
+have messages that other engines store; four have crashes and power losses of masters and slaves; two have several
+masters with slaves, and another one forks these; one has brokers whose configuration causes trouble; four have rules of
+faults that are added and removed.
 """
 
 import os
@@ -41,13 +42,13 @@ from stored_messages import Violation
 LENGTH = 20
 """The number of actions of a schedule."""
 FOUND = Path(__file__).resolve().parents[1] / "found_schedules.txt"
-"""Numbers of schedules that have failed, one a line, each with its error behind a `#`."""
+"""Numbers of schedules that have failed, one per line, each with its error after a `#`."""
 BLOCK = 50
-"""Schedules that a process runs before it reports."""
+"""Number of schedules that a process runs before it reports."""
 
 
 class Program(NamedTuple):
-    """A simulation: its plan of a seed, and its judge, which returns the error of a list of actions."""
+    """A simulation: `plan` returns the set-up and actions of a seed, `failure` runs these and returns the error."""
 
     name: str
     plan: Callable[[int], tuple[Any, list[Action]]]
@@ -55,7 +56,7 @@ class Program(NamedTuple):
 
 
 def fork_failure(setup: Setup, actions: list[Action]) -> str:
-    """Return how a fork differs from an engine with a copy of the same state; "" if it does not.
+    """Return the difference between a fork and an engine with a copy of the same state; "" if there is none.
 
     The first half of the actions comes before the fork. Its parent and another fork change during the second half.
     """
@@ -73,7 +74,7 @@ def fork_failure(setup: Setup, actions: list[Action]) -> str:
 
 
 def _lived(setup: Setup, steps: list[Action], *, shares: bool) -> tuple[list[Observation], bytes]:
-    """Return the observations of a simulation that continues in a fork or a copy, and its final snapshot."""
+    """Return the observations of a simulation and its final snapshot; it continues in a fork (`shares`) or a copy."""
     half = len(steps) // 2
     lived = Simulation(setup, keep=True)
     for action in steps[:half]:
@@ -95,7 +96,7 @@ def _lived(setup: Setup, steps: list[Action], *, shares: bool) -> tuple[list[Obs
 
 
 def disturb(engine: Engine, number: int) -> None:
-    """Store a message that the fork may not see, move the clock, and restart the broker from time to time."""
+    """Store a message that the fork may not have, and move the clock; some of the numbers also restart the broker."""
     send_to_others(engine)
     engine.scheduler.advance_to(engine.scheduler.now_ms + 1_000 * (number + 1))
     if number % 6 > 3:
@@ -103,7 +104,7 @@ def disturb(engine: Engine, number: int) -> None:
 
 
 def send_to_others(engine: Engine) -> None:
-    """Store a message that is no action of the schedule."""
+    """Store a message beside the schedule's actions."""
     born = "others", "A", 0, b"of another engine", {"TAGS": "red"}, ("10.0.0.9", 4711)
     engine.execute(engine.brokers[0], SendMessage(*born, born_timestamp=engine.scheduler.now_ms))
 
@@ -121,7 +122,7 @@ TURNS = (
     *([CLUSTERS] * 2 + [CLUSTER_FORKS]),
     *(TROUBLE, RULES),
 )
-"""The program of each number, by its remainder. A number that was found keeps its meaning while its place does."""
+"""The program of each number, by its remainder. A changed order changes the schedules in `found_schedules.txt`."""
 
 
 def schedule(number: int) -> tuple[Program, Any, list[Action]]:
@@ -138,7 +139,7 @@ def failure(number: int) -> str:
 
 
 def report(number: int) -> str:
-    """Return the shortest failing actions of a schedule and its error; "" if it does not fail."""
+    """Return a text with the shortest failing actions of a schedule and its error; "" if it does not fail."""
     program, setup, actions = schedule(number)
     if not program.failure(setup, actions):
         return ""
@@ -154,19 +155,19 @@ def report(number: int) -> str:
 
 
 def found() -> list[int]:
-    """Return the numbers of the schedules that have failed once."""
+    """Return the numbers in `found_schedules.txt`."""
     lines = FOUND.read_text(encoding="utf-8").splitlines()
     return [int(line.partition("#")[0]) for line in lines if not line.startswith("#")]
 
 
 def _block(first: int, count: int) -> tuple[int, list[tuple[int, str]]]:
-    """Run some schedules; return their number and the failing ones with their errors."""
+    """Run some schedules; return their number, and (number, error) of each that failed."""
     results = ((number, failure(number)) for number in range(first, first + count))
     return count, [(number, error) for number, error in results if error]
 
 
 def main(words: list[str]) -> int:
-    """Run schedules and print figures. Returns 1 if one fails."""
+    """Run schedules and print their number, the time and the failures; return the exit code, 1 if one failed."""
     recorded = words[0] == "next"
     first, count = schedule_record.next_number(RECORD) if recorded else int(words[0]), int(words[1])
     seconds = float(words[2]) if len(words) > 2 else float("inf")
@@ -199,13 +200,13 @@ def main(words: list[str]) -> int:
 
 
 def commit() -> str:
-    """Return the commit of the code. Raises subprocess.CalledProcessError."""
+    """Return the abbreviated commit of the code. Raises subprocess.CalledProcessError outside of a repository."""
     words = ["git", "rev-parse", "--short=8", "HEAD"]
     return subprocess.run(words, cwd=FOUND.parent, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def keep(number: int, error: str) -> None:
-    """Add a schedule that failed to the list that the tests run again. A no-op if it is there."""
+    """Add a failed schedule to `found_schedules.txt`. A no-op if the file has it."""
     if number not in found():
         with FOUND.open("a", encoding="utf-8") as file:
             file.write(f"{number}  # {' '.join(error.split())[:100]}\n")

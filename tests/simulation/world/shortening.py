@@ -1,4 +1,4 @@
-"""Failing seeds: their errors, and the shortest and simplest list of actions that still fails."""
+"""Reports of failing seeds: the error, and the shortest and simplest list of actions that still fails."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +14,7 @@ Judge = Callable[[AnySetup, "list[Action]"], str]
 
 
 def failure_of(run: Callable[[], object]) -> str:
-    """Run; return the error, "" if there is none."""
+    """Call `run`; return its exception as text, "" if there is none."""
     try:
         run()
     except Exception as error:
@@ -23,7 +23,7 @@ def failure_of(run: Callable[[], object]) -> str:
 
 
 def report_of(seed: int, program: str, setup: AnySetup, actions: "list[Action]", judge: "Judge[AnySetup]") -> str:
-    """Return how to reproduce a failing seed with a test program and its shortest actions; "" if it does not fail."""
+    """Return the command that repeats a failing seed, and its shortest failing actions; "" if it does not fail."""
     if not judge(setup, actions):
         return ""
     steps = shortest(setup, actions, judge)
@@ -39,7 +39,7 @@ def report_of(seed: int, program: str, setup: AnySetup, actions: "list[Action]",
 def show(
     words: Sequence[str], plan: "Callable[[int], tuple[AnySetup, list[Action]]]", report: Callable[[int], str]
 ) -> int:
-    """Run the seed on the command line and print it; return the exit code."""
+    """Run the seed named on the command line, and print its actions or its report; return the exit code."""
     seed = int(words[0])
     if found := report(seed):
         print(found)
@@ -50,7 +50,7 @@ def show(
 
 
 def _kind(text: str) -> list[str]:
-    """Return the first words that do not depend on names and numbers."""
+    """Return the first words of an error, which name its kind, without names and numbers."""
     return [word for word in text.split()[:5] if word.isalpha() or word.endswith(":")]
 
 

@@ -30,6 +30,6 @@ class SimulatedCall:
     def reply(self, outcome: Outcome) -> None:
         """Handle the response."""
         if self.answered or not self.active:
-            raise AssertionError(f"an answer too many for call {self.number} of {self.channel.channel_id}: {outcome}")
+            raise AssertionError(f"a second response to call {self.number} of {self.channel.channel_id}: {outcome}")
         self.answered = True
         self._tell(self, outcome)

@@ -1,4 +1,4 @@
-"""A simulated client, and how clients build receipt handles and parse the texts of a pop response."""
+"""A simulated client, with the functions by which clients build receipt handles and parse texts of pop responses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,9 +32,11 @@ class Client:
     channel: DirectChannel = field(init=False)
     handles: list[Handle] = field(default_factory=list)
     pulled: list[tuple[str, int, int, str]] = field(default_factory=list)
-    """Messages that it may send back: id, attempt, physical offset, topic."""
+    """Messages that it may send back: (message id, attempt, physical offset, topic)."""
     attempt: int = 0
+    """Number of its attempts to pop in order."""
     connections: int = 0
+    """Number of its connections so far, the current one included."""
     on_push: "Callable[[Client, Effect], None]" = lambda client, effect: None
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@
 
 runs one seed and prints its actions, or the broker's journal.
 
-A seed determines the set-up of the broker and the actions. An action consists of plain numbers that are valid in every
+A seed determines the set-up of the broker and the actions. An action is a verb with numbers that are valid in every
 situation, so any action can be left out. A list that fails is therefore reduced to a minimal one.
 """
 
@@ -47,9 +47,9 @@ MEMBERS = 2
 ACTIONS = 120
 """Number of actions of one seed."""
 JOURNAL_MAX, RECORD_MAX = 300, 32
-"""Bounds of the journal and of the delivery record, which many seeds reach."""
+"""Bounds of the journal and of the delivery record, in entries, which many seeds reach."""
 NUMBERS = 60
-"""Upper limit of an action's numbers; divisible by the lengths of all tables below."""
+"""Number of values of each number of an action (0 to 59); divisible by the lengths of all tables below."""
 
 INVISIBLE_MS = (10_000, 3_000, 1_000, 60_000, 500, 0, 300_000, 10_001, 30_000, -1)
 ORDER_INVISIBLE_MS = (10_000, 3_000, 1_000, 30_000, 1)
@@ -63,7 +63,7 @@ DRAIN_ROUNDS = 200
 
 
 class Action(NamedTuple):
-    """An action of one client; its verb defines the meaning of the numbers."""
+    """An action of one client; its verb defines the meaning of the numbers. `fate` is one of `FATES`."""
 
     verb: str
     client: int = 0
@@ -75,15 +75,16 @@ class Action(NamedTuple):
 
 
 FATES = ("", "lost", "doubled", "given up")
-"""The response arrives; is lost, and the client repeats the request; the request is sent twice; is lost for good."""
+"""Fates of a request: its response arrives (""), or is lost and the client repeats the request ("lost"); the request is
+sent twice ("doubled"); the response is lost and the client does not repeat the request ("given up")."""
 
 
 MODES = {"check points": CHECK_POINTS, "buffer": BUFFERED, "records": RECORDS, "cached records": CACHED_RECORDS}
-"""Ways to track popped messages, by name."""
+"""Modes of tracking popped messages, by name."""
 
 
 MODE_NAMES = ("check points", *MODES)
-"""Upstream's default is drawn twice as often."""
+"""Names from which a seed draws; upstream's default is in it twice."""
 
 
 class Setup(NamedTuple):
@@ -98,7 +99,7 @@ class Setup(NamedTuple):
     sql: bool = False
     """True if groups with tags subscribe with SQL92 expressions."""
     retention: str = ""
-    """The one of `RETENTIONS` that deletes log files, "" for none."""
+    """A key of `RETENTIONS`; "" means that no log files are deleted."""
 
     def configs(self) -> tuple[BrokerConfig, EmulationConfig]:
         """Return the configurations of broker and emulator."""
@@ -169,7 +170,7 @@ class Simulation:
     def _see(self, seen: Observation) -> None:
         if self._keep:
             self.observations.append(seen)
-        if not self.is_fork:  # the oracle knows what a restarted broker has lost, and a fork has not lost all of that
+        if not self.is_fork:  # the oracle would expect the losses of a restarted broker, some of which a fork keeps
             self.oracle.observe(seen)
 
     def perform(self, action: Action) -> None:
@@ -188,7 +189,7 @@ class Simulation:
         if action.fate == "doubled":
             verb(self, action, False)
 
-    # meaning of the numbers
+    # values of an action's numbers
 
     def topic(self, number: int) -> str:
         """Return a topic."""
@@ -236,7 +237,7 @@ class Simulation:
         )
 
     def pop_in_order(self, action: Action, lost: bool) -> None:
-        """Pop in order: a new attempt, the last one again, or without attempt id."""
+        """Pop in order: as a new attempt, as a repetition of the last one, or without attempt id."""
         topic = self.topic(action.a)
         client = self.orderly[action.client % len(self.orderly)]
         if action.b % 4 == 0 and not lost and action.fate != "lost":
@@ -255,7 +256,7 @@ class Simulation:
         )
 
     def _holder(self, action: Action) -> tuple[Client, Handle] | None:
-        """Return a client with handles, and one of its handles."""
+        """Return a client that has handles, with one of these; None if no client has one."""
         holders = [client for client in (*self.poppers, *self.orderly) if client.handles]
         if not holders:
             return None
@@ -364,11 +365,11 @@ class Simulation:
         self._used = [(one, handle) for one, handle in self._used if not self._is_ordered(one)]
 
     def advance(self, action: Action, lost: bool) -> None:
-        """Advance the time, or set it back, which has no effect."""
+        """Advance the time; a negative duration has no effect."""
         self.session.advance(JUMPS_MS[action.a % len(JUMPS_MS)])
 
     def crash(self, action: Action, lost: bool) -> None:
-        """Crash the broker with or without power loss, or restart it gracefully; then send all heartbeats.
+        """Crash the broker with or without power loss, or restart it gracefully; then all clients send heartbeats.
 
         Every other graceful restart continues in another engine.
         """
@@ -377,7 +378,7 @@ class Simulation:
         self._greet()
 
     def move_to(self, made: Callable[[], Engine]) -> None:
-        """Continue with a fork, which `made` returns, and send all heartbeats. The oracle observes no more."""
+        """Continue with the fork that `made` returns; then all clients send heartbeats. The oracle observes no more."""
         self.is_fork = True
         self.crashes.move_to(made)
         self._greet()
@@ -400,7 +401,7 @@ class Simulation:
         self._forget_orderly()
 
     def start(self, silent: int) -> None:
-        """Start the broker; every `silent`-th client sends no heartbeat, 0: all send one."""
+        """Start the broker; every `silent`-th client sends no heartbeat, with 0 all send one."""
         self.crashes.start()
         for number, client in enumerate(self.clients):
             if not silent or number % silent:
@@ -409,7 +410,7 @@ class Simulation:
     # the end
 
     def drain(self) -> None:
-        """Consume with all groups until no message is left; then none may be missing."""
+        """Consume with all groups until no message is left. Raises Violation if a group misses a message."""
         session = self.session
         session.advance(SETTLE_MS)
         session.end_step()
@@ -535,7 +536,7 @@ def among(
     drawn: Callable[[str, random.Random], Action],
     draw: random.Random,
 ) -> list[Action]:
-    """Insert other verbs before each action, each with its probability."""
+    """Insert verbs before each action, each with its probability in `odds`."""
     found = []
     for action in actions:
         for verb, share in odds.items():

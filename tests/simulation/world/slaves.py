@@ -1,11 +1,11 @@
-"""Checks of slaves in a simulation: a slave has exactly what its master has, and adds nothing.
+"""Checks of slaves in a simulation: a slave has exactly its master's records.
 
 Upstream allows the following and nothing else (DefaultHAService, SlaveSynchronize 5.3.3):
 
 - While both run, a slave has every record of its master, byte for byte. It keeps its records while its master is
   stopped, and stores nothing of its own: it delivers no delayed message, redelivers none and checks no transaction.
 - Every queue of a connected slave ends at the same offset as its master's.
-- Its offsets are those that its master had, and never exceed all that the master ever had.
+- No group has a larger offset on the slave than it ever had on the master.
 - It accepts no message, and serves reads. It does not correct the offset of a pull for deleted messages; only a master
   does.
 - It deletes files independently, by its master's rules, so either may have records that the other has deleted. A slave
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deleted_files import DeletedFiles, Retention
-from observations import Deleted, Told
+from observations import Deleted, DeletionRequested
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -31,7 +31,7 @@ READS = 4
 
 
 StoredBefore = Callable[[int], int | None]
-"""Returns when the last message before a physical offset was stored, None if there is none."""
+"""Returns the store time of the last message before a physical offset (ms since the epoch), None if there is none."""
 
 
 @dataclass(slots=True)
@@ -63,21 +63,21 @@ class Slave:
 
     @property
     def connected(self) -> bool:
-        """True if both run and the master still has the records that the slave lacks."""
+        """True if both brokers run and the master still has the records that the slave lacks."""
         there = self.broker.store.log.max_offset >= self._master.store.log.min_offset
         return self.broker.running and self._master.running and there
 
     @property
     def apart(self) -> int:
-        """Difference between the start of its log and that of its master's."""
+        """Difference between the starts of the slave's and the master's log, in bytes."""
         return self.broker.store.log.min_offset - self._master.store.log.min_offset
 
     def master_lost(self) -> None:
-        """Record that the master may have lost the end of its log, which a slave discards once both run."""
+        """Record that the master may have lost the end of its log; the slave discards this end, too, once both run."""
         self._compared = min(self._compared, self._master.store.log.max_offset)
 
     def lost(self) -> None:
-        """Record that the slave lost the end of its log; it has received it again if its master runs."""
+        """Record that the slave lost the end of its log, which it receives again at once if its master runs."""
         self._compared = min(self._compared, self.broker.store.log.max_offset)
 
     def judge(self) -> None:
@@ -89,13 +89,13 @@ class Slave:
         if self.connected and ours.max_offset != theirs.max_offset:
             raise Violation(f"{self} ends at {ours.max_offset}, its master at {theirs.max_offset}")
         if ours.max_offset < self._compared:
-            raise Violation(f"{self} ends at {ours.max_offset}, it had {self._compared}")
+            raise Violation(f"{self} ends at {ours.max_offset}, its end was {self._compared}")
         if not self.connected:
             return
         begin = max(self._compared, ours.min_offset, theirs.min_offset)
         for mine, its in zip(ours.records_from(begin), theirs.records_from(begin), strict=False):
             if mine != its:
-                raise Violation(f"{self} holds {mine}, its master {its}")
+                raise Violation(f"{self} has {mine}, its master {its}")
         self._compared = ours.max_offset
         self._judge_queues()
 
@@ -137,9 +137,10 @@ class Slave:
         right = all(self._is_of(record, topic, queue_id, offset + at) for at, record in enumerate(outcome.records))
         if not right or len(outcome.records) != wanted:
             given = f"{len(outcome.records)} messages from {offset} of {topic}@{queue_id}"
-            raise Violation(f"{self} gives {given}, it has those from {begin} to {end}")
+            raise Violation(f"{self} returns {given}, it has those from {begin} to {end}")
         if offset < begin and outcome.next_begin_offset != offset:
-            raise Violation(f"{self} sends to {outcome.next_begin_offset} who asks for {offset} of {topic}@{queue_id}")
+            next_offset = outcome.next_begin_offset
+            raise Violation(f"{self} returns the next offset {next_offset} to a pull of {offset} of {topic}@{queue_id}")
 
     def _is_of(self, record: bytes, topic: str, queue_id: int, offset: int) -> bool:
         """Return True if a record is the message at this offset, as the master has or had it."""
@@ -163,10 +164,10 @@ class Slave:
         """Request the deletion of expired files."""
         if self.broker.running:
             self._engine.execute(self.broker, DeleteExpiredCommitLog())
-            self._files.told(Told(self._engine.scheduler.now_ms))
+            self._files.deletion_requested(DeletionRequested(self._engine.scheduler.now_ms))
 
     def look_at_files(self) -> None:
-        """Check whether log files were deleted that may be. Raises Violation."""
+        """Check that only expired log files were deleted. Raises Violation."""
         log = self.broker.store.log
         if log.min_offset != self._log.begin:
             self._files.deleted(Deleted(self._engine.scheduler.now_ms, log.min_offset, log.max_offset))

@@ -25,7 +25,7 @@ def copied(engine: Engine) -> Engine:
 
 
 def copied_with_memories(engine: Engine) -> Engine:
-    """Start an engine from a snapshot of another engine, and from copies of the state that a fork keeps beyond it."""
+    """Start an engine from a snapshot of another engine, plus copies of the state that only forks keep."""
     state = read_snapshot(BytesIO(saved(engine)))
     for lent, left in zip(engine.lend().brokers, state.brokers, strict=True):
         left.memories, left.common_end = deepcopy(lent.memories), lent.common_end

@@ -1,6 +1,6 @@
 """Committed offsets and queue lengths, compared after every step.
 
-The broker's tables are read directly: requests would give the same and take most of the time.
+The broker's tables are read directly: requests would return the same and take most of the time of a simulation.
 """
 
 from collections.abc import Iterable, Iterator

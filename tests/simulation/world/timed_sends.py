@@ -35,7 +35,7 @@ class TimedSends:
     def send(
         self, client: Client, topic: str, queue_id: int, message_id: str, tag: str | None, way: str, delay_ms: int
     ) -> None:
-        """Send a message to be delivered in `delay_ms`; in whole seconds with TIMER_DELAY_SEC."""
+        """Send a message with a delay of `delay_ms`, by the property `way`; TIMER_DELAY_SEC has whole seconds."""
         now = self._session.now_ms
         if way == "TIMER_DELAY_SEC":
             delay_ms = delay_ms // 1000 * 1000
@@ -94,7 +94,7 @@ class TimedSends:
         def on_answer(outcome: Outcome, waited: bool) -> None:
             code = outcome.code.name if isinstance(outcome, EngineError) else "SUCCESS"
             self._session.note(
-                obs.TakenBack(self._session.now_ms, topic, waits.topic, waits.message_id, due_ms, by_handle, code)
+                obs.Recalled(self._session.now_ms, topic, waits.topic, waits.message_id, due_ms, by_handle, code)
             )
 
         self._session.ask(client, operation, on_answer)

@@ -1,4 +1,4 @@
-"""Requests to brokers in trouble, through their thread pools: answered, lost or timed out."""
+"""Requests to brokers in trouble, through their thread pools; each gets a response, is lost, or times out."""
 
 from collections.abc import Callable, Mapping
 
@@ -15,7 +15,7 @@ from rocketmq_testkit.emulator.operations.consume import PopResult, PullResult
 from rocketmq_testkit.emulator.overload.request_pools import BrokerPool
 
 VERSION = 0
-"""Version of the clients."""
+"""RocketMQ version that the clients report, as its ordinal number."""
 TIMEOUT_MS = {"send": 3_000, "ack": 3_000, "pull": 30_000, "pop": 15_000}
 
 
@@ -112,7 +112,7 @@ class TroubledRequests:
 
 
 def _code_of(outcome: Outcome | None) -> str:
-    """Return SUCCESS, also for an empty result, LOST, or the error code."""
+    """Return SUCCESS, also for an empty result; LOST if there was no response; else the name of the error code."""
     if outcome is None:
         return "LOST"
     code = outcome.code.name if isinstance(outcome, EngineError | PullResult | PopResult) else "SUCCESS"
