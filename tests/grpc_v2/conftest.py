@@ -1,4 +1,4 @@
-"""The gRPC services in front of a broker with upstream's defaults, in virtual time."""
+"""Fixture `world`: the gRPC services in front of a broker with upstream's defaults, in virtual time."""
 
 import pytest
 from grpc_world import GrpcWorld

@@ -1,6 +1,4 @@
-"""AckMessage, ChangeInvisibleDuration and ForwardMessageToDeadLetterQueue with all kinds of handles.
-
-Handles are valid, invalid, old or forged.
+"""AckMessage, ChangeInvisibleDuration and ForwardMessageToDeadLetterQueue with valid, invalid and old handles."""
 """
 
 import pytest
@@ -30,7 +28,7 @@ GARBAGE = {
 
 @pytest.fixture
 def client(world: GrpcWorld) -> Client:
-    """A consumer of topic T, which has ten messages in one queue."""
+    """Return a consumer of topic T, which has ten messages in one queue."""
     world.topic()
     for number in range(10):
         body = str(number).encode()
@@ -70,7 +68,7 @@ class TestAck:
         assert sorted(client.receive(a_receive()).bodies) == [b"8", b"9"]
 
     def test_a_repeated_or_forged_acknowledgement_returns_ok(self, world: GrpcWorld, client: Client) -> None:
-        """A repeated acknowledgement or a forged handle returns OK, also from other clients and for unknown brokers."""
+        """A repeated acknowledgement or one with a forged handle returns OK, for any client and any broker name."""
         (handle,) = taken(client)
         forged = [
             changed(handle, start_offset=7),
@@ -89,7 +87,7 @@ class TestAck:
 
     @pytest.mark.parametrize("text", GARBAGE)
     def test_an_ack_with_an_invalid_handle_returns_upstreams_exception_text(self, client: Client, text: str) -> None:
-        """An invalid handle returns upstream's exception text in its entry, and the code's name as overall status."""
+        """Its entry has upstream's exception text, and the overall status text is the name of the code."""
         assert acked(client, text) == [(50001, "INTERNAL_SERVER_ERROR"), (50001, GARBAGE[text])]
 
     @pytest.mark.parametrize(
@@ -167,7 +165,7 @@ class TestChange:
     ) -> None:
         """The new handle has nine fields.
 
-        It starts at the message's own offset and at the time of the change. Its queue and broker stay the same.
+        Its start offset is the message's own offset, its pop time that of the change. Queue and broker stay the same.
         """
         *_, handle = taken(client, 3)
         world.advance(1_000)
@@ -177,7 +175,7 @@ class TestChange:
         assert new == [old[7], str(START_MS + 1_000), field, *old[3:]]
 
     def test_only_the_changed_handle_is_valid_for_the_new_duration(self, world: GrpcWorld, client: Client) -> None:
-        """The new handle is valid for the new duration, and its acknowledgement ends the redelivery."""
+        """The old handle is rejected; an acknowledgement with the new one prevents the redelivery."""
         client.ask("AckMessage", an_ack(*taken(client, 9)))
         (handle,) = taken(client)
         world.advance(9_000)
@@ -234,7 +232,7 @@ class TestChange:
         )  # fmt: skip
 
     def test_a_client_without_a_stream_can_change_a_duration(self, world: GrpcWorld, client: Client) -> None:
-        """A client without a telemetry stream can change a duration. Upstream fails here."""
+        """A client without a telemetry stream can change a duration. Upstream returns an error here."""
         (handle,) = taken(client)
         assert world.client("early").ask("ChangeInvisibleDuration", a_change(handle, 1_000)).status.code == 20000
 
@@ -264,7 +262,7 @@ class TestForward:
     def test_a_forwarded_message_is_moved_to_the_dlq_and_acknowledged(self, world: GrpcWorld, client: Client) -> None:
         """A forwarded message is moved to the dead letter queue and acknowledged.
 
-        The status text is the broker's code.
+        The status text is the name of the broker's response code.
         """
         client.ask("AckMessage", an_ack(*taken(client, 9)))
         (handle,) = taken(client)
@@ -275,7 +273,7 @@ class TestForward:
         assert received.status.code == 40401
 
     def test_a_changed_handle_forwards_its_own_message(self, world: GrpcWorld, client: Client) -> None:
-        """A changed handle forwards its own message. Upstream forwards the first message of its log here."""
+        """A changed handle forwards its own message. Upstream forwards the first message of the commit log here."""
         *_, handle = taken(client, 5)
         changed_handle = client.ask("ChangeInvisibleDuration", a_change(handle, 5_000)).receipt_handle
         assert self.forward(client, changed_handle) == (20000, "0")
@@ -308,7 +306,7 @@ class TestForward:
     def test_a_forward_of_an_offset_inside_a_message_is_a_broker_exception(self, client: Client) -> None:
         """A physical offset inside a message returns an exception of the broker.
 
-        The broker reads the number there as a size, and the magic code of a record is negative.
+        The broker takes the four bytes there for the size of a record. Here they are the magic code, which is negative.
         """
         (handle,) = taken(client)
         code, text = self.forward(client, changed(handle, commit_log_offset=4))

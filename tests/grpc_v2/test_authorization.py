@@ -1,4 +1,4 @@
-"""The signatures in the metadata of RPCs, as tables."""
+"""Signatures in the metadata of RPCs: parsed ones, and invalid ones with upstream's error texts."""
 
 import pytest
 from rocketmq_testkit.emulator.auth.access_control import AccessDenied, RequestSignature

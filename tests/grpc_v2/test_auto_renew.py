@@ -1,4 +1,4 @@
-"""Receives with auto_renew: without renewal, as in a running 5.3.3, and with renewal, as in its code."""
+"""Receives with auto_renew: without renewal, as a 5.3.3 proxy does by default, and with renewScheduleEnable."""
 
 import pytest
 from grpc_texts import PROXY_EXCEPTION
@@ -11,7 +11,7 @@ from rocketmq_testkit.grpc_v2.proxy.auto_renewal import retry_delay_ms
 
 MINUTE, HOUR = 60_000, 3_600_000
 REVIVED = 5_000
-"""In ms: longer than a revive needs, shorter than the first renewal."""
+"""A time after which due messages were revived, and before the first renewal, in ms."""
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ class TestWithoutRenewal:
 
     @pytest.mark.parametrize("cancelled", [False, True])
     def test_a_pending_receive_of_a_terminated_client_fails_at_its_end(self, world: GrpcWorld, cancelled: bool) -> None:
-        """A pending receive of a client that left gets the message at its end and fails.
+        """The proxy pops a message for a pending receive whose client has left, and the receive fails at its end.
 
         The message is then redelivered only after its invisible duration.
         """
@@ -185,7 +185,7 @@ class TestRenewal:
         leave(consumer)
 
     def test_the_first_handle_acknowledges_a_renewed_message(self, renewing: GrpcWorld) -> None:
-        """The client's first handle acknowledges a message after renewals, and the response has the client's handle."""
+        """After renewals the client still acknowledges with its first handle, and the response has that handle."""
         consumer = renewing.consumer()
         (message,) = taken(renewing, client=consumer).messages
         renewing.advance(2 * HOUR)
@@ -255,9 +255,7 @@ class TestRenewal:
         assert dead.bodies == [b"0"]
 
     def test_messages_of_a_terminated_client_are_not_renewed(self, renewing: GrpcWorld) -> None:
-        """After the client leaves, its messages are not renewed and become visible soon.
-
-        It does not matter how long the last renewal was.
+        """After the client leaves, its messages are not renewed and become visible soon, even after a long renewal."""
         """
         consumer = renewing.consumer()
         taken(renewing, client=consumer)
@@ -348,7 +346,7 @@ class TestRenewal:
         assert visible_messages(renewing) == [b"0"]
 
     def test_handles_of_unacknowledged_messages_are_bounded(self, world: GrpcWorld) -> None:
-        """Handles of unacknowledged messages are bounded: above a thousand, expired ones are dropped."""
+        """The proxy keeps a bounded number of handles of unacknowledged messages: above 1,000 it drops expired ones."""
         world.topic()
         consumer = world.consumer()
         for _ in range(40):

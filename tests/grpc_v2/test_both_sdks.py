@@ -1,4 +1,4 @@
-"""The emulator's protobuf messages and those of the official Python SDK coexist in one process and are compatible."""
+"""The emulator's protobuf messages and those of the official Python SDK, loaded in one process, are compatible."""
 
 from collections.abc import Iterable, Iterator
 
@@ -14,7 +14,7 @@ Fact = tuple[str, str, object]
 
 
 def facts(*files: FileDescriptor) -> set[Fact]:
-    """Return every field, enum value and method of files, without their packages."""
+    """Return (owner, name, declaration) of every field, enum value and method of files, without package names."""
     found: set[Fact] = set()
     for file in files:
         declared = descriptor_pb2.FileDescriptorProto()
@@ -57,7 +57,7 @@ def test_the_sdks_messages_are_declared_with_the_same_numbers_and_types() -> Non
 
 
 def test_only_newer_declarations_are_not_in_the_sdk() -> None:
-    """Declarations that the SDK does not have are those of newer protocol files."""
+    """Each declaration that the SDK lacks comes from newer protocol files."""
     assert {(message, name) for message, name, _ in OURS - THEIRS} == {
         ("Code", "INVALID_CLIENT_PROPERTIES"),
         ("Settings", "client_properties"),

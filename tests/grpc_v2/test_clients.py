@@ -86,8 +86,8 @@ def test_a_heartbeat_or_termination_with_an_unknown_language_is_rejected(
 
 
 @pytest.mark.parametrize(("said", "shown"), [("V4_9_7", 407), ("v5_3_0", 473), ("5.2.0", 479), ("", 479)])
-def test_a_version_name_becomes_its_number(world: GrpcWorld, said: str, shown: int) -> None:
-    """A version name becomes its number. Any other text becomes the proxy's own version."""
+def test_the_version_of_a_client_is_registered_as_its_number(world: GrpcWorld, said: str, shown: int) -> None:
+    """Brokers get the number of the client's version name, and that of the proxy's own version for any other text."""
     client = world.client("c", **{"x-mq-client-version": said})
     client.settle(subscribing("G", "T"))
     (member,) = world.broker.clients.consumers["G"].members.values()
@@ -97,7 +97,7 @@ def test_a_version_name_becomes_its_number(world: GrpcWorld, said: str, shown: i
 def test_a_termination_with_an_unknown_language_changes_nothing(world: GrpcWorld) -> None:
     """A termination with an unknown language changes nothing.
 
-    A producer without topics needs its language only there.
+    The client is a producer without topics, whose settings and heartbeats are accepted with any language.
     """
     client = world.client()
     client.settle(publishing())
@@ -117,8 +117,8 @@ def test_a_terminated_client_is_removed_from_its_groups(world: GrpcWorld) -> Non
     assert world.broker.clients.producers == {}
 
 
-def test_a_rejected_termination_ends_the_session_all_the_same(world: GrpcWorld) -> None:
-    """A rejected termination ends the session all the same, as in upstream."""
+def test_a_rejected_termination_still_ends_the_session(world: GrpcWorld) -> None:
+    """A termination that is rejected still ends the session, as in upstream."""
     consumer = world.consumer()
     assert leave(consumer, "a b")[0] == 40003
     assert beat(consumer) == UNKNOWN
@@ -151,7 +151,7 @@ def test_auto_renewed_messages_become_visible_after_a_termination(world: GrpcWor
 
 
 def test_waiting_polls_of_a_terminated_client_continue(world: GrpcWorld) -> None:
-    """Waiting polls of a client that terminates continue, as in upstream, which makes push consumers slow to close."""
+    """Waiting polls of a client that terminates continue, as in upstream; a closing push consumer waits for them."""
     world.topic()
     consumer = world.consumer()
     waiting = consumer.receive(a_receive(poll_ms=20_000))

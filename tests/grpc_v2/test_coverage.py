@@ -1,4 +1,4 @@
-"""The table of RPCs, the page generated from it, and the service declaration."""
+"""The table of RPCs has every RPC of the service declaration, and its generated page is current."""
 
 import subprocess
 import sys

@@ -36,7 +36,7 @@ Path = tuple[str, ...]
 
 
 def fill(message: Message, outer: str = "", depth: int = 0) -> Message:
-    """Set every field to a usual value. Of a oneof, set the first field."""
+    """Set every field of a message to a usual value, and the first field of each oneof; return the message."""
     for field in message.DESCRIPTOR.fields:
         oneof = field.containing_oneof
         if depth > DEPTH_MAX or (oneof is not None and len(oneof.fields) > 1 and message.WhichOneof(oneof.name)):
@@ -50,7 +50,7 @@ def fill(message: Message, outer: str = "", depth: int = 0) -> Message:
 
 
 def leaves(message: Message, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield the path of every plain field, in the first item of lists."""
+    """Yield the path and the value of every plain field; paths lead into the first item of each list."""
     for field in message.DESCRIPTOR.fields:
         held = getattr(message, field.name)
         inner = None if field.message_type is None else held if isinstance(held, Message) else (list(held) or [None])[0]

@@ -67,7 +67,7 @@ def _fill(draw: st.DrawFn, message: Message, field: Any, depth: int) -> None:
 
 
 def a_world() -> tuple[GrpcWorld, Client]:
-    """Return a world with topics and groups of each kind and messages, and a client that may have settings."""
+    """Return a world with topics and groups of each kind and with messages, and a client."""
     world = GrpcWorld()
     for name, kind in (("T", ""), ("F", "FIFO"), ("D", "DELAY"), ("X", "TRANSACTION")):
         world.topic(name, kind=kind)
@@ -79,7 +79,7 @@ def a_world() -> tuple[GrpcWorld, Client]:
 
 
 def assert_unharmed(world: GrpcWorld, stored: dict[tuple[str, int], list[bytes]]) -> None:
-    """Assert that nothing failed, that stored messages are unchanged, and that other clients are served."""
+    """Assert that no exception was logged, that stored messages are unchanged, and that another client is served."""
     world.advance(25_000)
     assert world.log == []
     after = stored_records(world.broker)
@@ -124,7 +124,7 @@ def test_any_request_ends_with_a_declared_code(rpc: Any, data: st.DataObject) ->
 def test_damaged_bytes_of_a_request_harm_no_other_client(
     rpc: Any, cut: int, flip: int, value: int, data: st.DataObject
 ) -> None:
-    """A truncated request, or one with a changed byte, is not decoded or gets a response like any other."""
+    """A truncated request, or one with a changed byte, cannot be decoded or gets a response like any other."""
     encoded = bytearray(data.draw(filled(rpc.request)).SerializeToString())
     if encoded:
         encoded[flip % len(encoded)] = value

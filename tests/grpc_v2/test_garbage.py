@@ -1,4 +1,4 @@
-"""Calls leave no reference cycles: what they brought is freed at once, not when the garbage collector runs."""
+"""Calls leave no reference cycles: their objects are freed at once, not when the garbage collector runs."""
 
 from collections.abc import Callable
 from itertools import count
@@ -29,7 +29,7 @@ class Caller:
         self._stream_ids = count(1, 2)
 
     def ask(self, name: str, request: Message, client_id: str = "c") -> list[bytes]:
-        """The messages of the response of a call that is over."""
+        """Make a call that ends at once, and return the messages of its response."""
         return self.ended(self.begin(name, request, client_id))
 
     def begin(self, name: str, request: Message, client_id: str = "c") -> int:
@@ -41,7 +41,7 @@ class Caller:
         return stream_id
 
     def ended(self, stream_id: int) -> list[bytes]:
-        """The messages of the response of a call that is over by now."""
+        """Return the messages of the response of a call that has ended."""
         self._peer.read()
         self._peer.frames.clear()
         response = self._peer.responses.pop(stream_id)
@@ -49,7 +49,7 @@ class Caller:
         return response.messages
 
     def wait(self) -> None:
-        """Receive a message that comes later, and wait for another one in vain."""
+        """Wait with two receives: a message ends the first one, and the second one ends empty."""
         waiting = self.begin("ReceiveMessage", a_receive())
         self.ask("SendMessage", a_send(a_message()))
         assert len(self.ended(waiting)) > 1
@@ -58,7 +58,7 @@ class Caller:
         self.ended(waiting)
 
     def acknowledge(self) -> None:
-        """Send a message, receive, hide, and acknowledge it."""
+        """Send a message, receive it, change its invisible duration, and acknowledge it."""
         self.ask("SendMessage", a_send(a_message()))
         parts = map(sv.ReceiveMessageResponse.FromString, self.ask("ReceiveMessage", a_receive(batch=1)))
         (message,) = (part.message for part in parts if part.HasField("message"))
@@ -88,6 +88,6 @@ WORK: dict[str, Callable[[Caller], object]] = {
 
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 def test_a_call_leaves_no_reference_cycles(work: Callable[[Caller], object]) -> None:
-    """Of many calls, and of dropping their lines of the journal, the collector finds less than one object each."""
+    """After many calls whose journal entries were dropped, the collector finds less than one object per call."""
     caller = Caller()
     assert cyclic_garbage(lambda: work(caller)) < ROUNDS

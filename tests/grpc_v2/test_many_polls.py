@@ -1,4 +1,4 @@
-"""Many receives that wait at once need no thread and no work while idle, and a message wakes each of them."""
+"""Many waiting receives need no threads and no work while they wait, and a message wakes each of them."""
 
 import asyncio
 import threading
@@ -18,7 +18,7 @@ CLIENTS = 1_000
 IDLE_SECONDS = 1.0
 METHOD = "/apache.rocketmq.v2.MessagingService/ReceiveMessage"
 APART = [("grpc.use_local_subchannel_pool", 1)]
-"""A connection per channel; grpcio would share one among all channels of a process."""
+"""Channel option for a connection of its own; by default grpcio shares one among all channels of a process."""
 
 
 @pytest.mark.parametrize("threshold", [0, 100_000])
@@ -57,7 +57,7 @@ async def channels(endpoint: str, count: int) -> AsyncIterator[list[grpc.aio.Cha
 
 
 async def received(channel: grpc.aio.Channel, number: int) -> list[bytes]:
-    """Return the bodies that one client gets from one receive."""
+    """Return the bodies that client `number` gets from one receive."""
     method = channel.unary_stream(
         METHOD,
         request_serializer=sv.ReceiveMessageRequest.SerializeToString,
@@ -82,7 +82,7 @@ async def wait_for_polls(emulator: Emulator, polls: list[asyncio.Task[list[bytes
 
 
 async def a_crowd(emulator: Emulator) -> tuple[list[list[bytes]], float, int]:
-    """Return each client's bodies, and while all waited: the emulator's CPU seconds and the process's threads."""
+    """Return each client's bodies, the CPU seconds of the emulator's thread while all waited, and the threads then."""
     async with channels(emulator.endpoint, CLIENTS) as opened:
         polls = [asyncio.create_task(received(channel, number)) for number, channel in enumerate(opened)]
         await wait_for_polls(emulator, polls)
@@ -110,7 +110,7 @@ def test_a_thousand_clients_wait_on_one_thread_and_each_gets_a_message(threshold
     print(f"{CLIENTS} waiting polls: {idle_cpu * 1000:.1f} ms CPU in {IDLE_SECONDS:g} s")
     assert sorted(int(body) for found in bodies for body in found) == list(range(CLIENTS))
     assert all(len(found) == 1 for found in bodies)
-    assert threads <= threads_before + 2  # grpcio's own
+    assert threads <= threads_before + 2  # two of grpcio
     assert (counted.is_long_polling, counted.is_short_polling_hit) == (CLIENTS, 0)
     assert threshold <= counted.pop_with_notify <= counted.notified + threshold
     assert idle_cpu < 0.02 * IDLE_SECONDS

@@ -53,7 +53,7 @@ SERVED = {**BY_TOPIC, **BY_GROUP}
 
 
 def status_of(client: Client, name: str, request: Message, **options: Any) -> tuple[int, str]:
-    """Return the overall Status of a response."""
+    """Return code and text of the overall Status of a response."""
     if name == "ReceiveMessage":
         status = Received(client.start(name, request, **options)).status
     else:
@@ -83,7 +83,7 @@ def test_every_rpc_rejects_an_invalid_group(world: GrpcWorld, name: str, group: 
 
 @pytest.mark.parametrize("client_id", ["", "  "])
 @pytest.mark.parametrize("name", SERVED)
-def test_a_call_without_a_client_id_is_refused(world: GrpcWorld, name: str, client_id: str) -> None:
+def test_a_call_without_a_client_id_is_rejected(world: GrpcWorld, name: str, client_id: str) -> None:
     """A call without a client id is rejected before any other check."""
     client = world.client(client_id)
     assert status_of(client, name, SERVED[name]("")) == (40017, "client id cannot be empty")
@@ -103,20 +103,16 @@ def test_a_telemetry_stream_without_a_client_id_gets_its_status_and_ends(world: 
 
 
 @pytest.mark.parametrize("topic", BAD_TOPICS, ids=lambda topic: topic[:20] or "empty")
-def test_settings_with_a_bad_topic_end_the_stream(world: GrpcWorld, topic: str) -> None:
-    """Settings with an invalid topic end the stream with INVALID_ARGUMENT.
-
-    The text is that of unary calls after a prefix.
+def test_settings_with_an_invalid_topic_end_the_stream(world: GrpcWorld, topic: str) -> None:
+    """The stream ends with INVALID_ARGUMENT and a prefix before the text that unary calls get for the topic."""
     """
     call = world.client().settle(publishing("ok", topic)).call
     assert (call.status, call.text) == (3, "process client telemetryCommand failed. " + BAD_TOPICS[topic][1])
 
 
 @pytest.mark.parametrize("group", BAD_GROUPS, ids=lambda group: group[:20] or "empty")
-def test_settings_with_a_bad_group_end_the_stream(world: GrpcWorld, group: str) -> None:
-    """Settings with an invalid group end the stream with INVALID_ARGUMENT.
-
-    The text is that of unary calls after a prefix.
+def test_settings_with_an_invalid_group_end_the_stream(world: GrpcWorld, group: str) -> None:
+    """The stream ends with INVALID_ARGUMENT and a prefix before the text that unary calls get for the group."""
     """
     call = world.client().settle(subscribing(group)).call
     assert (call.status, call.text) == (3, "process client telemetryCommand failed. " + BAD_GROUPS[group][1])

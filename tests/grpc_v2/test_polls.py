@@ -1,4 +1,4 @@
-"""Receives that several brokers or queues can serve: the queried brokers, the response, and when it may be empty."""
+"""Receives that several brokers or queues can serve: the brokers that the proxy queries, and the response."""
 
 import pytest
 from grpc_texts import PROXY_EXCEPTION
@@ -111,7 +111,7 @@ class TestReceiveWithoutBroker:
     def test_a_message_in_any_queue_of_any_broker_ends_the_receive(
         self, world: GrpcWorld, named: str, broker: int, queue: int
     ) -> None:
-        """A message in any queue of any broker ends the receive at once, and its handle leads back to that broker."""
+        """A message in any queue of any broker ends the receive at once, and its handle acknowledges it there."""
         received = poll(world, named)
         assert outcome(received) is None
         world.advance(4_999)
@@ -134,7 +134,7 @@ class TestReceiveWithoutBroker:
             assert poll(world, named).bodies == [b"x"]
 
     def test_a_receive_without_messages_ends_empty_once_at_its_deadline(self, world: GrpcWorld, named: str) -> None:
-        """A receive without messages ends empty once, at its deadline, and not when the first broker has nothing."""
+        """A receive without messages ends empty once: at its deadline, and not when the first broker has no message."""
         received = poll(world, named)
         world.advance(4_999)
         assert outcome(received) is None
@@ -175,9 +175,9 @@ class TestReceiveWithoutBroker:
         assert outcome(poll(world, named)) == (50001, PROXY_EXCEPTION + "subscription group no permission, G")
 
     def test_messages_that_the_proxy_filters_out_do_not_end_the_wait(self, world: GrpcWorld, named: str) -> None:
-        """Messages that the proxy filters out do not end the wait:
+        """Messages that the proxy filters out do not end the wait.
 
-        `BB` has the hash code of `Aa` and passes the broker.
+        The tag `BB` has the hash code of `Aa` and passes the broker's filter.
         """
         world.store(b"wrong", broker=0, TAGS="BB")
         received = poll(world, named, expression="Aa")
@@ -192,7 +192,7 @@ class TestReceiveWithoutBroker:
         world.advance(1)
         assert outcome(silent) == EMPTY
 
-    def test_a_message_behind_many_others_is_found(self, world: GrpcWorld, named: str) -> None:
+    def test_a_message_behind_many_of_other_tags_is_found_at_once(self, world: GrpcWorld, named: str) -> None:
         """A message behind many messages of other tags is found at once."""
         for number in range(1_000):
             world.store(b"%d" % number, broker=1, TAGS="other")
@@ -223,8 +223,8 @@ class TestReceiveWithoutBroker:
         assert dead.call.sent == []
 
 
-def test_each_receive_begins_with_another_broker(world: GrpcWorld) -> None:
-    """Each receive starts with another broker, so that a broker with many messages does not starve the others."""
+def test_each_receive_queries_another_broker_first(world: GrpcWorld) -> None:
+    """Each receive queries another broker first, so that a broker with many messages does not starve the others."""
     for broker in range(3):
         for number in range(4):
             world.store(b"%d-%d" % (broker, number), broker, queue=0)
@@ -245,10 +245,10 @@ def test_a_batch_comes_from_one_broker(world: GrpcWorld) -> None:
 
 
 @pytest.mark.parametrize("threshold", [0, 100])
-def test_a_receive_for_which_a_broker_has_no_room_gets_too_many_requests(threshold: int) -> None:
-    """A receive for which a broker has no room gets TOO_MANY_REQUESTS at once.
+def test_a_receive_gets_too_many_requests_if_a_broker_allows_no_more_waiting_pops(threshold: int) -> None:
+    """If one broker allows no more waiting pops, the receive gets TOO_MANY_REQUESTS at once.
 
-    Messages of that broker would not wake it.
+    It could not wait for messages of that broker.
     """
     world = three_brokers(pop_polling_size=0)
     world.config.pop_with_notify_threshold = threshold

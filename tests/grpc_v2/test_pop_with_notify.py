@@ -1,4 +1,4 @@
-"""popWithNotifyThreshold: with few receives in flight they wait for notifications, with many in pops."""
+"""popWithNotifyThreshold: up to this number of receives in flight, they wait for notifications, above it in pops."""
 
 from random import Random
 
@@ -10,7 +10,7 @@ from rocketmq_testkit.grpc_v2.proxy.receive_metrics import RECEIVE, ReceiveMetri
 
 
 def notifying(threshold: int = 100, *brokers: BrokerConfig, **emulation: bool) -> GrpcWorld:
-    """Return a world with a topic on all brokers, and a proxy with a threshold."""
+    """Return a world with a topic on all brokers and a proxy with popWithNotifyThreshold=`threshold`."""
     world = GrpcWorld(*brokers, emulation=EmulationConfig(**emulation) if emulation else None)
     world.config.pop_with_notify_threshold = threshold
     world.topic_everywhere(queues=2)
@@ -47,8 +47,8 @@ def test_receives_within_the_threshold_wait_for_notifications_the_others_in_pops
     assert metrics(world).pops_in_progress == 0
 
 
-def test_receives_that_end_make_room_below_the_threshold() -> None:
-    """After receives end, the next ones are below the threshold and use notifications again."""
+def test_receives_use_notifications_again_after_others_end() -> None:
+    """After some receives end, the next ones are within the threshold and use notifications again."""
     world = notifying(2)
     crowd = polls(world, 4)
     assert waiting_pops(world) == 2
@@ -60,7 +60,7 @@ def test_receives_that_end_make_room_below_the_threshold() -> None:
 
 
 def test_a_receive_notified_of_another_tag_uses_a_pop_if_above_the_threshold() -> None:
-    """A receive that is notified of messages for others chooses again: now it is above the threshold and uses a pop."""
+    """After a notification of a message with another tag the receive waits again, above the threshold in a pop."""
     world = notifying(2)
     (first,) = polls(world, 1, expression="A")
     crowd = polls(world, 3, expression="A")
@@ -75,7 +75,7 @@ def test_a_receive_notified_of_another_tag_uses_a_pop_if_above_the_threshold() -
 
 
 def test_a_stored_message_is_found_by_the_first_pop_without_a_notification() -> None:
-    """A stored message is found by the first pop without a notification, on either side of the threshold."""
+    """The first pop finds a stored message without a notification, within the threshold and above it."""
     for threshold in (0, 100):
         world = notifying(threshold)
         world.store(b"x")
@@ -84,8 +84,8 @@ def test_a_stored_message_is_found_by_the_first_pop_without_a_notification() -> 
         assert metrics(world) == ReceiveMetrics(1, 0, 1, 0, 0, 0)
 
 
-def test_a_receive_of_an_unknown_topic_is_not_counted() -> None:
-    """A receive for an unknown topic is not counted; one without room on the broker is."""
+def test_a_receive_of_an_unknown_topic_is_not_counted_as_in_flight() -> None:
+    """A receive of an unknown topic is not counted as in flight; one that the broker rejects as too many is."""
     world = notifying(100, BrokerConfig(pop_polling_size=0))
     polls(world, 1, topic="nowhere")
     assert metrics(world) == ReceiveMetrics()
@@ -166,7 +166,7 @@ def test_a_cancelled_receive_drops_its_notification() -> None:
 
 @pytest.mark.parametrize("wake", [False, True])
 def test_a_redelivered_message_wakes_a_poll_only_with_wake_poll_on_redelivery(wake: bool) -> None:
-    """A redelivered message is found at the end of the poll, or at once with wakePollOnRedelivery, as with a pop."""
+    """A poll finds a redelivered message at its end, or at once with wakePollOnRedelivery."""
     world = notifying(wake_poll_on_redelivery=wake)
     world.store(b"x")
     polls(world, 1)
@@ -180,7 +180,7 @@ def test_a_redelivered_message_wakes_a_poll_only_with_wake_poll_on_redelivery(wa
 
 @pytest.mark.parametrize("threshold", [0, 1, 100])
 def test_a_redelivered_message_does_not_keep_a_new_one_from_waiting_receives(threshold: int) -> None:
-    """A notified receive may get an older, silently redelivered message. Another receive then gets the new one."""
+    """If a notified receive gets an older, redelivered message, another waiting receive gets the new one."""
     world = notifying(threshold, BrokerConfig(pop_from_retry_probability=100))
     world.store(b"left")
     polls(world, 1)
@@ -256,7 +256,7 @@ class Load:
 @pytest.mark.parametrize("threshold", [0, 4, 100])
 @pytest.mark.parametrize("seed", range(3))
 def test_under_load_no_message_is_lost_late_or_delivered_twice(seed: int, threshold: int, brokers: int) -> None:
-    """Under load no message is lost, late or delivered twice, on either side of the threshold and across it."""
+    """No message is lost, late or delivered twice within the threshold, above it, and while the load crosses it."""
     names = ("broker-a", "broker-b", "broker-c")[:brokers]
     world = notifying(threshold, *(BrokerConfig(broker_name=name) for name in names))
     load = Load(world, 9, Random(seed))

@@ -1,4 +1,4 @@
-"""Rules of faults on requests that the proxy refuses on its own, or carries out for all brokers, in virtual time."""
+"""Rules about requests that the proxy rejects on its own, or executes at all brokers, in virtual time."""
 
 from typing import Any
 
@@ -39,13 +39,13 @@ def heartbeat(client: Client, group: str = "G") -> MemoryCall:
     return client.start("Heartbeat", grpc_requests.heartbeat(group))
 
 
-def carried_out(world: GrpcWorld, kind: type) -> list[str]:
-    """Return the nodes that carried out operations of a class, in order."""
+def nodes_that_executed(world: GrpcWorld, kind: type) -> list[str]:
+    """Return the names of the nodes that executed an operation of class `kind`, in order."""
     return [each.node for each in world.engine.journal if each.event == "answered" and isinstance(each.subject, kind)]
 
 
 def is_member(world: GrpcWorld, group: str = "G", client: str = "consumer-1") -> bool:
-    """Return True if a client is a consumer of the group at each broker, False if it is one at none."""
+    """Return True if a client is a consumer of the group at each broker, False if at no broker."""
     (found,) = {broker.clients.is_consumer(group, client) for broker in world.engine.brokers}
     return found
 
@@ -68,36 +68,36 @@ OTHER: list[dict[str, Any]] = [
 ]
 
 
-def test_a_heartbeat_is_one_match_however_many_brokers_get_it(world: GrpcWorld) -> None:
-    """Its criteria are about the client's settings as well."""
+def test_a_heartbeat_to_two_brokers_is_one_match_of_a_rule(world: GrpcWorld) -> None:
+    """Criteria of a rule also match the topic and the group of the client's settings."""
     consumer = world.consumer()
     rules = Rules(world.engine)
     matching = [rules.add(WATCH, **criteria) for criteria in MATCHING]
     other = [rules.add(WATCH, **criteria) for criteria in OTHER]
-    before = len(carried_out(world, Heartbeat))
+    before = len(nodes_that_executed(world, Heartbeat))
     assert heartbeat(consumer).finished
     assert [rule.matched for rule in matching] == [1] * len(MATCHING)
     assert [rule.matched for rule in other] == [0] * len(OTHER)
     assert matching[0].events[0].operation == "Heartbeat"
-    assert carried_out(world, Heartbeat)[before:] == list(BROKERS)
+    assert nodes_that_executed(world, Heartbeat)[before:] == list(BROKERS)
 
 
 def test_a_dropped_heartbeat_reaches_no_broker_and_a_duplicated_one_all_twice(world: GrpcWorld) -> None:
-    """The copy has no response of its own."""
+    """The client gets one response to a duplicated heartbeat."""
     consumer = world.consumer()
     rules = Rules(world.engine)
     rules.add(DropRequest(), operation="Heartbeat", times=1)
     rules.add(DuplicateRequest(), operation="Heartbeat")
-    before = len(carried_out(world, Heartbeat))
+    before = len(nodes_that_executed(world, Heartbeat))
     assert not heartbeat(consumer).finished
-    assert len(carried_out(world, Heartbeat)) == before
+    assert len(nodes_that_executed(world, Heartbeat)) == before
     call = heartbeat(consumer)
     assert (call.finished, len(call.sent)) == (True, 1)
-    assert carried_out(world, Heartbeat)[before:] == [*BROKERS, *BROKERS]
+    assert nodes_that_executed(world, Heartbeat)[before:] == [*BROKERS, *BROKERS]
 
 
-def test_a_heartbeat_that_is_delayed_beyond_the_termination_is_refused(world: GrpcWorld) -> None:
-    """The proxy looks for the client's settings when it carries the heartbeat out."""
+def test_a_heartbeat_that_is_delayed_beyond_the_termination_is_rejected(world: GrpcWorld) -> None:
+    """The proxy looks up the client's settings after the delay, when it executes the heartbeat."""
     consumer = world.consumer()
     Rules(world.engine).add(DelayRequest("5s"), operation="Heartbeat")
     call = heartbeat(consumer)
@@ -109,22 +109,25 @@ def test_a_heartbeat_that_is_delayed_beyond_the_termination_is_refused(world: Gr
 
 @pytest.mark.parametrize("name", ["NotifyClientTermination", "UnregisterClient"])
 def test_a_client_whose_termination_is_lost_stays_a_member(world: GrpcWorld, name: str) -> None:
-    """A lost response loses nothing else, and a second termination finds no client."""
+    """A lost request has no effect. A termination whose response is lost has, so the next one finds no client."""
     rules = Rules(world.engine)
     consumer = world.consumer()
     rules.add(DropRequest(), operation=name, times=1, protocol="grpc")
     rule = rules.add(DropResponse(), operation=name, group="G", topic="T")
     assert not consumer.start("NotifyClientTermination", grpc_requests.termination("G")).finished
     assert is_member(world)
-    assert carried_out(world, UnregisterClient) == []
+    assert nodes_that_executed(world, UnregisterClient) == []
     assert not consumer.start("NotifyClientTermination", grpc_requests.termination("G")).finished
     assert (is_member(world), rule.fired) == (False, 1)
     response = consumer.ask("NotifyClientTermination", grpc_requests.termination("G"))
     assert (response.status.code, rule.matched) == (pb.UNRECOGNIZED_CLIENT_TYPE, 1)
 
 
-def test_the_settings_of_a_client_obey_rules_about_telemetry_and_not_about_heartbeats(world: GrpcWorld) -> None:
-    """The name of an RPC means that RPC; each command on a stream is a request of its own."""
+def test_rules_about_telemetry_match_settings_and_rules_about_heartbeats_do_not(world: GrpcWorld) -> None:
+    """Each command on a telemetry stream is a request of its own.
+
+    Settings also execute heartbeats at the brokers, but a rule with the RPC name Heartbeat does not match these.
+    """
     rules = Rules(world.engine)
     beats = rules.add(DropResponse(), operation="Heartbeat", protocol="grpc")
     rule = rules.add(DropRequest(), operation="Telemetry", group="G", topic="T", times=2)
@@ -141,7 +144,7 @@ def test_the_settings_of_a_client_obey_rules_about_telemetry_and_not_about_heart
 
 
 def test_a_lost_response_to_settings_is_not_repeated(world: GrpcWorld) -> None:
-    """Without a rule the proxy repeats it; the second settings of the stream have their response."""
+    """Without a rule the proxy repeats the response; the next settings of the stream get theirs."""
     Rules(world.engine).add(DropResponse(), operation="Telemetry", times=1)
     lost, served = (world.client(name).settle(subscribing()) for name in ("consumer-1", "consumer-2"))
     world.advance(10_000)
@@ -152,8 +155,8 @@ def test_a_lost_response_to_settings_is_not_repeated(world: GrpcWorld) -> None:
     assert len(lost.commands) == 1
 
 
-def test_a_delay_and_copies_of_a_response_to_settings_both_happen(world: GrpcWorld) -> None:
-    """Other commands of the stream overtake the delayed one."""
+def test_a_response_to_settings_is_both_delayed_and_duplicated(world: GrpcWorld) -> None:
+    """A response to later settings of the stream overtakes the delayed one."""
     rules = Rules(world.engine)
     rules.add(DelayResponse("1s"), operation="Telemetry", nth=1)
     rules.add(DuplicateResponse(2), operation="Telemetry", nth=1)
@@ -166,8 +169,8 @@ def test_a_delay_and_copies_of_a_response_to_settings_both_happen(world: GrpcWor
 
 
 @pytest.mark.parametrize("fault", [Respond("UNAUTHORIZED"), DropResponse("UNAUTHORIZED")])
-def test_a_refusal_of_settings_ends_the_stream(world: GrpcWorld, fault: Any) -> None:
-    """As the proxy does when the client lacks rights: with a status in a command. No command follows."""
+def test_a_rule_that_rejects_settings_ends_the_stream(world: GrpcWorld, fault: Any) -> None:
+    """The stream ends as for a client without rights: with the status in a last command."""
     Rules(world.engine).add(fault, operation="Telemetry", times=1)
     stream = world.client("consumer-1").settle(subscribing())
     assert [each.status.code for each in stream.commands] == [pb.UNAUTHORIZED]
@@ -176,8 +179,8 @@ def test_a_refusal_of_settings_ends_the_stream(world: GrpcWorld, fault: Any) -> 
     assert len(stream.call.sent) == 1
 
 
-def test_settings_that_are_delayed_beyond_their_stream_open_no_stream(world: GrpcWorld) -> None:
-    """The session ends after its time, as that of each client without a stream."""
+def test_settings_that_are_delayed_beyond_their_stream_start_a_session_that_expires(world: GrpcWorld) -> None:
+    """The session expires like that of each client without a stream."""
     Rules(world.engine).add(DelayRequest("1s"), operation="Telemetry", times=1)
     stream = world.client("consumer-1").settle(subscribing())
     stream.call.cancel()
@@ -188,8 +191,8 @@ def test_settings_that_are_delayed_beyond_their_stream_open_no_stream(world: Grp
 
 
 @pytest.mark.parametrize("name", ["Telemetry", "ClientResponded"])
-def test_the_result_of_a_client_obeys_rules(world: GrpcWorld, name: str) -> None:
-    """A delayed result arrives later, and a lost one never."""
+def test_rules_delay_and_drop_the_result_of_a_direct_consumption(world: GrpcWorld, name: str) -> None:
+    """A delayed result arrives later, a dropped one never."""
     stream = world.client("consumer-1").settle(subscribing(push=True))
     stored = world.ask(SendMessage("PG", "T", 0, b"x", {}, ("10.0.0.9", 5000), world.now_ms))
     assert isinstance(stored, SendResult)
@@ -210,8 +213,8 @@ def test_the_result_of_a_client_obeys_rules(world: GrpcWorld, name: str) -> None
 
 
 @pytest.mark.parametrize("responds", [True, False])
-def test_a_request_without_room_in_its_pool_is_seen_by_rules(responds: bool) -> None:
-    """42900; without `flowLimitAnswerEnable` there is no response that a rule could change."""
+def test_rules_match_a_request_that_a_full_thread_pool_rejects(responds: bool) -> None:
+    """The proxy responds 42900; without `flowLimitAnswerEnable` there is no response that a rule could drop."""
     config = ProxyConfig(grpc_request_refusals="producer", flow_limit_answer_enable=responds)
     world = GrpcWorld(proxy=config)
     rules = Rules(world.engine)
@@ -224,8 +227,8 @@ def test_a_request_without_room_in_its_pool_is_seen_by_rules(responds: bool) -> 
     assert (response.status.code, refused.fired) == (pb.FORBIDDEN, 1)
 
 
-def test_criteria_about_messages_hold_for_a_refused_send(world: GrpcWorld) -> None:
-    """Its operation does not exist, so a function of the operation does not match."""
+def test_criteria_about_messages_match_a_send_that_the_proxy_rejects(world: GrpcWorld) -> None:
+    """A rejected send has no operation, so the criterion `where`, a function of the operation, does not match."""
     rules = Rules(world.engine)
     criteria: list[dict[str, Any]] = [
         {"tag": "a"},
@@ -243,16 +246,16 @@ def test_criteria_about_messages_hold_for_a_refused_send(world: GrpcWorld) -> No
     assert all(rule.failure is None for rule in other)
 
 
-def test_a_request_is_one_match_of_a_rule_although_its_broker_refuses_it(world: GrpcWorld) -> None:
-    """A refusal after an operation is no second request."""
+def test_a_request_that_its_broker_rejects_is_one_match_of_a_rule(world: GrpcWorld) -> None:
+    """The rejection is the outcome of the request's operation, not a second request."""
     rules = Rules(world.engine)
     rule, responses = rules.add(WATCH), rules.add(DuplicateResponse(), optional=True)
     assert world.client().ask("QueryRoute", grpc_requests.route("missing")).status.code == pb.TOPIC_NOT_FOUND
     assert (rule.matched, responses.matched) == (1, 1)
 
 
-def test_an_acknowledgement_with_one_valid_handle_is_no_refused_request(world: GrpcWorld) -> None:
-    """Rules see the operation alone."""
+def test_an_acknowledgement_with_a_valid_and_an_invalid_handle_is_one_match_of_a_rule(world: GrpcWorld) -> None:
+    """The rule matches the operation of the valid handle; the invalid one is no further rejected request."""
     world.store(b"x")
     consumer = world.consumer()
     (handle,) = consumer.receive(a_receive()).handles
@@ -279,10 +282,10 @@ NEVER: list[tuple[Any, dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("fault", "criteria", "text"), NEVER)
-def test_a_rule_that_can_never_fire_is_refused(
+def test_a_rule_that_can_never_fire_raises_fault_error(
     world: GrpcWorld, fault: Any, criteria: dict[str, str], text: str
 ) -> None:
-    """The sentence names the operation."""
+    """The error names the operation and the reason."""
     with pytest.raises(FaultError) as caught:
         Rules(world.engine).add(fault, **criteria)
     assert str(caught.value).startswith(f"operation='{criteria['operation']}': ")

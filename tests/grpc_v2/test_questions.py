@@ -30,7 +30,7 @@ def consume_directly(world: GrpcWorld, message: str, client: str = "c") -> Direc
 
 
 def verify_commands(stream: Stream) -> list[sv.VerifyMessageCommand]:
-    """Return the messages sent on a stream for direct consumption."""
+    """Return the commands for direct consumption that were sent on a stream."""
     commands = [each for each in stream.commands if each.WhichOneof("command") == "verify_message_command"]
     return [each.verify_message_command for each in commands]
 
@@ -44,7 +44,7 @@ def response(stream: Stream, code: int = pb.OK) -> None:
 
 @pytest.fixture
 def message(world: GrpcWorld) -> str:
-    """The broker's id of a stored message."""
+    """Return the broker's id of a stored message."""
     world.topic()
     sent = world.ask(SendMessage("PG", "T", 0, b"hello", {}, ("10.0.0.9", 5000), world.now_ms))
     assert isinstance(sent, SendResult)
@@ -142,9 +142,9 @@ def test_an_expired_client_registers_its_subscriptions_with_its_next_heartbeat(w
 
 
 def test_heartbeats_do_not_change_subscriptions(world: GrpcWorld) -> None:
-    """Heartbeats do not change subscriptions.
+    """A group has the subscriptions of the last settings of its clients; heartbeats do not change them.
 
-    The last settings of a group's clients apply. A group that only a heartbeat names has no subscriptions.
+    A group that only a heartbeat names has no subscriptions.
     """
     first, second = world.client("a"), world.client("b")
     first.settle(subscribing(topic="T"))

@@ -1,4 +1,4 @@
-"""ReceiveMessage: frames, times, filters, errors, and messages that the proxy filters out."""
+"""ReceiveMessage: frames, times, filters, errors, ordered groups, and messages that the proxy filters out."""
 
 from hashlib import md5
 
@@ -71,7 +71,7 @@ def test_a_compressed_body_is_delivered_as_it_was_sent(world: GrpcWorld) -> None
 
 
 def test_a_message_of_a_remoting_producer_has_its_born_host_and_time(world: GrpcWorld) -> None:
-    """A message of a remoting producer has the born host and time of its record. Odd property values do no harm."""
+    """A message of a remoting producer has its record's born host and time, even with malformed property values."""
     world.topic()
     properties = {"BORN_TIMESTAMP": "9" * 40, "a": "1"}
     world.ask(SendMessage("PG", "T", 0, b"x", properties, ("10.1.2.3", 99), START_MS - 50))
@@ -135,7 +135,7 @@ def test_a_stored_message_ends_the_wait_of_a_receive_at_once(world: GrpcWorld) -
     [("5.0.3", 40018), ("abc", 40018), ("", 40000), ("4.9", 40000), ("5.0.2", 40000), ("5.0.10", 40000)],
 )
 @pytest.mark.parametrize("poll_ms", [None, 20_000])
-def test_a_deadline_below_the_shortest_poll_is_refused(
+def test_a_deadline_below_the_shortest_poll_is_rejected(
     world: GrpcWorld, version: str, code: int, poll_ms: int | None
 ) -> None:
     """A deadline shorter than the shortest poll is rejected at once, even if messages are stored, and receives none.
@@ -152,7 +152,7 @@ def test_a_deadline_below_the_shortest_poll_is_refused(
 
 
 @pytest.mark.parametrize(("poll_ms", "line"), [(None, 73), (5_000, 82)])
-def test_a_receive_without_a_deadline_is_refused(world: GrpcWorld, poll_ms: int | None, line: int) -> None:
+def test_a_receive_without_a_deadline_is_rejected(world: GrpcWorld, poll_ms: int | None, line: int) -> None:
     """A receive without a deadline is rejected, as in upstream."""
     received = world.consumer().receive(a_receive(poll_ms=poll_ms), deadline_ms=None)
     assert received.status.code == 50001
@@ -170,7 +170,7 @@ def test_a_receive_without_a_deadline_is_refused(world: GrpcWorld, poll_ms: int 
         (43_200_001, "the invisibleTime is too large. max is 43200000"),
     ],
 )
-def test_an_invisible_duration_out_of_range_is_refused(world: GrpcWorld, invisible_ms: int | None, text: str) -> None:
+def test_an_invisible_duration_out_of_range_is_rejected(world: GrpcWorld, invisible_ms: int | None, text: str) -> None:
     """An invisible duration below 10 s or above 12 h returns ILLEGAL_INVISIBLE_TIME."""
     world.topic()
     status = world.consumer().receive(a_receive(invisible_ms=invisible_ms)).status
@@ -339,7 +339,7 @@ def test_a_receive_above_the_limit_of_waiting_ones_gets_too_many_requests() -> N
 
 
 def test_a_receive_before_the_settings_is_served(world: GrpcWorld) -> None:
-    """A receive before the settings is served. Upstream fails here, and fast clients run into it."""
+    """A receive before the settings is served. Upstream returns an error, which fast clients get."""
     world.topic()
     sent(world, b"a")
     assert world.client("early").receive(a_receive()).bodies == [b"a"]
@@ -466,7 +466,7 @@ def test_a_message_that_failed_too_often_goes_to_the_dead_letter_queue(world: Gr
     assert (received.status.code, received.status.message) == (40401, "no match message")
     (dead,) = world.consumer("reader", "readers").receive(a_receive("%DLQ%G", "readers")).messages
     assert (dead.body, dead.topic.name) == (b"a", "%DLQ%G")
-    # Because of its property DELAY, as in upstream.
+    # The copy has the property DELAY, from which its type follows, as in upstream.
     assert (dead.system_properties.message_type, dead.system_properties.delivery_attempt) == (pb.DELAY, 3)
 
 

@@ -1,4 +1,4 @@
-"""popWithNotifyThreshold with redelivery and tags: filtering groups on both sides of the threshold."""
+"""popWithNotifyThreshold with redeliveries to groups with tags, within the threshold and above it."""
 
 from dataclasses import dataclass, field
 from itertools import count
@@ -14,21 +14,24 @@ from rocketmq_testkit.grpc_v2.proxy.receive_metrics import RECEIVE
 INVISIBLE_MS = 10_000
 POLL_MS = 5_000
 VISIBLE_MS = 5_100
-"""A check point is revived at most 5 s after its invisible duration, at the next scan, every 100 ms (5.3.3)."""
+"""Longest time in ms until an unacknowledged message is visible again after its invisible duration.
+
+A check point is revived at most 5 s after it, at scans that are 100 ms apart (5.3.3).
+"""
 STEP_MS = 250
-"""Maximum time after which clients receive again, in ms."""
+"""Longest time between a receive that ends and the group's next receive, in ms."""
 BROKERS = ("broker-a", "broker-b", "broker-c")
 TAGS = ("Aa", "BB", "C", "D")
-"""`BB` has the hash code of `Aa`: a broker confuses them, the proxy does not."""
+"""`BB` has the hash code of `Aa`: a broker's filter takes one for the other, the proxy does not."""
 GROUPS = {"first": "Aa", "second": "BB || C", "third": "Aa || D", "all": "*"}
 CLIENTS = 4
-"""Clients of each group. One of them always waits."""
+"""Clients of each group. One of them always waits in a receive."""
 SWITCH = 8
-"""Half of all clients."""
+"""Threshold that the number of waiting receives crosses: half of all clients."""
 
 
 def a_world(threshold: int, brokers: int = 1, *, wake: bool = False) -> GrpcWorld:
-    """Return a world with a topic of two queues on all brokers. `wake`: redelivered messages wake waiting receives."""
+    """Return a world with a topic of two queues on all brokers; with `wake` redelivered messages wake receives."""
     world = GrpcWorld(
         *(BrokerConfig(broker_name=name) for name in BROKERS[:brokers]),
         emulation=EmulationConfig(wake_poll_on_redelivery=wake),
@@ -40,7 +43,7 @@ def a_world(threshold: int, brokers: int = 1, *, wake: bool = False) -> GrpcWorl
 
 @dataclass
 class Copy:
-    """The state of a message in a group."""
+    """The state of one message for one group."""
 
     attempts: int = 0
     hidden_until_ms: int = 0
@@ -70,7 +73,7 @@ class Load:
         self.tags: dict[bytes, str] = {}
         self.numbers = count()
         self.leaves = 0.5
-        """The probability that a message is left unacknowledged."""
+        """Probability that a client does not acknowledge a message."""
         self.sides: set[bool] = set()
         self.groups = [
             Group(name, text, [world.consumer(f"{name}{number}", name) for number in range(CLIENTS)])
@@ -80,7 +83,7 @@ class Load:
             self.receive(group)
 
     def send(self) -> None:
-        """Send a message, which every waiting group with a matching expression must get at once."""
+        """Send a message, and check that every group with a matching expression gets it at once."""
         tag = self.chance.choice(TAGS)
         body = b"%d" % next(self.numbers)
         self.tags[body] = tag
@@ -127,7 +130,7 @@ class Load:
                 self.receive(group)
 
     def take(self, group: Group, client: Client, message: pb.Message) -> None:
-        """Check that a message matches, is not done and is visible. Then acknowledge it or leave it."""
+        """Check that the group may get a message now; then acknowledge it, or not."""
         assert group.wants(self.tags[message.body])
         copy = group.copies.setdefault(message.body, Copy())
         assert not copy.done
@@ -154,7 +157,7 @@ def test_unacknowledged_messages_are_redelivered_to_groups_whose_tags_match(
 ) -> None:
     """Unacknowledged messages are redelivered in time, with the right count, and only to matching groups.
 
-    This holds on either side of the threshold and across it.
+    This holds within the threshold, above it, and while the number of receives crosses it.
     """
     load = Load(a_world(threshold, brokers, wake=wake), Random(seed))
     for _ in range(400):
@@ -187,7 +190,7 @@ def crowd(world: GrpcWorld, receives: int, poll_ms: int) -> list[Received]:
 
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 4), (4, 1), (4, 4)])
 def test_a_message_is_redelivered_once_across_the_pop_with_notify_threshold(before: int, after: int) -> None:
-    """A message delivered on one side of the threshold is redelivered once on the other.
+    """A message delivered within or above the threshold is redelivered once, within or above it.
 
     All other receives continue to wait.
     """

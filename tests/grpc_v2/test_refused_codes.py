@@ -1,4 +1,4 @@
-"""Each code that an RPC declares for a request of its own is journaled as the client gets it."""
+"""Each code with which an RPC declares to reject a request itself is journaled as the client gets it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -54,7 +54,7 @@ def _second_poll(client: Client) -> MemoryCall:
 
 
 def _with_illegal(rpc: Rpc, field: str) -> Callable[[Client], MemoryCall]:
-    """Return a request with an illegal name in a field, and legal ones in the others."""
+    """Return a function that sends a request with an illegal name in `field` and legal names in the others."""
     names = {"topic": pb.Resource(name="T"), "group": pb.Resource(name="G"), field: _BAD}
     if rpc.name == "ReceiveMessage":
         return _asking(rpc.name, a_receive(names["topic"].name, names["group"].name))
@@ -131,7 +131,7 @@ _OF_THE_ENGINE = {
 
 
 def test_every_declared_code_of_the_proxy_has_a_request() -> None:
-    """A code that is added to an RPC needs a request here that is refused with it."""
+    """`_ACTS` has a request for each code that an RPC declares, except codes of other tests and of the engine."""
     declared = {(rpc.name, code_name(code)) for rpc in RPCS for code in rpc.codes}
     own = {pair for pair in declared if pair[1] not in _IN_OTHER_TESTS | _OF_THE_ENGINE}
     assert sorted(own) == sorted(_ACTS)
@@ -139,7 +139,7 @@ def test_every_declared_code_of_the_proxy_has_a_request() -> None:
 
 @pytest.mark.parametrize(("rpc", "name"), _ACTS, ids=[" ".join(pair) for pair in _ACTS])
 def test_a_refused_request_is_journaled_with_the_status_that_the_client_gets(rpc: str, name: str) -> None:
-    """The journal has one refusal, with the code and the text of the status in the response."""
+    """The journal has one entry `refused`, with the code and the text of the response's status."""
     world = GrpcWorld(BrokerConfig(pop_polling_size=0) if name == "TOO_MANY_REQUESTS" else BrokerConfig())
     world.topic("T")
     world.topic("W", perm=2)

@@ -21,7 +21,7 @@ _IN_POOLS = {rpc.name: rpc.pool for rpc in RPCS if rpc.pool is not None}
 
 
 def refused(world: GrpcWorld) -> list[JournalEntry]:
-    """Return the refused requests in the journal."""
+    """Return the journal entries of requests that the proxy rejected itself (event `refused`)."""
     return [entry for entry in world.engine.journal if entry.event == "refused"]
 
 
@@ -39,7 +39,7 @@ def fields(entry: JournalEntry) -> Mapping[str, str]:
 
 @pytest.mark.parametrize("rpc", _NAMED, ids=[rpc.name for rpc in _NAMED])
 def test_a_call_without_client_id_is_journaled(rpc: Rpc) -> None:
-    """CLIENT_ID_REQUIRED of any RPC is journaled."""
+    """The response CLIENT_ID_REQUIRED of any RPC is journaled."""
     world = GrpcWorld()
     world.client("").start(rpc.name, rpc.request())
     (entry,) = refused(world)
@@ -49,8 +49,8 @@ def test_a_call_without_client_id_is_journaled(rpc: Rpc) -> None:
 
 @pytest.mark.parametrize("rpc", sorted(_IN_POOLS))
 @pytest.mark.parametrize("responds", [True, False])
-def test_flow_control_is_journaled(rpc: str, responds: bool) -> None:
-    """TOO_MANY_REQUESTS is journaled, even if the client gets no response."""
+def test_a_request_that_a_full_thread_pool_rejects_is_journaled(rpc: str, responds: bool) -> None:
+    """The code TOO_MANY_REQUESTS is journaled, even if the client gets no response."""
     config = ProxyConfig(grpc_request_refusals=_IN_POOLS[rpc].title, flow_limit_answer_enable=responds)
     world = GrpcWorld(proxy=config)
     request = next(each for each in RPCS if each.name == rpc).request()
@@ -62,8 +62,8 @@ def test_flow_control_is_journaled(rpc: str, responds: bool) -> None:
 
 
 @pytest.mark.parametrize("rpc", RPCS, ids=lambda rpc: rpc.name)
-def test_authentication_is_journaled_without_the_signature(rpc: Rpc) -> None:
-    """UNAUTHORIZED of any RPC is journaled with the user and a masked signature."""
+def test_a_failed_authentication_is_journaled_without_the_signature(rpc: Rpc) -> None:
+    """The response UNAUTHORIZED of any RPC is journaled with the user and a masked signature."""
     world = GrpcWorld(proxy=ProxyConfig(authentication_enabled=True))
     client = world.client(authorization=_SIGNED)
     if rpc.name == "Telemetry":
@@ -190,10 +190,10 @@ _REFUSED: dict[str, tuple[Callable[[Client], object], str, str, dict[str, str]]]
 
 
 @pytest.mark.parametrize(("act", "label", "name", "shown"), _REFUSED.values(), ids=_REFUSED)
-def test_refusals_of_the_proxy_are_journaled(
+def test_a_request_that_the_proxy_rejects_is_journaled(
     act: Callable[[Client], object], label: str, name: str, shown: dict[str, str]
 ) -> None:
-    """A request that the proxy refuses is journaled with its RPC, client, response code, text and fields."""
+    """The journal entry has the request's RPC, client and fields, and the code and text of the response."""
     world = GrpcWorld()
     world.topic("T")
     world.topic("W", perm=2)
@@ -220,7 +220,7 @@ def test_a_request_that_the_engine_rejects_is_journaled_once() -> None:
 
 
 def test_a_receive_without_messages_is_not_journaled_as_refused() -> None:
-    """A receive that finds nothing is not journaled as refused: its pops have the outcome."""
+    """A receive that gets no message is not journaled as refused; its pops are journaled with their outcomes."""
     world = GrpcWorld()
     world.topic("T")
     world.consumer().receive(a_receive())
@@ -230,7 +230,7 @@ def test_a_receive_without_messages_is_not_journaled_as_refused() -> None:
 
 @pytest.mark.parametrize("topics", [(), ("T",)])
 def test_heartbeats_of_producers_are_journaled(topics: tuple[str, ...]) -> None:
-    """A producer's heartbeat is journaled, even if no broker gets it."""
+    """A producer's heartbeat is journaled, even one without topics, which no broker gets."""
     world = GrpcWorld()
     client = world.client()
     client.settle(publishing(*topics))

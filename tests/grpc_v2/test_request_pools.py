@@ -16,7 +16,7 @@ ONE_PRODUCER: dict[str, Any] = {"grpc_producer_thread_pool_nums": 1, "grpc_produ
 
 
 def limited(**keys: Any) -> GrpcWorld:
-    """Return a world whose proxy has these keys, with topic T."""
+    """Return a world with topic T whose proxy has these configuration keys (as attribute names)."""
     world = GrpcWorld(proxy=ProxyConfig(**keys))
     world.topic("T")
     return world
@@ -41,16 +41,16 @@ def test_no_request_waits_while_no_thread_is_occupied() -> None:
     assert [status(sent(client))[0] for _ in range(3)] == [pb.OK] * 3
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_a_request_without_room_in_its_pool_gets_no_response_or_flow_limit(told: bool) -> None:
-    """A request without room gets no response in 5.3.3.
+@pytest.mark.parametrize("responds", [True, False])
+def test_a_request_without_room_in_its_pool_gets_no_response_or_too_many_requests(responds: bool) -> None:
+    """A request without room gets no response in 5.3.3, and TOO_MANY_REQUESTS with `flowLimitAnswerEnable`.
 
     Waiting requests are served, and other pools are not affected.
     """
-    world = limited(grpc_request_times="producer=100", flow_limit_answer_enable=told, **ONE_PRODUCER)
+    world = limited(grpc_request_times="producer=100", flow_limit_answer_enable=responds, **ONE_PRODUCER)
     client = world.client()
     served, waits, too_many = (sent(client) for _ in range(3))
-    if told:
+    if responds:
         assert status(too_many) == (pb.TOO_MANY_REQUESTS, "flow limit")
     world.advance(99)
     assert not served.finished
@@ -61,7 +61,7 @@ def test_a_request_without_room_in_its_pool_gets_no_response_or_flow_limit(told:
     world.advance(100)
     assert status(waits) == (pb.OK, "OK")
     world.advance(10_000)
-    assert too_many.finished is told
+    assert too_many.finished is responds
 
 
 def test_a_waiting_receive_occupies_no_thread() -> None:

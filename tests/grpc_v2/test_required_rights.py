@@ -1,4 +1,4 @@
-"""The rights that RPCs require, as tables."""
+"""The rights that each kind of RPC request requires."""
 
 import pytest
 from google.protobuf.message import Message

@@ -94,7 +94,7 @@ def test_a_route_or_assignment_of_an_unknown_topic_is_not_found(world: GrpcWorld
 
 
 def test_routes_are_never_stale(world: GrpcWorld) -> None:
-    """Routes are current. Upstream uses a cache for up to 20 s."""
+    """Each query returns the current route. Upstream's proxy returns cached ones for up to 20 s."""
     assert route(world).status.code == 40402
     world.topic()
     assert route(world).status.code == 20000
@@ -188,13 +188,13 @@ def test_a_topic_that_cannot_be_read_is_not_assigned(world: GrpcWorld) -> None:
         assert (status.code, status.message) == (40300, "no readable queue")
 
 
-def test_entries_of_an_order_configuration_without_a_number_of_an_int_are_left_out() -> None:
+def test_entries_of_an_order_configuration_without_a_valid_number_of_queues_are_ignored() -> None:
     text = "broker-a:4;broker-b:four;broker-c;broker-d:99999999999;broker-e:0"
     assert _order_conf_queues(text) == {"broker-a": 4, "broker-e": 0}
 
 
-def test_the_counters_of_topics_are_bounded(world: GrpcWorld) -> None:
-    """10,000 topics have their own counters. The next topic resets all counters."""
+def test_the_queue_counters_of_topics_are_bounded(world: GrpcWorld) -> None:
+    """Up to 10,000 topics have counters for the rotation of queues. The next topic resets all counters."""
     broker = world.engine.brokers[0]
     routes = Routes(
         [broker],

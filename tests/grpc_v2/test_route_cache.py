@@ -1,4 +1,4 @@
-"""The proxy's cache of routes, which it has while the defect `route_cache` is on."""
+"""The proxy's cache of routes, which the emulator imitates while the upstream defect `route_cache` is on."""
 
 import pytest
 from grpc_world import GrpcWorld
@@ -28,7 +28,7 @@ def delete(world: GrpcWorld, topic: str = "T") -> None:
 
 
 def test_the_first_query_after_20_s_gets_the_old_route_and_the_next_one_the_new_route(world: GrpcWorld) -> None:
-    """A query causes the refresh, and does not wait for it."""
+    """The query after 20 s causes a refresh, and gets the old route without waiting for the refresh."""
     world.topic(queues=2)
     assert queues(world) == 2
     delete(world)
@@ -38,7 +38,7 @@ def test_the_first_query_after_20_s_gets_the_old_route_and_the_next_one_the_new_
     assert [queues(world), queues(world)] == [2, 0]
 
 
-def test_a_refused_query_is_cached_for_20_s(world: GrpcWorld) -> None:
+def test_a_rejected_query_is_cached_for_20_s(world: GrpcWorld) -> None:
     """A topic that is created after a refused query has no route until a refresh; assignments use the same cache."""
     assert queues(world) == 0
     world.topic()
@@ -48,7 +48,7 @@ def test_a_refused_query_is_cached_for_20_s(world: GrpcWorld) -> None:
     assert [queues(world), queues(world)] == [0, 1]
 
 
-def test_a_route_that_nobody_queried_for_300_s_is_loaded_anew(world: GrpcWorld) -> None:
+def test_a_route_that_was_not_queried_for_300_s_is_loaded_again(world: GrpcWorld) -> None:
     world.topic()
     assert queues(world) == 1
     delete(world)
@@ -57,7 +57,7 @@ def test_a_route_that_nobody_queried_for_300_s_is_loaded_anew(world: GrpcWorld) 
 
 
 def test_the_cache_is_empty_after_a_crash_of_the_proxy_and_without_the_defect(world: GrpcWorld) -> None:
-    """Without the defect each query gets the current route, and the cache starts empty when it is on again."""
+    """Without the defect each query gets the current route; when the defect is on again, the cache starts empty."""
     world.topic()
     assert queues(world) == 1
     delete(world)
@@ -72,7 +72,7 @@ def test_the_cache_is_empty_after_a_crash_of_the_proxy_and_without_the_defect(wo
 
 
 def test_a_full_cache_drops_the_oldest_route(world: GrpcWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cache has a bound, so that queries of invented topics do not fill the memory."""
+    """The number of cached routes is bounded, so that queries of random topics do not fill the memory."""
     monkeypatch.setattr(route_cache, "ROUTES_MAX", 2)
     assert [queues(world, name) for name in ("T", "U", "V")] == [0, 0, 0]
     world.topic("T")

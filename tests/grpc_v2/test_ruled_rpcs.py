@@ -1,4 +1,4 @@
-"""Rules of faults on each RPC over real gRPC: valid requests, and requests that the proxy refuses on its own."""
+"""Each fault on each RPC over real gRPC, for valid requests and for requests that the proxy rejects on its own."""
 
 import threading
 import time
@@ -45,8 +45,9 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.services import RPCS
 
 SECONDS = 10
+"""Longest wait for a response and for a rule to fire."""
 BARRIER_SECONDS = 0.1
-"""The longest wait for the response to a later request, on a connection that a fault may have broken."""
+"""Longest wait for the response to a later request, on a connection that a fault may have broken."""
 REFUSED = pb.TOO_MANY_REQUESTS
 
 
@@ -60,7 +61,7 @@ class Answer:
 
 
 class Clients:
-    """Clients of one emulator: `side` prepares requests on a connection that no fault breaks."""
+    """Clients of one emulator. `side` is a client on its own connection, which prepares requests and meets no fault."""
 
     def __init__(self, emulator: Emulator) -> None:
         self.emulator = emulator
@@ -108,9 +109,10 @@ class Clients:
     def ask(
         self, rpc: str, request: Message, client: str, *, most: int = 100, lost: Callable[[], int] | None = None
     ) -> Answer:
-        """Send a request on a connection of its own, and read at most some responses.
+        """Send a request on a new connection, and read at most `most` responses.
 
-        `lost` returns the firings of a rule after which the client is not to wait for a response.
+        `lost` returns how often a rule has fired that takes the response: after that the client does not wait for one,
+        and sends a second request, whose response shows that the first one is lost.
         """
         declared = {each.name: each for each in RPCS}[rpc]
         ended = threading.Event()
@@ -137,7 +139,7 @@ class Clients:
                 if lost is None:
                     found.extend(islice(responses, most))
                 elif own.call("GetOffset", sv.GetOffsetRequest(), deadline=BARRIER_SECONDS) and not responses.done():
-                    status = "LOST"  # the response to a later request is here
+                    status = "LOST"  # the second request has its response
             except grpc.RpcError as error:
                 status = error.code().name
             ended.set()
@@ -151,9 +153,9 @@ NOWHERE = "no such topic!"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An RPC: a valid request, one that the proxy refuses with `code`, and its client.
+    """An RPC: a valid request, one that the proxy rejects with `code`, and its client.
 
-    `operation` is the operation of the engine by which rules find valid requests, besides the RPC's name.
+    `operation` is the name of the engine's operation, which a rule may use in place of the RPC's name.
     """
 
     operation: str
@@ -228,14 +230,14 @@ ROWS: dict[str, Row | None] = {
         client="talking",
         refused_client="",
     ),
-    # The emulator refuses rules about them, as it never carries them out.
+    # The emulator never executes these RPCs, so it accepts no rules about them.
     "PullMessage": None,
     "UpdateOffset": None,
     "GetOffset": None,
     "QueryOffset": None,
 }
 FIRES = object()
-"""The client gets any response."""
+"""The rule fires, and the client gets a response; its code does not matter."""
 LOST: tuple[list[int], str] = ([], "LOST")
 BROKEN: tuple[list[int], str] = ([], "UNAVAILABLE")
 CASES: list[tuple[Fault, str, Any]] = [
@@ -269,7 +271,7 @@ CASES: list[tuple[Fault, str, Any]] = [
     (GoAway(), "response", FIRES),
     (IgnorePings(), "response", FIRES),
 ]
-"""Faults with their phase, and codes and status of the client: None if only the firing is certain."""
+"""Faults with their phase and the expected (codes, status) of the client; None if only the firing is certain."""
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +285,6 @@ def clients() -> Iterator[Clients]:
 
 
 def test_each_rpc_has_a_row() -> None:
-    """An RPC that is added later is missing in the table."""
     assert ROWS.keys() == {rpc.name for rpc in RPCS}
 
 
@@ -312,7 +313,7 @@ def _check(clients: Clients, rpc: str, row: Row, name: str, *, refused: bool, ca
 
 @pytest.mark.parametrize("rpc", [name for name, row in ROWS.items() if row is not None])
 def test_each_fault_acts_on_a_valid_request(clients: Clients, rpc: str) -> None:
-    """By the RPC's name and by that of its operation, in turn."""
+    """The rules name the RPC and its operation in turn."""
     row = ROWS[rpc]
     assert row is not None
     for number, case in enumerate(CASES):
@@ -321,7 +322,7 @@ def test_each_fault_acts_on_a_valid_request(clients: Clients, rpc: str) -> None:
 
 @pytest.mark.parametrize("rpc", [name for name, row in ROWS.items() if row is not None])
 def test_each_fault_acts_on_a_request_that_the_proxy_refuses(clients: Clients, rpc: str) -> None:
-    """By the RPC's name; the response without a rule is the refusal."""
+    """The rules name the RPC; without a rule the client gets the proxy's rejection."""
     row = ROWS[rpc]
     assert row is not None
     client = row.client if row.refused_client is None else row.refused_client

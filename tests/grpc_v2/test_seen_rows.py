@@ -1,4 +1,4 @@
-"""Responses seen on a running 5.3.3 that no other test covers: odd names, odd calls, odd expressions."""
+"""Responses observed on a running 5.3.3 that no other test covers: unusual names, calls and expressions."""
 
 from typing import Any
 
@@ -85,8 +85,8 @@ def test_a_route_shows_the_proxys_own_address(world: GrpcWorld, scheme: pb.Addre
     assert [(address.host, address.port) for address in queue.broker.endpoints.addresses] == [("127.0.0.1", 8081)]
 
 
-def test_a_disabled_or_unknown_group_gets_an_assignment_all_the_same() -> None:
-    """A disabled group and a group that cannot be created get an assignment all the same."""
+def test_a_disabled_or_unknown_group_gets_an_assignment() -> None:
+    """A disabled group, and a group that does not exist and cannot be created, get an assignment like any other."""
     world = GrpcWorld(BrokerConfig(auto_create_subscription_group=False))
     world.topic()
     world.group("GOff", consume_enable=False)
@@ -97,7 +97,7 @@ def test_a_disabled_or_unknown_group_gets_an_assignment_all_the_same() -> None:
 
 
 class TestSeveralBrokers:
-    """The requests of SDKs before a receive.
+    """Routes and assignments of three brokers, from which SDKs choose the broker of a receive.
 
     Simple consumers use queues of the route, push consumers use assignments.
     """
@@ -160,7 +160,7 @@ def test_expressions_that_do_not_compile_in_5_3_3_are_rejected(world: GrpcWorld,
 def test_text_after_a_complete_sql_expression_is_ignored(
     world: GrpcWorld, expression: str, bodies: list[bytes]
 ) -> None:
-    """LIKE is not a keyword and matches nothing. Text after a complete expression is ignored."""
+    """Text after a complete expression is ignored. LIKE is no keyword: `a` is the expression, which matches nothing."""
     world.topic()
     world.store(b"one", a="1")
     world.store(b"x", a="xy")
@@ -170,7 +170,7 @@ def test_text_after_a_complete_sql_expression_is_ignored(
 
 
 def test_a_receive_may_be_for_another_group_than_the_settings(world: GrpcWorld) -> None:
-    """A receive for another group than that of the settings succeeds; the limit of attempts is that of the settings."""
+    """A receive for another group than that of the settings succeeds."""
     world.topic()
     world.store(b"x")
     assert world.consumer(group="mine").receive(a_receive(group="other")).bodies == [b"x"]
@@ -209,9 +209,9 @@ class TestOrder:
         assert self.attempts(waiting) == [(b"1", 2), (b"2", 2)]
 
     def test_after_a_changed_duration_the_whole_batch_is_redelivered(self, world: GrpcWorld) -> None:
-        """After a changed duration ends, the batch is redelivered completely, with the acknowledged message.
+        """After a changed duration ends, the whole batch is redelivered, even its acknowledged message.
 
-        The message before the acknowledged one is still in flight.
+        The message before the acknowledged one was not acknowledged.
         """
         client = world.consumer()
         first = client.receive(a_receive())

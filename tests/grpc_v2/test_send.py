@@ -28,7 +28,7 @@ def stored(world: GrpcWorld, topic: str = "T", queue: int = 0) -> list[Record]:
     return [decode(record) for record in result.records]
 
 
-REFUSED: dict[str, tuple[pb.Message, int, str]] = {
+REJECTED: dict[str, tuple[pb.Message, int, str]] = {
     "empty body": (a_message(body=b""), 41302, "message body cannot be empty"),
     "large body": (a_message(body=bytes(4_194_305)), 41301, "message body cannot exceed the max 4194304"),
     "129 properties": (
@@ -110,11 +110,11 @@ ACCEPTED: dict[str, pb.Message] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_message_that_breaks_a_rule_is_refused(world: GrpcWorld, case: str) -> None:
-    """A message that breaks a rule returns upstream's code and text without an entry, and is not stored."""
+@pytest.mark.parametrize("case", REJECTED)
+def test_a_message_that_breaks_a_rule_is_rejected(world: GrpcWorld, case: str) -> None:
+    """A message that breaks a rule gets upstream's code and text without an entry, and is not stored."""
     world.topic()
-    message, code, text = REFUSED[case]
+    message, code, text = REJECTED[case]
     response = send(world, message)
     assert (response.status.code, response.status.message, list(response.entries)) == (code, text, [])
     assert stored(world) == []
@@ -135,7 +135,7 @@ def test_a_message_within_the_rules_is_stored(world: GrpcWorld, case: str) -> No
 
 
 def test_rules_are_checked_in_upstreams_order(world: GrpcWorld) -> None:
-    """A message with every fault, fixed one by one, returns the code of each in upstream's order."""
+    """A message that breaks all rules is repaired step by step; the code of each step follows upstream's order."""
     world.topic("F", kind="FIFO", perm=4)
     message = a_message(
         "F", b"", message_id="", tag="|", keys=[" "], message_group=" ", deliver_ms=START_MS + 2 * DAY_MS
@@ -193,7 +193,7 @@ def test_a_send_without_a_message_or_system_properties_is_rejected(world: GrpcWo
         ("UNSPECIFIED", a_message(), "NORMAL"),
     ],
 )
-def test_a_message_of_another_type_than_its_topic_is_refused(
+def test_a_message_of_another_type_than_its_topic_is_rejected(
     world: GrpcWorld, topic_type: str, message: pb.Message, actual: str
 ) -> None:
     """A message of another type than its topic is rejected. Its properties define the type.
@@ -212,9 +212,9 @@ def test_a_message_with_a_group_and_a_timestamp_is_a_delayed_message(world: Grpc
 
 
 def test_a_send_to_an_unknown_topic_is_rejected_and_does_not_create_it(world: GrpcWorld) -> None:
-    """A send to an unknown topic returns type UNSPECIFIED and does not create it.
+    """The text names the type UNSPECIFIED, and the topic is not created.
 
-    Retry topics and dead letter queues have no type check.
+    Sends to retry topics and dead letter queues have no type check.
     """
     status = send(world, a_message("nowhere")).status
     assert (status.code, status.message) == (40014, type_conflict("UNSPECIFIED", "NORMAL"))
@@ -288,7 +288,7 @@ def test_a_message_group_always_goes_to_the_same_queue(world: GrpcWorld) -> None
 
 @pytest.mark.parametrize("buckets", [1, 2, 3, 8, 1000])
 def test_a_key_stays_or_moves_to_the_new_bucket_when_a_bucket_is_added(buckets: int) -> None:
-    """A key stays or moves to the new bucket when a bucket is added (the law of jump hashing)."""
+    """If a bucket is added, each key keeps its bucket or moves to the new one, as jump consistent hashing requires."""
     for key in range(-300, 300):
         before, after = consistent_hash(key, buckets), consistent_hash(key, buckets + 1)
         assert 0 <= before < buckets
@@ -307,20 +307,20 @@ def test_a_key_stays_or_moves_to_the_new_bucket_when_a_bucket_is_added(buckets: 
     ],
 )
 def test_a_message_group_gets_the_same_queue_as_in_upstream(group: str, queues: list[int]) -> None:
-    """Values of Hashing.consistentHash(group.hashCode(), n) for n = 1, 4, 8, 16, computed with Guava 32.0.1."""
+    """The queues are those of Hashing.consistentHash(group.hashCode(), n) for n = 1, 4, 8, 16 in Guava 32.0.1."""
     assert [consistent_hash(string_hash(group), count) for count in (1, 4, 8, 16)] == queues
 
 
 @pytest.mark.parametrize(
     ("value", "bucket"), [(-20_000, 967_718_913), (0, 0), (7, 1_388_389_443), (1_234_567_890_123, 672_846_944)]
 )
-def test_a_hash_gets_the_same_of_very_many_buckets_as_in_guava(value: int, bucket: int) -> None:
-    """Values of Hashing.consistentHash(value, 2147483647), computed with Guava 32.0.1."""
+def test_a_hash_gets_the_same_of_2147483647_buckets_as_in_guava(value: int, bucket: int) -> None:
+    """The buckets are those of Hashing.consistentHash(value, 2147483647) in Guava 32.0.1."""
     assert consistent_hash(value, 0x7FFFFFFF) == bucket
 
 
 def test_a_batch_is_stored_under_the_first_messages_id_and_returns_one_entry(world: GrpcWorld) -> None:
-    """A batch returns one entry with a new id, and every message has the first one's id and properties."""
+    """The entry has a new id, and every message is stored with the id and the properties of the first one."""
     world.topic()
     first = a_message(body=b"1", message_id="first", user={"a": "1"})
     second = a_message(body=b"2", message_id="second", user={"b": "2"})
@@ -336,7 +336,7 @@ def test_a_batch_is_stored_under_the_first_messages_id_and_returns_one_entry(wor
 
 
 def test_a_batch_with_several_topics_is_rejected(world: GrpcWorld) -> None:
-    """A batch with several topics is rejected. The namespace counts, and earlier faults have precedence."""
+    """A batch with several topics or namespaces is rejected; the error of an invalid first message has precedence."""
     world.topic()
     world.topic("U")
     for other in (a_message("U"), a_message(namespace="ns")):
@@ -364,7 +364,7 @@ def test_half_messages_cannot_be_sent_as_a_batch(world: GrpcWorld) -> None:
     )
 
 
-def test_a_batch_that_is_too_large_is_refused(world: GrpcWorld) -> None:
+def test_a_batch_that_is_too_large_is_rejected(world: GrpcWorld) -> None:
     """A batch that is too large is rejected with an exception of the broker in the proxy's form."""
     world.topic()
     status = send(world, *[a_message(body=bytes(2_000_000))] * 3).status

@@ -1,4 +1,4 @@
-"""A proxy in front of several brokers: the queried brokers, and responses when one of them is down."""
+"""A proxy in front of several brokers: the brokers that it queries, and its responses when one of them is stopped."""
 
 import pytest
 from grpc_texts import PROXY_EXCEPTION
@@ -14,7 +14,10 @@ ENDPOINTS = pb.Endpoints(scheme=pb.IPv4, addresses=[pb.Address(host="127.0.0.1",
 
 
 def make_world(slaves: int = 0, **keys: object) -> GrpcWorld:
-    """Return a world with masters broker-a and broker-b and a topic of two queues. Keys are attribute names."""
+    """Return a world with masters broker-a and broker-b, `slaves` slaves of each, and a topic of two queues.
+
+    `keys` are configuration keys of the brokers, as attribute names.
+    """
     masters = [BrokerConfig(broker_name=name) for name in ("broker-a", "broker-b")]
     copies = [
         BrokerConfig(broker_name=master.broker_name, broker_id=number, broker_role="SLAVE")
@@ -86,9 +89,9 @@ def test_a_stopped_broker_is_in_neither_routes_nor_assignments(world: GrpcWorld)
 
 
 def test_a_slave_without_its_master_delivers_no_messages() -> None:
-    """A slave without its master delivers nothing: a receive that names it is served by others.
+    """A receive that names a broker whose master is stopped gets messages of other brokers.
 
-    It continues there when its master is running again.
+    When the master runs again, the named broker serves it.
     """
     world = make_world(slaves=1)
     client = world.client()
@@ -99,7 +102,7 @@ def test_a_slave_without_its_master_delivers_no_messages() -> None:
     assert before.bodies == [b"first of 1"]
     master, slave = world.engine.brokers[1], world.engine.broker("broker-b", 1)
     assert slave is not None
-    world.advance(70_000)  # by then the slave has the topic and the group
+    world.advance(70_000)  # until the slave has replicated the topic and the group
     world.engine.stop(master)
     assert slave.store.max_offset("T", 0) == 2
     assert set(client.receive(a_receive(broker="broker-b", queue_id=-1)).bodies) == {b"first of 0", b"second of 0"}
@@ -118,7 +121,7 @@ def test_a_slave_without_its_master_delivers_no_messages() -> None:
 
 
 def test_a_group_that_should_read_from_a_slave_pops_from_the_master() -> None:
-    """A group that should read from a slave pops from the master, because a pop response never suggests a slave."""
+    """A group with `whichBrokerWhenConsumeSlowly` pops from the master, because pop responses suggest no slave."""
     world = make_world(slaves=1, slave_read_enable=True, access_message_in_memory_max_ratio=0)
     group = GroupConfig("G", broker_id=1, which_broker_when_consume_slowly=1)
     for broker in world.engine.brokers[:2]:
@@ -177,7 +180,7 @@ def test_a_message_can_be_acknowledged_only_on_its_broker(world: GrpcWorld) -> N
 
 
 def test_a_message_on_a_stopped_broker_is_redelivered_after_its_restart() -> None:
-    """A message on a broker that is down is not renewed. It is redelivered when the broker is running again."""
+    """A message on a stopped broker is not renewed. It is redelivered after the broker has started again."""
     world = make_world()
     client = world.client("consumer")
     client.settle(subscribing("G", "T", push=True))
@@ -216,7 +219,7 @@ def test_a_waiting_send_gets_an_error_when_its_broker_stops() -> None:
     assert response.status.code == pb.INTERNAL_SERVER_ERROR
 
 
-def test_acks_and_changes_of_two_brokers_messages_are_applied_on_both(world: GrpcWorld) -> None:
+def test_acks_and_changes_are_applied_on_the_brokers_of_their_messages(world: GrpcWorld) -> None:
     for broker in (0, 1):
         world.store(b"done %d" % broker, broker=broker)
         world.store(b"hidden %d" % broker, broker=broker)
@@ -283,7 +286,7 @@ def test_sends_to_an_order_topic_go_only_to_its_configured_queues() -> None:
 
 
 def test_a_message_group_stays_in_one_queue(world: GrpcWorld) -> None:
-    """A message group stays in one queue of all brokers. While its broker is down, it uses another one."""
+    """A message group stays in one queue of one broker. While that broker is stopped, it uses another queue."""
     world = make_world()
     world.topic_everywhere("F", queues=2, kind="FIFO")
 

@@ -1,4 +1,4 @@
-"""Telemetry: settings and their responses, errors, repeated responses, and the stream that a check uses."""
+"""Telemetry streams: settings and their responses, errors, repeated responses, registration, and expired sessions."""
 
 import re
 from typing import Any
@@ -109,7 +109,7 @@ def test_a_client_gets_the_retry_policy_of_its_group(
 
 
 def test_configuration_keys_shorten_the_backoff_and_polls_of_consumers(world: GrpcWorld) -> None:
-    """Configuration keys shorten the delays and polls that consumers get, also against the group's policy."""
+    """Configuration keys shorten the delays and polls that consumers get, even delays of the group's policy."""
     world.group(retry_policy=RetryPolicy("EXPONENTIAL"))
     world.config.set("pushedLongPollingTimeoutMillis", "2000")
     world.config.set("pushedConsumerBackoff", "1s 2m")
@@ -131,7 +131,7 @@ def test_each_settings_command_gets_a_response(world: GrpcWorld) -> None:
 
 
 def test_the_response_to_the_first_settings_of_a_stream_is_repeated(world: GrpcWorld) -> None:
-    """The response to the first settings of a stream is repeated, with the values current at that time."""
+    """The response to the first settings of a stream is repeated, with the values at the time of the repetition."""
     stream = world.client().settle(publishing("T"))
     world.advance(99)
     assert len(stream.commands) == 1
@@ -218,17 +218,17 @@ def test_invalid_settings_end_the_stream(world: GrpcWorld, settings: pb.Settings
         subscribing(kind=0),
     ],
 )
-def test_a_consumers_topics_and_expressions_are_not_validated_in_settings(
+def test_settings_with_unusual_types_topics_or_expressions_are_accepted(
     world: GrpcWorld, settings: pb.Settings
 ) -> None:
-    """Odd settings are accepted: a producer's type, a consumer's topics and its expressions are not validated."""
+    """Any type of a producer, and any topics and expressions of a consumer, are accepted."""
     response(world.client().settle(settings))
 
 
 @pytest.mark.parametrize("language", ["", "KLINGON", "java"])
 @pytest.mark.parametrize("settings", [publishing("T"), subscribing()])
 def test_an_unknown_language_ends_the_stream(world: GrpcWorld, language: str, settings: pb.Settings) -> None:
-    """An unknown language ends the stream. It is case-sensitive, and not validated for a producer without topics."""
+    """An unknown language ends the stream, except for a producer without topics. Names are case-sensitive."""
     client = world.client()
     call = client.settle(settings, x_mq_language=language).call
     text = f"{FAILED}No enum constant org.apache.rocketmq.remoting.protocol.LanguageCode.{language}"
@@ -286,7 +286,7 @@ def test_a_silent_client_without_a_stream_expires_after_130_s(world: GrpcWorld) 
 
 
 def test_with_the_defect_the_settings_of_a_consumer_expire_despite_its_open_stream(world: GrpcWorld) -> None:
-    """Heartbeats keep them; a producer keeps its settings without any; the stream accepts new settings."""
+    """Heartbeats prevent the expiry, a producer's settings never expire, and the stream accepts new settings."""
     world.engine.defects.enable("settings_expire_with_open_stream")
     world.engine.defects.enable("receive_needs_settings")
     world.topic()
@@ -327,7 +327,7 @@ def test_a_closed_service_leaves_no_timer_and_no_session(world: GrpcWorld) -> No
 
 
 def test_a_poll_continues_after_its_clients_stream_closed(world: GrpcWorld) -> None:
-    """A poll continues after its client's stream closed, because both may use different connections."""
+    """A poll continues after its client's stream closed, because the two may use different connections."""
     world.topic()
     client = world.client()
     stream = client.settle(subscribing())

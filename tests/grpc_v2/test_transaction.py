@@ -70,7 +70,7 @@ class TestEndTransaction:
         assert checks(stream) == []
 
     def test_a_second_end_of_a_transaction_is_rejected(self, world: GrpcWorld) -> None:
-        """Any resolution consumes the transaction id, also from another client. A second end fails."""
+        """The first end, with any resolution and from any client, consumes the transaction id."""
         producer = world.producer("p", "T")
         for number, resolution in enumerate((pb.COMMIT, pb.ROLLBACK, 0, 9)):
             half(producer, f"tx-{number}")
@@ -92,7 +92,7 @@ class TestEndTransaction:
     def test_the_end_of_an_unknown_transaction_is_rejected(
         self, world: GrpcWorld, transaction_id: str, topic: str
     ) -> None:
-        """The end of an unknown transaction fails. Transaction ids belong to topics."""
+        """The end of an unknown transaction id, or with another topic than that of the message, is rejected."""
         half(world.client())
         assert end(world.client(), transaction_id, topic=topic) == NOT_FOUND
 
@@ -135,7 +135,7 @@ class TestChecks:
         assert dict(check.message.user_properties) == {"__transactionId__": "tx-1", "TRANSACTION_CHECK_TIMES": "1"}
 
     def test_a_late_check_allows_the_transaction_to_be_ended_for_thirty_seconds(self, world: GrpcWorld) -> None:
-        """After a check, the transaction can be ended for thirty seconds more, however late the check is."""
+        """After a check the transaction can be ended for 30 s, even if the check comes after the first 30 s."""
         world.broker.config.transaction_time_out = 60_000
         producer = world.client("p")
         stream = producer.settle(publishing("T"))

@@ -78,7 +78,7 @@ def test_unknown_methods_and_invalid_bytes_end_in_a_grpc_status(
 
 
 def test_the_calls_deadline_limits_the_poll(emulator: Emulator, client: GrpcClient) -> None:
-    """A poll as long as the call's deadline ends before it. A poll with too short a deadline is rejected."""
+    """A poll as long as its call's deadline ends before that. A deadline below the shortest poll is rejected."""
     emulator.topic("empty")
     frames = list(receive(client, a_receive("empty", "g", poll_ms=20_000), deadline=1.2))
     assert [frame.status.code for frame in frames if frame.HasField("status")] == [40401]
@@ -87,7 +87,7 @@ def test_the_calls_deadline_limits_the_poll(emulator: Emulator, client: GrpcClie
 
 
 def test_a_cancelled_poll_takes_no_message(emulator: Emulator, client: GrpcClient) -> None:
-    """In the fixtures' profile, a cancelled poll gets no message, and the next poll has it."""
+    """In the profile `fast`, a cancelled poll gets no message, and the next poll gets it."""
     topic = emulator.topic("cancelled")
     waiting = receive(client, a_receive("cancelled", "g", poll_ms=5_000))
     following = receive(client, a_receive("cancelled", "g", poll_ms=5_000))
@@ -123,7 +123,7 @@ def test_sdk_consumers_that_receive_before_their_settings_get_messages(emulator:
 
 @pytest.mark.parametrize("version", ["v1alpha", "v1"])
 def test_reflection_lists_the_service_under_upstreams_names(client: GrpcClient, version: str) -> None:
-    """Reflection lists the services and describes them by their real names, as grpcurl requests it."""
+    """Reflection, requested as grpcurl does, lists and describes the services by their real names."""
     path = f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo"
     method = client.channel.stream_stream(path)
     list_services, by_symbol = b"\x3a\x00", b"\x22\x23apache.rocketmq.v2.MessagingService"
@@ -143,7 +143,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("threshold", [0, 10])
 def test_a_receive_without_a_broker_gets_a_message_of_any_broker(threshold: int) -> None:
-    """A receive that names no broker gets a message of any broker at once, and its handle leads back there."""
+    """A receive that names no broker gets a message of any broker at once, and its handle acknowledges it there."""
     with (
         Emulator(brokers=3, topics=["t"], config={"popWithNotifyThreshold": threshold}) as emulator,
         GrpcClient(open_channel(emulator.endpoint)) as client,
@@ -163,7 +163,7 @@ def test_a_receive_without_a_broker_gets_a_message_of_any_broker(threshold: int)
 
 
 def test_receives_interrupted_by_a_crash_are_not_counted_as_in_flight() -> None:
-    """Receives that a crash interrupts are not counted as in flight. Their clients get an error and can repeat them."""
+    """The clients of receives that a crash interrupts get an error, and can repeat them."""
     with (
         Emulator(topics=["t"], config={"popWithNotifyThreshold": 10}) as emulator,
         GrpcClient(open_channel(emulator.endpoint)) as client,
@@ -180,9 +180,9 @@ def test_receives_interrupted_by_a_crash_are_not_counted_as_in_flight() -> None:
 
 
 def test_a_cancelled_receive_is_not_counted_as_in_flight() -> None:
-    """A client that cancels a receive is not counted as in flight, and messages go to others.
+    """A cancelled receive is not counted as in flight, and other receives get the messages.
 
-    This holds for a wait for a notification, also in the faithful profile.
+    A receive that waits for a notification behaves like this even in the profile `faithful`.
     """
     with (
         Emulator(topics=["t"], profile="faithful", config={"popWithNotifyThreshold": 10}) as emulator,

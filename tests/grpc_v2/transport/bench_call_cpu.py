@@ -18,7 +18,7 @@ from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 PATH = "/bench.Echo/Unary"
 BODY = bytes(range(256)) * 4
-# The number of headers that an SDK sends; one of them differs from call to call.
+# As many headers as an SDK sends; one of them differs from call to call.
 SDK_METADATA = [
     ("x-mq-language", "PYTHON"),
     ("x-mq-protocol", "v2"),

@@ -12,7 +12,7 @@ from rocketmq_testkit.grpc_v2.transport.twisted_server import GrpcServerFactory
 
 from tests.grpc_v2.transport.reactor_thread import ReactorThread
 
-# A busy machine is slow, which is not a defect of the code under test.
+# Hypothesis measures no deadlines: a busy machine is slow, which is no defect of the code under test.
 settings.register_profile("transport", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("transport")
 
@@ -42,7 +42,7 @@ def reactor_thread() -> Iterator[ReactorThread]:
 
 @pytest.fixture
 def serve(reactor_thread: ReactorThread) -> Iterator[Callable[..., Served]]:
-    """A function that starts servers: `serve(methods, limits)`. They are shut down after the test."""
+    """Return a function `serve(methods, limits)` that starts a server, which is shut down after the test."""
     opened = []
 
     def start(methods: Iterable[GrpcMethod], limits: Limits | None = None) -> Served:

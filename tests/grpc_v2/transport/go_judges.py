@@ -19,7 +19,7 @@ _BUILD_TIMEOUT_S = 600
 
 @dataclass(frozen=True)
 class GoTool:
-    """A command of a published module. `pins` are modules whose versions the module leaves open."""
+    """A command of a published module. `pins` are (module, version) of dependencies that it does not pin itself."""
 
     name: str
     package: str
@@ -51,7 +51,7 @@ INTEROP_CLIENT: Final = GoTool(
 
 
 def built(tool: GoTool) -> Path:
-    """Return the path of a tool and build it if it is missing. Raises CalledProcessError with the compiler's output."""
+    """Return the path of a tool; build it if it is missing. Raises CalledProcessError with the compiler's output."""
     cache = Path(os.environ.get("ROCKETMQ_TESTKIT_CACHE") or Path.home() / ".cache" / "rocketmq-testkit")
     folder = cache / "go-tools" / f"{tool.name}-{tool.version}"
     folder.mkdir(parents=True, exist_ok=True)

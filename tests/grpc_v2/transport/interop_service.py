@@ -40,7 +40,7 @@ def _describe() -> FileBuilder:
 
 
 class InteropService:
-    """Serves the methods. `clock` times the responses of streams."""
+    """Serves the methods of TestService. `clock` measures the intervals between the responses of streams."""
 
     def __init__(self, clock: ReactorTime) -> None:
         self._clock = clock

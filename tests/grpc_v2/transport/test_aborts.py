@@ -1,4 +1,4 @@
-"""Responses that are broken on purpose, received by a client in memory."""
+"""Responses that the server breaks on purpose (`Abort`), received by a client in memory."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_after_go_away_open_calls_are_served_and_new_ones_refused() -> None:
 
 
 def test_after_reset_connection_nothing_more_is_written() -> None:
-    """After RESET_CONNECTION nothing more is written and the connection is to be reset."""
+    """After RESET_CONNECTION nothing more is written, and the connection requests a TCP reset."""
     peer, call = _parked()
     call.send(b"never seen")
     call.abort(Abort.RESET_CONNECTION)
@@ -118,7 +118,7 @@ def test_after_wrong_trailers_the_stream_ends_without_a_grpc_status(opened: bool
 
 @pytest.mark.parametrize("kind", Abort)
 def test_after_the_response_only_connection_aborts_have_an_effect(kind: Abort) -> None:
-    """After the response only faults of the connection have an effect; after a client's reset none has."""
+    """After the response only aborts of the connection have an effect, and after a client's reset no abort."""
     peer, call = _parked()
     call.reply(b"done")
     peer.read()

@@ -1,4 +1,4 @@
-"""gRPC on a connection in memory: the handler's view, the client's view, and the end of calls."""
+"""gRPC calls on a connection in memory, as their handlers and their clients see them, and their ends."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_handler_gets_path_metadata_deadline_and_addresses_of_its_call() -> No
 
 
 def test_metadata_belongs_to_one_call() -> None:
-    """A handler that changes its metadata does not change that of other calls, though equal blocks are decoded once."""
+    """A handler that changes its metadata changes no other call's, although equal header blocks are decoded once."""
 
     def spoil(call: ServerCall, request: bytes) -> None:
         call.reply(call.metadata["x-a"].encode())
@@ -234,10 +234,10 @@ def test_the_grpc_content_type_is_accepted_with_and_without_a_format(content_typ
     ],
 )
 @pytest.mark.parametrize("pieces", [1, 100])
-def test_a_unary_request_of_anything_but_one_message_is_internal(
+def test_a_unary_request_without_exactly_one_message_is_internal(
     body: bytes, status: tuple[int, str], pieces: int
 ) -> None:
-    """A unary request of anything but one message is INTERNAL, whether it arrives whole or in pieces."""
+    """A unary request without exactly one complete message is INTERNAL, as a whole and in pieces."""
     called: list[bytes] = []
     peer = Peer([unary(lambda call, request: called.append(request))]).greet()
     peer.feed(peer.headers(1, request_fields()))
@@ -448,7 +448,7 @@ def test_a_silent_bidirectional_call_gets_deadline_exceeded() -> None:
 
 
 def test_a_call_with_a_response_needs_no_timer() -> None:
-    """Calls that got their response need no timer, and responses before the deadline are kept."""
+    """The deadline of a call that got its response neither needs a timer nor changes the response."""
     parked: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: parked.append(call)), unary(path="/test.Echo/Now")]).greet()
     peer.feed(peer.request(1, b"", "/test.Echo/Now", grpc_timeout="1S"))

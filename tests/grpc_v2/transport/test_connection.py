@@ -1,4 +1,4 @@
-"""The HTTP/2 connection in memory: split and invalid input, settings, header blocks, floods, the graceful close."""
+"""The HTTP/2 connection in memory: split and invalid input, settings, header blocks, floods, graceful close."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_input_in_pieces_of_any_size_gets_the_same_responses(size: int) -> None:
 
 def test_input_split_once_at_any_byte_gets_the_same_responses() -> None:
     whole = _session_bytes(Peer([unary()]))
-    # After the first 600 bytes there is only the body of the last request, where the position does not matter.
+    # The bytes after the first 600 are the body of the last request; its split positions are all alike.
     for at in [*range(1, 600), *range(600, len(whole), 997)]:
         peer = Peer([unary()])
         peer.feed(whole[:at])
@@ -100,7 +100,7 @@ def test_a_connection_lost_at_any_byte_leaves_no_stream() -> None:
 
 @given(st.binary(max_size=200))
 def test_input_that_is_not_the_preface_gets_go_away(data: bytes) -> None:
-    """Input that does not begin like HTTP/2 gets GOAWAY at the first byte that differs."""
+    """Input that does not begin with the preface of HTTP/2 gets GOAWAY at the first byte that differs."""
     peer = Peer([unary()])
     peer.feed(data)
     if f.PREFACE.startswith(data):
@@ -148,7 +148,7 @@ def test_a_damaged_conversation_ends_in_responses_resets_or_go_away(at: int, dam
 
 @pytest.mark.parametrize("length", [16_385, 1 << 20, (1 << 24) - 1])
 @pytest.mark.parametrize("kind", [f.DATA, f.HEADERS, f.SETTINGS, f.PING, 0xEE])
-def test_a_frame_longer_than_announced_is_rejected_by_its_head(kind: int, length: int) -> None:
+def test_a_frame_above_the_announced_size_is_rejected_by_its_head(kind: int, length: int) -> None:
     peer = Peer().greet()
     peer.feed(f.frame_head(kind, 0, 1, length))
     gone = peer.go_away()
@@ -191,9 +191,9 @@ def test_a_client_that_does_not_begin_with_settings_is_rejected() -> None:
 
 
 def test_a_smaller_header_table_is_acknowledged_in_the_next_block() -> None:
-    """A client that shrinks its header table gets one table size update."""
+    """After a client shrinks its header table, the next header block begins with one table size update."""
     peer = Peer([unary()]).greet({HEADER_TABLE_SIZE: 0})
-    # The library's decoder requires the update, as nghttp2 does.
+    # The decoder of the library `hpack` requires the update, as nghttp2 does.
     peer._decoder.max_allowed_table_size = 0
     peer.feed(peer.request(1, b"a") + peer.request(3, b"b"))
     blocks = [frame.payload for frame in peer.frames if frame.kind == f.HEADERS]
@@ -220,7 +220,7 @@ def test_a_pad_length_beyond_its_frame_is_a_connection_error(kind: int) -> None:
 
 
 def test_a_header_frame_too_short_for_its_priority_is_a_connection_error() -> None:
-    """A priority has five bytes (RFC 9113, 6.2). Without the rule the frame would be an empty header block."""
+    """A priority has five bytes (RFC 9113, 6.2). A lenient server would take the frame for an empty header block."""
     peer = Peer([unary()]).greet()
     peer.feed(f.frame(f.HEADERS, f.END_HEADERS | f.PRIORITIZED, 1, bytes(4)))
     assert peer.connection.output.failure == "FRAME_SIZE_ERROR: HEADERS too short for its priority"
@@ -268,21 +268,21 @@ def test_a_flood_of_continuation_frames_ends_with_enhance_your_calm(piece: bytes
 
 
 def test_a_small_block_with_a_huge_header_list_gets_resource_exhausted() -> None:
-    """A small block that repeats a long entry gets a status, without memory for the list."""
+    """A small block that repeats a long table entry is rejected before the server builds the header list."""
     peer = Peer([unary()]).greet()
     block = peer.encoder.encode(request_fields()) + b"\x40\x01x" + b"\x7f\x81\x1e" + b"v" * 3_968
     peer.feed(f.frame(f.HEADERS, f.END_HEADERS | f.END_STREAM, 1, block + b"\xbe" * 9_000))
     status, text = peer.response(1).status
     assert status == 8
     assert "exceeds the limit of 65536" in text
-    # The table still equals the client's, so the next request is understood.
+    # The server's table still equals the client's, so it decodes the next request.
     peer.encoder.header_table.add(b"x", b"v" * 3_968)
     peer.feed(peer.request(3, b"next"))
     assert peer.response(3).messages == [b"next"]
 
 
 def test_a_stream_above_the_limit_is_refused() -> None:
-    """A stream above the announced limit is refused, so that the client may retry it."""
+    """A stream above the announced limit gets REFUSED_STREAM, so that the client may retry it."""
     peer = Peer([unary(lambda call, request: None)], Limits(max_concurrent_streams=2)).greet()
     for stream_id in (1, 3, 5):
         peer.feed(peer.request(stream_id, b""))
@@ -335,7 +335,7 @@ def test_a_client_that_pings_at_the_allowed_rate_is_served_without_limit() -> No
 
 
 def test_keep_alive_pings_are_no_flood() -> None:
-    """Ten pings a second through three hours without a call are all answered."""
+    """The server acknowledges ten pings a second during three hours without a call."""
     peer = Peer([unary()]).greet()
     for _ in range(3 * 3_600 // 100):
         peer.now += 100
@@ -382,7 +382,7 @@ def test_a_draining_connection_closes_when_its_last_stream_is_reset(last_act: st
 
 
 def test_a_later_response_wakes_the_owner_of_the_connection() -> None:
-    """A later response notifies the owner of the connection to write; one during `receive` does not."""
+    """A response after `receive` has returned wakes the owner of the connection to write; one during it does not."""
     parked: list[ServerCall] = []
     peer = Peer([unary(lambda call, request: parked.append(call)), unary(path="/test.Echo/Now")]).greet()
     peer.feed(peer.request(1, b"") + peer.request(3, b"", "/test.Echo/Now"))

@@ -25,7 +25,7 @@ class Item:
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.booleans()), max_size=40), st.lists(st.integers(0, 10), max_size=12))
 def test_deadlines_expire_in_order_and_never_early(dues: list[tuple[int, bool]], steps: list[int]) -> None:
-    """Exactly the items that are due and not done expire, ordered by due time and then by age."""
+    """Exactly the due items that are not done expire, ordered by due time and then by insertion."""
     deadlines, ended = Deadlines(), list[int]()
     for name, (due, done) in enumerate(dues):
         deadlines.add(due, Item(name, ended, done))

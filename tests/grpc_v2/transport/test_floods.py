@@ -1,4 +1,4 @@
-"""Small inputs that could cause much work: work is bounded by input and output, and the flood guard counts it."""
+"""Small inputs that could cause much work: the work is bounded by input and output, and floods end the connection."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def _waiting_for_their_windows(streams: int) -> Peer:
 
 
 def _all_opened_once(streams: int) -> Peer:
-    """Return a peer whose streams have each sent one byte of their responses and are open for more."""
+    """Return a peer with `streams` streams that have sent one byte of their responses and are open."""
     peer = _waiting_for_the_connection(streams)
     peer.feed(f.window_update(0, streams) + _initial_window(_WIDE + 1))
     return peer
 
 
 def _ended(streams: int) -> Peer:
-    """Return a peer with `streams` streams in each way to end, up to the number that a server stores."""
+    """Return a peer with `streams` ended streams of each kind, or fewer, as the server keeps only so many."""
     peer = Peer([unary()]).greet()
     for at in range(streams):
         first = 1 + 8 * at
@@ -88,11 +88,11 @@ _FLOODS: dict[str, tuple[Callable[[int], Peer], bytes]] = {
 
 @pytest.mark.parametrize(("prepare", "flood"), _FLOODS.values(), ids=_FLOODS)
 def test_work_does_not_grow_with_the_number_of_streams(prepare: Callable[[int], Peer], flood: bytes) -> None:
-    """A frame costs the same with eight times as many streams, except for the depth of a heap."""
+    """A frame causes the same work with eight times as many streams, except for the depth of a heap."""
 
     def work(streams: int) -> int:
         peer = prepare(streams)
-        peer.connection.receive(flood, peer.now)  # a first round may sort streams left by the preparation
+        peer.connection.receive(flood, peer.now)  # the first round may also sort the prepared streams
         lines = executed_lines(lambda: peer.connection.receive(flood * _ROUNDS, peer.now))
         assert peer.connection.output.failure is None
         return lines
@@ -101,8 +101,8 @@ def test_work_does_not_grow_with_the_number_of_streams(prepare: Callable[[int], 
 
 
 @pytest.mark.pure
-def test_credit_for_one_stream_costs_the_same_however_many_wait() -> None:
-    """Credit for one stream after another costs the same per stream, however many wait."""
+def test_credit_for_one_stream_costs_the_same_with_any_number_of_waiting_streams() -> None:
+    """Credit for one stream after another costs the same per stream with any number of waiting streams."""
 
     def work_for_each(streams: int) -> float:
         peer = _waiting_for_their_windows(streams)
@@ -131,7 +131,7 @@ def test_streams_with_the_most_credit_are_served_when_the_initial_window_grows()
     peer.feed(f.window_update(3, 20) + f.window_update(5, 10) + f.window_update(7, 30))
     peer.feed(_initial_window(1))
     assert [len(peer.response(stream_id).body) for stream_id in (3, 5, 7, 9)] == [21, 11, 31, 1]
-    # Credit for a stream whose window stays closed counts at the next change of the initial window.
+    # This credit leaves the stream's window closed; it counts at the next change of the initial window.
     peer.feed(_initial_window(0) + f.window_update(9, 1) + _initial_window(1))
     assert [len(peer.response(stream_id).body) for stream_id in (3, 5, 7, 9)] == [21, 11, 31, 2]
 
@@ -162,7 +162,7 @@ _CALM = replace(Limits(), control_burst=50, controls_per_second=10, reset_burst=
     ids=["for the connection", "for an open stream", "for no stream", "DATA that nobody takes", "a stream twice"],
 )
 def test_frames_without_a_request_count_as_control_frames(frame: bytes) -> None:
-    """Credit and frames for ended streams count as control frames, of which a burst is too many."""
+    """Credit and frames for ended streams count as control frames, and too many of these end the connection."""
     peer = Peer([bidi(lambda call, _: None), unary(path="/test.Echo/Unary2")], _CALM).greet()
     peer.feed(peer.headers(1, request_fields()) + peer.request(3, b"", "/test.Echo/Unary2"))
     peer.feed(peer.headers(5, request_fields("/test.Echo/Missing")))
@@ -193,7 +193,7 @@ _BREAKS = {
 
 @pytest.mark.parametrize("breach", _BREAKS.values(), ids=_BREAKS)
 def test_resets_that_a_client_provokes_count_as_its_own(breach: bytes) -> None:
-    """Calls that a client breaks so that the server resets them count as reset by the client."""
+    """A stream that the server resets because of a client's protocol error counts as reset by the client."""
     cancelled: list[int] = []
     limits = Limits(reset_burst=50, resets_per_second=10, stream_window_bytes=10_000)
     peer = Peer([bidi(lambda call, _: call.on_cancel(lambda: cancelled.append(1)))], limits).greet()
@@ -209,7 +209,7 @@ def _word(stream_id: int) -> bytes:
 
 
 def test_responses_that_get_no_credit_are_bounded() -> None:
-    """A client that sends requests without giving credit is refused further streams until it gives some."""
+    """A client that sends requests but no credit gets no further streams until it sends credit."""
     peer = Peer([unary()], Limits(max_unsent_bytes=1_000)).greet({INITIAL_WINDOW_SIZE: 0})
     for stream_id in (1, 3, 5):
         peer.feed(peer.request(stream_id, bytes(600)))
@@ -249,7 +249,7 @@ def test_an_initial_window_that_overflows_a_stream_is_a_flow_control_error() -> 
 
 
 def test_an_ended_streams_credit_cannot_overflow_its_window() -> None:
-    """Only open streams can overflow, and each check of all of them counts as one frame per stream."""
+    """Only open streams can overflow; a check of all windows counts as one control frame per stream."""
     peer = Peer([unary(lambda call, request: None)], replace(_CALM, control_burst=60)).greet({INITIAL_WINDOW_SIZE: 10})
     for stream_id in range(1, 42, 2):
         peer.feed(peer.request(stream_id, b""))
@@ -279,7 +279,7 @@ def test_ended_streams_are_stored_separately_by_state() -> None:
 
 
 def test_a_stream_that_was_reset_and_then_abandoned_is_evicted_once() -> None:
-    """DATA behind the client's reset gives a stream up; later ends of either kind do not miss it."""
+    """DATA after a client's reset makes its stream ABANDONED; later evictions of both states still succeed."""
     peer = Peer([unary()]).greet()
     peer.feed(peer.headers(1, request_fields()) + f.rst_stream(1, ErrorCode.CANCEL) + f.frame(f.DATA, 0, 1, b"x"))
     assert peer.response(1).reset == ErrorCode.STREAM_CLOSED
@@ -292,7 +292,7 @@ def test_a_stream_that_was_reset_and_then_abandoned_is_evicted_once() -> None:
 
 
 def test_joining_a_repeated_field_costs_the_same_per_field() -> None:
-    """Fields with one name cost the same per field, however many are joined."""
+    """The cost per field does not grow with the number of fields of one name."""
 
     def work_for_each(fields: int) -> float:
         peer = Peer([unary()]).greet()

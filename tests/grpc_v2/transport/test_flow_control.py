@@ -18,7 +18,7 @@ def _sizes(peer: Peer) -> list[int]:
 
 
 def test_a_response_waits_for_its_streams_credit() -> None:
-    """DATA is sent as far as the stream's window allows, and trailers after the last of it."""
+    """DATA is sent as the stream's window allows, and the trailers after the last DATA."""
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: 10})
     peer.feed(peer.request(1, b"a" * 20))
     assert _sizes(peer) == [10]
@@ -52,7 +52,7 @@ def test_waiting_streams_share_the_connections_credit() -> None:
 
 
 def test_many_messages_share_the_credit_of_their_stream() -> None:
-    """Each message of a stream uses its window, also those that fit at once."""
+    """Each message uses the window of its stream, even if all of them fit at once."""
 
     def handler(call: ServerCall, request: bytes) -> None:
         for _ in range(4):
@@ -63,7 +63,7 @@ def test_many_messages_share_the_credit_of_their_stream() -> None:
     assert _sizes(peer) == [10, 10, 5]
 
 
-def test_small_messages_wait_behind_a_large_one() -> None:
+def test_a_small_message_waits_until_a_large_one_before_it_is_sent() -> None:
     """Messages of one stream keep their order, regardless of their sizes."""
 
     def handler(call: ServerCall, request: bytes) -> None:
@@ -82,7 +82,7 @@ def test_small_messages_wait_behind_a_large_one() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from([0, 1, 3, 5]), st.integers(1, 40_000)), max_size=60), st.integers(0, 30_000))
 def test_credit_is_never_overdrawn(updates: list[tuple[int, int]], initial: int) -> None:
-    """However credit arrives, output never exceeds it and uses all of it while something waits."""
+    """For any sequence of credit, output never exceeds the credit, and uses all of it while output waits."""
     peer = Peer([unary()]).greet({INITIAL_WINDOW_SIZE: initial})
     bodies = {stream_id: bytes(30_000 + stream_id) for stream_id in (1, 3, 5)}
     for stream_id, body in bodies.items():
@@ -148,7 +148,7 @@ def test_credit_that_overflows_a_window_is_a_flow_control_error(stream_id: int) 
 
 
 def test_received_bytes_are_credited_to_the_client() -> None:
-    """A client within its windows can send a body of many times their size."""
+    """A client that keeps to its windows can send a body of many times their size."""
     limits = Limits(stream_window_bytes=65_535, connection_window_bytes=100_000)
     peer = Peer([unary()], limits).greet({INITIAL_WINDOW_SIZE: 1 << 24})
     peer.feed(f.window_update(0, 1 << 24))
@@ -209,7 +209,7 @@ def test_a_message_above_the_limit_is_rejected_by_its_prefix() -> None:
 
 
 def test_a_message_above_the_limit_in_one_piece_is_rejected_as_well() -> None:
-    """The fast path for a whole request enforces the limit as well."""
+    """The code for a request that arrives in one piece, which parses it directly, enforces the limit as well."""
     peer = Peer([unary()], Limits(max_message_bytes=1_000)).greet()
     peer.feed(peer.request(1, bytes(1_001)) + peer.request(3, bytes(1_000)))
     assert peer.response(1).status[0] == 8

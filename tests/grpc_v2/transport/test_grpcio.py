@@ -21,7 +21,7 @@ _NO_LIMIT = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_le
 
 
 class Parked:
-    """A handler that never responds, with events for the start and the cancel of its call."""
+    """A handler that never responds, with an event for the start of a call and one for its cancellation."""
 
     def __init__(self) -> None:
         self.calls: list[ServerCall] = []
@@ -37,7 +37,7 @@ class Parked:
 
 @pytest.fixture
 def parked() -> Parked:
-    """A handler that never responds."""
+    """Return a handler that never responds."""
     return Parked()
 
 
@@ -60,7 +60,7 @@ def _metadata(call: ServerCall, request: bytes) -> None:
 
 @pytest.fixture
 def served(serve: Callable[..., Served], parked: Parked) -> Served:
-    """A server with one method of each kind."""
+    """Return a server with one method of each kind."""
     return serve(
         [
             unary(),
@@ -76,7 +76,7 @@ def served(serve: Callable[..., Served], parked: Parked) -> Served:
 
 @pytest.fixture
 def channel(served: Served) -> Iterator[grpc.Channel]:
-    """A channel to the server."""
+    """Yield a channel to the server."""
     with grpc.insecure_channel(served.address, options=_NO_LIMIT) as found:
         yield found
 
@@ -173,7 +173,7 @@ def test_a_parked_call_is_cancelled_at_the_clients_deadline(channel: grpc.Channe
     assert parked.cancelled.wait(_PATIENCE_S)
     deadline_ms = parked.calls[0].deadline_ms
     assert deadline_ms is not None
-    # The client rounds a timeout up by a few per cent.
+    # The client rounds a timeout up by a few percent.
     assert 0 < deadline_ms <= timeout_s * 1_100
 
 
@@ -193,7 +193,7 @@ def test_a_call_of_a_closed_connection_is_cancelled_for_its_handler(served: Serv
 
 
 def _served_again(channel: grpc.Channel) -> bytes:
-    """Make calls until one succeeds: the client may send some before it notices the loss of its connection."""
+    """Repeat a call until it succeeds: the client may send some before it notices the loss of its connection."""
     call = channel.unary_unary("/test.Echo/Unary")
     deadline = time.monotonic() + _PATIENCE_S
     while True:

@@ -23,7 +23,7 @@ _LISTS = st.lists(st.tuples(_NAMES, _TEXT), max_size=12)
 
 
 def _outcome(decoder: HeaderDecoder | Decoder, block: bytes) -> object:
-    """Return the header list as bytes, or "refused"."""
+    """Return the decoded header list as bytes, or "refused" if the decoder rejects the block."""
     try:
         if isinstance(decoder, HeaderDecoder):
             return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in decoder.decode(block)]
@@ -60,7 +60,7 @@ def test_the_decoder_rejects_the_blocks_that_the_hpack_library_rejects(blocks: l
 
 @pytest.mark.parametrize("table_bytes", [4_096, 500, 31, 0])
 def test_old_entries_are_evicted_from_the_table_as_in_the_hpack_library(table_bytes: int) -> None:
-    """After more insertions than the table holds, each index means the same entry, or none, as in the library."""
+    """After more insertions than the table has room for, each index has the same entry as in the library, or none."""
     ours, theirs = HeaderDecoder(), Decoder()
     filling = b"".join(b"\x40\x04x-%02d" % n + bytes((60,)) + b"%02d" % n * 30 for n in range(60))
     update = encode_integer(table_bytes, 5, 0x20)
@@ -120,7 +120,7 @@ def test_broken_blocks_are_compression_errors(block: bytes, reason: str) -> None
 
 @given(st.integers(0, 1 << 28), st.integers(4, 7))
 def test_encoded_integers_are_decoded_equal(value: int, prefix_bits: int) -> None:
-    """Encoded integers are decoded equal, tested with a table index that does not exist."""
+    """Encoded integers are decoded equal: the error for an index without table entry names the integer."""
     block = encode_integer(value, 7, 0x80)
     if 0 < value < 62:
         assert len(HeaderDecoder().decode(block)) == 1

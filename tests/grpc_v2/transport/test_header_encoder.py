@@ -16,7 +16,7 @@ RECURRING = [
     HeaderBlock.of_recurring(("x-shared", "1"), ("x-long", "v" * 200)),
 ]
 FIELDS_OF_A_RESPONSE_BYTES = 60 + 53 + 56
-"""Size of the three fields of RESPONSE_HEADERS that the static table lacks, in the peer's table."""
+"""Size in the peer's table of the three fields of RESPONSE_HEADERS that the static table lacks."""
 
 
 def plain(block: HeaderBlock) -> list[tuple[str, str]]:
@@ -25,7 +25,7 @@ def plain(block: HeaderBlock) -> list[tuple[str, str]]:
 
 
 class Peer:
-    """A decoder of the peer, whose table size follows its SETTINGS."""
+    """The peer's decoder; the size of its table follows the peer's SETTINGS."""
 
     def __init__(self) -> None:
         self.encoder = HeaderEncoder()
@@ -81,7 +81,7 @@ def test_a_table_that_just_fits_is_used_after_it_was_announced() -> None:
 
 
 def test_blocks_that_never_arrive_do_not_use_the_table() -> None:
-    """A fault may hold a response back or discard it."""
+    """A fault may delay or discard a response, so its block must not change the table."""
     peer = Peer()
     with peer.encoder.literally():
         lost = peer.encoded(RESPONSE_HEADERS)
@@ -98,7 +98,7 @@ STEPS = st.lists(st.one_of(st.sampled_from([*RECURRING, FAILED]), st.integers(0,
 
 
 @given(STEPS)
-def test_the_peer_reads_every_block_whatever_sizes_it_announces(steps: list[HeaderBlock | int]) -> None:
+def test_the_peer_reads_every_block_after_any_changes_of_its_table_size(steps: list[HeaderBlock | int]) -> None:
     peer = Peer()
     largest = 4_096
     for step in steps:

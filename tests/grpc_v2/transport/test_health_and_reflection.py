@@ -92,7 +92,7 @@ class Probed:
         self.reflection = ReflectionService([true, health])
         self.served = serve([*self.health.methods(), *self.reflection.methods()])
         self.channel = grpc.insecure_channel(self.served.address)
-        # The classes are private to the services. Clients have their own with the same fields.
+        # Message classes private to the services. Real clients have classes of their own with the same fields.
         self.health_request: Any = self.health._request
         self.health_response: Any = self.health._response
         self.request: Any = self.reflection._request
@@ -122,7 +122,7 @@ class Probed:
 
 @pytest.fixture
 def both(serve: Callable[..., Served]) -> Iterator[Probed]:
-    """Both services on a real socket."""
+    """Yield both services on a real socket."""
     found = Probed(serve)
     yield found
     found.channel.close()
@@ -225,7 +225,7 @@ def test_a_type_without_extensions_returns_an_empty_list(both: Probed) -> None:
 
 
 def test_each_method_is_in_the_service_that_it_is_added_to() -> None:
-    """A service is added with its first method, regardless of the services before it."""
+    """Methods of several services can be added in any order; each is listed in its own service."""
     builder = FileBuilder("private/two.proto", "private.two")
     builder.message("Empty")
     for service, name in (("One", "A"), ("Two", "B"), ("One", "C"), ("Two", "D")):

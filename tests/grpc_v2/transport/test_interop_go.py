@@ -13,7 +13,7 @@ from tests.grpc_v2.transport.interop_service import InteropService
 from tests.grpc_v2.transport.reactor_thread import ReactorThread
 
 pytestmark = pytest.mark.xdist_group("interop-go")
-"""The client is built when it is first used; on one worker no other waits for it."""
+"""The first test builds the client; on one worker, no other worker waits for the build."""
 
 _CASES = [
     "empty_unary",

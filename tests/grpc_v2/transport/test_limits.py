@@ -1,4 +1,4 @@
-"""Default limits of a connection that have a specific reason."""
+"""Default limits of a connection: those whose values have a reason outside of this project."""
 
 from rocketmq_testkit.grpc_v2.transport import Limits
 

@@ -1,4 +1,4 @@
-"""Messages in the body of a request."""
+"""Reading length-prefixed messages, plain and compressed, from the body of a request."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_long_message_is_refused_by_its_prefix() -> None:
     assert caught.value.status is StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_a_message_of_the_largest_size_passes() -> None:
+def test_a_message_of_exactly_the_limit_is_accepted() -> None:
     """A message of exactly the limit is accepted, plain and decompressed."""
     reader = MessageReader(1_000, gzip=True)
     reader.feed(message(bytes(1_000)) + message(gzip.compress(bytes(1_000)), 1))
@@ -64,7 +64,7 @@ def test_a_message_of_the_largest_size_passes() -> None:
 
 
 def test_a_gzip_bomb_is_rejected_without_memory_for_it() -> None:
-    """A small message that decompresses to far above the limit is rejected without memory for it."""
+    """A small message that decompresses to far above the limit is rejected before it is decompressed completely."""
     bomb = gzip.compress(bytes(64 * 1024 * 1024))
     reader = MessageReader(100_000, gzip=True)
     reader.feed(message(bomb, 1))
@@ -86,7 +86,7 @@ def test_a_gzip_bomb_is_rejected_without_memory_for_it() -> None:
         (message(gzip.compress(b"x" * 50)[:-4], 1), True, "not one whole gzip stream"),
         (message(gzip.compress(b"x") + b"more", 1), True, "not one whole gzip stream"),
     ],
-    # A gzip header contains the time, so the bytes would name the test differently in each worker.
+    # A gzip header contains the time; without ids the bytes would give the test another name in each worker.
     ids=["flags", "no encoding", "no gzip", "cut", "more than one"],
 )
 def test_a_damaged_message_is_internal_with_its_reason(data: bytes, packed: bool, text: str) -> None:

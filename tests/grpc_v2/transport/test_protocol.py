@@ -1,4 +1,4 @@
-"""The Twisted side: writing, back-pressure, closing, shutdown, timers, on fake transports and real sockets."""
+"""The Twisted protocol: writing, back-pressure, closing, shutdown and timers, in memory and on real sockets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CountingTransport(StringTransportWithDisconnection):
 
 
 class BrokenTable(dict[str, GrpcMethod]):
-    """A table of methods with a defect, as an example of any defect below the handlers."""
+    """A table of methods that raises, as an example of any defect of the transport outside of handlers."""
 
     def get(self, key: str, default: Any = None) -> Any:
         """Raise ZeroDivisionError."""
@@ -62,7 +62,7 @@ class Wired:
         assert isinstance(protocol, GrpcServerProtocol)
         self.protocol = protocol
         self.transport = CountingTransport()
-        # Type checkers do not understand its interface type.
+        # Type checkers do not know the type of a zope interface.
         cast(Any, self.transport).protocol = protocol
         protocol.makeConnection(self.transport)
 
@@ -116,8 +116,8 @@ def test_input_that_is_not_http_2_closes_the_connection_and_is_logged_once() -> 
 
 
 @pytest.mark.provokes_bugs
-def test_an_exception_below_the_handlers_closes_only_its_connection() -> None:
-    """An exception below the handlers is logged with its traceback, and closes that connection."""
+def test_an_exception_outside_of_handlers_closes_only_its_connection() -> None:
+    """An exception of the transport itself is logged with its traceback, and closes that connection."""
     wired = Wired([unary()])
     wired.factory.methods = BrokenTable()
     wired.connect()
@@ -241,7 +241,7 @@ def test_a_finished_call_is_freed_without_the_cycle_collector() -> None:
 
 @pytest.fixture
 def raw(serve: Callable[..., Served]) -> Iterator[Callable[..., tuple[socket.socket, Served]]]:
-    """A function that opens plain sockets to servers: `raw(methods, limits)`."""
+    """Yield a function `raw(methods, limits)` that starts a server and opens a plain socket to it."""
     sockets = []
 
     def connect(methods: list[GrpcMethod], limits: Limits | None = None) -> tuple[socket.socket, Served]:
@@ -299,7 +299,7 @@ def test_garbage_leaves_other_connections_alone(raw: Callable[..., tuple[socket.
 def test_a_response_of_many_megabytes_arrives_complete_at_a_slow_client(
     raw: Callable[..., tuple[socket.socket, Served]],
 ) -> None:
-    """Many megabytes arrive complete and in order at a slow client, and other calls continue."""
+    """Many megabytes arrive complete and in order at a slow client, while other calls are served."""
     client, _ = raw([unary(), unary(path="/test.Echo/Other")])
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 20_000)
     peer = Peer()
@@ -342,7 +342,7 @@ def test_the_server_stops_reading_from_a_client_that_does_not_read(
         except BlockingIOError:
             refused_since = refused_since or time.monotonic()
             select.select([], [client], [], 0.05)
-        assert stream_id < 40_000, "the server reads without end"
+        assert stream_id < 40_000, "the server never stops reading"
     paused_at = served.thread.call(lambda: served_count)
     assert paused_at < stream_id // 2
     client.setblocking(True)

@@ -1,4 +1,4 @@
-"""Every call that the transport ends without a handler is reported, with its head if there is one."""
+"""Every call that the transport itself ends with an error is reported, with its head if it could be decoded."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _CASES = [
 
 @pytest.mark.parametrize(("send", "path", "name"), _CASES)
 def test_refused_calls_are_reported(send: Callable[[Peer], bytes], path: str | None, name: str) -> None:
-    """Each rejected call is reported once with its path, the name of the status, and a text unless there is none."""
+    """Each rejected call is reported once, with its path, the name of its status, and a text if it has one."""
     peer = Peer(_METHODS, _LIMITS)
     data = send(peer)
     if data:

@@ -96,14 +96,14 @@ def test_the_header_list_size_counts_names_values_and_32_bytes_per_field(extra: 
 
 
 def test_metadata_of_an_oversize_header_list_is_not_kept() -> None:
-    """Above the limit only the pseudo-header fields are kept, and the real size is reported."""
+    """Above the limit only the pseudo-header fields are kept, and the head has the real size of the list."""
     head = _read(request_fields() + [(f"x-{n}", "y" * 100) for n in range(40)])
     assert head.list_bytes > _LIMIT
     assert head.path == ECHO
     assert not head.metadata
 
 
-def test_a_reader_with_a_full_cache_of_names_still_rejects_invalid_ones() -> None:
+def test_a_reader_with_a_full_cache_of_header_names_still_rejects_invalid_names() -> None:
     reader = HeadReader(1 << 20)
     for n in range(600):
         assert reader.read([*request_fields(), (f"x-{n}", "v")]).metadata[f"x-{n}"] == "v"

@@ -22,7 +22,7 @@ _CLIENT_EVENTS = [event for event in StreamEvent if event not in (StreamEvent.SE
 
 
 def test_the_table_has_each_pair_of_state_and_event() -> None:
-    """The table has each pair of state and event, except three that would be errors of the server itself."""
+    """The table has each pair of state and event, except three that only a bug of the server could cause."""
     assert set(TRANSITIONS) == set(itertools.product(StreamState, StreamEvent)) - _ABSENT
 
 
@@ -90,7 +90,7 @@ def _frame_for(event: StreamEvent, peer: Peer) -> bytes:
 @pytest.mark.parametrize("event", _CLIENT_EVENTS)
 @pytest.mark.parametrize("state", StreamState)
 def test_the_server_sends_the_frames_of_the_tables_action(state: StreamState, event: StreamEvent) -> None:
-    """For each state and each frame of a client, the server sends the frames of the table's action."""
+    """For each state of a stream and each frame of a client, the server does the action in the table."""
     peer = _peer_with_stream_in(state)
     before = peer.connection.output.streams.get(3)
     assert (before.state if before else state) is state
@@ -114,7 +114,7 @@ def test_the_server_sends_the_frames_of_the_tables_action(state: StreamState, ev
         assert not answered
         assert stream is None
     elif action in (StreamAction.TRAILERS, StreamAction.DELIVER) and after is StreamState.HALF_CLOSED_REMOTE:
-        # The request has ended without a complete message, so it gets an error.
+        # The request ends without a complete message, so the response is an error.
         assert peer.response(3).status[0] == 13
         assert stream is None
     elif action is StreamAction.BEGIN and after is StreamState.HALF_CLOSED_REMOTE:

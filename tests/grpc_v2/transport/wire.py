@@ -69,7 +69,7 @@ def request_fields(path: str = ECHO, **headers: str) -> list[tuple[str, str]]:
 
 @dataclass
 class Answer:
-    """A client's view of one stream."""
+    """A response as the client sees it. `reset` is the error code of RST_STREAM, None if there was none."""
 
     headers: list[tuple[str, str]] = field(default_factory=list)
     trailers: list[tuple[str, str]] = field(default_factory=list)
@@ -105,7 +105,7 @@ class Peer:
         self.refused: list[RefusedCall] = []
         context = CallContext(FACTS, self.limits, self.log.append, lambda _facts, refused: self.refused.append(refused))
         self.session = GrpcSession(table, context, self.deadlines)
-        # Output of the server outside of `receive`: True if final, False if more is expected.
+        # One entry for each output of the server outside of `receive`: True if no more output follows, else False.
         self.wakes: list[bool] = []
         self.connection = Http2Connection(self.session, self.limits, self.wakes.append)
         self.now = 1_000.0
@@ -147,7 +147,7 @@ class Peer:
         return f.header_frames(stream_id, block, f.DEFAULT_MAX_FRAME_BYTES, end_stream=end)
 
     def data(self, stream_id: int, payload: bytes, *, end: bool = False) -> bytes:
-        """Return DATA frames."""
+        """Return DATA frames, as many as the payload needs."""
         size = f.DEFAULT_MAX_FRAME_BYTES
         pieces = [payload[at : at + size] for at in range(0, len(payload), size)] or [b""]
         last = len(pieces) - 1
@@ -161,7 +161,7 @@ class Peer:
         return self.headers(stream_id, request_fields(path, **headers)) + self.data(stream_id, message(body), end=True)
 
     def response(self, stream_id: int) -> Answer:
-        """Return the state of a stream."""
+        """Return the response of a stream as received so far."""
         return self.responses.setdefault(stream_id, Answer())
 
     def go_away(self) -> Frame | None:
