@@ -1,5 +1,4 @@
 """AckMessage, ChangeInvisibleDuration and ForwardMessageToDeadLetterQueue with valid, invalid and old handles."""
-"""
 
 import pytest
 from grpc_texts import EXPIRED, PROXY_EXCEPTION, short_handle

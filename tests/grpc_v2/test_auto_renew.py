@@ -256,7 +256,6 @@ class TestRenewal:
 
     def test_messages_of_a_terminated_client_are_not_renewed(self, renewing: GrpcWorld) -> None:
         """After the client leaves, its messages are not renewed and become visible soon, even after a long renewal."""
-        """
         consumer = renewing.consumer()
         taken(renewing, client=consumer)
         renewing.advance(HOUR)

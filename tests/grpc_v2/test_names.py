@@ -105,7 +105,6 @@ def test_a_telemetry_stream_without_a_client_id_gets_its_status_and_ends(world: 
 @pytest.mark.parametrize("topic", BAD_TOPICS, ids=lambda topic: topic[:20] or "empty")
 def test_settings_with_an_invalid_topic_end_the_stream(world: GrpcWorld, topic: str) -> None:
     """The stream ends with INVALID_ARGUMENT and a prefix before the text that unary calls get for the topic."""
-    """
     call = world.client().settle(publishing("ok", topic)).call
     assert (call.status, call.text) == (3, "process client telemetryCommand failed. " + BAD_TOPICS[topic][1])
 
@@ -113,7 +112,6 @@ def test_settings_with_an_invalid_topic_end_the_stream(world: GrpcWorld, topic: 
 @pytest.mark.parametrize("group", BAD_GROUPS, ids=lambda group: group[:20] or "empty")
 def test_settings_with_an_invalid_group_end_the_stream(world: GrpcWorld, group: str) -> None:
     """The stream ends with INVALID_ARGUMENT and a prefix before the text that unary calls get for the group."""
-    """
     call = world.client().settle(subscribing(group)).call
     assert (call.status, call.text) == (3, "process client telemetryCommand failed. " + BAD_GROUPS[group][1])
 

@@ -1,4 +1,4 @@
-"""Hypothesis without deadlines, because a shared machine may pause any example."""
+"""Hypothesis profile without deadlines, because a busy machine may pause any example."""
 
 from hypothesis import settings
 

@@ -1,4 +1,4 @@
-"""Responses of the real engine through the remoting layer, compared with the shapes recorded from a real 5.3.3."""
+"""Responses through the remoting layer: code, remark, ext fields and body, as recorded from a real 5.3.3 broker."""
 
 import json
 
@@ -21,19 +21,19 @@ PACKAGE = "org.apache.rocketmq.remoting.protocol.header"
 
 @pytest.fixture
 def port() -> Port:
-    """A broker and a name server on one port."""
+    """Return a port of a broker and a name server."""
     return Port(Engine(now_ms=NOW))
 
 
 @pytest.fixture
 def peer(port: Port) -> Peer:
-    """A client of the port."""
+    """Return a client of the port."""
     port.engine.brokers[0].store_host = ("127.0.0.1", 10911)
     return port.peer()
 
 
 def pull(peer: Peer, topic: str, offset: int = 0, **more: object) -> RemotingCommand:
-    """Pull from queue 0 with the subscription in the request."""
+    """Send a pull from queue 0 that contains its subscription; return the response."""
     return peer.ask(*pull_request(topic, "G", 0, offset, **more))
 
 
@@ -50,7 +50,7 @@ class TestSend:
     """SEND_MESSAGE_V2 and related codes."""
 
     def test_a_send_response_header_equals_upstreams_byte_for_byte(self, peer: Peer) -> None:
-        """The raw header of a send response equals a recorded one, except for the ids of this message."""
+        """The raw header of a send response equals a recorded one, except for the message ids."""
         create(peer, "X")
         ext = {"a": "PG", "b": "X", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": str(NOW), "h": "0"}
         text = header_text(peer, 310, {**ext, "i": "UNIQ_KEY\x01UX0\x02", "j": "0", "k": "false", "m": "false"}, b"m")
@@ -61,7 +61,7 @@ class TestSend:
         )
 
     def test_a_transaction_id_with_quotes_is_escaped_in_the_send_response(self, peer: Peer) -> None:
-        """A transaction id is the client's unique key and may need JSON escapes."""
+        """The transaction id in the response is the client's unique key, whose quotes are escaped in JSON."""
         create(peer, "X")
         assert (send(peer, "X", UNIQ_KEY='q"\\ ä').ext_fields or {})["transactionId"] == 'q"\\ ä'
 
@@ -114,7 +114,7 @@ class TestSend:
         assert response.remark == f'{NPE}"{PACKAGE}.SendMessageRequestHeader.{getter}()" is null'
 
     def test_send_message_v2_with_long_field_names_is_rejected(self, peer: Peer) -> None:
-        """SEND_MESSAGE_V2 with long field names fails, as on the real broker."""
+        """SEND_MESSAGE_V2 with the field names of SEND_MESSAGE fails, as on the real broker."""
         response = peer.ask(RequestCode.SEND_MESSAGE_V2, {"topic": "X", "queueId": "0"}, b"m")
         assert (response.code, response.ext_fields) == (1, None)
 
@@ -162,7 +162,7 @@ class TestPull:
     def test_a_pull_without_messages_returns_the_next_offset(
         self, peer: Peer, offset: int, code: int, remark: str, next_offset: str
     ) -> None:
-        """A pull that finds nothing still returns the offsets."""
+        """A pull without messages still returns minimum, maximum and next offset."""
         create(peer, "P")
         send(peer, "P")
         response = pull(peer, "P", offset)
@@ -274,7 +274,7 @@ class TestPop:
         assert (notice.code, notice.ext_fields) == (17, {"hasMsg": "false", "pollingFull": "false"})
 
     def test_an_ack_with_a_missing_or_invalid_receipt_returns_the_exception_text(self, peer: Peer) -> None:
-        """A missing or invalid receipt returns code 1 with the exception's text."""
+        """A missing or invalid receipt handle returns code 1 with the text of upstream's exception."""
         create(peer, "Q")
         ext = {"consumerGroup": "G", "topic": "Q", "queueId": "0", "offset": "0"}
         missing = peer.ask(RequestCode.ACK_MESSAGE, ext)
@@ -309,7 +309,7 @@ class TestOffsets:
     """Offsets of queues and groups."""
 
     def test_offset_requests_return_the_offsets_and_the_first_time_of_a_queue(self, peer: Peer) -> None:
-        """Offset requests return the positions of a queue. As in upstream, the minimum has an empty remark."""
+        """The requests return the queue's offsets and first store time. As in upstream, one response has the remark ""."""
         create(peer, "P")
         send(peer, "P")
         ext = {"topic": "P", "queueId": "0"}
@@ -330,14 +330,14 @@ class TestOffsets:
         ]
 
     def test_a_query_of_an_absent_consumer_offset_returns_query_not_found(self, peer: Peer) -> None:
-        """A query of an absent offset returns code 22, which clients read as "no offset yet"."""
+        """A query of an absent offset returns code 22, from which clients conclude that the group is new."""
         ext = {"consumerGroup": "G", "topic": "nope", "queueId": "0"}
         response = peer.ask(RequestCode.QUERY_CONSUMER_OFFSET, ext)
         assert (response.code, response.ext_fields) == (22, {})
         assert response.remark == "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
 
     def test_a_committed_offset_is_returned_by_a_query(self, peer: Peer) -> None:
-        """A committed offset can be queried. A missing field is named by the engine, not by the header."""
+        """A committed offset can be queried. A missing queue id gets the remark of the operation, not of the header."""
         create(peer, "P")
         peer.ask(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": "G"})
         ext = {"consumerGroup": "G", "topic": "P", "queueId": "0", "commitOffset": "3"}
@@ -429,7 +429,7 @@ class TestNameServer:
     """Routes and key-value configuration."""
 
     def test_a_route_has_the_address_that_the_client_can_reach(self, peer: Peer) -> None:
-        """A route has the address that the client can reach: here the local end of its own connection."""
+        """The broker's address in the route is the local end of the client's own connection."""
         create(peer, "P")
         route = json.loads(peer.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "P"}).body)
         assert route["brokerDatas"][0]["brokerAddrs"] == {"0": "127.0.0.1:10911"}
@@ -463,7 +463,7 @@ class TestNameServer:
 
 
 class TestAdministration:
-    """Requests of mqadmin."""
+    """Requests of the tool mqadmin."""
 
     def test_mqadmin_reads_topics_and_groups_one_by_one_and_all_together(self, peer: Peer) -> None:
         """Topics and groups can be read one by one and all together, with statistics and names."""

@@ -1,4 +1,4 @@
-"""JSON bodies: read as fastjson reads them, written in upstream's shapes."""
+"""JSON bodies of requests and responses: read as by upstream's fastjson, written with upstream's members."""
 
 from typing import Any
 
@@ -79,7 +79,7 @@ FULL_HEARTBEAT: dict[str, Any] = {
 
 
 def test_a_heartbeat_accepts_ordinals_number_strings_and_unknown_members() -> None:
-    """A heartbeat is read with ordinals and names, numbers as strings, unknown members and unknown names."""
+    """A heartbeat may have enums by ordinal or name, numbers as strings, unknown members and unknown enum names."""
     beat = client.heartbeat(HeartbeatBody.read(FULL_HEARTBEAT), "CPP", 63)
     assert (beat.client_id, beat.producer_groups) == ("c@1", ["PG"])
     assert (beat.fingerprint, beat.without_sub) == (12345, True)
@@ -102,7 +102,7 @@ def test_a_heartbeat_requires_no_members(members: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"null", b"[]", b'""', b'{"clientID":"\xff"}'])
 def test_a_missing_or_null_body_is_rejected_with_a_null_pointer_exception(body: bytes) -> None:
-    """A missing body is rejected with upstream's text and its variable. fastjson reads non-UTF-8 bytes as null."""
+    """The remark is upstream's exception text. fastjson reads a body that is not UTF-8 as null."""
     with pytest.raises(EngineError) as refused:
         HeartbeatBody.parse(body)
     assert refused.value.remark == (
@@ -141,7 +141,7 @@ def test_a_group_configuration_with_only_a_name_has_upstreams_defaults() -> None
 
 
 def test_a_topic_configuration_is_written_and_read_back_equal() -> None:
-    """A written topic configuration is read back equal. The attributes in a list are changes with signs."""
+    """A written topic configuration is read back equal. In a request, attributes are changes, each with a sign."""
     config = TopicConfig("T", 3, 4, 6, "MULTI_TAG", 1, True)
     members = {**topic.config_members(config), "attributes": {"+message.type": "FIFO", "-x": None}}
     body = TopicConfigBody.read(members)
@@ -186,7 +186,7 @@ def test_a_properties_line_without_separator_is_a_key_with_an_empty_value() -> N
 def response_for(
     kind: type[Operation], result: Result, code: RequestCode, ext: dict[str, str], **more: Any
 ) -> RemotingCommand:
-    """Return the response to a request for which the node returns this result."""
+    """Return the response to a request whose operation, of class `kind`, has the outcome `result`."""
     role = Role.NAME_SERVER if kind in RecordingNode(Role.NAME_SERVER).handlers else Role.BROKER
     node = RecordingNode(role, {kind: lambda operation: result})
     port = Port(None, node, None) if role is Role.BROKER else Port(None, None, node)
@@ -227,7 +227,7 @@ def test_a_route_quotes_broker_ids_only_for_new_clients_or_on_request(
 
 
 def test_an_order_configuration_is_written_as_order_topic_conf_of_the_route() -> None:
-    """An order configuration is written between the other members of a route."""
+    """The member orderTopicConf is written at its place between the other members of a route."""
     result = RouteResult([], [], "broker-a:4")
     response = response_for(GetRouteInfo, result, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "T"})
     assert response.body == b'{"brokerDatas":[],"filterServerTable":{},"orderTopicConf":"broker-a:4","queueDatas":[]}'
@@ -293,7 +293,7 @@ def test_an_absent_assignment_and_an_empty_one_are_encoded_differently() -> None
 
 
 def test_a_batch_acknowledgement_is_read_with_short_and_long_member_names() -> None:
-    """Vector V12: the bit set {0,1,9} as base64 is read, with short member names and with long ones."""
+    """The bit set {0,1,9} in base64 is read, with short member names and with long ones."""
     node = RecordingNode(Role.BROKER)
     peer = Port(None, node).peer()
     peer.ask(
@@ -325,7 +325,7 @@ def test_an_offset_reset_without_a_queue_id_ignores_the_offset() -> None:
 
 
 def test_an_acl_without_policies_is_rejected() -> None:
-    """ACLs without a policy are rejected, and policies without entries are omitted."""
+    """An ACL without a policy is rejected; in other ACLs, policies without entries are ignored."""
     entry = {"resource": "Topic:T", "actions": ["Pub"], "sourceIps": [], "decision": "Allow"}
     policies = [{"policyType": "Custom", "entries": [entry]}, {"policyType": "Default", "entries": []}]
     found = AclBody.read({"subject": "User:alice", "policies": policies}).infos()

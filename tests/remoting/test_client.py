@@ -1,4 +1,4 @@
-"""The small client, connected to a port on a real socket."""
+"""`RemotingClient`, the client of the remoting protocol for tests, connected to a port on a real socket."""
 
 import ssl
 from collections.abc import Iterator
@@ -30,14 +30,14 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 @pytest.fixture
 def address() -> Iterator[tuple[str, int]]:
-    """The address of a broker and a name server on one port."""
+    """Yield the address of a port of a broker and a name server."""
     with SocketPort(Port(Engine(now_ms=int(time() * 1000)))) as port:
         yield port.address
 
 
 @pytest.fixture
 def client(address: tuple[str, int]) -> Iterator[RemotingClient]:
-    """A client of the port, with topic T."""
+    """Yield a client of the port, which has created topic T."""
     with RemotingClient(address, timeout=20) as made:
         assert made.request(*topic_request("T", queues=1)).code == 0
         yield made
@@ -94,7 +94,7 @@ def test_server_requests_are_queued_apart_from_responses(client: RemotingClient)
 
 
 def test_a_client_can_respond_to_a_server_request(client: RemotingClient) -> None:
-    """A client can respond to a server's request. Here the request was oneway, and the server drops the response."""
+    """A client can respond to a server's request. The request here is oneway, so the server drops the response."""
     client.request(*heartbeat_request("c", groups={"G": {}}))
     client.respond(client.next_server_request(), remark="done")
     assert client.request(9999).code == 3
@@ -128,7 +128,7 @@ def test_a_connection_to_a_closed_port_raises_connection_error() -> None:
 
 
 def test_a_signature_covers_the_ext_fields_sorted_by_name() -> None:
-    """Vector V14: a signature covers the values sorted by field name, including the token, then the body."""
+    """The signature covers the values of all fields, the token included, in the order of field names, then the body."""
     ext = {"topic": "T", "AccessKey": "ak"}
     assert signature("sk", ext) == "vX6jW2Q9g11lvMjNC+gReuZ8fTQ="
     assert signature("sk", {**ext, "SecurityToken": "tok", "Signature": "old"}) == "lBJAxv3ke6xvagX3v2rETxrIBbQ="
@@ -193,7 +193,7 @@ def certificates() -> tuple[ssl.SSLContext, ssl.SSLContext]:
 
 
 def test_records_are_split_by_their_size_fields() -> None:
-    """Records are split by their sizes. The smallest record consists of its size field; shorter ones raise an error."""
+    """Records are split by their sizes. A size below that of the size field, or beyond the bytes, raises ValueError."""
     small, larger = pack(">i", 4), pack(">i", 7) + b"abc"
     assert list(split_records(small + larger + small)) == [small, larger, small]
     for broken in (small + b"abc", pack(">i", 3), pack(">i", 8), larger[:-1]):

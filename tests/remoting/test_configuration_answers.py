@@ -1,7 +1,7 @@
 """Configuration of the broker and the name server over the wire: read and changed as properties text.
 
-Upstream ignores unknown keys and invalid values (Configuration.update, MixAll.properties2Object of 5.3.3), so that
-typing errors stay unnoticed. The emulator rejects such a change as a whole and names the nearest valid key or value.
+Upstream ignores unknown keys and invalid values (Configuration.update, MixAll.properties2Object of 5.3.3), so typing
+errors stay unnoticed. The emulator rejects such a change as a whole and names the nearest valid key or valid values.
 """
 
 import json
@@ -18,7 +18,7 @@ REFUSED, FORBIDDEN = 1, 16
 
 @pytest.fixture
 def peer() -> Peer:
-    """A client of a broker and a name server on one port."""
+    """Return a client of a port of a broker and a name server."""
     return Port(Engine(now_ms=NOW)).peer()
 
 

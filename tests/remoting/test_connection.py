@@ -32,20 +32,23 @@ MAX_OFFSET = {"topic": "T", "queueId": "0"}
 
 
 def recording(response: Any = None) -> tuple[Port, RecordingNode]:
-    """Return a port with a broker that records its operations."""
+    """Return a port with a broker that records its operations, and this broker.
 
-    def refuse_or_answer(operation: Operation) -> Result:
+    Each operation has the outcome `response`: a result, an exception to raise, or None for OffsetResult(5).
+    """
+
+    def respond(operation: Operation) -> Result:
         if isinstance(response, Exception):
             raise response
         return OffsetResult(5) if response is None else response
 
-    broker = RecordingNode(Role.BROKER, dict.fromkeys(RecordingNode(Role.BROKER).handlers, refuse_or_answer))
+    broker = RecordingNode(Role.BROKER, dict.fromkeys(RecordingNode(Role.BROKER).handlers, respond))
     engine = Engine(now_ms=1_700_000_000_000, report_bug=lambda bug: None)
     return Port(engine, broker), broker
 
 
 def test_a_response_has_the_opaque_of_its_request() -> None:
-    """Each pipelined request gets a response with its own opaque, also if it is negative."""
+    """Each pipelined request gets a response with its own opaque, even a negative one."""
     port, _ = recording()
     peer = port.peer()
     assert peer.send(
@@ -67,8 +70,8 @@ def test_responses_to_one_piece_of_bytes_leave_in_one_write() -> None:
     assert len(peer.received()) == 50
 
 
-def test_oneway_requests_are_carried_out_and_get_no_response() -> None:
-    """Oneway requests are carried out and get no response, even if they are rejected or unknown."""
+def test_oneway_requests_are_executed_and_get_no_response() -> None:
+    """Oneway requests are executed and get no response, even if they are rejected or unknown."""
     port, broker = recording()
     peer = port.peer()
     for code, ext in ((RequestCode.GET_MAX_OFFSET, MAX_OFFSET), (RequestCode.GET_MAX_OFFSET, {}), (9999, {})):
@@ -174,7 +177,7 @@ def test_malformed_bytes_close_their_connection_only() -> None:
 
 
 def test_the_broker_is_notified_of_a_lost_connection() -> None:
-    """After a connection is lost, the broker is notified. Its channel is then inactive and sends nothing."""
+    """The broker is notified once. The channel of the lost connection is then inactive and sends nothing."""
     broker = RecordingNode(Role.BROKER)
     broker.handlers = {**broker.handlers, ChannelClosed: broker._record}
     port = Port(None, broker)
@@ -211,7 +214,7 @@ def test_a_proxied_address_is_listed_but_the_born_host_is_the_tcp_peer() -> None
 
 
 class TestPushes:
-    """Server-initiated requests, as seen on 5.3.3."""
+    """Requests that the server sends to clients, as recorded from 5.3.3."""
 
     def test_a_change_of_group_members_is_sent_as_oneway_code_40(self) -> None:
         peer = recording()[0].peer()
@@ -237,9 +240,9 @@ class TestPushes:
         }
 
     def test_a_reply_message_is_sent_as_code_326_and_accepts_one_response(self) -> None:
-        """A reply message is sent as code 326, a request.
+        """A reply message is sent as code 326, which is no oneway request.
 
-        The first response is accepted; others are dropped and logged.
+        The first response is accepted; further ones are dropped and logged.
         """
         port, _ = recording()
         peer = port.peer()
@@ -318,12 +321,12 @@ def test_a_processor_cannot_be_declared_without_rights() -> None:
 
 
 def test_each_code_to_clients_is_sent_for_an_effect_of_the_engine() -> None:
-    """Each code that is declared as one to clients is sent for an effect of the engine, unless it is served as well."""
+    """The codes declared `TO_CLIENTS` are exactly the codes of effects of the engine that no processor serves."""
     assert set(codes_with(Reason.TO_CLIENTS)) == set(CODE_OF_EFFECT.values()) - set(PROCESSORS)
 
 
 def test_name_server_codes_are_those_declared_with_that_role() -> None:
-    """A code is for a name server if its processor or its reason says so."""
+    """A name server has the codes whose processor or `UNSERVED` entry has the role NAME_SERVER."""
     assert {
         code
         for code in RequestCode

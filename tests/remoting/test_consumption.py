@@ -1,4 +1,4 @@
-"""Producers and consumers as administrators see them, compared with the shapes of a real 5.3.3."""
+"""Responses to administrators about producers and consumers, with the JSON members that a real 5.3.3 sends."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 @pytest.fixture
 def peer() -> Peer:
-    """A client of a broker."""
+    """Return a client of a broker."""
     return Port(Engine(now_ms=NOW)).peer()
 
 

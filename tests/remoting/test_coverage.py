@@ -1,4 +1,4 @@
-"""The generated page of request codes."""
+"""The generated page of request codes is current, and the codes that SDKs send are served."""
 
 from pathlib import Path
 

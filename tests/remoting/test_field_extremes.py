@@ -13,13 +13,14 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.request.request_table import Processor
 
 BLOCKS_MAX = 3_000_000
-"""Maximum number of Python objects that may remain. Without limits there are hundreds of millions."""
+"""Maximum number of memory blocks that may remain. Without limits there are hundreds of millions."""
 TIMERS_MAX = 5_000
+"""Maximum number of timers that may remain."""
 
 
 @pytest.fixture
 def port() -> Port:
-    """A broker with a topic, a group and messages."""
+    """Return a port of a broker with a topic, a group and messages."""
     port = Port(Engine(now_ms=1_700_000_000_000))
     port.engine.execute(port.engine.brokers[0], CreateGroup(GroupConfig("G")))
     peer = port.peer()
@@ -50,7 +51,7 @@ def test_extreme_field_values_harm_no_other_client(port: Port, processor: Proces
 
 
 def test_a_surrogate_client_id_and_too_many_queues_do_not_break_later_requests(port: Port) -> None:
-    """After attacks that once broke shared lists, the next client is served as usual."""
+    """A heartbeat with a lone surrogate in the client id, and a topic with too many queues, harm no later request."""
     peer: Peer = port.peer()
     heartbeat = b'{"clientID":"\\ud800","consumerDataSet":[{"groupName":"G","subscriptionDataSet":[]}]}'
     exchange(peer, RequestCode.HEART_BEAT, {}, heartbeat)

@@ -1,4 +1,4 @@
-"""Split a stream of bytes into frames."""
+"""The splitter of a stream of bytes into frames: any pieces, invalid lengths, and random bytes."""
 
 import itertools
 from struct import pack
@@ -83,7 +83,7 @@ def test_frames_before_a_malformed_one_are_returned_first() -> None:
 
 
 @pytest.mark.parametrize("serialize_type", [2, 9, 255])
-def test_an_unknown_serialize_type_is_refused(serialize_type: int) -> None:
+def test_an_unknown_serialize_type_is_rejected(serialize_type: int) -> None:
     """A serialize type other than JSON and ROCKETMQ is rejected."""
     ((kind, header, body),) = frame.FrameSplitter().feed(frame.join(b'{"code":38}', b"", serialize_type))
     with pytest.raises(ProtocolError, match=f"serialize type {serialize_type}"):
@@ -132,7 +132,7 @@ def test_a_too_short_frame_length_is_rejected_after_four_bytes(length: int) -> N
 @pytest.mark.parametrize("cut", [1, 2, 3])
 @pytest.mark.parametrize("length", [0, 3])
 def test_a_too_short_frame_after_a_complete_one_is_rejected_with_its_fourth_byte(cut: int, length: int) -> None:
-    """A too short frame after a complete one is rejected with its fourth byte, wherever its length is split."""
+    """A too short frame after a complete one is rejected with its fourth byte, for any split of its length."""
     data = pack(">I", length)
     splitter = frame.FrameSplitter()
     assert decode_all(splitter, STREAM + data[:cut]) == COMMANDS

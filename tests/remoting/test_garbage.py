@@ -1,4 +1,4 @@
-"""Requests leave no reference cycles: what they brought is freed at once, not when the garbage collector runs."""
+"""Requests leave no reference cycles: their objects are freed at once, not when the garbage collector runs."""
 
 from collections.abc import Callable
 
@@ -29,7 +29,7 @@ def acknowledged(peer: Peer) -> None:
 
 
 def waiting(peer: Peer) -> None:
-    """Pull at the end of the queue, and send a message."""
+    """Start a pull that waits at the end of the queue, and send the message that ends the wait."""
     found = peer.ask(RequestCode.GET_MAX_OFFSET, {"topic": "T", "queueId": "0"}).ext_fields
     assert found is not None
     pull = {**PULL, "queueOffset": found["offset"], "sysFlag": "6", "suspendTimeoutMillis": "15000"}
@@ -42,7 +42,7 @@ WORK: dict[str, Callable[[Peer], object]] = {
     "send": lambda peer: send(peer, "T", KEYS="k"),
     "send to a queue that does not exist": lambda peer: send(peer, "T", queue=99),
     "send without a body": lambda peer: send(peer, "T", b""),
-    "send to a topic that is not made": lambda peer: send(peer, "missing"),
+    "send to a topic that does not exist": lambda peer: send(peer, "missing"),
     "pull": lambda peer: peer.ask(RequestCode.PULL_MESSAGE, PULL),
     "pull that waits": waiting,
     "pull of nothing": lambda peer: peer.ask(RequestCode.PULL_MESSAGE, {**PULL, "queueOffset": "1"}),
@@ -60,7 +60,7 @@ WORK: dict[str, Callable[[Peer], object]] = {
 
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 def test_a_request_leaves_no_reference_cycles(work: Callable[[Peer], object]) -> None:
-    """Of many requests, and of dropping their lines of the journal, the collector finds less than one object each."""
+    """After many requests whose journal entries were dropped, the collector finds less than one object per request."""
     config = BrokerConfig(auto_create_topic_enable=False)
     port = Port(Engine(now_ms=1_700_000_000_000, brokers=[config], emulation=EmulationConfig(journal_max_entries=5)))
     peer = port.peer()

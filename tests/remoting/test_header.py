@@ -1,4 +1,4 @@
-"""Declare, read and write the custom header of a request."""
+"""Headers of requests, declared as classes: reading, defaults, missing fields, and writing."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ from rocketmq_testkit.remoting.wire.header_json import read_head
 
 @header
 class Sample(Header):
-    """One field of each kind."""
+    """A header with one field of each kind."""
 
     topic: str
     queue_id: Int
@@ -42,7 +42,7 @@ FULL = {
 
 
 def test_every_kind_of_field_is_read() -> None:
-    """Field names are the camelCase of the attribute, or declared. Unknown fields are ignored."""
+    """A field is named like its attribute, in camelCase, unless a name is declared. Unknown fields are ignored."""
     assert Sample.parse(FULL) == Sample(
         topic="T", queue_id=3, offset=5_000_000_000, order=True, note="n", limit=-1, born=7, unique=False
     )
@@ -93,7 +93,7 @@ def test_a_missing_required_field_is_rejected_with_a_null_pointer_exception(fiel
 
 @pytest.mark.parametrize("value", ["x", "", "1.5", str(2**31), str(-(2**31) - 1), "9" * 30, None])
 def test_an_unreadable_number_counts_as_missing(value: str | None) -> None:
-    """An unreadable number counts as missing, also if it does not fit 32 bits."""
+    """A text that is no number, or a number that does not fit 32 bits, counts as a missing field."""
     with pytest.raises(EngineError):
         Sample.parse({**FULL, "queueId": value})
     assert Sample.parse({**FULL, "limit": value}).limit is None
@@ -162,7 +162,7 @@ def test_every_request_header_is_written_and_read_back_equal(code: int) -> None:
     [(-1, True), (0x7FFFFFFF, True), (-0x80000000, True), (1 << 31, False), (-0x80000001, False)],
 )
 def test_each_number_of_a_header_is_checked(name: str, number: int, is_valid: bool) -> None:
-    """A number beyond a Java int is refused in each member, whatever the other members are."""
+    """A number beyond a Java int is rejected in each member of a JSON header."""
     members = {"code": 10, "opaque": 1, "flag": 0, "version": 0} | {name: number}
     header = json.dumps(members).encode()
     if is_valid:

@@ -1,4 +1,4 @@
-"""The JSON and the binary header: accepted input and written output."""
+"""The codecs of JSON headers and of binary headers: accepted input and written output."""
 
 import json
 
@@ -43,10 +43,7 @@ def test_a_json_header_as_cpp_clients_write_it_is_accepted() -> None:
     ],
 )
 def test_numbers_of_a_json_header_are_converted_as_by_fastjson(header: bytes, code: int, opaque: int) -> None:
-    """Strings, fractions, nulls and booleans become numbers.
-
-    Some that are too large wrap around (all tried on 5.3.3).
-    """
+    """Strings, fractions, nulls and booleans become numbers, and some too large numbers wrap around, as on 5.3.3."""
     command = header_json.decode(header)
     assert (command.code, command.opaque) == (code, opaque)
 
@@ -133,7 +130,7 @@ def test_any_json_header_is_written_and_read_back_equal(
 
 
 def binary(code: int = 38, ext: bytes = b"", remark: bytes = b"", **lengths: int) -> bytes:
-    """Encode a binary header whose lengths may be wrong."""
+    """Encode a binary header; `lengths` replaces lengths, by field name, to make them wrong."""
     remark_length = lengths.get("remark_length", len(remark))
     ext_length = lengths.get("ext_length", len(ext))
     return b"".join(
@@ -152,7 +149,7 @@ def binary(code: int = 38, ext: bytes = b"", remark: bytes = b"", **lengths: int
 
 
 def field(key: bytes, value: bytes, *, key_length: int | None = None, value_length: int | None = None) -> bytes:
-    """Encode an ext field whose lengths may be wrong."""
+    """Encode an ext field; the given lengths replace the right ones."""
     return (
         (len(key) if key_length is None else key_length).to_bytes(2, "big", signed=True)
         + key
@@ -173,7 +170,7 @@ def field(key: bytes, value: bytes, *, key_length: int | None = None, value_leng
     ],
 )
 def test_binary_ext_fields_are_decoded_as_by_upstream(ext: bytes, read: dict[str, str] | None) -> None:
-    """Empty values mean null, the last of two equal names wins, and non-UTF-8 bytes are replaced (tried on 5.3.3)."""
+    """Empty values mean null, the last of two equal names wins, and invalid UTF-8 is replaced, as on 5.3.3."""
     assert header_binary.decode(binary(ext=ext)).ext_fields == read
 
 
@@ -211,7 +208,7 @@ def test_wrong_lengths_in_a_binary_header_are_a_protocol_error(header: bytes) ->
         header_binary.decode(header)
 
 
-def test_truncated_binary_headers_are_refused() -> None:
+def test_truncated_binary_headers_are_rejected() -> None:
     """A truncated binary header is rejected, wherever it is cut off."""
     whole = binary(ext=field(b"topic", b"T") + field(b"k", b"v"), remark=b"re")
     for end in range(len(whole)):

@@ -49,12 +49,12 @@ NO_CONSUME_TYPES = {"3": "3", "-1": "-1", "true": "true", "[]": "[]", "1.0": "1.
 
 
 def group(member: str, text: str) -> GroupConfigBody:
-    """Read a group's configuration with a member of this JSON text."""
+    """Decode a group configuration whose `member` has the JSON text `text`."""
     return GroupConfigBody.parse(f'{{"groupName":"g","{member}":{text}}}'.encode())
 
 
 def initial_delay(text: str) -> int:
-    """Read the first delay of a retry policy from this JSON text."""
+    """Decode a retry policy whose first delay has the JSON text `text`; return the delay."""
     policy = f'{{"type":"EXPONENTIAL","exponentialRetryPolicy":{{"initial":{text},"max":7,"multiplier":3}}}}'
     found = RetryPolicyBody.parse(policy.encode()).exponential_retry_policy
     assert found is not None
@@ -116,7 +116,7 @@ def test_an_invalid_boolean_is_rejected_with_its_field_name(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "value"), TEXTS.items(), ids=lambda each: ascii(each)[:30])
-def test_string_members_hold_other_json_values_as_text(text: str, value: str) -> None:
+def test_string_members_convert_other_json_values_to_text(text: str, value: str) -> None:
     """In a string, a lone surrogate becomes a question mark. Other values become their JSON text."""
     assert HeartbeatBody.parse(f'{{"clientID":{text}}}'.encode()).client_id == value
 
@@ -166,7 +166,7 @@ def test_a_nested_object_may_be_null_or_empty_but_no_other_value() -> None:
 @pytest.mark.parametrize("member", ["code", "opaque", "flag", "version"])
 @pytest.mark.parametrize("text", ["2147483648", "4294967296", "9" * 23, '"x"', "[]"])
 def test_an_invalid_number_in_a_json_header_is_a_protocol_error(member: str, text: str) -> None:
-    """A number that the header cannot hold ends the connection, as on a real broker."""
+    """A number that does not fit its member raises ProtocolError, which closes the connection, as on a real broker."""
     with pytest.raises(ProtocolError):
         decode(f'{{"code":34,"{member}":{text}}}'.replace('"code":34,"code"', '"code"').encode())
 
@@ -180,7 +180,7 @@ def test_the_header_language_defaults_to_java_and_is_empty_if_unknown(text: str,
 
 
 def test_an_unreadable_offset_table_of_a_client_is_read_as_none() -> None:
-    """A client whose offsets cannot be read is omitted from the response to administrators."""
+    """The table is read as None, so that the client is omitted from the response to administrators."""
     body = '{"messageQueueTable":{{"brokerName":"b","queueId":0,"topic":"T"}:%s}}'
     assert queue_offsets((body % "5").encode()) is not None
     for bad in ("1" + "0" * 30, '"x"', "[]"):

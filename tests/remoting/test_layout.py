@@ -1,4 +1,4 @@
-"""The declared layouts, the golden vectors, and the fast codecs."""
+"""The codecs of frames, records and batches agree with the declared layouts, and with vectors of known bytes."""
 
 from zlib import crc32
 
@@ -26,23 +26,25 @@ from rocketmq_testkit.remoting.wire.message_layout import (
     UniqueKeyV4,
 )
 
-V1_HEADER = (
+ROUTE_HEADER = (
     b'{"code":105,"extFields":{"topic":"T"},"flag":0,"language":"JAVA","opaque":7,'
     b'"serializeTypeCurrentRPC":"JSON","version":479}'
 )
-V1 = bytes.fromhex("0000007f0000007b") + V1_HEADER
-V2 = bytes.fromhex("00000025 01000021 0069 00 01df 00000007 00000000 00000000 0000000c 0005 746f706963 00000001 54")
-V3 = (
+ROUTE_REQUEST = bytes.fromhex("0000007f0000007b") + ROUTE_HEADER
+BINARY_ROUTE_REQUEST = bytes.fromhex(
+    "00000025 01000021 0069 00 01df 00000007 00000000 00000000 0000000c 0005 746f706963 00000001 54"
+)
+ROUTE_RESPONSE = (
     bytes.fromhex("000000740000006e")
     + b'{"code":17,"flag":1,"language":"JAVA","opaque":7,"remark":"no",'
     + b'"serializeTypeCurrentRPC":"JSON","version":479}xy'
 )
-V5 = bytes.fromhex(
+RECORD = bytes.fromhex(
     "0000007adaa320a73610a6860000000300000000000000000000000500000000000003e8000000000000018bcfe568000a0000010000c350"
     "0000018bcfe568017f00000100002a9f0000000000000000000000000000000568656c6c6f01540019554e49515f4b455901374630303030"
     "30310254414753014102"
 )
-V8 = bytes.fromhex("0000002900000000000000000000000000000002686900115741495401747275650254414753014102") * 2
+BATCH = bytes.fromhex("0000002900000000000000000000000000000002686900115741495401747275650254414753014102") * 2
 
 INT = st.integers(-(2**31), 2**31 - 1)
 LONG = st.integers(-(2**63), 2**63 - 1)
@@ -52,26 +54,27 @@ PORT = st.integers(0, 65535)
 
 
 def test_a_frame_has_two_words_a_header_and_a_body() -> None:
-    """Vectors V1 and V3: the declaration reads and writes them byte for byte."""
-    found = Frame.parse(V1)
+    """The declared layout `Frame` reads and writes recorded frames byte for byte."""
+    found = Frame.parse(ROUTE_REQUEST)
     assert (found.length, found.serialize_type, found.header_length) == (0x7F, "JSON", 0x7B)
-    assert (found.header, found.body) == (V1_HEADER, b"")
-    assert Frame.parse(V3).body == b"xy"
-    for vector in (V1, V2, V3):
+    assert (found.header, found.body) == (ROUTE_HEADER, b"")
+    assert Frame.parse(ROUTE_RESPONSE).body == b"xy"
+    for vector in (ROUTE_REQUEST, BINARY_ROUTE_REQUEST, ROUTE_RESPONSE):
         assert Frame.build(Frame.parse(vector)) == vector
 
 
-def test_the_fast_frame_codec_agrees_with_the_golden_vectors() -> None:
-    """V1 to V3 decode to their commands and encode back to the same bytes."""
+def test_the_fast_frame_codec_agrees_with_the_recorded_frames() -> None:
+    """Recorded frames decode to their commands and encode back to the same bytes."""
     request = RemotingCommand(105, opaque=7, ext_fields={"topic": "T"})
     response = RemotingCommand(17, opaque=7, flag=1, remark="no", body=b"xy")
-    assert [frame.decode(*each) for each in frame.FrameSplitter().feed(V1 + V2 + V3)] == [request, request, response]
+    vectors = [ROUTE_REQUEST, BINARY_ROUTE_REQUEST, ROUTE_RESPONSE]
+    frames = frame.FrameSplitter().feed(b"".join(vectors))
+    assert [frame.decode(*each) for each in frames] == [request, request, response]
     request_binary = RemotingCommand(105, opaque=7, ext_fields={"topic": "T"}, serialize_type=frame.ROCKETMQ)
-    assert [frame.encode(each) for each in (request, request_binary, response)] == [V1, V2, V3]
+    assert [frame.encode(each) for each in (request, request_binary, response)] == vectors
 
 
-def test_oneway_requests_are_flag_2() -> None:
-    """Vector V4: a oneway request has flag 2."""
+def test_a_oneway_request_has_flag_2() -> None:
     command = RemotingCommand(15, opaque=8, flag=2)
     expected = b'{"code":15,"flag":2,"language":"JAVA","opaque":8,"serializeTypeCurrentRPC":"JSON","version":479}'
     assert frame.encode(command)[8:] == expected
@@ -81,7 +84,7 @@ def test_oneway_requests_are_flag_2() -> None:
 
 @given(st.integers(0, 1), st.binary(max_size=200), st.binary(max_size=200))
 def test_the_fast_frame_codec_agrees_with_the_declared_layout(serialize_type: int, header: bytes, body: bytes) -> None:
-    """The fast encoder and the declaration make the same bytes, and the splitter decodes them."""
+    """The fast encoder and the declared layout return the same bytes, and the splitter decodes them."""
     declared = Frame.build({"serialize_type": serialize_type, "header": header, "body": body})
     assert frame.join(header, body, serialize_type) == declared
     assert list(frame.FrameSplitter().feed(declared)) == [(serialize_type, header, body)]
@@ -99,7 +102,7 @@ def test_the_fast_frame_codec_agrees_with_the_declared_layout(serialize_type: in
 def test_the_binary_header_codec_agrees_with_the_declared_layout(
     code: int, language: int, version: int, opaque: int, flag: int, remark: str, ext: dict[str, str]
 ) -> None:
-    """Both encoders of binary headers make the same bytes. The decoder returns the values, with empty read as null."""
+    """Both encoders of binary headers return the same bytes. The decoder returns the values, None for empty texts."""
     command = RemotingCommand(code, LANGUAGES[language], version, opaque, flag, remark or None, ext, b"", 1)
     declared = BinaryHeader.build(
         {
@@ -125,11 +128,11 @@ def test_the_binary_header_codec_agrees_with_the_declared_layout(
     assert (read.ext_fields or {}) == {key: value for key, value in ext.items() if key and value}
 
 
-def test_the_stored_record_codec_agrees_with_the_golden_vectors() -> None:
-    """Vectors V5 to V7: fields, CRC and offset message id of a stored record."""
-    declared = StoredRecord.parse(V5)
-    assert StoredRecord.build(declared) == V5
-    record = records.decode(V5)
+def test_the_stored_record_codec_agrees_with_a_recorded_record() -> None:
+    """The decoder returns the fields and the CRC of a recorded record; its message id has host and physical offset."""
+    declared = StoredRecord.parse(RECORD)
+    assert StoredRecord.build(declared) == RECORD
+    record = records.decode(RECORD)
     assert (record.topic, record.body, record.queue_id, record.queue_offset) == ("T", b"hello", 3, 5)
     assert (record.physical_offset, record.born_timestamp, record.store_timestamp) == (
         1000,
@@ -145,7 +148,7 @@ def test_the_stored_record_codec_agrees_with_the_golden_vectors() -> None:
 
 
 def test_an_offset_message_id_decodes_to_store_host_and_offset() -> None:
-    """Both forms of V7 decode to host and offset."""
+    """The IPv4 form and the IPv6 form both decode to store host and physical offset."""
     short = OffsetMessageIdV4.parse(bytes.fromhex("7F00000100002A9F00000000000003E8"))
     assert (short.store_host.address, short.store_host.port, short.physical_offset) == (b"\x7f\0\0\1", 10911, 1000)
     long = OffsetMessageIdV6.parse(bytes.fromhex("0000000000000000000000000000000100002A9F00000000000003E8"))
@@ -248,11 +251,11 @@ def test_the_property_text_codec_agrees_with_the_declared_layout(properties: dic
     assert {each.name.decode(): each.value.decode() for each in PropertiesText.parse(text.encode())} == properties
 
 
-def test_the_batch_body_encoder_agrees_with_the_golden_vector() -> None:
-    """Vector V8: a batch of two messages with properties WAIT and TAGS."""
-    assert batch_body([(b"hi", {"WAIT": "true", "TAGS": "A"})] * 2) == V8
-    assert BatchBody.build(BatchBody.parse(V8)) == V8
-    assert [each.body for each in BatchBody.parse(V8)] == [b"hi", b"hi"]
+def test_the_batch_body_encoder_agrees_with_a_recorded_body() -> None:
+    """Two messages with the properties WAIT and TAGS are encoded to the recorded bytes."""
+    assert batch_body([(b"hi", {"WAIT": "true", "TAGS": "A"})] * 2) == BATCH
+    assert BatchBody.build(BatchBody.parse(BATCH)) == BATCH
+    assert [each.body for each in BatchBody.parse(BATCH)] == [b"hi", b"hi"]
 
 
 @given(st.lists(st.tuples(st.binary(max_size=50), st.dictionaries(NAME, NAME, max_size=3)), max_size=5), INT)
@@ -267,5 +270,5 @@ def test_the_batch_body_encoder_agrees_with_the_declared_layout(
 
 @pytest.mark.parametrize(("text", "code"), [("A", 65), ("TagA", 2598919), ("", 0), ("𐐷", 1770582)])
 def test_the_hash_of_a_tag_is_javas_string_hash_code(text: str, code: int) -> None:
-    """Vector V11: a tag's hash is Java's String.hashCode, over UTF-16 units."""
+    """The hash is computed over UTF-16 units, as by Java's String.hashCode."""
     assert props.string_hash(text) == code

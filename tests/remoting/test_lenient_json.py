@@ -1,4 +1,4 @@
-"""JSON as fastjson reads it."""
+"""The parser of JSON that accepts the deviations from the standard that upstream's fastjson accepts."""
 
 import contextlib
 import json

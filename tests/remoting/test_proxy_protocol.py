@@ -1,4 +1,4 @@
-"""The PROXY prologue of load balancers."""
+"""The PROXY prologue, by which a load balancer names the client's address at the start of a connection."""
 
 from struct import pack
 
@@ -40,7 +40,7 @@ V2_V6 = SIGNATURE + bytes([0x21, 0x21]) + pack(">H", 36) + bytes(15) + b"\x01" +
 def test_the_prologue_is_removed_and_its_source_stored_at_any_split(
     prologue: bytes, source: tuple[str, int] | None
 ) -> None:
-    """Wherever the stream is split, the prologue is removed, its source is stored, and the first frame remains."""
+    """For any split of the stream, the prologue is removed, its source is stored, and the first frame remains."""
     stream = prologue + FRAME
     for cut in range(1, len(stream)):
         reader = ProxyPrologue()
@@ -67,7 +67,7 @@ def test_the_prologue_is_removed_and_its_source_stored_at_any_split(
         SIGNATURE + bytes([0x21, 0x11]) + pack(">H", 4) + bytes(4),
     ],
 )
-def test_malformed_prologues_are_refused(data: bytes) -> None:
+def test_malformed_prologues_are_rejected(data: bytes) -> None:
     """A malformed prologue is rejected; the broker closes the connection on these."""
     with pytest.raises(ProtocolError):
         ProxyPrologue().feed(data)

@@ -1,4 +1,4 @@
-"""Every remoting request that no service carries out is in the journal, with its outcome."""
+"""Every remoting request that is rejected before a service executes it is journaled, with its outcome."""
 
 from dataclasses import replace
 
@@ -24,20 +24,20 @@ _PASSWORD = b'{"username":"ann","password":"open sesame","userType":"Normal"}'
 
 
 def refused(port: Port) -> list[JournalEntry]:
-    """Return the refused requests in the journal."""
+    """Return the journal entries of rejected requests (event `refused`)."""
     return [entry for entry in port.engine.journal if entry.event == "refused"]
 
 
 def error(entry: JournalEntry) -> tuple[str, str | None]:
-    """Return the code and the remark of a refused request."""
+    """Return the code and the remark of a rejected request."""
     assert isinstance(entry.outcome, EngineError)
     return entry.outcome.code.name, entry.outcome.remark
 
 
 @pytest.mark.parametrize(("code", "label"), [(9_999, "9999"), (RequestCode.CONTROLLER_ELECT_MASTER, None)])
 @pytest.mark.parametrize("oneway", [False, True])
-def test_unserved_codes_are_journaled(code: int, label: str | None, oneway: bool) -> None:
-    """A request code that is not served is journaled, with and without a response."""
+def test_a_request_with_an_unserved_code_is_journaled(code: int, label: str | None, oneway: bool) -> None:
+    """A request with a code that the emulator does not serve is journaled, even a oneway request."""
     port = Port()
     peer = port.peer()
     assert peer.send(RemotingCommand(code, opaque=1, flag=ONEWAY if oneway else 0, ext_fields={"topic": "T"}))
@@ -51,8 +51,8 @@ def test_unserved_codes_are_journaled(code: int, label: str | None, oneway: bool
     assert (noted.channel, noted.label, noted.code) == (entry.client, entry.label, error(entry)[0])
 
 
-def test_send_without_permission_is_noted_in_the_history_with_its_message() -> None:
-    """Its fields have short names."""
+def test_a_send_without_permission_is_recorded_in_the_history_with_its_message() -> None:
+    """Topic, group, message id and keys are read from the short field names of SEND_MESSAGE_V2."""
     port = Port(Engine(brokers=[_GUARDED], now_ms=1_700_000_000_000))
     fields = {"AccessKey": "ann", "Signature": "c2lnbmVk", "a": "P", "b": "T", "i": "UNIQ_KEY\x01id-1\x02KEYS\x01k"}
     port.peer().ask(RequestCode.SEND_MESSAGE_V2, fields, b"m")
@@ -76,7 +76,7 @@ def test_a_no_permission_response_is_journaled_without_secrets(code: int) -> Non
     assert "open sesame" not in repr(entry)
 
 
-def test_malformed_fields_are_journaled() -> None:
+def test_a_request_with_malformed_fields_is_journaled() -> None:
     """A request with invalid fields or an invalid body is journaled with its response."""
     port = Port()
     response = port.peer().ask(RequestCode.PULL_MESSAGE, {"consumerGroup": "G", "queueId": "many"})
@@ -98,8 +98,8 @@ def test_bytes_that_are_no_request_are_journaled(data: bytes) -> None:
     assert entry.outcome.remark
 
 
-def test_name_servers_journal_under_their_own_name() -> None:
-    """A request to a name server's port, or one that only name servers know, is journaled under the name server."""
+def test_a_rejected_request_of_a_name_server_is_journaled_under_its_name() -> None:
+    """This holds for requests to the name server's port, and for codes that only name servers serve."""
     engine = Engine(now_ms=1_700_000_000_000)
     port = Port(engine, name_server=engine.name_server)
     port.peer().ask(9_999)
@@ -109,8 +109,8 @@ def test_name_servers_journal_under_their_own_name() -> None:
 
 
 @pytest.mark.parametrize("form", RefusalForm)
-def test_refusals_of_request_pools_are_journaled(form: RefusalForm) -> None:
-    """A request that a pool rejects is journaled with the operation, which was not carried out."""
+def test_a_request_that_a_thread_pool_rejects_is_journaled(form: RefusalForm) -> None:
+    """The journal entry has the operation, which was not executed."""
     config = BrokerConfig(request_refusals=f"ack={form.name}")
     port = Port(Engine(brokers=[config], now_ms=1_700_000_000_000))
     fields = {"consumerGroup": "G", "topic": "T", "queueId": 0, "extraInfo": "0 1 2 3 0 b 0 5", "offset": 5}

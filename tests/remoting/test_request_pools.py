@@ -1,4 +1,4 @@
-"""Responses of thread pools to remoting clients: code and remark without ext fields; the pool of each code."""
+"""Thread pools and remoting requests: the pool of each code, and the responses to requests that a pool rejects."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ REQUESTS: Mapping[BrokerPool, Request] = {
 
 
 def port(**keys: object) -> Port:
-    """Return a port whose broker has these keys."""
+    """Return a port whose broker has these configuration keys (as attribute names)."""
     return Port(Engine(brokers=[BrokerConfig(**keys)], now_ms=NOW))  # type: ignore[arg-type]  # checked by the keys
 
 
@@ -55,10 +55,10 @@ def test_a_pool_rejects_only_its_own_requests(pool: BrokerPool) -> None:
             assert response.ext_fields is None
 
 
-def test_responses_of_a_pool_with_one_thread_come_one_after_the_other() -> None:
-    """With one thread, responses come in order as the thread becomes free.
+def test_a_pool_with_one_thread_sends_its_responses_one_after_the_other() -> None:
+    """With one thread, each response is sent when the thread becomes free.
 
-    Requests of other pools get theirs at once.
+    Requests of other pools get their responses at once.
     """
     place = port(request_times="pull=100", pull_message_thread_pool_nums=1)
     peer = place.peer()

@@ -1,4 +1,4 @@
-"""Requests of real clients, recorded from a real 5.3.3, become the expected operations."""
+"""Requests that real clients sent to a real 5.3.3, as recorded, become the expected operations."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ SERVED = [each for each in REQUESTS if each["code"] in PROCESSORS]
 
 
 def name(request: dict[str, Any]) -> str:
-    """Return the id of a test."""
+    """Return the id of the test of a recorded request: its code and its client."""
     return f"{RequestCode(request['code']).name}-{request['client'].replace(' ', '-')}"
 
 
@@ -44,7 +44,7 @@ def as_frame(request: dict[str, Any]) -> bytes:
 
 
 def serve(request: dict[str, Any]) -> tuple[list[Operation], Peer, Port]:
-    """Send a request to a port whose nodes record their operations."""
+    """Send a request to a port whose nodes record their operations; return these, the client and the port."""
     broker, name_server = RecordingNode(Role.BROKER), RecordingNode(Role.NAME_SERVER)
     port = Port(None, broker, name_server)
     peer = port.peer()
@@ -86,7 +86,7 @@ def operation_of(code: RequestCode, client: str) -> Any:
 
 
 def test_a_send_of_a_java_client_is_read_with_short_field_names() -> None:
-    """A send of a Java client has short field names. Its born host is the TCP peer."""
+    """A send of a Java client has field names of one letter. The born host of its message is the TCP peer."""
     sent = operation_of(RequestCode.SEND_MESSAGE_V2, "java 5.3.3")
     assert isinstance(sent, SendMessage)
     assert (sent.producer_group, sent.topic, sent.queue_id, sent.body) == ("PGB-j53-bc", "j53-bc", 0, b"bc0")
@@ -103,7 +103,7 @@ def test_a_send_of_a_java_client_is_read_with_a_binary_header() -> None:
 
 
 def test_a_send_of_a_cpp_client_is_read_with_long_field_names() -> None:
-    """A send of a C++ client has long names, numbers as numbers, and `batch:"0"`."""
+    """A send of a C++ client has long field names, JSON numbers as values, and `batch:"0"`."""
     sent = operation_of(RequestCode.SEND_MESSAGE, "cpp 0.4.4")
     assert (sent.topic, sent.queue_id, sent.batch, sent.unit_mode) == ("cpp-push", 0, False, False)
     assert sent.properties == {
@@ -147,14 +147,14 @@ def test_a_heartbeat_of_a_cpp_client_is_read_without_empty_collections() -> None
 
 
 def test_a_batch_body_reaches_the_engine_unchanged() -> None:
-    """The header, not the code, marks a batch. The body reaches the engine unchanged."""
+    """A field of the header, not the request code, marks a batch. The body reaches the engine unchanged."""
     sent = operation_of(RequestCode.SEND_BATCH_MESSAGE, "java 5.3.3")
     assert isinstance(sent, SendMessage)
     assert (sent.batch, len(sent.body)) == (True, 354)
 
 
 def test_a_heartbeat_of_a_go_client_has_versions_in_nanoseconds() -> None:
-    """A heartbeat of a Go client has versions in nanoseconds and no fingerprint."""
+    """The version of a Go client's subscription is a time in ns, not in ms, and its heartbeat has no fingerprint."""
     beat = operation_of(RequestCode.HEART_BEAT, "go 2.1.2")
     (consumer,) = beat.consumers
     assert (beat.client_id, beat.producer_groups) == ("192.0.2.2@b1", [])
@@ -164,8 +164,8 @@ def test_a_heartbeat_of_a_go_client_has_versions_in_nanoseconds() -> None:
     ]
 
 
-def test_a_send_back_of_a_cpp_client_sets_no_number_of_retries() -> None:
-    """A send-back of C++ (version 63) cannot set the number of retries; that of Java can."""
+def test_a_send_back_of_a_cpp_client_sets_no_maximum_of_retries() -> None:
+    """A send-back of a C++ client (version 63) cannot set the maximum number of retries; that of a Java client can."""
     assert operation_of(RequestCode.CONSUMER_SEND_MSG_BACK, "cpp 0.4.4").max_reconsume_times is None
     assert operation_of(RequestCode.CONSUMER_SEND_MSG_BACK, "java 5.3.3").max_reconsume_times == 1
 
@@ -196,8 +196,8 @@ def test_a_reset_of_mqadmin_without_a_queue_id_has_no_offset() -> None:
     )
 
 
-def test_only_the_listed_codes_are_in_no_recording() -> None:
-    """Only the listed codes are in no recording, because no recorded client sends them."""
+def test_each_served_code_is_recorded_except_the_listed_ones() -> None:
+    """No recorded client sends the listed codes."""
     met = {each["code"] for each in SERVED}
     assert {PROCESSORS[code].code.name for code in PROCESSORS if code not in met} == {
         "UPDATE_AND_CREATE_STATIC_TOPIC",

@@ -1,4 +1,4 @@
-"""The rights that requests require, as a table of requests."""
+"""The rights that each kind of request requires."""
 
 import json
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ CONSUMER = {"consumerGroup": "G"}
 def test_a_request_requires_the_rights_of_its_topic_and_group_fields(
     code: int, ext: Fields, expected: list[str]
 ) -> None:
-    """A retry topic requires rights on its group. If the group is named as well, the topic requires nothing more."""
+    """A retry topic requires rights on its group instead; if the request names the group, too, nothing is added."""
     assert required_rights(code, ext) == expected
 
 

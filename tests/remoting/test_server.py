@@ -1,4 +1,4 @@
-"""The Twisted server with in-memory transports and a test clock."""
+"""The Twisted server of the remoting protocol, with in-memory transports and a test clock."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ class Transport(StringTransport):
 
 
 class Server:
-    """A factory with its clock and its log."""
+    """A server with its clock and its log."""
 
     def __init__(self, idle: bool = True) -> None:
         self.engine = Engine(now_ms=1_700_000_000_000)
@@ -53,7 +53,7 @@ class Server:
         )
 
     def tick(self) -> None:
-        """Count the calls."""
+        """Count the calls by which the server advances the engine's time."""
         self.ticks += 1
 
     def connect(self) -> tuple[RemotingServerProtocol, Transport]:
@@ -79,7 +79,7 @@ def responses(transport: Transport) -> list[RemotingCommand]:
 
 @pytest.fixture
 def server() -> Server:
-    """A server without connections."""
+    """Return a server without connections."""
     return Server()
 
 
@@ -138,7 +138,7 @@ def test_an_idle_connection_is_closed_after_120_s(server: Server) -> None:
 
 
 def test_reading_and_writing_keep_a_connection_open(server: Server) -> None:
-    """Each read and each write keeps a connection open, also half a frame or a late response."""
+    """Each read and each write restarts the idle timeout, even half a frame or a late response."""
     protocol, transport = server.connect()
     for _ in range(3):
         server.clock.advance(IDLE_SECONDS - 1)
@@ -152,7 +152,7 @@ def test_reading_and_writing_keep_a_connection_open(server: Server) -> None:
 
 
 def test_a_connection_that_does_not_close_is_aborted(server: Server) -> None:
-    """A connection whose peer reads nothing is aborted, because its output never leaves."""
+    """A closed connection whose peer reads nothing is aborted after a while, because its output is never sent."""
     _, transport = server.connect()
     server.clock.advance(IDLE_SECONDS)
     assert not transport.aborted
@@ -196,7 +196,7 @@ def test_a_lost_connection_leaves_no_timer_no_channel_and_no_waiting_pull(server
 
 
 def test_reading_is_paused_while_the_write_buffer_is_full(server: Server) -> None:
-    """The protocol is its transport's producer: a full buffer pauses reading, an empty one resumes it."""
+    """A full write buffer pauses reading, an empty one resumes it (the protocol is its transport's producer)."""
     protocol, transport = server.connect()
     assert transport.producer is protocol
     protocol.pauseProducing()
@@ -208,7 +208,7 @@ def test_reading_is_paused_while_the_write_buffer_is_full(server: Server) -> Non
 
 
 def test_a_connection_of_an_ended_process_is_closed_without_later_output(server: Server) -> None:
-    """A response to a request that was being carried out is lost; the connection ends without RST."""
+    """The response to a request in execution is lost, and the connection ends without RST."""
     protocol, transport = server.connect()
     protocol.end()
     protocol._write(b"late")
@@ -237,6 +237,6 @@ def test_a_server_without_broker_and_name_server_raises_value_error() -> None:
 
 
 def test_the_end_of_a_connection_is_its_address_and_port() -> None:
-    """A socket of another kind, such as one in memory, has neither."""
+    """For a socket without host and port, such as one in memory, it is 127.0.0.1 and port 0."""
     assert _endpoint(IPv4Address("TCP", "10.0.0.7", 4711)) == ("10.0.0.7", 4711)
     assert _endpoint(object()) == ("127.0.0.1", 0)

@@ -1,4 +1,4 @@
-"""Static topics in requests of mqadmin and clients."""
+"""Responses to mqadmin and clients about static topics."""
 
 import json
 
@@ -25,13 +25,13 @@ PART = {
 
 @pytest.fixture
 def port() -> Port:
-    """A broker and a name server on one port."""
+    """Return a port of a broker and a name server."""
     return Port(Engine(now_ms=NOW))
 
 
 @pytest.fixture
 def peer(port: Port) -> Peer:
-    """A client of the port, with a static topic."""
+    """Return a client of the port, which has created a static topic."""
     made = port.peer()
     body = b'{"bname":"broker-a","currIdMap":{},"dirty":false,"epoch":7,"hostedQueues":{0:[%b]},"scope":"__global__",'
     body += b'"topic":"S","totalQueues":1}'
@@ -43,7 +43,7 @@ def peer(port: Port) -> Peer:
 
 
 def test_topic_configurations_include_the_static_topic_mapping(peer: Peer) -> None:
-    """With `lo`, a topic's configuration includes the mapping. The list of all topics has it as well."""
+    """With the field `lo`, a topic's configuration includes the mapping; the list of all topics always does."""
     mapping = {
         "bname": "broker-a",
         "currIdMap": {},

@@ -1,4 +1,4 @@
-"""Responses about delayed and timed messages, compared with the shapes recorded from a real 5.3.3."""
+"""Responses about delayed and timed messages, with the fields and bodies recorded from a real 5.3.3."""
 
 import json
 import struct
@@ -13,20 +13,21 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 @pytest.fixture
 def port() -> Port:
-    """A broker and a name server on one port."""
+    """Return a port of a broker and a name server."""
     return Port(Engine(now_ms=NOW))
 
 
 @pytest.fixture
 def peer(port: Port) -> Peer:
-    """A client of the port."""
+    """Return a client of the port."""
     return port.peer()
 
 
 def test_the_timer_check_point_has_seven_numbers(port: Port, peer: Peer) -> None:
-    """The timer check point has seven numbers.
+    """The body has seven numbers of eight bytes, in upstream's order (TimerCheckpoint).
 
-    They are: time read, bytes of the log, messages taken, the master's, state version, time, version.
+    They are: the last second that the timer read, the size of the timer log, the number of messages that the timer
+    accepted, the same number of the master, and a data version: state version, timestamp and counter.
     """
     create(peer, "X")
     send(peer, "X", TIMER_DELAY_MS="60000")

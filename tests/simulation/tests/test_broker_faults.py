@@ -74,6 +74,6 @@ def test_a_falsified_event_is_reported_for_the_right_reason(
         found = list(falsify(events))
         said += [_complaint(one) for one in draw.sample(found, min(TRIES, len(found)))]
 
-    assert len(said) > TRIES, "too few observations can be falsified"
+    assert len(said) > TRIES, "too few falsifiable places"
     assert all(said)
     assert any(words in each for each in said), said

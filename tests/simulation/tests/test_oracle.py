@@ -475,14 +475,14 @@ def test_unchanged_observations_have_no_violation() -> None:
 @pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda falsify: falsify.__name__)
 def test_a_falsified_observation_is_reported(falsify: Falsify) -> None:
     """One falsified observation of this kind, anywhere, is reported."""
-    assert falsified_in(falsify, [responses(seed) for seed in SEEDS]) >= 3, "too few observations can be falsified"
+    assert falsified_in(falsify, [responses(seed) for seed in SEEDS]) >= 3, "too few falsifiable places"
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "check points"])
 @pytest.mark.parametrize("falsify", IN_EVERY_MODE, ids=lambda falsify: falsify.__name__)
 def test_a_falsified_observation_is_reported_in_every_pop_mode(falsify: Falsify, mode: str) -> None:
     """One falsified observation of this kind is reported in the other pop modes, too."""
-    assert falsified_in(falsify, [responses(seed, mode) for seed in SEEDS[:6]]) >= 3, "too few observations can be falsified"
+    assert falsified_in(falsify, [responses(seed, mode) for seed in SEEDS[:6]]) >= 3, "too few falsifiable places"
 
 
 def falsified_in(falsify: Falsify, streams: list[tuple[Setup, tuple[Observation, ...]]]) -> int:

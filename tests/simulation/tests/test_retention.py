@@ -74,7 +74,7 @@ def test_a_wrong_deletion_of_files_is_reported(falsify: Falsify, retentions: Ite
     """A wrong deletion is reported, usually for the rule that it breaks; it may break another rule as well."""
     said = falsified_in(falsify, retentions)
 
-    assert said, "too few observations can be falsified"
+    assert said, "too few falsifiable places"
     assert all(said)
     assert any(words in each for each in said), said
 
