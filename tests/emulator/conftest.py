@@ -1,4 +1,4 @@
-"""A broker with upstream's defaults, in virtual time."""
+"""Fixture `world`: a broker with upstream's defaults, in virtual time."""
 
 import pytest
 from engine_world import World, make_world

@@ -1,4 +1,4 @@
-"""Admin requests about topics, groups, routes and configuration."""
+"""Requests of administrators about topics, groups, routes and configuration, and topics created by sends."""
 
 import pytest
 from engine_world import World, make_world
@@ -56,7 +56,7 @@ from rocketmq_testkit.emulator.operations.topics import (
 
 
 def send_to(world: World, topic: str, queues: int = 4, template: str = "TBW102") -> TopicConfig | None:
-    """Send to a topic that does not exist yet; return its configuration afterwards."""
+    """Send to a topic that does not exist yet; return the configuration of the topic that the send created."""
     operation = SendMessage("PG", topic, -1, b"m", {}, ("10.0.0.1", 1), 0)
     operation.default_topic, operation.default_topic_queue_nums = template, queues
     world.engine.execute(world.broker, operation)
@@ -212,7 +212,7 @@ def test_deleting_a_topic_deletes_its_queues_offsets_and_pop_retry_topics(world:
 
 
 def test_topic_and_consume_stats_return_offsets_by_queue(world: World) -> None:
-    """Topic stats contain the offsets of each queue, consume stats the progress of a group."""
+    """Topic stats have the offsets of each queue, consume stats the offsets of a group in each queue."""
     world.topic("A", 2)
     for _ in range(3):
         world.send("A", queue=1)
@@ -372,7 +372,8 @@ def test_the_name_server_returns_topics_system_topics_and_kv_pairs(world: World)
 
 
 def test_a_broker_configuration_update_is_applied_or_rejected_as_a_whole(world: World) -> None:
-    """Keys are returned as text and changed at run time; an unknown key changes nothing, and the nearest is named."""
+    """Keys are returned as text and changed at run time; with an unknown key nothing changes, and the error names the
+    nearest key."""
     text = world.engine.execute(world.broker, GetBrokerConfig())
     assert isinstance(text, TextResult)
     assert "popPollingSize=1024\n" in text.text
@@ -404,7 +405,7 @@ def test_without_system_topic_validation_the_template_topic_can_be_changed(world
     "bad", [TopicConfig("B", 16_385, 1), TopicConfig("B", 1, 16_385), TopicConfig("a b", 1, 1)], ids=repr
 )
 def test_a_list_of_topics_with_an_invalid_one_creates_none(world: World, bad: TopicConfig) -> None:
-    """A number of queues above topicQueueNumsMax counts like a bad name."""
+    """No topic of the list is created if one has an invalid name or more queues than topicQueueNumsMax."""
     with pytest.raises(EngineError) as caught:
         world.engine.execute(world.broker, CreateTopics([CreateTopic(TopicConfig("A", 1, 1)), CreateTopic(bad)]))
     assert caught.value.code is ResponseCode.INVALID_PARAMETER
@@ -458,9 +459,9 @@ def test_runtime_info_has_the_keys_that_mqadmin_needs_with_current_values(world:
 
 
 def test_pulls_of_a_group_from_a_forbidden_topic_are_rejected(world: World) -> None:
-    """A group's pulls by heartbeat subscription are rejected for forbidden topics; allowing one topic allows all.
+    """A group's pulls that use the subscription of its heartbeats are rejected for forbidden topics.
 
-    Deleting the group allows all topics as well.
+    A request that allows one topic allows all topics of the group, and so does the deletion of the group.
     """
     topics = [world.topic(name) for name in ("A", "B")]
     subscriptions = [SubscriptionData(topic) for topic in topics]
@@ -485,7 +486,7 @@ def test_pulls_of_a_group_from_a_forbidden_topic_are_rejected(world: World) -> N
 
 
 def test_a_correction_offset_query_returns_the_slowest_offset_of_each_queue(world: World) -> None:
-    """The slowest offset ignores offsets below the start of a queue; excluded groups lose their offsets."""
+    """The slowest offset ignores offsets below the start of a queue; offsets of excluded groups are deleted."""
     world.topic("T", 2)
     for group, queue, offset in (("slow", 0, 2), ("quick", 0, 5), ("quick", 1, 4), ("gone", 0, 0)):
         world.broker.groups.find_or_create(group)
@@ -553,7 +554,7 @@ def test_the_pull_offset_in_consume_stats_is_at_least_the_committed_offset(world
 def test_the_brokers_permission_restricts_topic_permissions_in_routes(
     of_broker: int, of_topic: int, of_route: int
 ) -> None:
-    """A broker with full permission removes no bits from a topic's permission, not even other ones."""
+    """A broker with full permission removes no bits from a topic's permission, not even bits beyond read and write."""
     world = make_world(broker_permission=of_broker)
     world.topic("A", perm=of_topic)
     route = world.ask(RouteResult, GetRouteInfo("A"), world.engine.name_server)

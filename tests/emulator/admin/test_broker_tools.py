@@ -98,7 +98,7 @@ def test_light_queues_are_counted_together_unless_lmq_stats_are_enabled(each: bo
 
 
 def test_consume_stats_of_all_groups_cover_topics_with_offsets(world: World) -> None:
-    """The progress of all groups covers topics with offsets, but no deleted topics and no pull offsets.
+    """Consume stats of all groups cover topics with offsets, but no deleted topics and no pull offsets.
 
     With `only_ordered` it omits unordered topics.
     """
@@ -110,15 +110,15 @@ def test_consume_stats_of_all_groups_cover_topics_with_offsets(world: World) -> 
         world.ask(Done, UpdateConsumerOffset("G", topic, 0, 1))
     world.pull("A", offset=1)
 
-    def told(**asked: bool) -> dict[str, list[ConsumeStatsResult]]:
-        return world.ask(BrokerConsumeStatsResult, GetBrokerConsumeStats(**asked)).groups
+    def consume_stats(**fields: bool) -> dict[str, list[ConsumeStatsResult]]:
+        return world.ask(BrokerConsumeStatsResult, GetBrokerConsumeStats(**fields)).groups
 
-    assert [len(stats.offsets) for stats in told()["G"]] == [2, 1]
-    assert all(each.pull_offset == 0 for stats in told()["G"] for each in stats.offsets.values())
-    assert told()["TOOLS_CONSUMER"] == []
-    assert told(only_ordered=True)["G"] == []
+    assert [len(stats.offsets) for stats in consume_stats()["G"]] == [2, 1]
+    assert all(each.pull_offset == 0 for stats in consume_stats()["G"] for each in stats.offsets.values())
+    assert consume_stats()["TOOLS_CONSUMER"] == []
+    assert consume_stats(only_ordered=True)["G"] == []
     world.ask(Done, DeleteTopic("B"))
-    assert [len(stats.offsets) for stats in told()["G"]] == [2]
+    assert [len(stats.offsets) for stats in consume_stats()["G"]] == [2]
 
 
 def test_the_consume_tps_of_a_group_is_the_sum_over_its_topics(world: World) -> None:
@@ -158,8 +158,8 @@ def test_numeric_cold_read_limits_are_kept_until_the_broker_stops(world: World) 
     world.ask(Done, UpdateColdDataFlowCtrConfig({"G": "5", "H": "many", "I": "-7", "J": "9"}))
     world.ask(Done, RemoveColdDataFlowCtrConfig("I"))
     world.ask(Done, RemoveColdDataFlowCtrConfig("nobody"))
-    told = world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo())
-    assert told == ColdDataFlowCtrResult({"G": 5, "J": 9}, 3_145_728, 104_857_600, {}, 0)
+    consume_stats = world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo())
+    assert consume_stats == ColdDataFlowCtrResult({"G": 5, "J": 9}, 3_145_728, 104_857_600, {}, 0)
     world.broker.stop()
     world.broker.start()
     assert world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo()).thresholds == {}
@@ -175,5 +175,5 @@ def test_set_commit_log_read_mode_changes_data_read_ahead_enable(world: World) -
 
 @pytest.mark.parametrize("types", ["", ";", "topics", " TOPICS;consumerOffsets;subscriptionGroups;"])
 def test_a_config_export_succeeds_without_a_result(world: World, types: str) -> None:
-    """An export succeeds without a result, because no table is in a database."""
+    """An export succeeds without a result: upstream exports tables from RocksDB, and the emulator has none there."""
     assert world.ask(Done, ExportConfigToJson(types)).remark == "export done."

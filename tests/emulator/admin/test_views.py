@@ -1,4 +1,4 @@
-"""Times in the key index, and queues that administrators can query."""
+"""Queries of messages by key, of consume queues, and of messages by physical offset."""
 
 import pytest
 from engine_world import World, make_world, refused
@@ -68,7 +68,7 @@ def test_without_the_index_no_message_is_found_by_key_or_unique_key() -> None:
 
 
 def queue_query_outcome(world: World) -> str:
-    """Return the error code of a query of queue 0 of `A`, or its remark."""
+    """Query index 0 of queue 0 of topic `A`; return the remark of the response, or the error code."""
     call = world.engine.submit(world.broker, QueryConsumeQueue("A", 0, 0, 10, None))
     if isinstance(call.outcome, QueryConsumeQueueResult):
         return call.outcome.remark or "found"
@@ -88,7 +88,10 @@ def queue_query_outcome(world: World) -> str:
     ids=lambda value: type(value).__name__ if isinstance(value, Operation) else None,
 )
 def test_a_query_that_reads_a_queue_creates_it(world: World, operation: Operation, makes_it: bool) -> None:
-    """A request that reads a queue creates it, one for its maximum offset does not; its topic's deletion deletes it."""
+    """A request that reads messages of a queue creates the queue, a query of its maximum offset does not.
+
+    The deletion of the topic deletes the queue.
+    """
     world.topic("A")
     assert queue_query_outcome(world) == ResponseCode.SYSTEM_ERROR.name
     world.engine.submit(world.broker, operation)
@@ -123,7 +126,7 @@ def refusal_of(world: World, operation: Operation) -> str | None:
 
 @pytest.mark.parametrize("size", [20, 1, 0])
 def test_a_view_of_an_offset_inside_a_record_takes_the_number_there_as_size(world: World, size: int) -> None:
-    """A view of an offset inside a record returns as many bytes as the number there says."""
+    """A view of an offset inside a record takes the four bytes there as a size, and returns so many bytes."""
     place = send_flagged(world, size)
     [found] = world.ask(MessagesResult, ViewMessage(place)).records
     assert found == world.broker.store.log.read(place, size)

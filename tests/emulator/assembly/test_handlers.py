@@ -1,4 +1,4 @@
-"""Handlers that services declare beside their methods."""
+"""`@handles`, by which a method of a service declares the operation that it handles."""
 
 import re
 
@@ -24,7 +24,7 @@ class Offsets:
 
 
 class OtherOffsets(Offsets):
-    """Replaces one of the methods."""
+    """A subclass that overrides one of the handlers."""
 
     def maximum(self, call: Call, operation: GetMaxOffset) -> Done:
         """Return nothing."""
@@ -32,7 +32,7 @@ class OtherOffsets(Offsets):
 
 
 def test_declared_methods_are_collected() -> None:
-    """Each declared method handles its operation, bound to its service."""
+    """Each declared method is the handler of its operation, bound to its service."""
     service = Offsets()
     assert handlers_of(service) == {GetMaxOffset: service.maximum, GetMinOffset: service.minimum}
 
@@ -43,8 +43,8 @@ def test_overriding_method_handles_the_operation() -> None:
     assert handlers_of(service)[GetMaxOffset] == service.maximum
 
 
-def test_second_handler_of_an_operation_is_refused() -> None:
-    """Two services cannot handle the same operation, and the error names both methods."""
+def test_second_handler_of_an_operation_is_rejected() -> None:
+    """Two handlers of one operation are an error that names both methods."""
     both = "GetMaxOffset: handled by Offsets.maximum and OtherOffsets.maximum; an operation has one handler"
     with pytest.raises(ValueError, match=f"^{re.escape(both)}$"):
         handlers_of(Offsets(), OtherOffsets())

@@ -1,4 +1,4 @@
-"""Listeners and durable services of several rooms."""
+"""Joining the parts that rooms build: durable services and watchers of topics."""
 
 import re
 
@@ -37,15 +37,15 @@ def test_durable_services_of_rooms_are_joined() -> None:
     assert list(joined_durables({"a": first}, {}, {"b": second}).items()) == [("a", first), ("b", second)]
 
 
-def test_second_durable_service_of_a_field_is_refused() -> None:
-    """Two rooms cannot keep the same field of a snapshot, and the error names both services."""
+def test_second_durable_service_of_a_field_is_rejected() -> None:
+    """Two durable services for one field of a snapshot are an error that names both."""
     text = "timer: state of Offsets and OtherOffsets; a field of ServiceState has one durable service"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         joined_durables({"timer": Offsets()}, {"timer": OtherOffsets()})
 
 
-def test_second_watcher_of_a_topic_is_refused(world: World) -> None:
-    """A broker refuses a second watcher of a topic; the error names both, and the first one stays."""
+def test_second_watcher_of_a_topic_is_rejected(world: World) -> None:
+    """A second watcher of a topic is an error that names both; the first watcher stays."""
     store = world.broker.store
     text = f"{TIMER_TOPIC}: watched by TimerService.arrived and Offsets.arrived; a topic has one watcher"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):

@@ -64,7 +64,7 @@ REQUEST = AccessRequest("310", "channel", "127.0.0.1")
 
 
 def put_acl(subject: str, *entries: PolicyEntryInfo) -> PutAcl:
-    """Return a request that grants entries of the type Custom."""
+    """Return a request that adds entries to the Custom policy of a subject."""
     return PutAcl(None, subject, [PolicyInfo("Custom", list(entries))])
 
 
@@ -139,7 +139,7 @@ def test_users_and_rights_survive_a_restart_a_crash_and_a_stop(event: str) -> No
 
 
 def test_with_only_a_user_provider_users_are_stored_but_no_rights() -> None:
-    """With only a user provider users are stored but no rights; a deletion succeeds and returns an error."""
+    """With only a user provider users are stored but no rights; a deletion deletes the user but returns an error."""
     world = make_world(authentication_metadata_provider=WITH_PROVIDERS["authentication_metadata_provider"])
     world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
     for operation in (put_acl("User:ann", ENTRY), DeleteAcl("User:ann"), GetAcl("User:ann"), ListAcls(None, None)):
@@ -309,7 +309,7 @@ def test_an_acl_entry_matches_if_one_of_its_sources_matches() -> None:
     [("abc", "a"), ("cba", "a"), ("bca", "a"), ("cab", "a"), ("acb", "a"), ("bac", "a"), ("dcba", "a"), ("cdba", "a")],
 )
 def test_the_acl_entry_with_the_shortest_prefix_comes_first(order: str, first: str) -> None:
-    """The entry with the shortest prefix comes first, in any order of the entries a, ab, abc, abcd."""
+    """Of the entries a, ab, abc and abcd, in any order, that with the shortest prefix comes first."""
     prefixes = {letter: "abcd"[: number + 1] for number, letter in enumerate("abcd")}
     entries = [
         PolicyEntry(Resource(ResourceType.TOPIC, prefixes[each], Pattern.PREFIXED), (Action.PUB,), (), Decision.ALLOW)
@@ -348,7 +348,7 @@ def test_an_address_range_includes_its_first_and_its_last_address(address: str, 
 
 
 def rights(**kinds: str) -> Acl:
-    """Return rights to topics by policy type; each letter is a topic."""
+    """Return an ACL with a policy of each type in `kinds`; each letter of a value is a topic with an entry."""
     policies = [
         Policy(
             PolicyType[kind],
@@ -381,7 +381,7 @@ def test_removing_a_right_from_a_missing_policy_changes_nothing() -> None:
 
 @pytest.mark.parametrize("subject", [None, "", "alice", "Group:alice"])
 def test_rights_of_a_subject_that_is_not_a_user_are_rejected_first(subject: str | None) -> None:
-    """Rights of a subject that is not a user are rejected first, with the text of upstream's failed lookup."""
+    """Rights of a subject that is no user are rejected first, with the text of upstream's failed lookup."""
     world = make_world(**WITH_PROVIDERS)
     call = world.engine.submit(world.broker, PutAcl(None, subject, []))
     known = world.engine.submit(world.broker, PutAcl(None, "User:alice", []))
@@ -390,7 +390,7 @@ def test_rights_of_a_subject_that_is_not_a_user_are_rejected_first(subject: str 
 
 
 def test_only_super_users_can_change_a_super_user() -> None:
-    """With authentication enabled only super users can change a super user; the signer's name is looked up."""
+    """With authentication enabled, only a request that a super user signed can change a super user."""
     world = make_world(**WITH_ACCESS_CONTROL)
     for name, kind in (("other", "Super"), ("ann", "Normal")):
         world.ask(Done, CreateUser(name, UserInfo(f"{name}-secret", kind), "root"))

@@ -1,4 +1,4 @@
-"""Assignment of queues to the clients of a group, for all numbers of both."""
+"""Assignment of queues to the clients of a group, for any number of queues and clients."""
 
 from engine_world import World, make_world
 from hypothesis import given, settings
@@ -8,11 +8,11 @@ from rocketmq_testkit.emulator.operations.groups import AssignmentResult, QueryA
 
 STRATEGIES = st.sampled_from(("AVG", "AVG_BY_CIRCLE"))
 NAMES = st.lists(st.text("abz09@#-", min_size=1, max_size=4), min_size=1, max_size=8, unique=True)
-"""Clients in the order in which they join; brokers sort them as Java sorts strings."""
+"""Client ids in the order in which clients join; brokers sort them as Java sorts strings."""
 
 
 def joined(queues: int, clients: list[str]) -> World:
-    """Create a topic with this number of queues, and a group whose clients join in this order."""
+    """Return a world with a topic of `queues` queues, and a group that `clients` have joined in this order."""
     world = make_world()
     world.topic("T", queues)
     for client in clients:
@@ -62,7 +62,7 @@ def test_avg_shares_are_consecutive_and_avg_by_circle_shares_every_nth_queue(que
 def test_assignments_do_not_depend_on_the_order_of_joining(
     queues: int, clients: list[str], strategy: str, data: st.DataObject
 ) -> None:
-    """The same clients get the same queues in whatever order they join and query, also repeatedly."""
+    """The same clients get the same queues for any order of joining, and for repeated queries in any order."""
     asking = data.draw(st.permutations(clients))
     later = joined(queues, data.draw(st.permutations(clients)))
 

@@ -1,4 +1,4 @@
-"""Offset resets that consumers carry out themselves, because the broker stores none."""
+"""Offset resets that the broker only sends to consumers, which move their offsets themselves."""
 
 import pytest
 from engine_world import World, make_world, refused
@@ -47,7 +47,7 @@ def test_a_client_side_reset_is_pushed_to_consumers_for_all_queues(world: World)
 def test_only_a_forced_client_side_reset_moves_an_offset_forward(
     world: World, timestamp: int, force: bool, offset: int
 ) -> None:
-    """Only a forced reset moves an offset forward; backward works without force."""
+    """Only a forced reset moves an offset forward; any reset moves it backward."""
     consumer(world)
     outcome = reset(world, timestamp, force=force).outcome
     assert isinstance(outcome, ResetOffsetResult)
@@ -55,7 +55,7 @@ def test_only_a_forced_client_side_reset_moves_an_offset_forward(
 
 
 def test_an_invalid_client_side_reset_is_rejected_and_not_pushed(world: World) -> None:
-    """Invalid resets are rejected in this order, and none is pushed."""
+    """Invalid resets are rejected, with the checks in upstream's order, and none is pushed to a consumer."""
     assert refused(reset(world, 0, topic="U")).code is ResponseCode.TOPIC_NOT_EXIST
     assert refused(reset(world, 0, group="H")).remark == "THe consumer group <H> not exist"
     assert refused(reset(world, 0)).code is ResponseCode.CONSUMER_NOT_ONLINE

@@ -1,4 +1,4 @@
-"""Names and numbers of versions."""
+"""Names of RocketMQ versions and the numbers by which clients report them."""
 
 import pytest
 from rocketmq_testkit.emulator.client.client_versions import (
@@ -26,7 +26,7 @@ from rocketmq_testkit.emulator.client.client_versions import (
     ],
 )
 def test_a_version_name_has_the_number_of_upstream(name: str, number: int | None) -> None:
-    """Version names have the numbers seen on 5.3.3; V3_3_0 was never counted."""
+    """Version names have the numbers of 5.3.3, in which V3_3_0 has none."""
     assert version_number(name) == number
     if number is not None:
         assert version_text(number) == name.upper()

@@ -1,4 +1,4 @@
-"""Heartbeats, notifications of changed members, locks, assignments."""
+"""Registered clients: heartbeats, notifications of changed members, queue locks, assignments, and expiry."""
 
 import pytest
 from engine_world import START_MS, World, make_world
@@ -70,7 +70,7 @@ def test_members_of_a_broadcasting_group_are_not_notified(world: World) -> None:
 
 
 def test_with_notify_consumer_ids_changed_off_a_join_notifies_no_member(world: World) -> None:
-    """With notifyConsumerIdsChangedEnable off a join notifies no member, a closed connection does (observed)."""
+    """With notifyConsumerIdsChangedEnable=false a join notifies no member, a closed connection does, as on 5.3.3."""
     world.engine.execute(world.broker, CreateGroup(GroupConfig("G", notify_consumer_ids_changed_enable=False)))
     for client in "ab":
         world.heartbeat(client, topics={"T": "*"})
@@ -90,7 +90,7 @@ def test_the_consumer_list_has_client_ids_in_joining_order(world: World) -> None
 
 
 def test_the_list_of_client_ids_is_built_once_for_each_change_of_members(world: World) -> None:
-    """A second heartbeat is no change. Earlier results, as in the journal, keep the members of their time."""
+    """A second heartbeat builds no new list. Earlier results, which the journal has, keep the members of their time."""
     for client in ("b", "a"):
         world.heartbeat(client)
     group = world.broker.clients.consumers["G"]
@@ -230,7 +230,7 @@ def test_a_lock_of_a_client_that_left_expires_in_a_clock_jump(world: World) -> N
 
 
 def test_an_excused_clock_jump_expires_no_registration_or_lock(world: World) -> None:
-    """An excused clock jump expires no registration or lock; silence after it counts as usual."""
+    """A clock jump with excused clients expires no registration or lock; silence after it counts as usual."""
     queue = MessageQueue("T", "broker-a", 0)
     world.heartbeat("a", topics={"T": "*"})
     world.engine.execute(world.broker, LockBatchMq("G", "a", [queue]))
@@ -245,7 +245,7 @@ def test_an_excused_clock_jump_expires_no_registration_or_lock(world: World) -> 
 
 
 def test_a_connected_producer_is_found_among_disconnected_ones(world: World) -> None:
-    """A connected producer is found among disconnected ones: three attempts in rotation, then all of them."""
+    """A connected producer is found among disconnected ones: after three attempts in rotation, all are tried."""
     channels = [DirectChannel(f"p{number}") for number in range(5)]
     for channel in channels:
         world.engine.submit(world.broker, Heartbeat(channel.channel_id, ["PG"], []), channel)
@@ -292,7 +292,7 @@ def test_member_keeps_its_own_subscriptions_and_the_time_of_its_first_heartbeat(
 
 
 def test_heartbeat_without_subscriptions_keeps_those_of_the_member(world: World) -> None:
-    """As those of the group, they stay until a heartbeat has others."""
+    """The member's subscriptions, like those of the group, stay until a heartbeat has others."""
     world.heartbeat("a", topics={"T": "x"}, fingerprint=7)
     world.heartbeat("a", fingerprint=7, without_sub=True)
     assert list(world.broker.clients.consumers["G"].members["a"].subscriptions) == ["T"]
@@ -301,6 +301,6 @@ def test_heartbeat_without_subscriptions_keeps_those_of_the_member(world: World)
 
 
 def test_member_keeps_a_limited_number_of_its_own_subscriptions(world: World) -> None:
-    """A heartbeat may have very many."""
+    """The engine stores a limited number of subscriptions of one member's heartbeat."""
     world.heartbeat("a", topics={f"T{number}": "*" for number in range(SUBSCRIPTIONS_MAX + 1)})
     assert len(world.broker.clients.consumers["G"].members["a"].subscriptions) == SUBSCRIPTIONS_MAX

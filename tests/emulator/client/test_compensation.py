@@ -1,4 +1,4 @@
-"""Compensation: a request's subscription serves a group without heartbeats, for a while."""
+"""Compensated subscriptions: a group without heartbeats uses the subscription in its requests, until that expires."""
 
 from engine_world import World, refused
 from rocketmq_testkit.emulator.client.client_registry import SCAN_PERIOD_MS

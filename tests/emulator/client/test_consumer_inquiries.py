@@ -1,4 +1,4 @@
-"""Requests to online consumers: forwarded, answered, and timed out in virtual time."""
+"""Requests that the broker forwards to online consumers, their responses, and timeouts in virtual time."""
 
 import pytest
 from engine_world import World, make_world
@@ -42,8 +42,8 @@ def consumer(world: World, client: str, version: int = CURRENT) -> DirectChannel
     return channel
 
 
-def question(channel: DirectChannel) -> ServerRequest:
-    """Return the newest request pushed to a channel."""
+def forwarded(channel: DirectChannel) -> ServerRequest:
+    """Return the newest request forwarded to a channel."""
     found = [effect for effect in channel.effects if isinstance(effect, ServerRequest)]
     return found[-1]
 
@@ -58,7 +58,7 @@ def test_a_forwarded_request_returns_the_response_of_the_consumer(world: World) 
     channel = consumer(world, "c")
     ext = {"consumerGroup": "G", "clientId": "c", "jstackEnable": "true"}
     call = submit(world, GetConsumerRunningInfo("G", "c", ext))
-    asked = question(channel)
+    asked = forwarded(channel)
     assert isinstance(asked, RequestRunningInfo)
     assert (asked.ext_fields, call.outcome) == (ext, None)
     submit(world, ClientResponded(asked.ticket, 0, "remark", {"a": "b"}, b"body"), channel)
@@ -73,7 +73,7 @@ def test_a_forwarded_request_times_out_after_ten_seconds(world: World) -> None:
     assert call.outcome is None
     world.advance(1)
     assert refusal(call).code is ResponseCode.CONSUME_MSG_TIMEOUT
-    submit(world, ClientResponded(question(channel).ticket, 0), channel)
+    submit(world, ClientResponded(forwarded(channel).ticket, 0), channel)
     assert refusal(call).code is ResponseCode.CONSUME_MSG_TIMEOUT
 
 
@@ -82,7 +82,7 @@ def test_a_direct_consumption_request_contains_the_message(world: World) -> None
     channel = consumer(world, "c")
     sent = world.send(world.topic("T"), b"hello")
     submit(world, ConsumeMessageDirectly("G", "c", sent.msg_id, "T", {"msgId": sent.msg_id}))
-    asked = question(channel)
+    asked = forwarded(channel)
     assert isinstance(asked, RequestDirectConsumption)
     assert asked.record == world.broker.store.log.record_at(sent.physical_offset)
     flags = {"brokerName": world.broker.name, "topicSysFlag": "0", "groupSysFlag": "0"}
@@ -90,13 +90,13 @@ def test_a_direct_consumption_request_contains_the_message(world: World) -> None
 
 
 def test_consumer_status_is_requested_from_one_consumer_after_the_other(world: World) -> None:
-    """Consumers are asked one after the other, each after the previous response or five seconds."""
+    """The broker sends the request to the next consumer after the previous one's response, or after five seconds."""
     first, second = consumer(world, "a"), consumer(world, "b")
     call = submit(world, GetConsumerStatus("T", "G"))
-    assert isinstance(question(first), RequestConsumerStatus)
+    assert isinstance(forwarded(first), RequestConsumerStatus)
     assert not [each for each in second.effects if isinstance(each, ServerRequest)]
     world.advance(5_000)
-    submit(world, ClientResponded(question(second).ticket, 0, body=b"{}"), second)
+    submit(world, ClientResponded(forwarded(second).ticket, 0, body=b"{}"), second)
     assert call.outcome == ConsumerStatusResult({"b": b"{}"})
 
 

@@ -1,4 +1,4 @@
-"""The table of consumer kinds, and the lookup of a kind by the modes of a heartbeat."""
+"""The table of consumer kinds, and the lookup of a kind by the consume type and message model of a heartbeat."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from rocketmq_testkit.emulator.operations.clients import ACTIVELY, BROADCASTING,
 
 @pytest.mark.parametrize("kind", CONSUMER_KINDS, ids=lambda kind: kind.name)
 def test_each_kind_is_found_by_its_modes(kind: ConsumerKind) -> None:
-    """The modes of each row lead to that row, so no two rows have the same modes."""
+    """The lookup returns each row for its own modes, so no two rows have the same modes."""
     assert kind_of(kind.consume_type, kind.message_model) is kind
     assert ConsumerGroup("g", kind.consume_type, kind.message_model).kind is kind
 
@@ -27,7 +27,7 @@ def test_names_of_kinds_are_unique() -> None:
 
 
 @pytest.mark.parametrize("consume_type", [ACTIVELY, "CONSUME_POP"])
-def test_a_second_kind_with_the_same_modes_is_refused(consume_type: str) -> None:
+def test_a_second_kind_with_the_same_modes_is_rejected(consume_type: str) -> None:
     """A row with the modes of another row raises AssertionError, also if only the lookup treats its modes as equal."""
     second = replace(CONSUMER_KINDS[2], name="pop consumer", consume_type=consume_type)
     with pytest.raises(AssertionError, match="pop consumer has the modes of pull or simple consumer"):
@@ -43,14 +43,14 @@ def test_unknown_modes_count_as_a_pull_consumer_of_a_clustering_group() -> None:
 
 @pytest.mark.parametrize("kind", CONSUMER_KINDS, ids=lambda kind: kind.name)
 def test_a_jump_never_waits_for_unknown_progress(kind: ConsumerKind) -> None:
-    """A consumer whose progress no broker learns is not waited for: neither its pulls nor its first requests."""
+    """If brokers do not learn the progress of a consumer, a jump waits neither for its pulls nor for first requests."""
     if not kind.reports_progress:
         assert (kind.pulled, kind.first_request) == (JumpWait.NONE, JumpWait.NONE)
 
 
 @pytest.mark.parametrize("kind", CONSUMER_KINDS, ids=lambda kind: kind.name)
-def test_the_clock_waits_for_a_listener_and_not_for_an_application(kind: ConsumerKind) -> None:
-    """Only the SDK of a push consumer polls by itself. An application that receives may keep a message for long."""
+def test_a_jump_waits_only_for_the_next_poll_of_a_push_consumer(kind: ConsumerKind) -> None:
+    """A jump waits for the next poll of a push consumer, whose SDK polls by itself, and of no other consumer."""
     push = kind.consume_type == PASSIVELY
     assert (kind.next_poll is JumpWait.BRIEF) == push
     assert kind.popped is (JumpWait.UNTIL_DONE if push else JumpWait.BRIEF)

@@ -1,4 +1,4 @@
-"""The meaning of fields of consumption: popped places, bit sets of acknowledgements, offsets that pulls commit."""
+"""Decoding of request and response fields: popped places, bit sets of acknowledgements, offsets that pulls commit."""
 
 import pytest
 from rocketmq_testkit.emulator.client.consumption import (
@@ -15,7 +15,7 @@ from rocketmq_testkit.emulator.operations.consume import FLAG_COMMIT_OFFSET, FLA
     ("digit", "topic"), [("0", "T"), ("1", "%RETRY%G_T"), ("2", "%RETRY%G+T"), ("7", "%RETRY%G_T"), (2, "%RETRY%G+T")]
 )
 def test_the_topic_digit_names_the_topic_that_holds_the_message(digit: str | int, topic: str) -> None:
-    """Digits 1 and 2 name the two forms of the pop retry topic; an unknown digit never fails."""
+    """Digits 1 and 2 mean the two forms of the pop retry topic; an unknown digit raises no error."""
     assert holding_topic("T", "G", digit) == topic
 
 
@@ -35,6 +35,6 @@ def test_a_bit_set_stands_for_the_offsets_of_its_bits(bits: int) -> None:
 
 
 def test_a_pull_commits_only_with_its_flag() -> None:
-    """Without the flag the commit offset of a pull has no meaning."""
+    """Without the flag the commit offset of a pull is ignored."""
     assert committed_by_pull(FLAG_COMMIT_OFFSET | FLAG_SUSPEND, 5) == 5
     assert committed_by_pull(FLAG_SUSPEND, 5) is None

@@ -102,7 +102,7 @@ def labeled(consumer: Consumer, label: str, operation: Operation) -> None:
 
 
 def test_a_popped_message_is_in_flight_with_its_client(world: World, consumer: Consumer) -> None:
-    """A pop puts each of its messages in flight: who has it, for which group, since when and until when."""
+    """Each popped message is in flight with client, group, time of the pop, and end of the invisible duration."""
     world.send("T")
     world.send("T")
     consumer.pop()
@@ -115,7 +115,7 @@ def test_a_popped_message_is_in_flight_with_its_client(world: World, consumer: C
 
 
 def test_an_acknowledged_message_is_not_in_flight(world: World, consumer: Consumer) -> None:
-    """An acknowledgement completes its message and no other, also one that another client sends."""
+    """An acknowledgement by any client completes its message and no other."""
     world.send("T")
     world.send("T")
     popped = consumer.pop()
@@ -123,8 +123,8 @@ def test_an_acknowledged_message_is_not_in_flight(world: World, consumer: Consum
     assert offsets(world) == [0]
 
 
-@pytest.mark.parametrize("refused", [True, False], ids=["refused by a pool", "answered with an error"])
-def test_a_refused_acknowledgement_completes_its_message(world: World, consumer: Consumer, refused: bool) -> None:
+@pytest.mark.parametrize("refused", [True, False], ids=["rejected by a pool", "rejected by the broker"])
+def test_a_rejected_acknowledgement_completes_its_message(world: World, consumer: Consumer, refused: bool) -> None:
     """An acknowledgement that fails still completes its message, because its client may never repeat it."""
     world.send("T")
     popped = consumer.pop()
@@ -138,8 +138,8 @@ def test_a_refused_acknowledgement_completes_its_message(world: World, consumer:
     assert in_flight(world) == []
 
 
-def test_a_refused_pop_puts_nothing_in_flight(world: World, consumer: Consumer) -> None:
-    """A pop that a pool refuses changes nothing."""
+def test_a_rejected_pop_puts_nothing_in_flight(world: World, consumer: Consumer) -> None:
+    """A pop that a thread pool rejects changes nothing."""
     world.send("T")
     busy = EngineError(ResponseCode.SYSTEM_BUSY, "busy")
     pop = PopMessage("G", "T", -1, 32, INVISIBLE_MS, 0, 0, 0)
@@ -149,7 +149,7 @@ def test_a_refused_pop_puts_nothing_in_flight(world: World, consumer: Consumer) 
 
 
 def test_a_message_is_in_flight_until_its_invisible_duration_ends(world: World, consumer: Consumer) -> None:
-    """At the end of the invisible duration the message expires; its redelivery from the retry topic is a new one."""
+    """When its invisible duration ends, a message is no longer in flight; its redelivery is a new message in flight."""
     world.send("T")
     consumer.pop()
     world.advance(INVISIBLE_MS - 1)
@@ -176,7 +176,7 @@ def test_a_renewal_extends_the_time_in_flight(world: World, consumer: Consumer) 
 
 
 def test_a_renewal_of_a_completed_message_is_ignored(world: World, consumer: Consumer) -> None:
-    """After the acknowledgement a renewal brings no message back."""
+    """A renewal after the acknowledgement puts no message in flight."""
     world.send("T")
     popped = consumer.pop()
     consumer.ask(AckMessage("G", "T", 0, handle(popped), 0))
@@ -184,8 +184,8 @@ def test_a_renewal_of_a_completed_message_is_ignored(world: World, consumer: Con
     assert in_flight(world) == []
 
 
-def test_a_client_that_changes_the_invisible_duration_is_done(world: World, consumer: Consumer) -> None:
-    """With another label the change completes the message: its consumer has failed it, and waits for a redelivery."""
+def test_a_client_that_changes_the_invisible_duration_completes_its_message(world: World, consumer: Consumer) -> None:
+    """A change that is no renewal by the proxy completes the message: its consumption failed, to be retried later."""
     world.send("T")
     popped = consumer.pop()
     labeled(consumer, "CHANGE_MESSAGE_INVISIBLETIME", change(popped, 60_000))
@@ -196,7 +196,7 @@ def test_a_client_that_changes_the_invisible_duration_is_done(world: World, cons
 def test_a_batch_acknowledgement_completes_the_messages_of_its_bits(
     world: World, consumer: Consumer, octets: int
 ) -> None:
-    """Each bit of a batch acknowledgement completes one message; bits for others have no effect."""
+    """Each bit of a batch acknowledgement completes one message; bits without a message in flight have no effect."""
     for _ in range(3):
         world.send("T")
     popped = consumer.pop()
@@ -221,7 +221,7 @@ def test_a_batch_acknowledgement_of_a_retry_names_the_topic_by_its_digit(world: 
 
 
 def test_a_later_receive_of_the_client_is_noted(world: World, consumer: Consumer) -> None:
-    """A message is marked once its client receives again: with messages, or waiting. An empty answer does not count."""
+    """A message is marked when its client receives again, and gets messages or waits; an empty response is ignored."""
     world.send("T")
     consumer.pop()
     consumer.pop()
@@ -243,7 +243,7 @@ def test_a_later_receive_of_the_client_is_noted(world: World, consumer: Consumer
 def test_a_jump_no_longer_waits_for_a_popped_message_of_a_simple_consumer_that_receives_again(
     world: World, consume_type: str, waits: list[JumpWait]
 ) -> None:
-    """Before and after a second receive: the jump waits for a push consumer, but not for a simple consumer."""
+    """`waits` has the wait before and after a second receive: a jump waits for a push consumer until it is done."""
     consumer = Consumer(world, kind=consume_type)
     world.send("T")
     consumer.pop()
@@ -252,8 +252,8 @@ def test_a_jump_no_longer_waits_for_a_popped_message_of_a_simple_consumer_that_r
     assert [*before, *(message.jump_wait for message in in_flight(world))] == waits
 
 
-def test_a_jump_waits_for_a_pulled_message_as_the_kind_of_its_consumer_says(world: World, consumer: Consumer) -> None:
-    """The offset of a push consumer is awaited; a pull consumer may keep what it pulled."""
+def test_a_jump_waits_for_a_pulled_message_only_of_a_push_consumer(world: World, consumer: Consumer) -> None:
+    """A push consumer commits its offset soon; a pull consumer may keep pulled messages for any time."""
     world.send("T")
     consumer.pull()
     assert [message.jump_wait for message in in_flight(world)] == [JumpWait.UNTIL_DONE]
@@ -265,7 +265,7 @@ def test_a_jump_waits_for_a_pulled_message_as_the_kind_of_its_consumer_says(worl
 
 
 def test_messages_of_a_disconnected_client_are_not_in_flight(world: World, consumer: Consumer) -> None:
-    """Only messages of connected members count; a client that connects again still has its messages."""
+    """Only messages of connected members are in flight; those of a client that reconnects are in flight again."""
     world.send("T")
     consumer.pop()
     consumer.channel.active = False
@@ -277,7 +277,7 @@ def test_messages_of_a_disconnected_client_are_not_in_flight(world: World, consu
 
 
 def test_messages_of_an_unregistered_client_are_not_in_flight(world: World) -> None:
-    """A client that never registered, such as a test, holds nothing."""
+    """Messages of a client that never registered, such as a test, are never in flight."""
     world.send("T")
     assert len(messages_of(world.pop("T"))) == 1
     world.pull("T")
@@ -285,7 +285,7 @@ def test_messages_of_an_unregistered_client_are_not_in_flight(world: World) -> N
 
 
 def test_a_restart_of_the_broker_ends_all_registrations(world: World, consumer: Consumer) -> None:
-    """After a restart nobody is registered, so nothing is in flight."""
+    """After a restart no client is registered, so no message is in flight."""
     world.send("T")
     consumer.pop()
     world.engine.restart(world.broker)
@@ -296,7 +296,7 @@ def test_a_restart_of_the_broker_ends_all_registrations(world: World, consumer: 
 
 
 def test_a_pulled_message_is_in_flight_until_its_offset_is_committed(world: World, consumer: Consumer) -> None:
-    """A committed offset above a pulled message completes it, whoever commits it."""
+    """A committed offset above a pulled message completes it, even if another client commits."""
     world.send("T")
     world.send("T")
     consumer.pull()
@@ -321,7 +321,7 @@ def test_a_message_that_was_sent_back_is_not_in_flight(world: World, consumer: C
 
 
 def test_one_message_of_a_pull_can_be_sent_back(world: World, consumer: Consumer) -> None:
-    """Single messages of several pulls are completed; a message of another client is not."""
+    """A send-back completes its message in any of several pulls, and no message of another client."""
     sent = []
     for offset in range(3):
         sent.append(world.send("T"))
@@ -332,7 +332,7 @@ def test_one_message_of_a_pull_can_be_sent_back(world: World, consumer: Consumer
 
 
 def test_a_failed_send_back_completes_nothing(world: World, consumer: Consumer) -> None:
-    """A send-back that the broker refuses, or of no stored message, changes nothing."""
+    """A send-back that the broker rejects, or of an offset without a message, changes nothing."""
     sent = world.send("T")
     consumer.pull()
     consumer.ask(SendMessageBack("unknown group", sent.physical_offset, 0))
@@ -341,7 +341,7 @@ def test_a_failed_send_back_completes_nothing(world: World, consumer: Consumer) 
 
 
 def test_a_message_that_two_clients_pulled_belongs_to_the_later_one(world: World, consumer: Consumer) -> None:
-    """After a rebalance the new owner of a queue pulls the uncommitted messages again, and holds them."""
+    """After a rebalance the new owner of a queue pulls the uncommitted messages again, and they are in flight to it."""
     world.send("T")
     consumer.pull()
     Consumer(world, "new owner").pull()
@@ -350,7 +350,7 @@ def test_a_message_that_two_clients_pulled_belongs_to_the_later_one(world: World
 
 @pytest.mark.parametrize("kind", [PASSIVELY, ACTIVELY])
 def test_pulls_of_broadcasting_consumers_are_never_in_flight(world: World, kind: str) -> None:
-    """No broker knows the progress of a broadcasting consumer."""
+    """Brokers do not learn the progress of a broadcasting consumer."""
     consumer = Consumer(world, kind=kind, model=BROADCASTING)
     world.send("T")
     consumer.pull()
@@ -363,7 +363,7 @@ def test_pulls_of_broadcasting_consumers_are_never_in_flight(world: World, kind:
 def test_only_the_newest_pulls_of_a_queue_are_kept(
     world: World, consumer: Consumer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A client that commits nothing takes bounded memory; the oldest of its pulls are forgotten."""
+    """A client that commits no offsets takes bounded memory: its oldest pulls are dropped."""
     monkeypatch.setattr(queue_uses, "PULLS_MOST", 2)
     for offset in range(3):
         world.send("T")
@@ -372,7 +372,7 @@ def test_only_the_newest_pulls_of_a_queue_are_kept(
 
 
 def test_expired_and_unregistered_messages_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pops of clients that never acknowledge take bounded memory, also if nobody reads the deliveries."""
+    """Pops of clients that never acknowledge take bounded memory, even if no caller reads the deliveries."""
     monkeypatch.setattr(popped_messages, "FIRST_SWEEP", 10)
     world = make_world()
     world.topic("T")

@@ -1,4 +1,4 @@
-"""Effects of heartbeats, collected notifications, and silent clients, in virtual time."""
+"""Effects of heartbeats, batched notifications of members, and silent clients, in virtual time."""
 
 import pytest
 from engine_world import World, make_world
@@ -27,7 +27,7 @@ def beat(world: World, client: str, fingerprint: int, channel: DirectChannel) ->
 
 
 def test_a_heartbeat_fingerprint_is_compared_within_its_group() -> None:
-    """The fingerprint is compared within the group, whichever client sent the last; it survives the last leave.
+    """The fingerprint is compared with the last one of any client of the group, even after all clients left.
 
     A heartbeat without a fingerprint counts as 0.
     """
@@ -77,8 +77,8 @@ def test_a_retry_topic_keeps_its_unit_flag_and_follows_the_order_flag() -> None:
         assert (retry.topic_sys_flag, retry.order) == (2, ordered)
 
 
-def test_collected_member_notifications_are_sent_30_s_after_start_then_every_15_s() -> None:
-    """Collected notifications are sent 30 s after the start and then every 15 s, one for all changes."""
+def test_batched_member_notifications_are_sent_30_s_after_start_then_every_15_s() -> None:
+    """Batched notifications are sent 30 s after the start and then every 15 s, one for all changes."""
     world = make_world(real_time_notify_consumer_change=False)
     for client in ("a", "b", "c"):
         world.heartbeat(client, topics={"T": "*"})
@@ -96,7 +96,7 @@ def test_collected_member_notifications_are_sent_30_s_after_start_then_every_15_
 
 
 def test_the_connection_of_a_silent_client_is_closed() -> None:
-    """A silent client loses its connection, as consumer and producer, once for all groups; others keep theirs."""
+    """The broker closes the connection of a silent consumer or producer once, for all its groups, and no other."""
     world = make_world()
     silent, alive = DirectChannel("silent"), DirectChannel("alive")
     groups = [ConsumerData("G"), ConsumerData("H")]

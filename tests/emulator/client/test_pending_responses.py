@@ -1,4 +1,4 @@
-"""Pending responses of clients: ends of transactions; responses to checks, pushed replies and forwarded requests."""
+"""Pending responses of clients: ends of transactions, and responses to checks, pushed replies, forwarded requests."""
 
 import pytest
 from engine_world import World, make_world
@@ -74,7 +74,7 @@ def ended(physical_offset: int, queue_offset: int) -> EndTransaction:
 
 
 def test_a_half_message_waits_for_the_end_of_its_transaction(world: World, client: Client) -> None:
-    """A producer owes the end of a transaction, but may leave it open."""
+    """The end of a transaction is pending, as an optional response: a producer may leave a transaction open."""
     sent = client.half()
     [response] = pending(world)
     assert (response.kind, response.node, response.topic, response.is_optional) == (
@@ -89,15 +89,15 @@ def test_a_half_message_waits_for_the_end_of_its_transaction(world: World, clien
     assert pending(world) == []
 
 
-def test_an_ordinary_send_owes_nothing(world: World, client: Client) -> None:
-    """Only half messages wait for a producer."""
+def test_an_ordinary_or_failed_send_leaves_no_pending_response(world: World, client: Client) -> None:
+    """Only a stored half message waits for its producer."""
     client.ask(SendMessage("P", "T", 0, b"x", {}, HOST, world.now_ms))
     client.ask(SendMessage("P", "unknown", -1, b"x", {"TRAN_MSG": "true"}, HOST, world.now_ms, default_topic="none"))
     assert pending(world) == []
 
 
-def test_an_end_that_is_refused_counts(world: World, client: Client) -> None:
-    """A producer may never repeat an end that a thread pool refused."""
+def test_an_end_of_a_transaction_that_is_rejected_is_no_longer_pending(world: World, client: Client) -> None:
+    """A producer may never repeat an end that a thread pool rejected."""
     sent = client.half()
     busy = EngineError(ResponseCode.SYSTEM_BUSY, "busy")
     end = ended(sent.physical_offset, sent.queue_offset)
@@ -107,7 +107,7 @@ def test_an_end_that_is_refused_counts(world: World, client: Client) -> None:
 
 @pytest.mark.parametrize(("channel_id", "is_optional"), [("client's", False), (f"{GRPC_CHANNEL}client", True)])
 def test_a_transaction_check_waits_for_the_producer(world: World, channel_id: str, is_optional: bool) -> None:
-    """A remoting producer responds to each check, also with "unknown"; gRPC SDKs send nothing then."""
+    """A remoting producer must respond to each check; a gRPC SDK sends no response for the resolution "unknown"."""
     client = Client(world, channel_id)
     client.half()
     world.advance(90_000)
@@ -121,7 +121,7 @@ def test_a_transaction_check_waits_for_the_producer(world: World, channel_id: st
 
 
 def test_a_forwarded_request_waits_for_its_response(world: World, client: Client) -> None:
-    """A client owes the response to a request that the broker forwards for an administrator."""
+    """The response to a request that the broker forwards for an administrator is pending until it arrives."""
     client.ask(GetConsumerRunningInfo("G", "client", {}))
     [response] = pending(world)
     assert (response.kind, response.topic, response.is_optional) == (ResponseKind.FORWARDED_REQUEST, "", False)
@@ -131,8 +131,8 @@ def test_a_forwarded_request_waits_for_its_response(world: World, client: Client
     assert pending(world) == []
 
 
-def test_grpc_clients_owe_a_response_only_to_direct_consumption(world: World) -> None:
-    """Of all forwarded requests a gRPC client responds only to the one to consume a message."""
+def test_only_direct_consumption_leaves_a_pending_response_of_a_grpc_client(world: World) -> None:
+    """Of all forwarded requests a gRPC client responds only to that for direct consumption."""
     client = Client(world, f"{GRPC_CHANNEL}client")
     sent = world.send("T")
     client.ask(GetConsumerRunningInfo("G", "client", {}))
@@ -143,7 +143,7 @@ def test_grpc_clients_owe_a_response_only_to_direct_consumption(world: World) ->
 
 
 def test_a_pushed_reply_waits_for_the_client(world: World, client: Client) -> None:
-    """The client that sent a request owes the response to the push of its reply."""
+    """The response to a pushed reply, by the client that sent the request, is pending until it arrives."""
     properties = {"MSG_TYPE": "reply", "REPLY_TO_CLIENT": "client"}
     client.ask(SendReplyMessage(SendMessage("P", "T", 0, b"pong", properties, HOST, world.now_ms)))
     [response] = pending(world)
@@ -153,7 +153,7 @@ def test_a_pushed_reply_waits_for_the_client(world: World, client: Client) -> No
 
 
 def test_pending_responses_of_a_disconnected_client_are_deleted(world: World, client: Client) -> None:
-    """Nobody waits for a client that is gone, nor after it came back."""
+    """They are not pending again after the client reconnects."""
     client.half()
     client.channel.active = False
     assert pending(world) == []
@@ -164,7 +164,7 @@ def test_pending_responses_of_a_disconnected_client_are_deleted(world: World, cl
 def test_the_oldest_pending_responses_above_the_limit_are_deleted(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Producers that end no transaction take bounded memory."""
+    """Pending responses take bounded memory, for instance if producers end no transactions."""
     monkeypatch.setattr(pending_responses, "RESPONSES_MAX", 2)
     numbers = []
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Locks of queues for orderly consumption."""
+"""Queue locks of consumers in order, while a fault withholds locks of a topic."""
 
 from collections import Counter
 
@@ -7,8 +7,8 @@ from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.operations.clients import MessageQueue
 
 
-def test_a_client_gets_the_queues_behind_one_that_nobody_can_lock() -> None:
-    """A rule of faults keeps the locks of one topic; the other queues of the same request are locked."""
+def test_a_client_locks_the_other_queues_of_its_request_if_a_fault_withholds_one() -> None:
+    """A fault withholds the locks of one topic from one group; other topics and groups get theirs."""
     stolen, free = MessageQueue("stolen", "broker-a", 0), MessageQueue("orders", "broker-a", 0)
     locks = QueueLocks(Scheduler(), Counter({("billing", "stolen"): 1}))
     assert locks.lock("billing", "c1", [stolen, free]) == [free]

@@ -1,4 +1,4 @@
-"""Requests of queues, and the ends of long polls after which a client has not started the next one."""
+"""The queues that clients have requested, and ended long polls whose clients have not started the next one."""
 
 import pytest
 from engine_world import World, make_world
@@ -68,7 +68,7 @@ def uses(world: World) -> int:
 
 
 def test_a_pull_requests_one_queue(world: World, consumer: Consumer) -> None:
-    """A pull requests its queue only, and with it a queue of the topic."""
+    """A pull counts as a request of its queue and of "any queue" of the topic."""
     assert not requested(world, ANY_QUEUE)
     consumer.pull(1)
     assert [requested(world, queue_id) for queue_id in (0, 1, ANY_QUEUE)] == [False, True, True]
@@ -80,8 +80,8 @@ def test_a_pop_of_all_queues_requests_each_of_them(world: World, consumer: Consu
     assert all(requested(world, queue_id) for queue_id in (0, 1, ANY_QUEUE))
 
 
-def test_a_request_of_another_group_or_client_does_not_count(world: World, consumer: Consumer) -> None:
-    """Requests belong to a channel, a group and a topic."""
+def test_a_request_counts_only_for_its_own_client_group_and_broker(world: World, consumer: Consumer) -> None:
+    """A request belongs to one channel, one broker, one group and one topic."""
     consumer.pop()
     deliveries = world.engine.deliveries
     assert not deliveries.has_requested("another", PLACE, 0)
@@ -89,16 +89,16 @@ def test_a_request_of_another_group_or_client_does_not_count(world: World, consu
     assert not deliveries.has_requested("c", ("broker-b", "G", "T"), 0)
 
 
-@pytest.mark.parametrize("sub_version", [0, 99], ids=["it is known", "it is not known yet"])
-def test_a_pull_that_its_sdk_repeats_requests_nothing(world: World, consumer: Consumer, sub_version: int) -> None:
-    """An SDK repeats a pull after SUBSCRIPTION_NOT_LATEST, so that pull is no request yet."""
+@pytest.mark.parametrize("sub_version", [0, 99], ids=["known version", "newer version than known"])
+def test_a_pull_that_its_sdk_repeats_is_no_request(world: World, consumer: Consumer, sub_version: int) -> None:
+    """After SUBSCRIPTION_NOT_LATEST the SDK repeats the pull, so the first one is no request of its queue."""
     outcome = consumer.ask(PullMessage("G", "T", 0, 0, 32, FLAG_SUSPEND, 0, POLL_MS, sub_version)).outcome
     assert isinstance(outcome, EngineError) == (sub_version == 99)
     assert requested(world, 0) == (sub_version == 0)
 
 
 def test_a_pull_that_fails_otherwise_is_a_request(world: World, consumer: Consumer) -> None:
-    """A pull that the broker will always refuse requests its queue: nobody should wait for a better one."""
+    """A pull that the broker always rejects counts as a request, so that a test does not wait for a successful one."""
     world.broker.config.broker_permission = 2
     assert isinstance(consumer.pull().outcome, EngineError)
     assert isinstance(consumer.pop().outcome, EngineError)
@@ -115,7 +115,7 @@ def test_a_failed_pop_without_poll_ends_no_poll(world: World, consumer: Consumer
 
 
 def test_failed_requests_with_other_names_take_no_memory(world: World, consumer: Consumer) -> None:
-    """A client may request any names; only queues of topics to which its group subscribes are kept."""
+    """Only queues of existing topics to which the client's group subscribes are stored."""
     for number in range(3):
         assert isinstance(consumer.pull(topic="missing").outcome, EngineError)
         assert isinstance(consumer.pull(topic=f"unknown-{number}").outcome, EngineError)
@@ -125,8 +125,8 @@ def test_failed_requests_with_other_names_take_no_memory(world: World, consumer:
     assert uses(world) == 0
 
 
-def test_a_closed_channel_is_forgotten(world: World, consumer: Consumer) -> None:
-    """After its connection closed, a client has to request its queues again."""
+def test_the_requests_of_a_closed_channel_are_deleted(world: World, consumer: Consumer) -> None:
+    """After its connection closed, a client must request its queues again."""
     consumer.pull(1)
     consumer.ask(ChannelClosed())
     assert not requested(world, 1)
@@ -138,7 +138,7 @@ def test_a_closed_channel_is_forgotten(world: World, consumer: Consumer) -> None
 
 @pytest.mark.parametrize("way", ["pull", "pop", "notification"])
 def test_the_end_of_a_long_poll_lasts_until_the_next_one(world: World, consumer: Consumer, way: str) -> None:
-    """A long poll ends by its timeout; the next one of the same queue takes its place."""
+    """The end of a long poll is listed from its timeout until the client starts the next poll of the same queue."""
     begun_ms = world.now_ms
 
     def poll() -> None:
@@ -161,7 +161,7 @@ def test_the_end_of_a_long_poll_lasts_until_the_next_one(world: World, consumer:
 
 
 def test_a_pop_that_does_not_wait_starts_no_poll(world: World, consumer: Consumer) -> None:
-    """A pop without poll time takes the place of an ended poll, and has no end itself."""
+    """A pop without poll time replaces an ended poll, and leaves no end itself."""
     consumer.pop()
     world.advance(2 * POLL_MS)
     assert ends(world) == ["T"]
@@ -170,7 +170,7 @@ def test_a_pop_that_does_not_wait_starts_no_poll(world: World, consumer: Consume
 
 
 def test_ends_of_a_disconnected_client_are_left_out(world: World, consumer: Consumer) -> None:
-    """Nobody waits for the next poll of a client that is gone."""
+    """A disconnected client starts no next poll."""
     consumer.pop()
     world.advance(2 * POLL_MS)
     consumer.channel.active = False

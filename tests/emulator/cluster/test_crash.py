@@ -39,8 +39,8 @@ def crash_process(world: World) -> None:
 def test_a_crash_restores_offsets_to_their_last_write(world: World) -> None:
     """After a crash the messages popped since the last write of offsets are delivered again, acknowledged or not.
 
-    Unacknowledged ones are also redelivered when their invisible time ends, because their check points were stored. The
-    real broker does both.
+    Unacknowledged messages are also redelivered when their invisible duration ends, because their check points were
+    stored. The real broker does both.
     """
     filled(world, 4)
     world.advance(FIRST_WRITE_MS - 1)
@@ -187,7 +187,7 @@ def test_a_check_point_that_left_the_merge_buffer_survives_a_crash() -> None:
 def test_a_power_loss_loses_only_unflushed_messages(
     keys: dict[str, Any], bytes_sent: int, wait_ms: int, kept: int
 ) -> None:
-    """A power loss loses unflushed messages: four dirty pages are flushed in half a second, fewer within ten.
+    """A power loss loses unflushed messages: four dirty pages are flushed within half a second, fewer within ten.
 
     With SYNC_FLUSH no message is lost.
     """
@@ -311,7 +311,10 @@ def test_ordered_acks_since_the_last_write_are_lost_in_a_crash(world: World) -> 
 
 @pytest.mark.parametrize("crashes", [True, False])
 def test_a_transaction_end_without_op_message_is_lost_in_a_crash(world: World, crashes: bool) -> None:
-    """A transaction whose end has no op message yet (every 3 s) is checked after a crash, even if it was committed."""
+    """A transaction whose end has no op message yet is checked after a crash, even if it was committed.
+
+    Op messages are stored every 3 s.
+    """
     world.topic("A")
     half = world.send("A", TRAN_MSG="true", PGROUP="P")
     world.engine.execute(

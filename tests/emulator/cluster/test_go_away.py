@@ -1,4 +1,4 @@
-"""Graceful shutdown with GO_AWAY: which clients get it, which are still served, and how it ends."""
+"""Graceful shutdown with GO_AWAY: new clients get GO_AWAY, older ones are served, and then the broker stops."""
 
 import pytest
 from engine_world import World, make_world
@@ -73,8 +73,8 @@ def test_a_graceful_shutdown_sends_go_away_to_new_clients_before_it_stops() -> N
 
 
 @pytest.mark.parametrize("graceful", [True, False])
-def test_a_broker_without_graceful_shutdown_or_killed_stops_at_once(graceful: bool) -> None:
-    """A killed broker stops at once, and by default every broker does."""
+def test_a_broker_that_is_killed_or_has_no_graceful_shutdown_stops_at_once(graceful: bool) -> None:
+    """A killed broker stops at once; without graceful shutdown, the default, a stopped one does so, too."""
     world = make_world(enable_shutdown_gracefully=graceful)
     over: list[bool] = []
     world.engine.stop(world.broker, kill=graceful, on_stopped=lambda: over.append(True))
@@ -82,7 +82,7 @@ def test_a_broker_without_graceful_shutdown_or_killed_stops_at_once(graceful: bo
 
 
 def test_a_crash_during_a_graceful_shutdown_restarts_the_broker() -> None:
-    """A broker that crashes during its graceful shutdown restarts and does not stop afterwards."""
+    """A broker that crashes during its graceful shutdown starts again, and the shutdown is not continued."""
     world = graceful_world()
     world.engine.stop(world.broker)
     world.advance(1_000)

@@ -1,4 +1,4 @@
-"""Power loss with synchronous flush: no waiting message is lost, and no rolled back one is delivered."""
+"""Power loss with synchronous flush: delayed, timed and half messages survive, and no rolled back one is delivered."""
 
 import pytest
 from engine_world import World, make_world
@@ -13,12 +13,12 @@ COMMIT, ROLLBACK = 8, 12
 GIVEN_UP = "TRANS_CHECK_MAX_TIME_TOPIC"
 INTERVAL_MS = 3_000
 WRITES_MS = [0, 3_000, 20_000]
-"""Run time of the broker before: offset files were never written, not yet again, or several times."""
+"""Run times of the broker before the test, in ms: its offset files were not written yet, or several times."""
 
 
 @pytest.fixture
 def world() -> World:
-    """A broker that flushes each message and checks half messages every 3 s."""
+    """Return a world with a broker that flushes each message and checks half messages every 3 s."""
     world = make_world(
         flush_disk_type="SYNC_FLUSH",
         recall_message_enable=True,
@@ -41,7 +41,7 @@ def half(world: World, body: bytes) -> SendResult:
 
 
 def end(world: World, sent: SendResult, how: int) -> None:
-    """Commit or roll back."""
+    """Commit or roll back the transaction of a half message."""
     world.engine.execute(
         world.broker, EndTransaction("P", sent.queue_offset, sent.physical_offset, how, False, sent.msg_id)
     )
@@ -122,7 +122,7 @@ def test_a_rolled_timer_message_is_delivered_after_power_losses(world: World) ->
 @pytest.mark.parametrize("run_ms", WRITES_MS)
 @pytest.mark.parametrize("checks", [0, 1, 2])
 def test_open_half_messages_are_checked_after_a_power_loss(world: World, run_ms: int, checks: int) -> None:
-    """Half messages are checked after a power loss, checked before or not; any check's commit is accepted."""
+    """Half messages are checked after a power loss, even ones checked before; a commit for any check is accepted."""
     world.advance(run_ms)
     half(world, b"open")
     producer = Producer(world)
@@ -140,7 +140,7 @@ def test_open_half_messages_are_checked_after_a_power_loss(world: World, run_ms:
 
 @pytest.mark.parametrize("checks", [3, 4, 6])
 def test_open_half_messages_are_discarded_after_a_power_loss(world: World, checks: int) -> None:
-    """Half messages are discarded after their last check, also if that comes before the crash, and never delivered."""
+    """Half messages are discarded after their last check, before or after the crash, and never delivered."""
     half(world, b"open")
     world.advance(checks * INTERVAL_MS)
     world.engine.crash()
@@ -154,7 +154,7 @@ def test_open_half_messages_are_discarded_after_a_power_loss(world: World, check
 
 @pytest.mark.parametrize("waited_ms", [0, 3_100, 20_000])
 def test_commits_and_rollbacks_survive_a_power_loss(world: World, waited_ms: int) -> None:
-    """A committed message stays, a rolled back one is never delivered, and neither is checked once an op exists."""
+    """A committed message stays, a rolled back one is never delivered, and neither is checked after its op message."""
     end(world, half(world, b"committed"), COMMIT)
     end(world, half(world, b"rolled back"), ROLLBACK)
     world.advance(waited_ms)

@@ -40,11 +40,14 @@ from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic
 from rocketmq_testkit.remoting.client import batch_body
 
 SYNCHRONIZED_MS, SYNCHRONIZED_AGAIN_MS = 61_000, 63_000
-"""A slave checks its tables 10, 13, 16, ... s after its start and copies them if they are older than a minute."""
+"""Times in ms by which a slave has copied its master's tables once, or a second time.
+
+A slave checks its tables 10, 13, 16, ... s after its start, and copies them if its copy is older than a minute.
+"""
 
 
 class Pair(World):
-    """A master, which the helper methods address, and its slave."""
+    """A world with a master and its slave; the inherited methods send requests to the master."""
 
     @property
     def slave(self) -> Broker:
@@ -58,7 +61,7 @@ class Pair(World):
         return self.of_slave(PullResult, pull)
 
     def sent(self, body: bytes = b"m", **properties: str) -> DirectCall:
-        """Submit a send that may wait."""
+        """Submit a send that may wait for a slave."""
         message = SendMessage("PG", "T", 0, body, properties, ("10.0.0.1", 5000), self.now_ms)
         return self.engine.submit(self.broker, message)
 
@@ -103,7 +106,10 @@ def test_a_slave_has_the_messages_of_a_batch_one_by_one(pair: Pair) -> None:
 
 
 def test_a_slave_has_no_message_that_cannot_be_decoded(pair: Pair) -> None:
-    """With the defect, a record with a false host flag is in both logs and no queue, also after a reconnection."""
+    """With the defect `unreadable_host_flag`, a record with a wrong host flag is in both logs and in no queue.
+
+    This also holds for a record that the slave receives after a reconnection.
+    """
     pair.engine.defects.enable("unreadable_host_flag")
     false = SendMessage("PG", "T", 0, b"lost", {}, ("10.0.0.1", 5000), pair.now_ms, sys_flag=0x10)
     pair.ask(SendResult, false)
@@ -118,7 +124,7 @@ def test_a_slave_has_no_message_that_cannot_be_decoded(pair: Pair) -> None:
 
 
 def test_with_the_defect_a_slave_copies_topics_up_to_the_first_with_attributes(pair: Pair) -> None:
-    """Topics before it are copied, those after it are not, and deleted topics are deleted."""
+    """Topics before the first one with attributes are copied, later ones are not; deleted topics are still deleted."""
     pair.engine.defects.enable("slave_skips_topics_with_attributes")
     pair.topic("before")
     pair.engine.execute(pair.broker, CreateTopic(TopicConfig("typed", 1, 1), {"+message.type": "FIFO"}))
@@ -135,7 +141,7 @@ def test_with_the_defect_a_slave_copies_topics_up_to_the_first_with_attributes(p
 
 
 def test_a_slave_is_in_routes_under_its_masters_name(pair: Pair) -> None:
-    """A slave is in routes under its master's name, without own queues; the queues stay while either broker runs."""
+    """A slave is in routes under its master's name without queues of its own; the queues stay while either runs."""
     ns = pair.engine.name_server
     route = pair.ask(RouteResult, GetRouteInfo("T"), ns)
     assert [(broker.broker_name, broker.broker_ids) for broker in route.brokers] == [("broker-a", [0, 1])]
@@ -151,7 +157,7 @@ def test_a_slave_is_in_routes_under_its_masters_name(pair: Pair) -> None:
 
 
 def test_topics_of_a_stopped_master_stay_in_routes_while_a_slave_runs(pair: Pair) -> None:
-    """A master's topics stay in routes while a slave runs, even unknown to the slave; they go with the last broker."""
+    """A master's topics, even ones that its slave lacks, stay in routes until the last of both brokers stops."""
     ns = pair.engine.name_server
     pair.topic("new")
     pair.engine.stop(pair.broker)
@@ -234,11 +240,11 @@ def test_master_and_slave_have_equal_logs_after_a_power_loss(pair: Pair, who: st
     assert len(master) == (1 if who == "master" else 6)
 
 
-@pytest.mark.parametrize("how", ["killed", "in order"])
+@pytest.mark.parametrize("how", ["killed", "stopped gracefully"])
 def test_a_returning_slave_discards_records_that_its_master_lost(pair: Pair, how: str) -> None:
-    """A slave that was stopped discards records that its master lost meanwhile, even if the new ones look alike.
+    """A slave that was stopped discards records that its master lost meanwhile, even if newer ones have equal sizes.
 
-    The logs are compared from the first truncation of either, not from their ends.
+    The logs are compared from the first truncation of either log, not from their ends.
     """
     for number in range(5):
         pair.send("T", b"old-%d" % number)
@@ -303,7 +309,7 @@ def test_a_slave_keeps_the_old_queue_of_a_recreated_topic(pair: Pair) -> None:
     ids=("send", "send back", "end", "recall"),
 )
 def test_a_slave_rejects_all_writes(operation: Operation, code: ResponseCode) -> None:
-    """A slave rejects all writes, whether reads from it are enabled or not."""
+    """A slave rejects all writes, even if reads from it are enabled."""
     pair = make_pair(slave_read_enable=True, recall_message_enable=True)
     assert refused(pair.engine.submit(pair.slave, operation)).code is code
     assert logs(pair) == [[], []]
@@ -319,8 +325,8 @@ def test_a_slave_rejects_pulls_unless_slave_read_is_enabled() -> None:
     assert len(pair.pull_slave().records) == 1
 
 
-def test_a_slave_answers_pulls_as_its_master(pair: Pair) -> None:
-    """A slave answers pulls as its master does, and parked pulls receive messages that the master stores."""
+def test_a_slave_serves_pulls_like_its_master(pair: Pair) -> None:
+    """A slave returns the same responses to pulls, and parked pulls receive messages that the master stores."""
     pair.send("T", b"1")
     pair.send("T", b"2")
     found = pair.pull_slave()
@@ -351,7 +357,10 @@ def test_a_slave_corrects_pull_offsets_only_with_offset_check_in_slave(
 
 
 def test_a_lagging_reader_is_suggested_a_slave(pair: Pair) -> None:
-    """The group's settings give one suggested broker for lagging readers and one for others, on master and slave."""
+    """Responses suggest the broker that the group's settings name for lagging readers or for others.
+
+    The master and the slave suggest the same.
+    """
     for _ in range(3):
         pair.send("T")
     assert suggested(pair.pull("T").outcome) == 0
@@ -434,7 +443,7 @@ def test_offsets_committed_at_a_slave_are_overwritten_by_its_returning_master(pa
 
 
 def test_a_slave_does_not_copy_offsets_of_groups_with_lmq_names() -> None:
-    """Upstream's slave reads only the offsetTable of the master's response, and LMQ offsets are in the other one."""
+    """Upstream's slave reads only the member offsetTable of the master's response, which has no LMQ offsets."""
     pair = make_pair(enable_lmq=True, slave_read_enable=True)
     pair.send("T")
     for group in ("G", "%LMQ%G"):

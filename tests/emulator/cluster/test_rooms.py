@@ -1,4 +1,4 @@
-"""The rooms that a broker is built of."""
+"""The rooms of a broker together handle every operation and store every state of a snapshot."""
 
 import gc
 import importlib
@@ -15,7 +15,7 @@ from rocketmq_testkit.emulator.stats.broker_metrics import BROKER
 
 
 def subclasses(kind: type[Operation]) -> Iterator[type[Operation]]:
-    """All subclasses, direct and indirect."""
+    """Yield all subclasses, direct and indirect."""
     for each in kind.__subclasses__():
         yield each
         yield from subclasses(each)
@@ -25,7 +25,7 @@ def test_every_operation_has_a_handler(world: World) -> None:
     """Each operation of the package is handled by a broker or by the name server."""
     for module in pkgutil.iter_modules(operations.__path__):
         importlib.import_module(f"{operations.__name__}.{module.name}")
-    gc.collect()  # until then a class lives beside the slotted one that its decorator made of it
+    gc.collect()  # deletes the classes that the decorator of slotted dataclasses has replaced
     package = operations.__name__
     declared = {each for each in subclasses(Operation) if each.__module__.startswith(package)}
     assert declared == world.broker.handlers.keys() | world.engine.name_server.handlers.keys()
@@ -39,7 +39,7 @@ def test_a_snapshot_has_the_state_of_every_durable_service(world: World) -> None
 
 
 def test_broker_metrics_count_messages_and_waiting_requests(world: World) -> None:
-    """Metrics of a broker count messages since its start and show its waiting requests."""
+    """Metrics of a broker have the number of messages since its start and of its waiting requests."""
     world.topic("A", 1)
     world.send("A", b"one")
     world.engine.submit(world.broker, PullMessage("G", "A", 0, 1, 32, 2 | 4, 0, 15_000, subscription="*"))

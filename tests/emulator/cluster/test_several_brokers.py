@@ -101,7 +101,7 @@ def test_a_route_names_the_brokers_that_have_the_topic(masters: Masters) -> None
 
 
 def test_clusters_are_listed_with_their_brokers_and_topics(masters: Masters) -> None:
-    """Clusters and topics are listed with their brokers; each broker has topics of its own and its cluster's name."""
+    """Clusters are listed with their brokers and topics; the latter include topics named like broker and cluster."""
     found = masters.ask(ClusterInfoResult, GetBrokerClusterInfo())
     assert found.clusters == {"east": ["a", "b"], "west": ["c"]}
     assert {name: member.broker_ids for name, member in found.brokers.items()} == {"a": [0], "b": [0], "c": [0]}
@@ -124,7 +124,7 @@ def test_a_send_creates_its_topic_only_on_the_receiving_broker(masters: Masters)
 
 
 def test_the_order_configuration_of_a_topic_is_part_of_its_route(masters: Masters) -> None:
-    """The order configuration stored by administrators is part of the route, whichever brokers run."""
+    """The order configuration that administrators stored is part of the route, even while brokers are stopped."""
     masters.topic("T", a=4, b=4)
     masters.engine.execute(masters.engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
     masters.engine.execute(masters.engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", "T", "b:4"))
@@ -222,7 +222,7 @@ def test_a_stopped_broker_rejects_requests_and_runs_no_timer(masters: Masters) -
     assert bodies(messages_of(masters.pop("a"))) == [b"m"]
 
 
-@pytest.mark.parametrize("kill", [False, True], ids=("in order", "killed"))
+@pytest.mark.parametrize("kill", [False, True], ids=("graceful stop", "kill"))
 def test_a_started_broker_has_its_stored_messages_and_written_offsets(masters: Masters, kill: bool) -> None:
     """A started broker has its messages and topics; offsets not yet written are lost if it was killed."""
     masters.topic("T", b=1)

@@ -1,4 +1,4 @@
-"""A broker that becomes a slave: rejected and accepted requests."""
+"""A master that is reconfigured as a slave: rejected and accepted requests."""
 
 import pytest
 from engine_world import World, refused

@@ -1,4 +1,4 @@
-"""A slave's copy of its master's timer and delay levels, from which it delivers nothing."""
+"""A slave's copies of its master's delay offsets and timer check point; a slave delivers no message from them."""
 
 import pytest
 from engine_world import START_MS, World

@@ -18,7 +18,7 @@ from rocketmq_testkit.emulator.config.keys import _NAME_LENGTH_MAX, Config, _ran
     ],
 )
 def test_the_text_of_a_range_names_only_its_existing_limits(low: int | None, high: int | None, text: str) -> None:
-    """The text of a range names the limits that exist; 0 is a limit, too."""
+    """The text of a range names the limits that exist, including a limit of 0."""
     assert _range(low, high) == text
 
 
@@ -65,8 +65,8 @@ def test_an_unknown_key_longer_than_the_limit_is_cut_in_the_error(length: int, w
     assert unknown_key("x" * length, ["brokerName"]).endswith("x" if whole else "x...")
 
 
-def test_known_keys_are_read_as_java_reads_them() -> None:
-    """Any text but `true` is false for a boolean; unusable numbers and unknown keys are ignored."""
+def test_known_keys_are_read_as_by_upstream() -> None:
+    """Any text but `true` is false for a boolean; invalid numbers and unknown keys are ignored."""
     config = BrokerConfig()
     config.update_known({"popPollingSize": "7", "autoCreateTopicEnable": "yes", "reviveQueueNum": "x", "nothing": "1"})
     assert (config.pop_polling_size, config.auto_create_topic_enable) == (7, False)

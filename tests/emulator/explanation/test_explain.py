@@ -1,4 +1,4 @@
-"""Verdicts of a real engine: the judged copies and groups, and facts of the past before hindrances of the present."""
+"""Verdicts of a real engine, for messages with several copies and groups, after restarts, and without a history."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_acknowledged_message_stays_acknowledged_while_its_broker_is_stopped() -
 
 
 def test_restored_engine_gives_the_same_verdicts_without_details() -> None:
-    """A snapshot has no history. The tables decide, and the sentence says since when details are held."""
+    """A snapshot has no history: the verdict follows from the tables, and its sentence has the start of the history."""
     world = acknowledged_and_unread()
     world.advance(5_000)
     engine = Engine(state=world.engine.state())
@@ -65,7 +65,7 @@ def test_restored_engine_gives_the_same_verdicts_without_details() -> None:
 
 
 def test_a_fork_gives_the_same_verdicts_and_details() -> None:
-    """A fork continues the history: it knows the delivery before it, and what its own clients did after it."""
+    """A fork continues the history: it has the deliveries before the fork and those of its own clients after it."""
     world = acknowledged_and_unread()
     world.advance(5_000)
     engine = Engine(state=world.engine.lend())
@@ -80,8 +80,8 @@ def test_a_fork_gives_the_same_verdicts_and_details() -> None:
     assert [explain(each, SECOND).reason for each in (world, forked)] == [Reason.AVAILABLE, Reason.ACKNOWLEDGED]
 
 
-def test_second_copy_of_a_repeated_send_counts_until_it_is_finished() -> None:
-    """A producer that missed the response sends the message again, so that two records have one id."""
+def test_verdict_of_a_message_that_was_sent_twice_is_that_of_its_unfinished_copy() -> None:
+    """A producer that got no response sends the message again, so that two records have one id."""
     world = acknowledged_and_unread()
     world.send("A", UNIQ_KEY=FIRST)
     found = explain(world, FIRST)
@@ -93,7 +93,7 @@ def test_second_copy_of_a_repeated_send_counts_until_it_is_finished() -> None:
     assert explain(world, FIRST, place=first).reason is Reason.ACKNOWLEDGED
 
 
-def test_each_retry_of_a_message_that_was_sent_twice_counts_until_it_is_finished() -> None:
+def test_message_that_was_sent_twice_is_acknowledged_after_both_of_its_retries() -> None:
     world = acknowledged_and_unread()
     world.send("A", UNIQ_KEY=SECOND)
     assert len(world.popped("A")) == 2
@@ -106,8 +106,8 @@ def test_each_retry_of_a_message_that_was_sent_twice_counts_until_it_is_finished
     assert explain(world, SECOND).reason is Reason.ACKNOWLEDGED
 
 
-def test_verdict_of_the_store_has_one_for_each_group_of_the_message() -> None:
-    """A group is listed if it subscribes, has an offset, or has the message among its dead letters."""
+def test_explanation_without_a_group_has_a_verdict_for_each_group_of_the_message() -> None:
+    """A group is listed if it subscribes to the topic, has an offset there, or has the message as a dead letter."""
     world = acknowledged_and_unread()
     world.heartbeat("another client", "other", {"B": "*"})
     world.heartbeat("a third client", "subscribed", {"A": "*"})
@@ -123,7 +123,7 @@ def test_verdict_of_the_store_has_one_for_each_group_of_the_message() -> None:
 
 
 def test_pulled_message_of_a_closed_connection_is_not_acknowledged() -> None:
-    """With KV records the broker keeps the offset of pops where it keeps that of pulls; the record tells them apart."""
+    """With KV records pops and pulls share one offset; the delivery record shows that this message was pulled."""
     world = make_world(pop_consumer_kv_service_init=True, pop_consumer_kv_service_enable=True)
     world.topic("A")
     for message_id in (FIRST, SECOND):
@@ -152,7 +152,7 @@ def every_state() -> World:
 
 @pytest.mark.parametrize("make", [every_state, lived_in, acknowledged_and_unread])
 def test_explaining_everything_changes_nothing(make: Callable[[], World]) -> None:
-    """Each stored record is explained for each group and in the store; no table of the engine changes by it."""
+    """Explanations of each stored record, with and without a group, change no table of the engine."""
     world = make()
     before = held_by(world.engine)
     found, reasons = look(world), set()
@@ -169,8 +169,8 @@ def test_explaining_everything_changes_nothing(make: Callable[[], World]) -> Non
     assert changes(before, held_by(world.engine)) == {}
 
 
-def test_verdict_reads_no_journal() -> None:
-    """Neither room imports the journal, so a verdict does not depend on the entries that it still holds."""
+def test_explanations_and_histories_do_not_import_the_journal() -> None:
+    """A verdict must not depend on the number of entries that the journal keeps."""
     for room in (explanation, inspection):
         for file in Path(str(room.__file__)).parent.glob("*.py"):
             assert "gate.journal" not in file.read_text(), file

@@ -1,4 +1,4 @@
-"""Histories for one group, and notes about steps that are missing."""
+"""Histories of a message for one group, and their notes if the group has no step."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,8 +18,8 @@ SENT = copy_of(CopyState.STORED, "orders", 0, offset=4)
 RETRY = copy_of(CopyState.RETRY, "%RETRY%audit_orders", 3, group="audit", retry=1)
 
 
-def told(group: str, *copies: Any) -> MessageHistory:
-    """Return the history for a group of a message that billing and audit have received; billing exists."""
+def a_history(group: str, *copies: Any) -> MessageHistory:
+    """Return the history for `group` of a message that the groups billing and audit received; only billing exists."""
     deliveries = {
         ("broker-a", "orders", 0, 4): [
             RecordedEvent(NOON_MS + 1, RecordKind.PULLED, "channel of c1", "billing", 4, 1, None),
@@ -36,9 +36,9 @@ def told(group: str, *copies: Any) -> MessageHistory:
 @pytest.mark.parametrize(
     ("group", "kinds"), [("billing", ["sent", "delivered"]), ("audit", ["sent", "delivered", "redelivered"])]
 )
-def test_history_for_a_group_leaves_out_the_steps_of_others(group: str, kinds: list[str]) -> None:
-    """Steps of no group, such as the send, remain."""
-    found = told(group, SENT, RETRY)
+def test_history_for_a_group_omits_the_steps_of_other_groups(group: str, kinds: list[str]) -> None:
+    """Steps without a group, such as the send, remain."""
+    found = a_history(group, SENT, RETRY)
     assert [step.kind for step in found.steps] == kinds
     assert {step.group for step in found.steps} == {None, group}
     assert (found.group, found.note) == (group, "")
@@ -53,8 +53,8 @@ def test_history_for_a_group_leaves_out_the_steps_of_others(group: str, kinds: l
         ("q", "no step of group q; there is no group q"),
     ],
 )
-def test_history_without_a_step_of_the_group_says_so(group: str, note: str) -> None:
-    found = told(group, SENT)
+def test_history_without_a_step_of_the_group_has_a_note_with_the_reason(group: str, note: str) -> None:
+    found = a_history(group, SENT)
     assert found.note == note
     head, second, *_ = repr(found).splitlines()
     assert (head, second) == (f"<MessageHistory of ID1 in orders for {group}, 1 step>", note)

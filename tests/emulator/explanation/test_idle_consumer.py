@@ -1,4 +1,4 @@
-"""Explanations of idle groups and clients: each cause as a clause of the sentence, with its changes."""
+"""Explanations why a group or a client receives nothing: each cause is a clause of the sentence, with its changes."""
 
 import json
 from dataclasses import replace
@@ -46,7 +46,7 @@ def group_of(*members: MemberView, topics: tuple[str, ...] = ("orders",), **fiel
 
 
 def queue_of(queue_id: int, *, end: int = 5, position: int = 5, broker: str = "broker-a") -> QueueView:
-    """Return a queue of orders with the progress of billing."""
+    """Return a queue of topic orders with the offset of group billing (`position`) and its maximum offset (`end`)."""
     return QueueView(
         broker, "orders", queue_id, 0, end, True, {"billing": ProgressView(position, None, position, 0, 0, 0)}
     )
@@ -74,7 +74,7 @@ def broker_of(
 
 
 def explained(group: GroupView, *, past: Any = None, number: int = 4, **look: Any) -> IdleExplanation:
-    """Explain billing. By default its topic orders has four empty queues, all assigned to c1."""
+    """Explain group billing. By default its topic orders has four empty queues, all assigned to client c1."""
     found = {
         "groups": [group],
         "topics": [ORDERS],
@@ -85,7 +85,7 @@ def explained(group: GroupView, *, past: Any = None, number: int = 4, **look: An
 
 
 def test_empty_queues_are_named() -> None:
-    """The block has the sentence, its facts, and what would change it."""
+    """The text has the sentence, the facts that it rests on, and the changes that would end it."""
     found = explained(group_of(member_of(C1, "orders")))
     assert str(found) == "c1@10.0.0.5 has queues 0-3 of orders, all empty"
     assert repr(found) == (
@@ -102,7 +102,7 @@ def test_empty_queues_are_named() -> None:
     }
 
 
-def test_member_without_a_queue_is_told_who_has_the_queues() -> None:
+def test_member_without_a_queue_is_explained_by_the_owners_of_the_queues() -> None:
     one, two = member_of(C1, "orders"), member_of(C2, "orders")
     assert str(explained(group_of(one, two))) == (
         "c1@10.0.0.5 has queues 0-3 of orders, all empty; c2@10.0.0.6 has no queue of orders: orders has 4 queues "
@@ -246,7 +246,7 @@ def test_heartbeats_within_the_interval_of_the_sdk_are_no_silence() -> None:
 
 
 def test_members_that_subscribe_differently_are_named_with_their_expressions() -> None:
-    """A member without the topic is named as well."""
+    """A member that does not subscribe to the topic is named as well."""
     members = member_of(C1, "orders", expression="a"), member_of(C2, "orders", expression="b"), member_of("c3", "steps")
     found = explained(group_of(*members, disagreements=("orders",)))
     assert str(found).startswith(
@@ -285,7 +285,7 @@ def test_master_that_does_not_serve_the_group_is_named(broker: BrokerView, expec
     assert found.changes[0].sentence == change
 
 
-def test_a_rule_of_faults_that_acted_on_a_member_is_named() -> None:
+def test_a_rule_that_caused_a_fault_of_a_member_is_named() -> None:
     fired = [
         Firing(NOON_MS - 2000, "lost-pop", "PopMessage", f"channel of {client}", "drop_response", ("ID1",))
         for client in (C1, C1, C2)
@@ -299,7 +299,7 @@ def test_a_rule_of_faults_that_acted_on_a_member_is_named() -> None:
 
 
 def test_the_newest_message_that_the_filter_skipped_is_named() -> None:
-    """An empty queue has messages that the group has passed without a delivery."""
+    """The queue is empty for the group, because the broker skipped a message that its filter does not match."""
     family = family_of(copy_of(CopyState.STORED, "orders", 0, offset=4))
     member = member_of(C1, "orders", expression="b")
     subscribed = replace(group_of(member), subscriptions=member.subscriptions)
@@ -319,8 +319,8 @@ def test_the_newest_message_that_the_filter_skipped_is_named() -> None:
     assert "subscribe with an expression that matches tag `a`" in [change.sentence for change in found.changes]
 
 
-def test_refused_requests_of_a_member_are_counted_by_code() -> None:
-    """Requests of other clients are left out; a connection that has closed is known by its client."""
+def test_rejected_requests_of_a_member_are_counted_by_code() -> None:
+    """Requests of other clients are not counted; those of the member's closed connections are."""
     rows = [
         (f"channel of {C1}", "PULL_MESSAGE", 9000, "NO_PERMISSION"),
         ("closed", "PULL_MESSAGE", 6000, "NO_PERMISSION"),
@@ -350,7 +350,7 @@ def test_unknown_names_are_explained_with_the_nearest_name() -> None:
 
 
 def test_client_is_explained_for_each_of_its_groups() -> None:
-    """Only its own state follows the causes of its groups."""
+    """The clauses about its groups come first, followed by its own state without that of other members."""
     audit = group_of(member_of(C1, "orders"), name="audit", consume_enable=False)
     billing = group_of(member_of(C1, "orders"), member_of(C2, "orders"))
     look = prepared_look(groups=[audit, billing], topics=[ORDERS], queues={"orders": [queue_of(0)]})

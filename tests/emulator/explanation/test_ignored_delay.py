@@ -1,4 +1,4 @@
-"""Delays that a broker has ignored, as an explanation and a history name them."""
+"""Delays that a broker ignored: the explanation and the history of the message name them with the reason."""
 
 import pytest
 from engine_world import START_MS, make_world
@@ -16,7 +16,7 @@ LARGEST = 2**63 - 1
 
 
 def texts(advance_ms: int = 0, **properties: str) -> tuple[str, str]:
-    """Send a message, and return its explanation and the detail of its first step."""
+    """Send a message and advance; return the sentence of its explanation and the detail of its first step."""
     world = make_world()
     engine = world.engine
     engine.execute(world.broker, CreateTopic(TopicConfig("orders", 1, 1)))
@@ -55,7 +55,7 @@ def test_delay_that_was_obeyed_is_not_named(properties: dict[str, str]) -> None:
 
 
 def test_delivered_message_whose_timer_copy_was_deleted_was_delayed() -> None:
-    """The oldest messages are deleted first, so its copy in the topic may be the first one."""
+    """The oldest messages are deleted first, so the copy in the topic may be the first one that is left."""
     delivered = copy_of(CopyState.STORED, "orders", 60_000, TIMER_DELIVER_MS="5")
     assert ignored_delay(family_of(delivered)) == "TIMER_DELIVER_MS=5 is not after the send"
     delivered = copy_of(CopyState.STORED, "orders", 60_000, TIMER_DELIVER_MS="5", TIMER_OUT_MS="5")
@@ -64,5 +64,5 @@ def test_delivered_message_whose_timer_copy_was_deleted_was_delayed() -> None:
 
 @pytest.mark.parametrize("value", ["", "soon", "1.5"])
 def test_delay_that_is_no_number_is_not_named(value: str) -> None:
-    """Such a message can only be stored with a delay level, which takes precedence."""
+    """The broker stores such a message only with a delay level, which has precedence."""
     assert ignored_delay(family_of(copy_of(CopyState.STORED, "orders", 0, TIMER_DELAY_SEC=value))) is None

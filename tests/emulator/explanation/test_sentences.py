@@ -1,4 +1,7 @@
-"""Sentences, facts and changes of every reason. `sentences.txt` has them to read; write it with UPDATE_SENTENCES=1."""
+"""Sentences, facts and changes of the explanations of every reason, as recorded in `sentences.txt`.
+
+UPDATE_SENTENCES=1 writes that file.
+"""
 
 import os
 from dataclasses import replace
@@ -22,7 +25,7 @@ def test_situation_has_its_reason(reason: Reason) -> None:
     assert SITUATIONS[reason].explain().reason is reason
 
 
-def test_sentences_are_golden() -> None:
+def test_sentences_are_those_of_the_recorded_file() -> None:
     text = "\n\n".join(f"{name}\n{situation.explain()!r}" for name, situation in ALL.items()) + "\n"
     if os.environ.get("UPDATE_SENTENCES"):
         GOLDEN.write_text(text)
@@ -81,7 +84,7 @@ def test_message_is_explained_in_the_store_and_for_each_group() -> None:
 
 @pytest.mark.parametrize("reason", list(Reason))
 def test_verdict_without_delivery_records_is_the_same(reason: Reason) -> None:
-    """Only a commit past an undelivered message cannot be told from an acknowledgement without the records."""
+    """The exception: without records, a commit past an undelivered message looks like an acknowledgement."""
     situation = SITUATIONS[reason]
     found = _without_records(situation).explain()
     expected = {Reason.COMMITTED_PAST: Reason.ACKNOWLEDGED}.get(reason, reason)

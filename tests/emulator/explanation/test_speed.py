@@ -29,7 +29,7 @@ def other_topics(world: World, number: int) -> None:
 
 
 def messages_in_flight(world: World, number: int) -> None:
-    """Put earlier messages of the queue in flight, in one check point."""
+    """Put earlier messages of the queue in flight, up to 32 in one check point."""
     for _ in range(number):
         world.send("T", b"earlier")
     for _ in range(0, number, 32):
@@ -55,8 +55,8 @@ def lines(fill: Callable[[World, int], None], number: int) -> int:
 
 
 @pytest.mark.parametrize("fill", [other_groups, other_topics, messages_in_flight])
-def test_an_explanation_does_not_take_longer_in_a_crowd(fill: Callable[[World, int], None]) -> None:
-    """Twenty times as many take at most a fifth more lines: one for each check point, whatever it contains."""
+def test_work_of_an_explanation_does_not_grow_with_unrelated_state(fill: Callable[[World, int], None]) -> None:
+    """With 20 times as many, an explanation executes at most a fifth more lines: one for each check point."""
     lines(fill, FEW)
     few, many = lines(fill, FEW), lines(fill, MANY)
     assert many <= 1.2 * few, (few, many)

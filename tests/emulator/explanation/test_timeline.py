@@ -20,23 +20,22 @@ AGAIN = copy_of(CopyState.RETRY, "%RETRY%billing_orders", 31_000, group="billing
 
 
 def event(kind: RecordKind, at_ms: int, client: str = "c1", hold_ms: int | None = None, **fields: Any) -> RecordedEvent:
-    """Return a recorded event of group billing; `at_ms` counts from noon."""
+    """Return a recorded event of group billing, `at_ms` ms after noon."""
     return RecordedEvent(NOON_MS + at_ms, kind, f"channel of {client}", "billing", 4, 1, hold_ms, **fields)
 
 
-def told(*copies: CopyView, properties: dict[str, str] | None = None, **past: Any) -> MessageHistory:
+def a_history(*copies: CopyView, properties: dict[str, str] | None = None, **past: Any) -> MessageHistory:
     """Return the history of a message with two connected clients: p1, which sent it, and c1."""
     look = prepared_look(connections=[connected("p1"), connected("c1", port=4712)])
     return history_of(family_of(*copies, **(properties or {})), look, prepared_history(**past))
 
 
 def lines(history: MessageHistory) -> list[str]:
-    """Return the lines of the steps with single blanks, so that a table of cases needs no columns."""
+    """Return the lines of the steps, with single blanks in place of the columns' padding."""
     return [" ".join(line.split()) for line in repr(history).splitlines()[1:]]
 
 
-def test_text_is_golden() -> None:
-    """The text has a head, a line in columns for each step, and the trace context."""
+def test_text_has_a_head_a_line_for_each_step_and_the_trace_context() -> None:
     deliveries = {
         ORDERS: [event(RecordKind.POPPED, 1000, hold_ms=30_000)],
         RETRY: [
@@ -49,7 +48,7 @@ def test_text_is_golden() -> None:
         Firing(NOON_MS + 31_050, "lossy-acks", "AckMessage", "channel of c2@10.0.0.6#18", "drop_request", ("ID1",)),
         Firing(NOON_MS + 31_060, "lossy-acks", "AckMessage", "channel of c1", "drop_request", ("ID2",)),
     ]
-    found = told(
+    found = a_history(
         SENT, AGAIN, deliveries=deliveries, names=names, fired=fired, properties={"traceparent": "00-4bf9-00f0-01"}
     )
     assert repr(found) == (
@@ -109,12 +108,12 @@ def test_text_is_golden() -> None:
     ids=lambda value: value[0].kind.name if isinstance(value[0], RecordedEvent) else "",
 )
 def test_each_recorded_event_is_one_step(events: list[RecordedEvent], expected: list[str]) -> None:
-    """The attempt counts the deliveries of the copy; an end of an invisible duration on another day has a date."""
-    assert lines(told(SENT, deliveries={ORDERS: events}))[1:] == expected
+    """An attempt is the number of a delivery. An end of an invisible duration on another day has a date."""
+    assert lines(a_history(SENT, deliveries={ORDERS: events}))[1:] == expected
 
 
-def test_a_refused_acknowledgement_is_one_step_with_its_code() -> None:
-    """It is in the delivery record, and among the refused requests of the broker and of the proxy."""
+def test_a_rejected_acknowledgement_is_one_step_with_its_code() -> None:
+    """The delivery record has it, and the refused requests of the broker and the proxy have it; one step remains."""
     refusals = [
         RefusedRequest(
             NOON_MS + 2, node, "channel of c1", "AckMessage", "AckMessage", "orders", "billing", "ID1", "", code, "late"
@@ -122,7 +121,7 @@ def test_a_refused_acknowledgement_is_one_step_with_its_code() -> None:
         for node, code in (("broker-a", "INVALID_PARAMETER"), ("proxy", "INTERNAL_SERVER_ERROR"))
     ]
     events = [event(RecordKind.POPPED, 1), event(RecordKind.REFUSED_ACKNOWLEDGEMENT, 2)]
-    assert lines(told(SENT, deliveries={ORDERS: events}, refusals=refusals))[2:] == [
+    assert lines(a_history(SENT, deliveries={ORDERS: events}, refusals=refusals))[2:] == [
         "12:00:00.002 refused c1 (JAVA V5_3_3) of billing AckMessage: INVALID_PARAMETER: late"
     ]
 
@@ -141,21 +140,21 @@ def test_a_refused_acknowledgement_is_one_step_with_its_code() -> None:
     ],
 )
 def test_a_pop_that_did_not_reach_the_client_is_no_delivery(kind: RecordKind, text: str) -> None:
-    """It has no number; the next delivery has the number after the last delivery."""
+    """The step has no attempt; the attempt of the next delivery follows that of the last delivery."""
     events = [event(RecordKind.POPPED, 1), event(kind, 4), event(RecordKind.POPPED, 5)]
-    found = told(SENT, deliveries={ORDERS: events})
+    found = a_history(SENT, deliveries={ORDERS: events})
     assert [step.attempt for step in found.steps[1:]] == [1, None, 2]
     assert lines(found)[2] == f"12:00:00.004 {text}"
 
 
 def test_groups_have_attempts_of_their_own() -> None:
     other = RecordedEvent(NOON_MS + 2, RecordKind.PULLED, "channel of c2", "audit", 4, 1, None)
-    found = told(SENT, deliveries={ORDERS: [event(RecordKind.PULLED, 1), other, event(RecordKind.PULLED, 3)]})
+    found = a_history(SENT, deliveries={ORDERS: [event(RecordKind.PULLED, 1), other, event(RecordKind.PULLED, 3)]})
     assert [(step.group, step.attempt) for step in found.steps[1:]] == [("billing", 1), ("audit", 1), ("billing", 2)]
 
 
 def test_steps_of_a_transaction() -> None:
-    """Each check appends a half message; one that was appended for its immunity time is no check."""
+    """Each check appends a half message again; a half message appended again for its immunity time is no check."""
     half = [
         copy_of(CopyState.HALF, "RMQ_SYS_TRANS_HALF_TOPIC", 0, PGROUP="shop"),
         copy_of(CopyState.HALF, "RMQ_SYS_TRANS_HALF_TOPIC", 3000, offset=1, PGROUP="shop"),
@@ -170,12 +169,12 @@ def test_steps_of_a_transaction() -> None:
         "12:00:07.000 available broker-a stored in orders queue 0 offset 4",
     ]
     recorded = {("broker-a", "RMQ_SYS_TRANS_HALF_TOPIC", 0, 2): [end]}
-    assert lines(told(*half, stored, deliveries=recorded)) == expected
+    assert lines(a_history(*half, stored, deliveries=recorded)) == expected
     expected[2] = "12:00:07.000 committed broker-a"
-    assert lines(told(*half, stored)) == expected
+    assert lines(a_history(*half, stored)) == expected
 
     aside = copy_of(CopyState.PUT_ASIDE, "TRANS_CHECK_MAX_TIME_TOPIC", 60_000)
-    assert lines(told(half[0], aside))[1:] == [
+    assert lines(a_history(half[0], aside))[1:] == [
         "12:01:00.000 put aside broker-a stored in TRANS_CHECK_MAX_TIME_TOPIC queue 0 offset 0"
     ]
 
@@ -232,33 +231,33 @@ def test_steps_of_a_transaction() -> None:
     ids=["delay level", "timer", "retries"],
 )
 def test_each_stored_copy_is_a_step(copies: list[CopyView], expected: list[str]) -> None:
-    """The timer wheel stores a message again while its time is beyond the wheel; that is no step."""
-    assert lines(told(*copies)) == expected
+    """A copy that the timer wheel stores because the time of its message is beyond the wheel is no step."""
+    assert lines(a_history(*copies)) == expected
 
 
 def test_dropped_details_are_named() -> None:
-    """The text says before which time details are missing, unless all of them are older than the message."""
-    found = told(SENT, since_ms=NOON_MS + 31_000)
+    """The text has the time before which details are missing, unless the message is newer than that."""
+    found = a_history(SENT, since_ms=NOON_MS + 31_000)
     assert (
         repr(found).splitlines()[1]
         == "before 12:00:31.000, details no longer held (deliveryRecordMaxEntries, or a restored snapshot)"
     )
     assert found.since_ms == NOON_MS + 31_000
-    assert told(SENT, since_ms=NOON_MS).since_ms is None
-    assert "no longer held" not in repr(told(SENT, since_ms=NOON_MS))
+    assert a_history(SENT, since_ms=NOON_MS).since_ms is None
+    assert "no longer held" not in repr(a_history(SENT, since_ms=NOON_MS))
     retried = copy_of(CopyState.RETRY, "%RETRY%billing", 60_000, group="billing", retry=1)
-    assert told(SENT, retried, since_ms=NOON_MS + 31_000).since_ms == NOON_MS + 31_000
+    assert a_history(SENT, retried, since_ms=NOON_MS + 31_000).since_ms == NOON_MS + 31_000
 
 
 def test_steps_on_two_days_have_dates() -> None:
-    found = told(SENT, copy_of(CopyState.RETRY, "%RETRY%billing_orders", 86_400_000, group="billing"))
+    found = a_history(SENT, copy_of(CopyState.RETRY, "%RETRY%billing_orders", 86_400_000, group="billing"))
     assert [line[:23] for line in repr(found).splitlines()[1:]] == [
         "2026-11-26 12:00:00.000",
         "2026-11-27 12:00:00.000",
     ]
 
 
-def test_a_message_that_is_not_stored_has_its_refusals_faults_and_loss() -> None:
+def test_the_history_of_an_unstored_message_has_its_rejections_faults_and_loss() -> None:
     """Events of other messages are left out. A message that no broker received has no step."""
     refusals = [
         RefusedRequest(
@@ -288,7 +287,8 @@ def test_a_message_that_is_not_stored_has_its_refusals_faults_and_loss() -> None
 
 def test_json_has_the_same_steps() -> None:
     """The JSON form survives an encoder and has every field of each step."""
-    found = told(SENT, AGAIN, deliveries={ORDERS: [event(RecordKind.POPPED, 1, hold_ms=1)]}, properties={"b3": "0"})
+    deliveries = {ORDERS: [event(RecordKind.POPPED, 1, hold_ms=1)]}
+    found = a_history(SENT, AGAIN, deliveries=deliveries, properties={"b3": "0"})
     form = json.loads(json.dumps(found.as_json()))
     assert (form["message_id"], form["topic"], form["since_ms"], form["trace"]) == ("ID1", "orders", None, {"b3": "0"})
     assert [step["at_ms"] for step in form["steps"]] == [step.at_ms for step in found.steps]
@@ -312,31 +312,31 @@ def test_sender_that_has_left_is_named_by_its_address() -> None:
         assert (found.steps[0].client, found.steps[0].sdk) == (expected, "")
 
 
-def test_ends_of_invisible_durations_have_a_date_as_the_lines_have() -> None:
-    """Lines have a date if the steps are of several days, and so have the instants in them."""
+def test_ends_of_invisible_durations_have_a_date_if_the_lines_have_one() -> None:
+    """If the steps are of several days, each line has a date, and so has each instant in it."""
     day_ms = 86_400_000
     late = event(RecordKind.POPPED, 3 * day_ms, hold_ms=30_000)
-    of_one_day = told(SENT, deliveries={ORDERS: [event(RecordKind.POPPED, 1_000, hold_ms=30_000)]})
+    of_one_day = a_history(SENT, deliveries={ORDERS: [event(RecordKind.POPPED, 1_000, hold_ms=30_000)]})
     assert lines(of_one_day)[1] == (
         "12:00:01.000 delivered c1 (JAVA V5_3_3) to billing attempt 1, invisible until 12:00:31"
     )
-    of_days = told(SENT, deliveries={ORDERS: [event(RecordKind.POPPED, 1_000, hold_ms=30_000), late]})
+    of_days = a_history(SENT, deliveries={ORDERS: [event(RecordKind.POPPED, 1_000, hold_ms=30_000), late]})
     assert lines(of_days)[1:] == [
         "2026-11-26 12:00:01.000 delivered c1 (JAVA V5_3_3) to billing attempt 1, invisible until 2026-11-26 12:00:31",
         "2026-11-29 12:00:00.000 delivered c1 (JAVA V5_3_3) to billing attempt 2, invisible until 2026-11-29 12:00:30",
     ]
-    over_midnight = told(SENT, deliveries={ORDERS: [event(RecordKind.POPPED, 1_000, hold_ms=day_ms)]})
+    over_midnight = a_history(SENT, deliveries={ORDERS: [event(RecordKind.POPPED, 1_000, hold_ms=day_ms)]})
     assert lines(over_midnight)[1].endswith("invisible until 2026-11-27 12:00:01")
 
 
 def test_delay_has_a_date_in_a_history_of_several_days() -> None:
     delayed = copy_of(CopyState.TIMED, "rmq_sys_wheel_timer", 0, due_ms=60_000, REAL_TOPIC="orders")
     later = copy_of(CopyState.STORED, "orders", 2 * 86_400_000)
-    assert lines(told(delayed, later))[1].endswith("delayed broker-a until 2026-11-26 12:01:00")
+    assert lines(a_history(delayed, later))[1].endswith("delayed broker-a until 2026-11-26 12:01:00")
 
 
 def test_client_that_has_left_keeps_its_name_and_sdk() -> None:
-    """A producer is known by the address in the message, a consumer by its connection."""
+    """A producer is identified by the address in the message, a consumer by its connection."""
     clients = SeenClients()
     clients.note("channel of p9", SeenClient("p9", "GO", "V5_1_0", "10.0.0.9:7"))
     clients.note("channel of c9", SeenClient("c9", "CPP", "V5_0_0", "10.0.0.9:8", left_ms=NOON_MS))

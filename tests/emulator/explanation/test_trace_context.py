@@ -1,4 +1,4 @@
-"""Trace contexts in properties of messages."""
+"""Trace contexts (traceparent, b3 and others) in properties of messages."""
 
 import pytest
 from rocketmq_testkit.emulator.explanation.trace_context import trace_context

@@ -1,4 +1,4 @@
-"""Verdicts of a real engine about messages that groups cannot read, with a delivery record and without one."""
+"""Verdicts about messages that groups cannot read, such as half messages, with a delivery record and without one."""
 
 from dataclasses import replace
 from typing import Any
@@ -73,8 +73,7 @@ def test_rolled_back_half_message_stays_rolled_back(recorded: dict[str, Any]) ->
 
 
 def test_rollback_after_a_check_is_a_rollback(recorded: dict[str, Any]) -> None:
-    """Each check stores the half message again. The answer to a check names the newest copy; earlier ones no longer
-    count."""
+    """Each check stores the half message again. The response to a check names the newest copy, which alone counts."""
     world = world_of(recorded)
     sent = half(world)
     assert explain(world).reason is Reason.HALF_UNCHECKED
@@ -100,9 +99,9 @@ def test_half_message_is_put_aside_after_its_last_check(recorded: dict[str, Any]
 
 
 def test_committed_message_that_was_deleted_is_no_rollback(recorded: dict[str, Any]) -> None:
-    """The store deletes the copy of a committed message before the op topic forgets the transaction.
+    """The store deleted the committed message, and its op message remains.
 
-    Without a record nobody knows if the transaction was committed or rolled back.
+    Without a delivery record the emulator cannot tell if the transaction was committed or rolled back.
     """
     world = world_of(recorded, **SMALL)
     end(world, half(world), COMMIT)

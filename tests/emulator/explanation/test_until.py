@@ -1,4 +1,4 @@
-"""The end of a verdict is exact: one millisecond before it the verdict stands, and at the end another is given."""
+"""The end of a verdict (`until_ms`) is exact: one millisecond before it the verdict holds, and at it another one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -133,7 +133,7 @@ def test_verdict_ends_exactly_at_its_end(name: str) -> None:
 
 
 def test_message_is_redelivered_soon_after_the_end() -> None:
-    """Between the end of the invisible duration and the redelivery the verdict says so, and has no end of its own."""
+    """Between the end of the invisible duration and the redelivery, the verdict names this state and has no end."""
     world = make_world()
     world.topic("A")
     world.heartbeat("client", topics={"A": "*"})

@@ -1,9 +1,9 @@
-"""Verdicts agree with the future: a finished message is never delivered again, every other one is.
+"""Verdicts agree with later deliveries: a finished message is never delivered again, every other message is.
 
-Random histories of sends, pops, acknowledgements, changes of the invisible duration, commits, crashes and restarts end
-at a random point. There every message is explained for each group. The groups then receive and acknowledge everything,
-while the clock advances beyond the last invisible duration. The deliveries tell which verdicts were right, whichever
-table of the broker held the state.
+Random lists of sends, pops, acknowledgements, changes of the invisible duration, commits, crashes and restarts end at a
+random point. There every message is explained for each group. The groups then receive and acknowledge everything, while
+the clock advances beyond the last invisible duration. The deliveries show which verdicts were right, for each way in
+which a broker stores the state of pops.
 """
 
 from dataclasses import dataclass, field
@@ -76,7 +76,7 @@ class Story:
     in_order: bool
     ids: list[str] = field(default_factory=list)
     held: list[tuple[str, str, Receipt]] = field(default_factory=list)
-    """(message id, group, receipt) of popped messages, the newest receipt of each."""
+    """(message id, group, receipt) of popped messages, with the newest receipt of each."""
     pulled: dict[int, int] = field(default_factory=dict)
     """The offset after the last pulled message, by queue."""
     was_down: bool = False
@@ -125,7 +125,7 @@ class Story:
         if receipt.pop_time + receipt.invisible_ms > self.world.now_ms and not self.in_order:
             try:
                 changed = self.world.change("A", receipt, invisible_ms, group)
-            except EngineError:  # a crash lost the message
+            except EngineError:  # a crash lost the popped message
                 return
             self.held[which % len(self.held)] = (message_id, group, changed)
 
@@ -152,7 +152,7 @@ class Story:
 
     def _crash(self, _group: str, _first: int, _second: int) -> None:
         self.world.engine.crash(self.world.broker)
-        self.world.advance(1)  # check points of one instant before and after a crash would have equal keys
+        self.world.advance(1)  # check points of the same instant before and after the crash would have equal keys
         self.register()
         self.was_down = True
 
@@ -175,7 +175,7 @@ class Story:
         return verdicts
 
     def future(self) -> dict[tuple[str, str], int]:
-        """Receive and acknowledge everything; return the instants of the first deliveries by message and group."""
+        """Receive and acknowledge everything; return the time of the first delivery by (message id, group)."""
         delivered: dict[tuple[str, str], int] = {}
         end_ms = self.world.now_ms + DRAIN_MS
         while self.world.now_ms < end_ms:
@@ -198,35 +198,35 @@ class Story:
 
 
 def story(name: str) -> Story:
-    """Return a story in which each group has a member."""
+    """Return a story, not yet played, in which each group has a member."""
     keys, in_order = CONFIGURATIONS[name]
     world = make_world(**keys)
     world.topic("A", QUEUES)
-    told = Story(world, in_order)
-    told.register()
-    return told
+    played = Story(world, in_order)
+    played.register()
+    return played
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(steps=STEPS)
 def test_finished_messages_are_not_delivered_again_and_all_others_are(name: str, steps: list[Step]) -> None:
-    told = story(name)
-    told.play(steps)
-    verdicts, now_ms = told.verdicts(), told.world.now_ms
-    delivered = told.future()
+    played = story(name)
+    played.play(steps)
+    verdicts, now_ms = played.verdicts(), played.world.now_ms
+    delivered = played.future()
     for place, verdict in verdicts.items():
         assert (verdict.reason in FINISHED) is (place not in delivered), (place, verdict, steps)
         # After a crash a message can be popped twice, and the end of the first pop redelivers it as well.
-        if verdict.reason in IN_FLIGHT and verdict.until_ms is not None and not told.was_down:
+        if verdict.reason in IN_FLIGHT and verdict.until_ms is not None and not played.was_down:
             assert verdict.until_ms > now_ms
             assert delivered[place] >= verdict.until_ms, (verdict, steps)
 
 
-def test_future_tells_wrong_verdicts() -> None:
-    """The check itself fails if an in-flight message were called acknowledged."""
-    told = story("log")
-    told.play([("send", 1, 0), ("pop G", 1, 1_000)])
-    (verdict,) = [each for (_, group), each in told.verdicts().items() if group == "G"]
+def test_later_deliveries_reveal_a_wrong_verdict() -> None:
+    """A message in flight is delivered again, so a verdict that calls it acknowledged would fail the test above."""
+    played = story("log")
+    played.play([("send", 1, 0), ("pop G", 1, 1_000)])
+    (verdict,) = [each for (_, group), each in played.verdicts().items() if group == "G"]
     assert verdict.reason is Reason.IN_FLIGHT
-    assert (told.ids[0], "G") in told.future()
+    assert (played.ids[0], "G") in played.future()

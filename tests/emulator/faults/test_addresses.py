@@ -42,7 +42,7 @@ def test_an_address_matches_itself_its_pattern_or_localhost(wanted: Any, matchin
         ([], "10.0.0.7"),
     ],
 )
-def test_other_texts_are_refused_with_one_sentence(wrong: Any, use: str) -> None:
+def test_other_texts_are_rejected_with_one_sentence(wrong: Any, use: str) -> None:
     """Of an address with a port, the sentence has the address."""
     for check in (lambda: Criteria(address=wrong), lambda: check_address("address", wrong)):
         with pytest.raises(FaultError) as caught:

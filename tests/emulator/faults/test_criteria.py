@@ -188,7 +188,7 @@ def test_a_function_where_that_raises_matches_nothing_and_is_reported(e: Protoco
         (DropPush(), {"version": "5*"}),
     ],
 )
-def test_a_criterion_that_the_phase_does_not_know_is_refused(fault: Fault, given: dict[str, str]) -> None:
+def test_a_criterion_that_the_phase_does_not_know_is_rejected(fault: Fault, given: dict[str, str]) -> None:
     """The error names the criterion, its phase, and those that the phase knows."""
     (name,) = given
     with pytest.raises(FaultError, match=rf"^{name}='.*': not known in the phase '(connect|push)'; there are address"):
@@ -196,7 +196,7 @@ def test_a_criterion_that_the_phase_does_not_know_is_refused(fault: Fault, given
 
 
 @pytest.mark.parametrize("pattern", ["(", "", "a" * 1001, "base64:%", "base64:YQ", "base64:", 5])
-def test_a_wrong_pattern_for_bodies_is_refused(pattern: Any) -> None:
+def test_a_wrong_pattern_for_bodies_is_rejected(pattern: Any) -> None:
     """Regular expressions and base64 are checked when the rule is made."""
     with pytest.raises(FaultError, match=r"^body_matches=.*; use 'order-42', or 'base64:' and the bytes$"):
         Criteria(body_matches=pattern)

@@ -44,7 +44,7 @@ def test_a_duration_with_its_range_equals_a_duration_and_a_jitter(kind: str, tex
         ({"duration": "0.5ms"}, "d", False),
     ],
 )
-def test_a_contradictory_delay_is_refused(
+def test_a_contradictory_delay_is_rejected(
     kind: str, parameters: dict[str, Any], sentence: str, by_schema: bool
 ) -> None:
     """A schema cannot compare durations."""
@@ -64,7 +64,7 @@ def test_a_contradictory_delay_is_refused(
         ("flap_broker", {"broker": "broker-a", "up": "0s"}, "up"),
     ],
 )
-def test_a_fault_that_would_last_no_time_is_refused(kind: str, parameters: dict[str, Any], name: str) -> None:
+def test_a_fault_that_would_last_no_time_is_rejected(kind: str, parameters: dict[str, Any], name: str) -> None:
     with pytest.raises(FaultError) as caught:
         create(kind, parameters)
     assert str(caught.value) == f"{name}={parameters[name]!r}: shorter than a millisecond; use '5s'"

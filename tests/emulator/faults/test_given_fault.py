@@ -57,7 +57,7 @@ def test_a_rule_takes_further_keywords_and_keeps_its_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["topic", "times", "name", "optional"])
-def test_a_keyword_that_is_given_twice_is_refused(name: str) -> None:
+def test_a_keyword_that_is_given_twice_is_rejected(name: str) -> None:
     """The sentence names it."""
     value: Any = {"topic": "A", "times": 2, "name": "n", "optional": True}[name]
     with pytest.raises(FaultError, match=f"^{name}: given to the fault and to add"):

@@ -58,7 +58,7 @@ def test_messages_of_batches_and_transactions_are_looked_up(e: BrokerProtocolCli
 
 
 @through("remoting")
-def test_a_malformed_batch_matches_no_message_and_is_refused_by_the_broker(e: RemotingProtocolClient) -> None:
+def test_a_malformed_batch_matches_no_message_and_is_rejected_by_the_broker(e: RemotingProtocolClient) -> None:
     """A rule about messages does not break the response to a malformed batch."""
     rules = Rules(e.engine)
     e.topic()

@@ -64,7 +64,7 @@ def test_an_accepted_value_stays_as_it_is_and_the_schema_allows_it(check: Check,
 
 
 @pytest.mark.parametrize(("check", "values", "start"), REFUSED, ids=lambda each: type(each).__name__)
-def test_a_refused_value_is_one_sentence_and_the_schema_refuses_it(check: Check, values: list[Any], start: str) -> None:
+def test_a_rejected_value_is_one_sentence_and_the_schema_rejects_it(check: Check, values: list[Any], start: str) -> None:
     """The sentence begins with the parameter and the value, and ends with what to do."""
     for value in values:
         with pytest.raises(FaultError) as caught:

@@ -18,7 +18,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("phase", Phase)
-def test_a_criterion_is_accepted_in_the_phases_that_know_it_and_refused_in_others(phase: Phase) -> None:
+def test_a_criterion_is_accepted_in_the_phases_that_know_it_and_rejected_in_others(phase: Phase) -> None:
     """Those of time are known in every phase, and each criterion is known in some phase."""
     assert set().union(*KNOWN_CRITERIA.values()) | OF_TIME == set(CRITERIA)
     for name in CRITERIA:

@@ -60,7 +60,7 @@ def test_a_partition_acts_in_all_its_phases() -> None:
         (GoAway(), "grpc", None),
     ],
 )
-def test_a_protocol_that_the_fault_does_not_have_is_refused(
+def test_a_protocol_that_the_fault_does_not_have_is_rejected(
     fault: Fault, protocol: str | None, text: str | None
 ) -> None:
     if text is None:

@@ -152,7 +152,7 @@ def test_standing_rules_alone_cost_requests_nothing(world: FaultWorld) -> None:
     assert gate.rules is world.plan.decisions
 
 
-def test_rules_of_which_one_names_an_unknown_broker_are_all_refused(world: FaultWorld) -> None:
+def test_rules_of_which_one_names_an_unknown_broker_are_all_rejected(world: FaultWorld) -> None:
     """No fault has begun."""
     specs = [
         RuleSpec(fault=fault, criteria=Criteria(), occurrence=Occurrence())

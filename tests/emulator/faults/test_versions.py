@@ -35,6 +35,6 @@ def test_a_text_that_can_match_is_accepted(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "latest", "V5_3_3", ">=5.3", "5.3 ", "5,3", "5.3\n", "5.x y*"])
-def test_a_text_that_no_version_can_match_is_refused(text: str) -> None:
+def test_a_text_that_no_version_can_match_is_rejected(text: str) -> None:
     with pytest.raises(FaultError, match=r"^version=.*: no version, which begins with a digit; use '5\.3\.3'"):
         check_version("version", text)

@@ -77,7 +77,7 @@ def test_a_rule_acts_in_the_protocols_that_have_its_code(fault: object, options:
         (DropResponse("PULL_NOT_FOUND"), {"operation": "SEND_MESSAGE_V2"}, "how='PULL_NOT_FOUND': SEND_MESSAGE_V2"),
     ],
 )
-def test_a_code_that_the_request_never_gets_is_refused_with_the_possible_ones(
+def test_a_code_that_the_request_never_gets_is_rejected_with_the_possible_ones(
     fault: object, options: dict[str, str], text: str
 ) -> None:
     """The sentence ends with the way out."""
@@ -90,7 +90,7 @@ def test_a_code_that_the_request_never_gets_is_refused_with_the_possible_ones(
 @pytest.mark.parametrize(
     "options", [{"operation": "PullMessage"}, {"protocol": "remoting"}, {"protocol": "remoting", "strict": False}]
 )
-def test_a_grpc_status_of_remoting_requests_is_refused_with_the_parameter_to_use(options: dict[str, Any]) -> None:
+def test_a_grpc_status_of_remoting_requests_is_rejected_with_the_parameter_to_use(options: dict[str, Any]) -> None:
     with pytest.raises(FaultError) as caught:
         Rules(protocol_client("remoting").engine).add(Respond(status="UNAVAILABLE"), **options)
     assert str(caught.value) == (

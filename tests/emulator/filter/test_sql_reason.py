@@ -89,6 +89,6 @@ def test_clause_of_a_deep_chain_needs_no_deep_stack() -> None:
     assert false_clause(expression, _PROPERTIES) == ("region = 'n'", {"region": "s"})
 
 
-def test_expression_that_does_not_compile_is_refused() -> None:
+def test_expression_that_does_not_compile_is_rejected() -> None:
     with pytest.raises(SqlError):
         false_clause("price >", _PROPERTIES)

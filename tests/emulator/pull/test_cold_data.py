@@ -47,7 +47,7 @@ def info(world: World) -> ColdDataFlowCtrResult:
     return world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo())
 
 
-def test_a_group_at_its_limit_is_refused_until_the_next_round() -> None:
+def test_a_group_at_its_limit_is_rejected_until_the_next_round() -> None:
     world = make_cold_world()
     assert is_served(world, 0)
     assert not is_served(world, 1)
@@ -64,7 +64,7 @@ def test_nothing_is_counted_while_the_control_is_off() -> None:
     assert info(world).all_reads == 0
 
 
-def test_hot_messages_are_neither_counted_nor_refused() -> None:
+def test_hot_messages_are_neither_counted_nor_rejected() -> None:
     """With the default share the emulated log is far too short for cold data."""
     world = make_cold_world(access_message_in_memory_hot_ratio=26)
     assert is_served(world, 0)
@@ -115,7 +115,7 @@ def test_a_group_leaves_the_table_a_minute_after_its_last_cold_read() -> None:
     assert info(world).reads == {}
 
 
-def test_a_waiting_pull_is_refused_when_a_message_wakes_it() -> None:
+def test_a_waiting_pull_is_rejected_when_a_message_wakes_it() -> None:
     world = make_cold_world()
     assert is_served(world, 0)
     call = world.pull("T", 3, suspend_ms=15_000)

@@ -328,7 +328,7 @@ def test_only_queues_whose_pulls_returned_messages_are_recorded(world: World) ->
     assert world.broker.store.stats.by_name._read_queues.find("A", "G") == {1}
 
 
-def test_a_group_that_must_not_consume_gets_the_kind_of_the_refusal(world: World) -> None:
+def test_a_group_that_must_not_consume_gets_the_kind_of_the_rejection(world: World) -> None:
     """2 stands for the group (ForbiddenType.GROUP_FORBIDDEN), for clients that read `forbiddenType`."""
     world.topic("A")
     world.engine.execute(world.broker, CreateGroup(GroupConfig("off", consume_enable=False)))

@@ -145,7 +145,7 @@ def test_a_table_that_a_fork_shares_with_its_parent_is_found() -> None:
     assert sorted({type(each).__name__ for each in shared}) == ["QueueMapping", "QueuePart", "dict", "list"]
 
 
-def test_a_value_of_an_unknown_class_is_refused() -> None:
+def test_a_value_of_an_unknown_class_is_rejected() -> None:
     """A new kind of table fails here, instead of being shared."""
 
     class Table:

@@ -166,7 +166,7 @@ def test_routes_follow_a_stopped_broker_and_have_it_again_afterwards() -> None:
     assert brokers() == ["broker-a", "broker-b"]
 
 
-def test_a_stop_of_an_unknown_broker_is_refused_and_adds_no_rule(world: FaultWorld) -> None:
+def test_a_stop_of_an_unknown_broker_is_rejected_and_adds_no_rule(world: FaultWorld) -> None:
     """The error names the nearest broker; a slave has a name and an id."""
     with pytest.raises(FaultError, match="broker='broker-c': there is no such broker; did you mean broker-b"):
         world.add(faults.stop_broker("broker-c"))
@@ -308,7 +308,7 @@ def test_a_partition_by_client_leaves_new_connections_alone(world: FaultWorld) -
     assert attempt.done == []
 
 
-def test_a_partition_without_a_client_is_refused() -> None:
+def test_a_partition_without_a_client_is_rejected() -> None:
     """It would cut off everybody."""
     with pytest.raises(FaultError, match="partition without a client; give its client id or its address"):
         faults.partition()

@@ -77,7 +77,7 @@ def test_earlier_responses_are_written_before_the_connection_ends(wire: Wire) ->
 
 
 @pytest.mark.parametrize("phase", ["request", "response"])
-def test_go_away_completes_open_calls_and_refuses_new_ones(phase: str) -> None:
+def test_go_away_completes_open_calls_and_rejects_new_ones(phase: str) -> None:
     """The first frame allows any stream, the second one the newest that the client has opened until its PING ACK."""
     wire = GrpcWire()
     wire.rules.add(GoAway(), phase=phase, times=1, **SEND)
@@ -136,7 +136,7 @@ def test_ignored_pings_get_no_response() -> None:
 
 
 @pytest.mark.parametrize("fault", [GoAway(), WithholdWindow(), IgnorePings()], ids=str)
-def test_faults_of_http2_are_refused_for_remoting(fault: Fault) -> None:
+def test_faults_of_http2_are_rejected_for_remoting(fault: Fault) -> None:
     """The error names the protocols of the fault."""
     with pytest.raises(FaultError, match=r"^protocol='remoting': \w+ acts on grpc only; choose another protocol or"):
         GrpcWire().rules.add(fault, protocol="remoting")

@@ -250,7 +250,7 @@ def test_throttle_lets_a_rate_of_requests_through_and_the_others_wait(e: Protoco
 
 
 @through("remoting", "grpc")
-def test_throttle_with_a_code_refuses_requests_above_the_rate(e: ProtocolClient) -> None:
+def test_throttle_with_a_code_rejects_requests_above_the_rate(e: ProtocolClient) -> None:
     """A refused request does not use up the rate. The text is that of the rule."""
     e.topic()
     name, number = {"remoting": ("SYSTEM_BUSY", 2), "grpc": ("INTERNAL_SERVER_ERROR", 50001)}[e.name]

@@ -56,7 +56,7 @@ def _ends(e: ProtocolClient) -> list[str]:
 
 
 @through("remoting", "grpc")
-def test_respond_refuses_the_request_with_the_code_and_does_not_carry_it_out(e: ProtocolClient) -> None:
+def test_respond_rejects_the_request_with_the_code_and_does_not_carry_it_out(e: ProtocolClient) -> None:
     """The text is that of the rule."""
     e.topic()
     name, number = CODES[e.name]
@@ -68,7 +68,7 @@ def test_respond_refuses_the_request_with_the_code_and_does_not_carry_it_out(e: 
 
 
 @through("remoting", "grpc")
-def test_respond_refuses_a_pop_before_messages_are_popped(e: ProtocolClient) -> None:
+def test_respond_rejects_a_pop_before_messages_are_popped(e: ProtocolClient) -> None:
     """The next pop gets them at once; a receive of several brokers has one response."""
     e.topic()
     name, number = CODES[e.name]
@@ -166,7 +166,7 @@ def test_drop_response_stores_the_message_and_loses_the_response(e: ProtocolClie
 
 
 @through("remoting", "grpc")
-def test_drop_response_can_send_a_refusal_in_place_of_the_response(e: ProtocolClient) -> None:
+def test_drop_response_can_send_a_rejection_in_place_of_the_response(e: ProtocolClient) -> None:
     """The client is told of a failure, and the message is stored."""
     e.topic()
     name, number = {"remoting": ("SYSTEM_ERROR", 1), "grpc": ("INTERNAL_SERVER_ERROR", 50001)}[e.name]
@@ -306,7 +306,7 @@ def test_a_receive_of_several_pops_has_one_response_for_a_rule(threshold: int) -
 
 
 @pytest.mark.parametrize("status", [True, False])
-def test_a_refused_receive_of_several_brokers_ends_on_all_of_them(status: bool) -> None:
+def test_a_rejected_receive_of_several_brokers_ends_on_all_of_them(status: bool) -> None:
     """Messages that arrive later stay for other receives."""
     world, rules = _receiving()
     world.config.receive_from_all_brokers = True
@@ -320,7 +320,7 @@ def test_a_refused_receive_of_several_brokers_ends_on_all_of_them(status: bool) 
     assert sorted(body for bodies in got for body in bodies) == [b"1", b"2"]
 
 
-def test_an_rpc_of_several_operations_gets_one_refusal() -> None:
+def test_an_rpc_of_several_operations_gets_one_rejection() -> None:
     """Two acknowledgements of one request are refused: the call has one response, and a rule for responses one."""
     world, rules = _receiving(1)
     world.store(b"1")

@@ -40,7 +40,7 @@ def addresses(found: dict[str, Any]) -> dict[str, str]:
     return {broker["brokerName"]: broker["brokerAddrs"]["0"] for broker in found["brokerDatas"]}
 
 
-def test_a_hidden_route_is_refused_as_recorded(world: FaultWorld) -> None:
+def test_a_hidden_route_is_rejected_as_recorded(world: FaultWorld) -> None:
     """The response is that of `an_unknown_topic_has_no_route`. Routes of other topics stay."""
     create(world, "B")
     rule = world.add(faults.hide_route(), topic="A")
@@ -106,7 +106,7 @@ def test_a_route_names_a_given_address_for_all_brokers(world: FaultWorld) -> Non
     assert world.peer().ask(*route_request("missing")).code == 17
 
 
-def test_a_dead_address_without_a_port_or_an_unknown_broker_is_refused(world: FaultWorld) -> None:
+def test_a_dead_address_without_a_port_or_an_unknown_broker_is_rejected(world: FaultWorld) -> None:
     """The errors name a value that works."""
     with pytest.raises(FaultError, match=r"address='192\.0\.2\.1': not HOST:PORT; use '127.0.0.1:9'"):
         faults.route_to_dead_broker(address="192.0.2.1")

@@ -93,7 +93,7 @@ def test_timers_of_a_broker_with_a_skewed_clock_keep_their_durations() -> None:
     assert seen[0] == seen[1] == seen[2]
 
 
-def test_a_broker_with_a_fast_clock_refuses_pops_as_too_old() -> None:
+def test_a_broker_with_a_fast_clock_rejects_pops_as_too_old() -> None:
     """A pop with the client's time is older than its polling time by the broker's clock.
 
     PopMessageRequestHeader.isTimeoutTooMuch (5.3.3) returns POLLING_TIMEOUT after 500 ms.
@@ -138,7 +138,7 @@ def test_skews_of_one_broker_add_up_and_a_crash_keeps_them() -> None:
 
 
 @pytest.mark.parametrize("by", ["0s", "-0s"])
-def test_a_skew_of_nothing_is_refused(by: str) -> None:
+def test_a_skew_of_nothing_is_rejected(by: str) -> None:
     """The clock would stay right."""
     with pytest.raises(FaultError, match="the clock stays right; use '90s' or '-90s'"):
         faults.skew_clock("broker-a", by=by)

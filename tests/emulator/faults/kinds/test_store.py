@@ -28,7 +28,7 @@ def make(**keys: Any) -> tuple[FaultWorld, Peer]:
     return world, world.peer()
 
 
-def test_a_full_disk_refuses_a_send_as_recorded() -> None:
+def test_a_full_disk_rejects_a_send_as_recorded() -> None:
     """A send returns SERVICE_NOT_AVAILABLE as in `sends_to_a_full_disk_get_service_not_available`, and is not stored.
 
     The next one is stored: the rule fires once.
@@ -45,7 +45,7 @@ def test_a_full_disk_refuses_a_send_as_recorded() -> None:
     assert rule.fired == 1
 
 
-def test_a_full_disk_refuses_a_message_sent_back_as_recorded() -> None:
+def test_a_full_disk_rejects_a_message_sent_back_as_recorded() -> None:
     """A message sent back returns the remark of `sends_to_a_full_disk_get_service_not_available`."""
     world, peer = make()
     sent = world.send("A")
@@ -75,7 +75,7 @@ def test_a_full_disk_rejects_a_commit_and_serves_a_rollback_as_recorded(how: int
     assert (response.code, response.remark) == (real["code"], real["remark"])
 
 
-def test_a_busy_page_cache_refuses_a_send_as_recorded() -> None:
+def test_a_busy_page_cache_rejects_a_send_as_recorded() -> None:
     """The refusal is that of `sends_are_refused_while_the_log_is_written_to`."""
     world, peer = make()
     world.add(faults.refuse_append("page_cache_busy"), operation="SendMessage", nth=1)
@@ -93,7 +93,7 @@ def test_a_busy_page_cache_refuses_a_send_as_recorded() -> None:
         ("file_not_created", "create mapped file failed, server is busy or broken."),
     ],
 )
-def test_a_failing_store_refuses_a_send_after_the_other_checks(reason: str, remark: str) -> None:
+def test_a_failing_store_rejects_a_send_after_the_other_checks(reason: str, remark: str) -> None:
     """SendMessageProcessor.handlePutMessageResult (5.3.3): SYSTEM_ERROR, if no earlier check refuses the send."""
     world, peer = make()
     world.add(faults.refuse_append(reason), operation="SendMessage")
@@ -105,7 +105,7 @@ def test_a_failing_store_refuses_a_send_after_the_other_checks(reason: str, rema
     assert send(peer, "A").code == 0
 
 
-def test_too_few_replicas_do_not_refuse_a_send_that_waits_for_none() -> None:
+def test_too_few_replicas_do_not_reject_a_send_that_waits_for_none() -> None:
     """A message with WAIT=false is stored, as in `too_few_replicas_refuse_messages_that_wait_for_them`."""
     world, peer = make()
     world.add(faults.refuse_append("replicas_not_enough"), operation="SendMessage")
