@@ -1,4 +1,4 @@
-"""The fixture `e`: a protocol client of `through(...)`."""
+"""Fixture `e`: a client of the protocol that `@through(...)` names, of an emulator in virtual time."""
 
 import pytest
 from protocol_client import ProtocolClient

@@ -1,4 +1,4 @@
-"""Addresses of clients in rules."""
+"""The criterion `address` of rules, which selects clients by address."""
 
 from typing import Any
 
@@ -42,8 +42,8 @@ def test_an_address_matches_itself_its_pattern_or_localhost(wanted: Any, matchin
         ([], "10.0.0.7"),
     ],
 )
-def test_other_texts_are_rejected_with_one_sentence(wrong: Any, use: str) -> None:
-    """Of an address with a port, the sentence has the address."""
+def test_a_wrong_address_is_rejected_with_one_sentence(wrong: Any, use: str) -> None:
+    """The sentence proposes an address: that without its port if a port is the mistake."""
     for check in (lambda: Criteria(address=wrong), lambda: check_address("address", wrong)):
         with pytest.raises(FaultError) as caught:
             check()

@@ -1,4 +1,4 @@
-"""Criteria: each matches and does not match, unknown ones and phases are refused."""
+"""Criteria of rules: matching and other requests for each, and errors for wrong criteria."""
 
 from typing import Any
 
@@ -78,8 +78,7 @@ def test_a_send_does_not_match_the_criterion(client: str, name: str, value: Any)
     assert _matched(protocol_client(client), name, value) == 0
 
 
-def test_protocols_are_told_apart() -> None:
-    """A rule about one protocol ignores the other."""
+def test_a_rule_about_one_protocol_does_not_match_the_other() -> None:
     for name in ("remoting", "grpc"):
         e = protocol_client(name)
         e.topic()
@@ -93,7 +92,7 @@ def test_protocols_are_told_apart() -> None:
 
 
 def test_direct_calls_of_tests_match_no_rule() -> None:
-    """A rule acts on clients only."""
+    """Rules act only on requests of clients."""
     e = protocol_client("engine")
     e.topic()
     rule = Rules(e.engine).add(DropRequest())
@@ -124,7 +123,7 @@ def test_a_remoting_client_id_is_that_of_the_heartbeat() -> None:
 
 @pytest.mark.parametrize("operation", ["SendMessage", "ReceiveMessage"])
 def test_a_grpc_client_id_is_that_of_the_header(operation: str) -> None:
-    """A client needs no heartbeat: each RPC names it."""
+    """A gRPC client needs no heartbeat, because each RPC has its id."""
     e = protocol_client("grpc")
     e.topic()
     rules = Rules(e.engine)
@@ -147,8 +146,9 @@ def test_a_grpc_client_id_is_that_of_the_header(operation: str) -> None:
         ({"version": "4.*"}, False),
     ],
 )
-def test_language_and_version_of_a_remoting_client(criteria: dict[str, str], matches: bool) -> None:
-    """They are those of the request's header."""
+def test_language_and_version_of_a_remoting_client_match_those_of_the_request_header(
+    criteria: dict[str, str], matches: bool
+) -> None:
     e = protocol_client("remoting")
     assert isinstance(e, RemotingProtocolClient)
     e.topic()
@@ -157,8 +157,7 @@ def test_language_and_version_of_a_remoting_client(criteria: dict[str, str], mat
     assert (rule.matched == 1) is matches
 
 
-def test_language_and_version_of_a_grpc_client() -> None:
-    """They are those of the metadata."""
+def test_language_and_version_of_a_grpc_client_match_those_of_the_metadata() -> None:
     e = protocol_client("grpc")
     assert isinstance(e, GrpcProtocolClient)
     e.topic()
@@ -171,7 +170,7 @@ def test_language_and_version_of_a_grpc_client() -> None:
 
 @through("remoting", "grpc")
 def test_a_function_where_that_raises_matches_nothing_and_is_reported(e: ProtocolClient) -> None:
-    """The request is carried out, and the rule has the error."""
+    """The request is executed, and the rule has the error."""
     e.topic()
     rule = Rules(e.engine).add(DropRequest(), where=lambda send: send.missing, **SEND)
     assert e.put().ok
@@ -189,7 +188,7 @@ def test_a_function_where_that_raises_matches_nothing_and_is_reported(e: Protoco
     ],
 )
 def test_a_criterion_that_the_phase_does_not_know_is_rejected(fault: Fault, given: dict[str, str]) -> None:
-    """The error names the criterion, its phase, and those that the phase knows."""
+    """The error has the criterion, the phase of the rule, and the criteria that are known in that phase."""
     (name,) = given
     with pytest.raises(FaultError, match=rf"^{name}='.*': not known in the phase '(connect|push)'; there are address"):
         rule_spec(fault, **given)
@@ -197,13 +196,13 @@ def test_a_criterion_that_the_phase_does_not_know_is_rejected(fault: Fault, give
 
 @pytest.mark.parametrize("pattern", ["(", "", "a" * 1001, "base64:%", "base64:YQ", "base64:", 5])
 def test_a_wrong_pattern_for_bodies_is_rejected(pattern: Any) -> None:
-    """Regular expressions and base64 are checked when the rule is made."""
+    """Regular expressions and base64 are checked when the rule is created."""
     with pytest.raises(FaultError, match=r"^body_matches=.*; use 'order-42', or 'base64:' and the bytes$"):
         Criteria(body_matches=pattern)
 
 
 def test_a_body_is_searched_up_to_a_limit() -> None:
-    """A regular expression sees 64 KiB, base64 the whole body."""
+    """A regular expression is matched with the first 64 KiB, base64 with the whole body."""
     for pattern, found in (("needle", 0), ("base64:bmVlZGxl", 1)):
         e = protocol_client("remoting")
         e.topic()
@@ -212,14 +211,13 @@ def test_a_body_is_searched_up_to_a_limit() -> None:
         assert rule.matched == found
 
 
-def test_no_wanted_name_matches_each_text() -> None:
-    """None is no criterion."""
+def test_a_criterion_of_none_matches_each_text() -> None:
     assert is_one("x", None)
     assert not is_one("x", ["y"])
 
 
 def test_a_response_rule_without_message_matches_no_criterion_about_messages() -> None:
-    """A pop that finds nothing has no messages."""
+    """The response to an empty pop has no messages."""
     e = protocol_client("remoting")
     e.topic()
     rules = Rules(e.engine)

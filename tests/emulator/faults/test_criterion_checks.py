@@ -1,4 +1,4 @@
-"""Values of criteria that are refused."""
+"""Wrong values of criteria, and the errors about them."""
 
 from typing import Any
 
@@ -35,8 +35,8 @@ from rocketmq_testkit.emulator.faults.errors import FaultError
         ({"start": "2s", "end": "2s"}, "end='2s': not after start='2s'; use a later end, or omit it"),
     ],
 )
-def test_a_wrong_criterion_is_one_sentence(given: dict[str, Any], text: str) -> None:
-    """It states the value and a correct one."""
+def test_a_wrong_criterion_is_rejected_with_one_sentence(given: dict[str, Any], text: str) -> None:
+    """The sentence has the wrong value and an example of a correct one."""
     with pytest.raises(FaultError) as caught:
         Criteria(**given)
     assert str(caught.value) == text

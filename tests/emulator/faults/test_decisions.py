@@ -1,4 +1,4 @@
-"""Rules on requests, responses and pushes: several on one, held ones, waiting requests, and bugs in rules."""
+"""Decisions of rules: several rules for one request, delayed and waiting requests, and bugs in rules."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ SEND = {"operation": "SendMessage"}
 
 @through("remoting", "grpc")
 def test_rules_of_general_and_single_operations_act_in_the_order_of_adding(e: ProtocolClient) -> None:
-    """The first rule that takes a request over ends its way; later ones do not see it."""
+    """After the first rule that delays or drops a request, later rules do not match it."""
     e.topic()
     rules = Rules(e.engine)
     passing = rules.add(WATCH)
@@ -30,7 +30,7 @@ def test_rules_of_general_and_single_operations_act_in_the_order_of_adding(e: Pr
 
 @through("remoting", "grpc")
 def test_two_rules_on_one_response_act_one_after_the_other(e: ProtocolClient) -> None:
-    """The delays add up; a loss after a delay is a loss."""
+    """Two delays add up; a rule that drops the response also drops a delayed one."""
     e.topic()
     rules = Rules(e.engine)
     delays = [rules.add(DelayResponse(f"{ms}ms"), **SEND) for ms in (100, 50)]
@@ -48,7 +48,7 @@ def test_two_rules_on_one_response_act_one_after_the_other(e: ProtocolClient) ->
 
 @through("remoting", "grpc")
 def test_a_rule_for_requests_and_one_for_responses_act_on_one_request(e: ProtocolClient) -> None:
-    """The request is late, and its response as well."""
+    """The request is delayed, and so is its response."""
     e.topic()
     rules = Rules(e.engine)
     rules.add(DelayRequest("100ms"), **SEND)
@@ -62,8 +62,8 @@ def test_a_rule_for_requests_and_one_for_responses_act_on_one_request(e: Protoco
 
 @through("remoting", "grpc")
 @pytest.mark.parametrize("fault", [DelayRequest("1h"), DelayResponse("1h"), Throttle(0.001)], ids=str)
-def test_a_removed_rule_lets_through_what_it_holds_back(e: ProtocolClient, fault: Any) -> None:
-    """Requests and responses go on at once, in the order of their time."""
+def test_the_removal_of_a_rule_releases_the_requests_or_responses_that_it_delays(e: ProtocolClient, fault: Any) -> None:
+    """They continue at once, in the order in which their delays would have ended."""
     e.topic()
     rules = Rules(e.engine)
     rule = rules.add(fault, **SEND)
@@ -76,8 +76,8 @@ def test_a_removed_rule_lets_through_what_it_holds_back(e: ProtocolClient, fault
     assert e.held() == {"broker-a": 3}
 
 
-def test_a_request_that_is_held_back_when_its_connection_closes_is_carried_out() -> None:
-    """The broker stores the message after its producer has gone; the response to it goes nowhere."""
+def test_a_delayed_request_is_executed_although_its_connection_has_closed() -> None:
+    """The broker stores the message after its producer has disconnected; the response is discarded."""
     e = protocol_client("remoting")
     assert isinstance(e, RemotingProtocolClient)
     e.topic()
@@ -90,8 +90,8 @@ def test_a_request_that_is_held_back_when_its_connection_closes_is_carried_out()
 
 @through("remoting", "grpc")
 @pytest.mark.parametrize("kill", [False, True])
-def test_a_request_that_is_held_back_when_the_broker_stops_is_lost(e: ProtocolClient, kill: bool) -> None:
-    """It was in the memory of the process, so the next run does not carry it out."""
+def test_a_delayed_request_is_lost_when_the_broker_stops(e: ProtocolClient, kill: bool) -> None:
+    """A delayed request is in the memory of the process, so the broker does not execute it after its next start."""
     e.topic()
     e.put(b"stored")
     rules = Rules(e.engine)
@@ -104,8 +104,8 @@ def test_a_request_that_is_held_back_when_the_broker_stops_is_lost(e: ProtocolCl
     assert [record.body for record in e.records("T")] == [b"stored"]
 
 
-def test_a_waiting_pull_keeps_the_rules_of_its_arrival_for_requests() -> None:
-    """A rule for requests does not act on a pull that waits already; one for responses does."""
+def test_a_rule_for_requests_does_not_act_on_a_pull_that_waits_already() -> None:
+    """A rule for responses that is added while the pull waits acts on it."""
     e = protocol_client("remoting")
     assert isinstance(e, RemotingProtocolClient)
     e.topic()
@@ -120,8 +120,8 @@ def test_a_waiting_pull_keeps_the_rules_of_its_arrival_for_requests() -> None:
 
 
 @through("remoting", "grpc")
-def test_a_waiting_pop_is_subject_to_a_rule_for_responses_that_is_added_later(e: ProtocolClient) -> None:
-    """Its response is lost when a message arrives; the message comes back after its invisible duration."""
+def test_a_rule_for_responses_acts_on_a_pop_that_waits_already(e: ProtocolClient) -> None:
+    """The response to the pop is lost; its message is redelivered after its invisible duration."""
     e.topic()
     parked = e.pop(poll_ms=10_000)
     rules = Rules(e.engine)
@@ -133,8 +133,7 @@ def test_a_waiting_pop_is_subject_to_a_rule_for_responses_that_is_added_later(e:
     assert e.bodies() == [b"1"]
 
 
-def test_oneway_requests_obey_rules_for_requests_only() -> None:
-    """There is no response that a rule could change, so the request does not match."""
+def test_oneway_requests_match_rules_for_requests_and_not_rules_for_responses() -> None:
     e = protocol_client("remoting")
     assert isinstance(e, RemotingProtocolClient)
     e.topic()
@@ -152,8 +151,8 @@ def test_oneway_requests_obey_rules_for_requests_only() -> None:
     assert (refused.fired, e.held()) == (1, {"broker-a": 1})
 
 
-def test_a_rule_with_a_bug_is_reported_and_the_request_carried_out() -> None:
-    """A failure in the rules themselves does not cost the client its response."""
+def test_an_exception_of_the_rules_is_reported_and_the_request_is_executed() -> None:
+    """The client gets its response."""
     from rocketmq_testkit.emulator.engine import Engine
 
     found: list[BaseException] = []
@@ -173,8 +172,8 @@ def test_a_rule_with_a_bug_is_reported_and_the_request_carried_out() -> None:
     assert [type(each) for each in found] == [ZeroDivisionError] * 2
 
 
-def test_a_rule_remembers_its_last_firings() -> None:
-    """Each has time, operation, channel and message ids; the oldest are dropped."""
+def test_a_rule_stores_its_last_firings() -> None:
+    """Each firing has time, operation, channel and message ids; the oldest are dropped."""
     e = protocol_client("remoting")
     e.topic()
     rule = Rules(e.engine).add(WATCH, **SEND)

@@ -1,4 +1,4 @@
-"""The switches of upstream's defects, and their table."""
+"""The switches by which the emulator imitates defects of upstream, and their table."""
 
 from dataclasses import fields
 
@@ -7,7 +7,7 @@ from rocketmq_testkit.emulator.faults.upstream_defects import UPSTREAM_DEFECTS, 
 
 
 def test_every_switch_is_described_in_the_table_and_off_at_first() -> None:
-    """Each field of the switches has an entry of the same name, sorted, with a known version and one sentence."""
+    """Each switch has an entry of the same name in the sorted table, with a known version and one sentence."""
     assert list(SWITCHES) == sorted(UPSTREAM_DEFECTS) == list(UPSTREAM_DEFECTS)
     defects = Defects()
     assert not any(getattr(defects, name) for name in SWITCHES)

@@ -1,4 +1,4 @@
-"""Delays of faults: a duration with a jitter in it, at each door, and contradictions."""
+"""Delays of faults: durations with a range (`50ms±20ms`), and errors for contradictory delays."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ SCHEMA = rule_schema(["SendMessage"])
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", ["50ms±20ms", "50ms +- 20ms", "50ms+/-20ms"])
-def test_a_duration_with_its_range_equals_a_duration_and_a_jitter(kind: str, text: str) -> None:
+def test_a_duration_with_a_range_equals_a_duration_and_a_jitter(kind: str, text: str) -> None:
     parts = {"duration": "50ms", "jitter": "20ms"}
     assert create(kind, {"duration": text}) == create(kind, parts)
     form = {"then": {kind: {"duration": text}}}
@@ -47,7 +47,7 @@ def test_a_duration_with_its_range_equals_a_duration_and_a_jitter(kind: str, tex
 def test_a_contradictory_delay_is_rejected(
     kind: str, parameters: dict[str, Any], sentence: str, by_schema: bool
 ) -> None:
-    """A schema cannot compare durations."""
+    """The schema rejects only contradictions without a comparison of durations (`by_schema`)."""
     with pytest.raises(FaultError) as caught:
         create(kind, parameters)
     assert str(caught.value).startswith(sentence)
@@ -64,7 +64,7 @@ def test_a_contradictory_delay_is_rejected(
         ("flap_broker", {"broker": "broker-a", "up": "0s"}, "up"),
     ],
 )
-def test_a_fault_that_would_last_no_time_is_rejected(kind: str, parameters: dict[str, Any], name: str) -> None:
+def test_a_duration_below_a_millisecond_is_rejected(kind: str, parameters: dict[str, Any], name: str) -> None:
     with pytest.raises(FaultError) as caught:
         create(kind, parameters)
     assert str(caught.value) == f"{name}={parameters[name]!r}: shorter than a millisecond; use '5s'"

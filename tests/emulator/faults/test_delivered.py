@@ -1,4 +1,4 @@
-"""Messages of a delivery: read and replaced in the outcome of a pop or pull."""
+"""Reading and replacing the messages in the outcome of a pop or a pull, for faults of deliveries."""
 
 from dataclasses import replace
 
@@ -19,12 +19,12 @@ def _pop(world: World) -> PopResult:
 
 
 def test_an_unchanged_pop_stays_as_it_is(world: World) -> None:
-    """Its lists of offsets are those of the broker."""
+    """If no message is replaced, the lists of offsets are those of the broker."""
     outcome = _pop(world)
     assert delivering(outcome, delivered(outcome)) == outcome
 
 
-def test_the_lists_of_a_pop_follow_its_messages(world: World) -> None:
+def test_the_lists_of_offsets_of_a_pop_follow_its_messages(world: World) -> None:
     """An offset is listed as often as its message is delivered, a queue without messages not at all."""
     outcome = _pop(world)
     entries = sorted(delivered(outcome), key=lambda entry: (entry[1].queue_id, entry[1].queue_offset))
@@ -35,8 +35,8 @@ def test_the_lists_of_a_pop_follow_its_messages(world: World) -> None:
     assert [each.queue_offset for each in changed.messages] == [1, 1, 0]
 
 
-def test_an_emptied_pop_is_one_that_found_nothing(world: World) -> None:
-    """It has the code of an empty pop, and no lists."""
+def test_a_pop_without_its_messages_equals_an_empty_pop(world: World) -> None:
+    """The outcome has the code of an empty pop, and no lists of offsets."""
     found = undelivered(_pop(world))
     assert isinstance(found, PopResult)
     assert (found.code, found.messages) == (ResponseCode.POLLING_TIMEOUT, [])
@@ -44,7 +44,7 @@ def test_an_emptied_pop_is_one_that_found_nothing(world: World) -> None:
 
 
 def test_a_pull_keeps_its_offsets_beside_its_records(world: World) -> None:
-    """An emptied pull has the code of a pull whose messages are filtered out, and the same next offset."""
+    """A pull without its messages has the code of a pull whose messages were filtered out, and its next offset."""
     _pop(world)
     outcome = world.pull("T").outcome
     assert isinstance(outcome, PullResult)
@@ -59,8 +59,7 @@ def test_a_pull_keeps_its_offsets_beside_its_records(world: World) -> None:
     assert (empty.next_begin_offset, list(empty.records)) == (2, [])
 
 
-def test_other_outcomes_deliver_nothing() -> None:
-    """They stay as they are."""
+def test_outcomes_of_other_operations_have_no_messages_and_are_unchanged() -> None:
     error = EngineError(ResponseCode.SYSTEM_ERROR, "broken")
     assert delivered(error) == []
     assert undelivered(error) is error

@@ -1,4 +1,4 @@
-"""Errors about rules: values as the user typed them, known names, and places."""
+"""Errors about rules: the wrong value as the user typed it, the known names, and the place of the rule."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from rocketmq_testkit.emulator.kernel.user_error import UserError
         ([f"n{number:02}" for number in range(15)], "n11 and 3 more"),
     ],
 )
-def test_known_names_are_listed_in_order_and_the_others_counted(names: list[str], text: str) -> None:
+def test_an_error_lists_known_names_in_order_and_counts_further_ones(names: list[str], text: str) -> None:
     assert listed(names).startswith("there are ")
     assert listed(names).endswith(text)
 
@@ -36,8 +36,10 @@ def test_a_long_value_is_shortened(value: str, text: str) -> None:
         (5, [], None, "noun=5: there is no such noun; there are none"),
     ],
 )
-def test_an_unknown_name_has_the_nearest_one_or_all(name: Any, known: list[str], nearest: str, text: str) -> None:
-    """An error keeps the nearest name when its place is added."""
+def test_an_error_about_an_unknown_name_has_the_nearest_name_or_all_names(
+    name: Any, known: list[str], nearest: str, text: str
+) -> None:
+    """The error keeps the nearest name as an attribute when its place is added."""
     error = unknown_name("noun", name, known)
     assert (str(error), error.nearest) == (text, nearest)
     located = error.located("rule 7")

@@ -1,4 +1,4 @@
-"""The facts of requests, pushes and connections that criteria read."""
+"""The facts of a request, a push or a new connection with which criteria are compared."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +23,7 @@ def _facts(subject: Any, channel_id: str, call: Any = None, asked: list[str] | N
 
 
 def test_a_request_has_the_facts_of_its_call_its_channel_and_its_operation() -> None:
-    """The client that the call names is not looked up; facts are computed once."""
+    """The client id of the call is used without a look-up, and each fact is computed once."""
     asked: list[str] = []
     call = SimpleNamespace(
         label="SEND_MESSAGE_V2", protocol="remoting", client_id="c", client_language="JAVA", client_version="5.3.3"

@@ -1,4 +1,4 @@
-"""Actions that a rule holds back, and their release."""
+"""Delayed actions of a firing, such as the rest of a delayed response, and their release."""
 
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.faults.events import Firing, release
@@ -22,8 +22,7 @@ def _firing(scheduler: Scheduler) -> Firing:
     )
 
 
-def test_held_actions_run_at_their_time_or_at_the_release_in_the_order_of_their_time() -> None:
-    """An action runs once."""
+def test_delayed_actions_run_once_at_their_time_or_at_the_release_in_the_order_of_time() -> None:
     scheduler = Scheduler()
     firing, ran = _firing(scheduler), list[str]()
     for name, ms in (("c", 30), ("a", 10), ("b", 20), ("d", 30)):
@@ -37,8 +36,8 @@ def test_held_actions_run_at_their_time_or_at_the_release_in_the_order_of_their_
     assert ran == ["a", "b", "c", "d"]
 
 
-def test_a_release_also_runs_what_its_actions_hold_back_in_turn() -> None:
-    """The pieces of a slow frame hold back the next one each."""
+def test_a_release_also_runs_actions_that_its_actions_delay_in_turn() -> None:
+    """Each piece of a slow frame delays the next piece."""
     scheduler = Scheduler()
     firing, ran = _firing(scheduler), list[int]()
 
@@ -53,7 +52,7 @@ def test_a_release_also_runs_what_its_actions_hold_back_in_turn() -> None:
 
 
 def test_an_action_is_lost_with_the_run_of_its_broker() -> None:
-    """Neither its time nor the release runs it."""
+    """After the broker's run has ended, the action runs neither at its time nor at the release."""
     scheduler = Scheduler()
     firing, ran = _firing(scheduler), list[str]()
     lifetime = scheduler.begin()
@@ -66,7 +65,7 @@ def test_an_action_is_lost_with_the_run_of_its_broker() -> None:
 
 
 def test_timers_of_faults_name_their_rule() -> None:
-    """A view of timers shows which rule they belong to."""
+    """A view of timers shows the rule of each timer of a fault."""
     scheduler = Scheduler()
     firing = _firing(scheduler)
     firing.later(5, lambda: None)

@@ -1,4 +1,4 @@
-"""The table of kinds, and the creation of faults by name."""
+"""The table of kinds of faults, and the creation of faults by name."""
 
 import inspect
 from typing import Any
@@ -23,7 +23,7 @@ METHODS = {
 
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_a_kind_acts_in_each_phase_that_it_declares_and_in_no_other(name: str) -> None:
-    """It overrides the method of exactly the phases that it declares; of a fault that holds for a time, the start."""
+    """A kind overrides the methods of exactly its phases; a fault that lasts for a time overrides `start`."""
     cls = KINDS[name]
     overridden = {phase for phase, method in METHODS.items() if getattr(cls, method) is not getattr(Fault, method)}
     declared = set(cls.KIND.phases)
@@ -35,7 +35,7 @@ def test_a_kind_acts_in_each_phase_that_it_declares_and_in_no_other(name: str) -
 
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_the_parameters_of_a_fault_make_an_equal_fault(name: str) -> None:
-    """Defaults are left out, and each parameter has a description and a schema."""
+    """Parameters with their defaults are omitted, and each parameter has a description and a schema."""
     fault = create(name, parameters_of(name))
     assert fault.parameters() == parameters_of(name)
     assert create(name, fault.parameters()) == fault
@@ -46,7 +46,7 @@ def test_the_parameters_of_a_fault_make_an_equal_fault(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_the_signature_of_a_kind_has_the_types_and_defaults_of_its_parameters(name: str) -> None:
-    """`inspect.signature`, `help` and editors show it for the function of `rocketmq_testkit.faults`."""
+    """`inspect.signature`, `help` and editors show this signature for `rocketmq_testkit.faults.<kind>`."""
     shown = inspect.signature(getattr(public, name)).parameters
     declared = KINDS[name].KIND.parameters
     assert list(shown) == list(declared)
@@ -79,15 +79,15 @@ def test_each_kind_is_public_under_its_name(name: str) -> None:
         ("delay_response", {}, "delay_response without a delay; give a duration, such as duration='200ms'"),
     ],
 )
-def test_a_wrong_fault_is_one_sentence(name: str, parameters: dict[str, Any], text: str) -> None:
-    """It states the value and a correct one."""
+def test_a_wrong_fault_is_rejected_with_one_sentence(name: str, parameters: dict[str, Any], text: str) -> None:
+    """The sentence has the wrong value and a correct one."""
     with pytest.raises(FaultError) as caught:
         create(name, parameters)
     assert str(caught.value).startswith(text), str(caught.value)
 
 
 def test_a_fault_acts_in_its_first_phase_unless_another_is_chosen() -> None:
-    """A phase of another fault is refused with those of this one."""
+    """A phase in which the fault does not act is rejected with the phases in which it acts."""
     close = create("close_connection", {})
     assert close.phase_for(None) is close.KIND.phases[0]
     assert close.phase_for("response") is Phase.RESPONSE

@@ -19,21 +19,20 @@ from stored import stored_bodies
 
 @pytest.fixture
 def world() -> FaultWorld:
-    """One broker with the topic A."""
+    """Return a world with one broker and the topic A."""
     world = make_fault_world()
     world.topic("A")
     return world
 
 
-def test_a_fault_without_criteria_is_no_rule() -> None:
-    """It becomes one when a rule is made of it."""
+def test_a_fault_without_criteria_is_a_fault_and_no_rule() -> None:
     fault = faults.drop_request()
     assert isinstance(fault, Fault)
     assert rule_of(fault, {"topic": "A"}).fault is fault
 
 
 def test_a_fault_with_criteria_is_a_rule() -> None:
-    """Criteria, numbers and options are those that it was called with; its parameters stay its own."""
+    """The rule has the criteria, occurrence and options of the call; the fault has its parameters."""
     rule: Any = faults.drop_request("close", operation="AckMessage", topic="A", nth=2, name="lost", optional=True)
     assert isinstance(rule, RuleSpec)
     assert rule.fault == faults.drop_request("close")
@@ -41,15 +40,14 @@ def test_a_fault_with_criteria_is_a_rule() -> None:
     assert (rule.occurrence, rule.name, rule.optional) == (Occurrence(nth=2), "lost", True)
 
 
-def test_a_parameter_comes_before_the_criterion_of_the_same_name() -> None:
-    """The broker of a stop is the one that stops, not a criterion."""
+def test_a_keyword_that_names_a_parameter_and_a_criterion_is_the_parameter() -> None:
+    """The `broker` of `stop_broker` is the broker that stops, not a criterion."""
     fault = faults.stop_broker(broker="broker-a")
     assert isinstance(fault, Fault)
     assert fault.parameters() == {"broker": "broker-a"}
 
 
-def test_a_rule_takes_further_keywords_and_keeps_its_own() -> None:
-    """The keywords of both are in the rule that results."""
+def test_a_rule_that_is_added_with_further_keywords_has_these_and_its_own() -> None:
     rule = rule_of(faults.drop_request(topic="A", every=2, strict=False), {"group": "g", "times": 3, "name": "n"})
     assert dict(rule.criteria.given()) == {"topic": "A", "group": "g"}
     assert rule.occurrence == Occurrence(every=2, times=3)
@@ -58,14 +56,14 @@ def test_a_rule_takes_further_keywords_and_keeps_its_own() -> None:
 
 @pytest.mark.parametrize("name", ["topic", "times", "name", "optional"])
 def test_a_keyword_that_is_given_twice_is_rejected(name: str) -> None:
-    """The sentence names it."""
+    """The error names the keyword."""
     value: Any = {"topic": "A", "times": 2, "name": "n", "optional": True}[name]
     with pytest.raises(FaultError, match=f"^{name}: given to the fault and to add"):
         rule_of(faults.drop_request(**{name: value}), {name: value})
 
 
-def test_the_fault_of_a_rule_acts_on_what_its_keywords_select(world: FaultWorld) -> None:
-    """The second send to A is lost."""
+def test_a_fault_with_criteria_acts_on_the_selected_request(world: FaultWorld) -> None:
+    """The second send to topic A is lost."""
     world.plan.add([rule_of(faults.drop_request(operation="SendMessage", nth=2), {})])
     peer = world.peer()
     for body in (b"1", b"2", b"3"):
@@ -74,7 +72,7 @@ def test_the_fault_of_a_rule_acts_on_what_its_keywords_select(world: FaultWorld)
 
 
 def test_type_checkers_know_each_keyword() -> None:
-    """The keywords that a kind inherits for type checkers are those that its call takes."""
+    """The keywords that a kind inherits for type checkers are those that its call accepts."""
     declared = RuleKeywords.__annotations__
     assert set(declared) == set(KEYWORDS)
     assert list(declared)[:5] == ["group", "topic", "broker", "client", "address"]

@@ -1,4 +1,4 @@
-"""Names of parameters that a kind does not have, and examples of those that it has."""
+"""Declarations of parameters: errors for parts of a rule that are given to a fault, and examples of parameters."""
 
 import pytest
 from rocketmq_testkit.emulator.faults import kinds  # noqa: F401 - fills the table of kinds
@@ -15,7 +15,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_a_part_of_the_rule_that_is_given_to_a_fault_gets_its_place(name: str) -> None:
+def test_the_error_for_a_part_of_the_rule_that_is_given_to_a_fault_names_its_place(name: str) -> None:
     with pytest.raises(FaultError) as found:
         check_names(KINDS["drop_push"].KIND, [name])
     assert str(found.value) == f"{name}: no parameter of drop_push, but {PLACES[name]}"

@@ -13,7 +13,7 @@ from rocketmq_testkit.emulator.faults.message_facts import MessageFacts
 
 @through("remoting", "grpc")
 def test_messages_of_sends_and_acknowledgements_match_by_tag_key_property_and_body(e: ProtocolClient) -> None:
-    """A send has its message; an acknowledgement and a change of the invisible duration have the stored one."""
+    """A send is matched by its own message, an acknowledgement or change of the duration by the stored message."""
     rules = Rules(e.engine)
     e.topic()
     meets = {"tag": "red", "key": "k2", "property": {"color": "blue"}, "body_matches": "^or.er$"}
@@ -30,12 +30,12 @@ def test_messages_of_sends_and_acknowledgements_match_by_tag_key_property_and_bo
     e.advance(40_000)
     (again,) = e.take()
     assert e.ack(again.handle).ok
-    assert found[1].fired == 1, "a message of a retry topic keeps its facts"
+    assert found[1].fired == 1, "a message of a retry topic still matches"
 
 
 @through("remoting")
 def test_messages_of_batches_and_transactions_are_looked_up(e: BrokerProtocolClient) -> None:
-    """Each message of a batch counts, also in a batch acknowledgement; an end of a transaction has its half message."""
+    """Criteria match any message of a batch or of a batch acknowledgement, and the half message of an end."""
     rules = Rules(e.engine)
     e.topic()
     batch, plain, acks = (
@@ -59,7 +59,7 @@ def test_messages_of_batches_and_transactions_are_looked_up(e: BrokerProtocolCli
 
 @through("remoting")
 def test_a_malformed_batch_matches_no_message_and_is_rejected_by_the_broker(e: RemotingProtocolClient) -> None:
-    """A rule about messages does not break the response to a malformed batch."""
+    """With a rule about messages, a malformed batch still gets the broker's response."""
     rules = Rules(e.engine)
     e.topic()
     rule, every = rules.add(WATCH, operation="SendMessage", tag="b"), rules.add(WATCH, operation="SendMessage")
@@ -87,7 +87,7 @@ def test_a_transaction_check_has_group_topic_and_message(e: ProtocolClient) -> N
 
 
 def test_a_compressed_body_is_searched_as_the_application_sent_it() -> None:
-    """zlib is decompressed; another compression and a broken body are searched as they are."""
+    """A zlib body is decompressed; a body with another compression, or a broken one, is searched without that."""
     packed = zlib.compress(b"order-42")
     assert MessageFacts(body=packed, properties={}, sys_flag=1).readable_body == b"order-42"
     assert MessageFacts(body=packed, properties={}, sys_flag=0x301).readable_body == b"order-42"

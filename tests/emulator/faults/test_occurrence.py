@@ -1,4 +1,4 @@
-"""How often a rule acts: nth, every, after, times, probability, and its time."""
+"""Occurrence of a rule: nth, every, after, times, probability, and its window of time."""
 
 from typing import Any
 
@@ -34,8 +34,8 @@ def _lost(e: ProtocolClient, number: int = 8) -> list[int]:
 
 @pytest.mark.parametrize("client", ["remoting", "grpc"])
 @pytest.mark.parametrize(("given", "fired"), FIRINGS, ids=[str(given) for given, _ in FIRINGS])
-def test_a_rule_fires_on_these_matches(client: str, given: dict[str, Any], fired: list[int]) -> None:
-    """Only matches count; the count starts when the rule is added."""
+def test_a_rule_fires_on_the_matches_of_its_occurrence(client: str, given: dict[str, Any], fired: list[int]) -> None:
+    """Only matches are counted, from the time at which the rule is added."""
     e = protocol_client(client)
     e.topic()
     e.put()
@@ -47,8 +47,8 @@ def test_a_rule_fires_on_these_matches(client: str, given: dict[str, Any], fired
 
 
 @through("remoting", "grpc")
-def test_two_runs_with_one_seed_fire_at_the_same_places(e: ProtocolClient) -> None:
-    """A further rule with draws of its own does not shift the places; another seed does."""
+def test_a_rule_with_a_probability_fires_on_the_same_matches_in_two_runs_with_one_seed(e: ProtocolClient) -> None:
+    """A further rule with a probability does not change these matches; another seed does."""
     runs = []
     for seed, others in ((7, 0), (7, 3), (8, 0)):
         e = protocol_client(e.name, seed)
@@ -65,8 +65,8 @@ def test_two_runs_with_one_seed_fire_at_the_same_places(e: ProtocolClient) -> No
     assert 8 <= len(first) <= 30
 
 
-def test_a_rule_that_is_added_again_fires_at_the_same_places() -> None:
-    """Its draws depend on the seed and its name, not on the history of the emulator."""
+def test_a_rule_with_a_probability_that_is_added_again_fires_on_the_same_matches() -> None:
+    """Its random choices depend on the seed and the rule's name, not on earlier events of the emulator."""
     e = protocol_client("remoting")
     e.topic()
     rules, runs = Rules(e.engine), []
@@ -80,8 +80,8 @@ def test_a_rule_that_is_added_again_fires_at_the_same_places() -> None:
 
 
 @through("remoting", "grpc")
-def test_a_jump_of_the_clock_crosses_the_start_and_the_end(e: ProtocolClient) -> None:
-    """The rule acts from its start, inclusive, to its end, exclusive; matches outside do not count."""
+def test_a_rule_acts_only_within_its_window_of_time(e: ProtocolClient) -> None:
+    """The rule acts from its start, inclusive, to its end, exclusive; requests outside are no matches."""
     e.topic()
     rule = Rules(e.engine).add(DropRequest(), operation="SendMessage", start="10s", end="1m")
     seen = []
@@ -93,7 +93,7 @@ def test_a_jump_of_the_clock_crosses_the_start_and_the_end(e: ProtocolClient) ->
 
 
 def test_a_window_counts_from_the_time_at_which_the_rule_was_added() -> None:
-    """A rule that is added later has a later window."""
+    """The same rule, added later, has a later window."""
     e = protocol_client("remoting")
     e.topic()
     e.advance(60_000)
@@ -120,8 +120,8 @@ def test_a_window_counts_from_the_time_at_which_the_rule_was_added() -> None:
         ({"nth": 1, "after": 2}, "nth=1 and after=2: nth names matches already; remove after"),
     ],
 )
-def test_a_wrong_occurrence_is_one_sentence(given: dict[str, Any], text: str) -> None:
-    """It states the value and a correct one."""
+def test_a_wrong_occurrence_is_rejected_with_one_sentence(given: dict[str, Any], text: str) -> None:
+    """The sentence has the wrong value and a correct one."""
     with pytest.raises(FaultError) as caught:
         Occurrence(**given)
     assert str(caught.value) == text

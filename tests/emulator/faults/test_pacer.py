@@ -1,4 +1,4 @@
-"""Order of a connection's output while a fault pauses in it."""
+"""The pacer, which writes a connection's output in order while a fault pauses within it."""
 
 from rocketmq_testkit.emulator.faults.pacer import Pacer
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
@@ -13,12 +13,12 @@ class Output:
         self.pacer = Pacer(lambda data: self.written.append((self.scheduler.now_ms, data)))
 
     def pace(self, *pieces: tuple[int, bytes]) -> None:
-        """Send pieces with pauses."""
+        """Send pieces, each as (pause before it in ms, bytes)."""
         self.pacer.pace(pieces, lambda ms, action: self.scheduler.call_later(ms, action, "test"))
 
 
-def test_pieces_are_written_after_their_pauses_and_later_output_behind_them() -> None:
-    """Each pause starts after the piece before it."""
+def test_pieces_are_written_after_their_pauses_and_later_output_after_them() -> None:
+    """Each pause starts when the previous piece was written."""
     output = Output()
     output.pacer.send(b"0")
     output.pace((0, b"1"), (10, b"2"), (5, b"3"))
@@ -31,7 +31,7 @@ def test_pieces_are_written_after_their_pauses_and_later_output_behind_them() ->
 
 
 def test_pieces_of_two_faults_follow_each_other() -> None:
-    """The pauses of the second one start after the first one is done."""
+    """The pauses of the second fault start after the last piece of the first one."""
     output = Output()
     output.pace((0, b"1"), (10, b"2"))
     output.pace((10, b"3"), (0, b"4"))
@@ -40,7 +40,7 @@ def test_pieces_of_two_faults_follow_each_other() -> None:
 
 
 def test_an_end_waits_for_the_output_before_it() -> None:
-    """Without a pause it happens at once."""
+    """Without waiting output the connection ends at once."""
     output = Output()
     ends: list[int] = []
     output.pacer.finish(lambda: ends.append(output.scheduler.now_ms))

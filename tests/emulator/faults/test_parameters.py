@@ -1,4 +1,4 @@
-"""Checks of parameters: accepted values in the form of JSON, refused ones, and the JSON Schema of both."""
+"""Checks of parameters of faults: accepted values, rejected values, and the JSON Schema of each check."""
 
 from datetime import timedelta
 from typing import Any
@@ -57,15 +57,17 @@ REFUSED: list[tuple[Check, list[Any], str]] = [
 
 
 @pytest.mark.parametrize(("check", "values"), ACCEPTED, ids=lambda each: type(each).__name__)
-def test_an_accepted_value_stays_as_it_is_and_the_schema_allows_it(check: Check, values: list[Any]) -> None:
+def test_an_accepted_value_is_kept_unchanged_and_the_schema_allows_it(check: Check, values: list[Any]) -> None:
     for value in values:
         assert check.plain("how", value) == value
         assert is_valid(value, check.schema()), value
 
 
 @pytest.mark.parametrize(("check", "values", "start"), REFUSED, ids=lambda each: type(each).__name__)
-def test_a_rejected_value_is_one_sentence_and_the_schema_rejects_it(check: Check, values: list[Any], start: str) -> None:
-    """The sentence begins with the parameter and the value, and ends with what to do."""
+def test_a_wrong_value_is_rejected_with_one_sentence_and_by_the_schema(
+    check: Check, values: list[Any], start: str
+) -> None:
+    """The sentence begins with parameter and value, and ends with a remedy."""
     for value in values:
         with pytest.raises(FaultError) as caught:
             check.plain("how", value)
@@ -90,7 +92,7 @@ def test_a_rejected_value_is_one_sentence_and_the_schema_rejects_it(check: Check
     ],
     ids=lambda each: type(each).__name__,
 )
-def test_a_value_of_python_becomes_one_that_json_can_hold(check: Check, value: Any, plain: object) -> None:
+def test_a_python_value_is_converted_to_a_json_value(check: Check, value: Any, plain: object) -> None:
     assert check.plain("how", value) == plain
 
 
@@ -109,7 +111,7 @@ def test_a_value_of_python_becomes_one_that_json_can_hold(check: Check, value: A
         ("soon", "'30s'"),
     ],
 )
-def test_the_sentence_about_a_wrong_duration_has_one_like_it(value: object, remedy: str) -> None:
+def test_the_error_of_a_wrong_duration_proposes_a_similar_one(value: object, remedy: str) -> None:
     with pytest.raises(FaultError) as caught:
         DurationCheck().plain("delay", value)
     assert str(caught.value).endswith(f"; use {remedy}")

@@ -1,4 +1,4 @@
-"""Texts that a pattern matches."""
+"""Patterns of names in criteria, in which `*` matches any text."""
 
 import pytest
 from rocketmq_testkit.emulator.faults.patterns import matches
@@ -22,10 +22,10 @@ from rocketmq_testkit.emulator.faults.patterns import matches
         ("bc", ["a", "b*"], True),
     ],
 )
-def test_only_a_star_stands_for_other_texts(text: str, wanted: str | list[str], expected: bool) -> None:
+def test_a_star_is_the_only_wildcard(text: str, wanted: str | list[str], expected: bool) -> None:
     assert matches(text, wanted) is expected
 
 
 def test_a_pattern_with_many_stars_is_compared_fast() -> None:
-    """The time grows with the length of the text, and not with its power."""
+    """The time grows linearly with the length of the text."""
     assert not matches("a" * 50_000, "*a" * 30 + "*b")

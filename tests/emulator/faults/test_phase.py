@@ -1,4 +1,4 @@
-"""Phases, and the criteria that are known in each."""
+"""Phases of rules, and the criteria that are known in each phase."""
 
 import pytest
 from rocketmq_testkit.emulator.faults.criteria import CRITERIA, OF_TIME, Criteria
@@ -19,7 +19,7 @@ VALUES = {
 
 @pytest.mark.parametrize("phase", Phase)
 def test_a_criterion_is_accepted_in_the_phases_that_know_it_and_rejected_in_others(phase: Phase) -> None:
-    """Those of time are known in every phase, and each criterion is known in some phase."""
+    """Criteria of time are known in every phase, and each criterion is known in at least one phase."""
     assert set().union(*KNOWN_CRITERIA.values()) | OF_TIME == set(CRITERIA)
     for name in CRITERIA:
         criteria = Criteria(**{name: VALUES.get(name, "x")})  # type: ignore[arg-type]  # values of several types
@@ -30,7 +30,7 @@ def test_a_criterion_is_accepted_in_the_phases_that_know_it_and_rejected_in_othe
                 criteria.check_phase(phase)
 
 
-def test_a_connection_has_no_request_and_a_push_no_sdk() -> None:
+def test_the_phase_connect_has_no_criteria_of_requests_and_the_phase_push_none_of_sdks() -> None:
     assert KNOWN_CRITERIA[Phase.CONNECT] == {"protocol", "broker", "address"}
     assert KNOWN_CRITERIA[Phase.REQUEST] == KNOWN_CRITERIA[Phase.RESPONSE] == set(CRITERIA) - OF_TIME
     assert KNOWN_CRITERIA[Phase.REQUEST] - KNOWN_CRITERIA[Phase.PUSH] == {"language", "version"}

@@ -1,4 +1,4 @@
-"""The rules of an emulator: add, remove, their names, and their cost."""
+"""The rules of an emulator: adding and removing them, their names, and their cost."""
 
 import gc
 import sys
@@ -22,7 +22,7 @@ SEND = {"operation": "SendMessage"}
 
 
 def _calls(work: Callable[[], object]) -> int:
-    """Return the number of calls of Python and C functions."""
+    """Return the number of calls of Python and C functions that `work` causes."""
     count = 0
 
     def called(_frame: FrameType, event: str, _argument: Any) -> None:
@@ -30,7 +30,7 @@ def _calls(work: Callable[[], object]) -> int:
         count += event in ("call", "c_call")
 
     before = sys.getprofile()
-    gc.disable()  # a collection calls the callbacks of objects of other tests
+    gc.disable()  # a collection could call callbacks of objects of other tests
     sys.setprofile(called)
     try:
         work()
@@ -63,8 +63,8 @@ BAD: list[tuple[Callable[[], RuleSpec], str]] = [
 
 
 @pytest.mark.parametrize(("make", "text"), BAD, ids=[text[:30] for _, text in BAD])
-def test_rules_are_added_all_or_none(make: Callable[[], RuleSpec], text: str) -> None:
-    """If one is refused, the others are not added, no name is used up, and nothing acts."""
+def test_a_list_of_rules_is_added_completely_or_not_at_all(make: Callable[[], RuleSpec], text: str) -> None:
+    """If one rule is rejected, the others are not added, their names stay free, and no rule acts."""
     e = protocol_client("remoting")
     e.topic()
     rules = Rules(e.engine)
@@ -77,8 +77,8 @@ def test_rules_are_added_all_or_none(make: Callable[[], RuleSpec], text: str) ->
     assert rules.add(DropRequest()).name == "drop_request"
 
 
-def test_names_are_made_from_the_kind_and_never_given_twice() -> None:
-    """A name that a user has chosen is skipped; a removed rule's name is not given again."""
+def test_the_name_of_a_rule_is_made_from_its_kind_of_fault_and_never_used_twice() -> None:
+    """A name that a user has chosen is skipped; the name of a removed rule is not used again."""
     rules = Rules(protocol_client("remoting").engine)
     rules.add(WATCH, name="throttle-2")
     assert [rules.add(WATCH).name for _ in range(2)] == ["throttle", "throttle-3"]
@@ -92,7 +92,7 @@ def test_names_are_made_from_the_kind_and_never_given_twice() -> None:
 
 @pytest.mark.parametrize("name", ["", "x" * 101, 5])
 def test_a_name_is_a_text_of_limited_length(name: Any) -> None:
-    """A longer one is shortened in the error."""
+    """A longer name is shortened in the error."""
     with pytest.raises(FaultError, match=r"^name=.{1,80}: not a text of 1 to 100 characters; use a name such as"):
         rule_spec(WATCH, name=name)
 
@@ -102,7 +102,7 @@ def test_a_name_is_a_text_of_limited_length(name: Any) -> None:
 def test_ten_thousand_rules_about_other_operations_cost_a_send_at_most_two_percent(e: ProtocolClient) -> None:
     """Rules are indexed by operation. Calls of functions are counted, because they are the same on each machine.
 
-    Beside rules of the send itself and general ones, the others cost nothing. Their number has a limit.
+    A send is compared only with rules about sends and rules without an operation. The number of rules is limited.
     """
     e.topic()
     rules = Rules(e.engine)
@@ -134,7 +134,7 @@ def test_ten_thousand_rules_about_other_operations_cost_a_send_at_most_two_perce
     ids=["of all operations", "of no request", "that waits for a request"],
 )
 def test_the_calls_to_add_and_remove_a_rule_do_not_grow_with_the_number_of_rules(spec: RuleSpec) -> None:
-    """Rules with equal faults and operations are checked against the names of requests once."""
+    """The operations and codes of rules with equal faults are checked once for all of them."""
     counts = []
     for number in (50, 500):
         plan = Rules(protocol_client("remoting").engine).plan
@@ -146,7 +146,7 @@ def test_the_calls_to_add_and_remove_a_rule_do_not_grow_with_the_number_of_rules
 
 
 def test_nothing_is_added_if_the_rule_before_the_last_of_ten_thousand_is_wrong() -> None:
-    """It is found after all rules before it have been checked, or by its name after all checks."""
+    """No rule is added, even if all rules before the wrong one were already checked."""
     e = protocol_client("remoting")
     e.topic()
     rules = Rules(e.engine)

@@ -1,4 +1,4 @@
-"""The table of codes with which operations can be refused, compared with the source of the engine."""
+"""The table of codes with which the engine can reject an operation, compared with the engine's source code."""
 
 import possible_codes as search
 import pytest
@@ -22,7 +22,7 @@ def _row(name: str, codes: list[str]) -> str:
 
 @pytest.mark.pure
 def test_the_table_has_the_codes_that_the_source_of_each_operation_names() -> None:
-    """If it fails, the output is the new table: copy it into emulator/faults/possible_codes.py."""
+    """A failure prints the new table, which is to be copied into emulator/faults/possible_codes.py."""
     found = {kind.__name__: sorted(code.name for code in codes) for kind, codes in search.possible_codes().items()}
     rows = {name: codes for name, codes in sorted(found.items()) if codes}
     table = {name: sorted(codes.split()) for name, codes in POSSIBLE.items()}
@@ -32,7 +32,7 @@ def test_the_table_has_the_codes_that_the_source_of_each_operation_names() -> No
 
 
 def test_each_operation_has_the_codes_of_all_operations_and_its_own() -> None:
-    """SUCCESS is no refusal, even where the source names it."""
+    """SUCCESS is no rejection, even if the source names it."""
     assert set(codes_of("GetBrokerConfig")) == COMMON
     assert set(codes_of("PopMessage")) >= {"POLLING_FULL", "TOPIC_NOT_EXIST", *COMMON}
     assert codes_of("PopMessage")["TOPIC_NOT_EXIST"] == 17

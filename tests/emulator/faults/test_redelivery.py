@@ -1,4 +1,4 @@
-"""Operations that make delivered messages visible to their group again."""
+"""Operations by which a fault makes delivered messages visible to their group again."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -12,8 +12,8 @@ from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleTime, Pu
 from rocketmq_testkit.emulator.operations.send import SendMessageBack
 
 
-def test_meant_messages_of_a_pull_are_sent_back_and_have_no_invisible_duration() -> None:
-    """Messages that the criteria do not mean are left alone."""
+def test_selected_messages_of_a_pull_are_sent_back_and_have_no_invisible_duration() -> None:
+    """Messages that do not match the criteria are not sent back."""
     e = protocol_client("remoting")
     assert isinstance(e, BrokerProtocolClient)
     e.topic(queues=1)

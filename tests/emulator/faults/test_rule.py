@@ -1,4 +1,4 @@
-"""The definition of a rule, and the time in which it may act."""
+"""Definitions of rules: phase, protocol, and the time in which a rule may act."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def _rule(fault: Fault, **options: Any) -> Rule:
 def test_a_rule_acts_in_the_phase_of_its_fault_or_in_the_chosen_one(
     fault: Fault, options: dict[str, Any], phase: Phase
 ) -> None:
-    """A fault that holds for a time waits for a request if the rule has criteria or numbers about requests."""
+    """A fault that lasts for a time begins at once, or at a request if the rule has criteria or numbers of requests."""
     spec = rule_spec(fault, **options)
     assert (spec.phase, spec.phases) == (phase, (phase,))
     assert spec.is_standing == isinstance(fault, StopRevive)
@@ -90,7 +90,7 @@ def test_a_rule_must_fire_unless_it_is_optional_or_has_a_probability(options: di
     ],
 )
 def test_a_rule_is_open_within_its_window(options: dict[str, Any], now_ms: int, is_open: bool) -> None:
-    """The begin belongs to the window, the end does not."""
+    """The window is half-open: it includes its start and excludes its end."""
     assert _rule(WATCH, **options).is_open(now_ms) == is_open
 
 
@@ -102,7 +102,7 @@ def test_a_rule_that_is_used_up_or_removed_is_closed() -> None:
     assert not removed.is_open(10_000)
 
 
-def test_a_rule_keeps_its_last_firings_and_makes_its_tests_once() -> None:
+def test_a_rule_stores_its_last_firings_and_creates_its_predicates_once() -> None:
     rule = _rule(Partition(client="c"), protocol="grpc")
     for number in range(EVENTS_MAX + 1):
         rule.events.append(RuleEvent(number, "SendMessage", "", ()))

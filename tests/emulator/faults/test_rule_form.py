@@ -1,4 +1,4 @@
-"""Rules as mappings: written, read and refused."""
+"""Rules as mappings (JSON, YAML): writing, reading, and errors for wrong mappings."""
 
 import json
 from typing import Any
@@ -46,13 +46,12 @@ FORMS: list[tuple[RuleSpec, dict[str, Any]]] = [
     ids=[form["then"] if isinstance(form["then"], str) else next(iter(form["then"])) for _, form in FORMS],
 )
 def test_a_rule_is_written_as_a_mapping_that_reads_back_equal(spec: RuleSpec, form: dict[str, Any]) -> None:
-    """The mapping survives JSON, and has no defaults."""
+    """The mapping can be encoded as JSON and omits defaults."""
     assert written_rule(spec) == form
     assert read_rule(json.loads(json.dumps(form))) == spec
 
 
-def test_a_function_is_left_out_of_the_mapping() -> None:
-    """It exists in Python only."""
+def test_the_mapping_of_a_rule_omits_functions() -> None:
     assert written_rule(rule_spec(DropResponse(), where=lambda _: True)) == {"then": "drop_response"}
 
 
@@ -90,7 +89,7 @@ def test_a_function_is_left_out_of_the_mapping() -> None:
         ({"then": "drop_response", "strict": 0}, "rule: strict=0: neither true nor false; use strict=True"),
     ],
 )
-def test_a_wrong_mapping_is_one_sentence(form: Any, text: str) -> None:
+def test_a_wrong_mapping_is_rejected_with_one_sentence(form: Any, text: str) -> None:
     """The error starts with the place of the rule."""
     with pytest.raises(FaultError) as caught:
         read_rule(form)

@@ -1,4 +1,4 @@
-"""The index of rules by phase and class."""
+"""The index of rules by phase and class of operation."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def _names(index: RuleIndex, phase: Phase, kind: type | None) -> list[str]:
 
 
 def test_candidates_are_the_rules_of_a_class_and_the_general_ones_in_the_order_of_adding() -> None:
-    """A removed rule leaves no entry behind, so that a request finds an empty index."""
+    """A removed rule leaves no entry in the index."""
     index = RuleIndex()
     rules = [_rule(number) for number in range(5)]
     kinds: list[tuple[Any, ...]] = [

@@ -1,4 +1,4 @@
-"""The JSON Schema of a rule. tests/fixtures/faults/test_file_schema.py compares it with accepted and refused rules."""
+"""The JSON Schema of a rule; tests/fixtures/faults/test_file_schema.py compares it with accepted and rejected rules."""
 
 from rocketmq_testkit.emulator.faults import kinds  # noqa: F401 - fills the table of kinds
 from rocketmq_testkit.emulator.faults.criteria import CRITERIA

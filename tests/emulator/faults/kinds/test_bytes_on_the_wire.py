@@ -1,4 +1,4 @@
-"""Faults of bytes over both protocols: what is written, when, and what follows on the connection."""
+"""Faults of the bytes of a response, over both protocols: the written bytes, their times, and later responses."""
 
 import pytest
 from fault_wires import WIRES, GrpcWire, RemotingWire, Wire
@@ -31,14 +31,14 @@ def _whole(name: str) -> bytes:
 
 
 def test_positions_are_limited_to_the_response() -> None:
-    """A negative position counts from the end."""
+    """A position beyond the response means its end; a negative one counts from the end."""
     assert [position(at, 10) for at in (0, 3, 10, 99, -1, -10, -99)] == [0, 3, 10, 10, 9, 0, 0]
 
 
 @pytest.mark.parametrize("at", [0, 1, 7, 20, -1, -5])
 @pytest.mark.parametrize("how", ["close", "reset"])
 def test_truncate_frame_sends_the_first_bytes_and_ends_the_connection(wire: Wire, at: int, how: str) -> None:
-    """The message is stored; nothing is written after the end."""
+    """The message is stored, and the server writes nothing after the truncated response."""
     whole = _whole(wire.name)
     wire.rules.add(TruncateFrame(at=at, how=how), **SEND)
     wire.send()
@@ -49,7 +49,7 @@ def test_truncate_frame_sends_the_first_bytes_and_ends_the_connection(wire: Wire
 
 @pytest.mark.parametrize(("at", "mask"), [(0, 255), (5, 1), (-1, 128), (100_000, 255)])
 def test_corrupt_byte_changes_one_byte(wire: Wire, at: int, mask: int) -> None:
-    """The others are those of the response."""
+    """All other bytes are those of the response."""
     whole = _whole(wire.name)
     wire.rules.add(CorruptByte(at=at, mask=mask), **SEND)
     wire.send()
@@ -59,7 +59,7 @@ def test_corrupt_byte_changes_one_byte(wire: Wire, at: int, mask: int) -> None:
 
 
 def test_stall_frame_pauses_in_the_frame_and_keeps_the_order_of_the_connection(wire: Wire) -> None:
-    """Later responses wait behind the pause, and arrive whole."""
+    """Later responses of the connection are sent complete, after the pause."""
     whole = _whole(wire.name)
     wire.rules.add(StallFrame("2s", at=4), times=1, **SEND)
     wire.send()
@@ -87,7 +87,7 @@ def test_two_stalls_on_one_connection_follow_each_other(wire: Wire) -> None:
 
 
 def test_drip_frame_sends_at_a_rate(wire: Wire) -> None:
-    """The last byte is written when all bytes before it have had their time."""
+    """Each byte is written at its time by the rate, the last one at the end of the whole duration."""
     whole = _whole(wire.name)
     wire.rules.add(DripFrame(bytes_per_second=100, piece=10), **SEND)
     wire.send()
@@ -110,15 +110,15 @@ def test_split_frame_writes_each_byte_on_its_own(wire: Wire) -> None:
 
 
 def test_garbage_is_written_before_the_response(wire: Wire) -> None:
-    """Number and value of the bytes are parameters."""
+    """Number and value of the garbage bytes are parameters of the fault."""
     whole = _whole(wire.name)
     wire.rules.add(GarbageBeforeFrame(size=3, byte=7), **SEND)
     wire.send()
     assert wire.data() == b"\x07\x07\x07" + whole
 
 
-def test_a_removed_rule_lets_a_stalled_or_dripping_frame_through(wire: Wire) -> None:
-    """All pieces are written at once, in their order, and the response after them."""
+def test_the_removal_of_its_rule_sends_the_rest_of_a_stalled_or_dripping_frame(wire: Wire) -> None:
+    """All waiting pieces are written at once, in order, and the next response after them."""
     for fault in (StallFrame("1h"), DripFrame(bytes_per_second=1)):
         rule = wire.rules.add(fault, times=1, **SEND)
         wire.send()
@@ -132,7 +132,7 @@ def test_a_removed_rule_lets_a_stalled_or_dripping_frame_through(wire: Wire) -> 
 
 
 def test_a_client_that_leaves_during_a_pause_gets_nothing(wire: Wire) -> None:
-    """The timers of the pieces do no harm."""
+    """The pieces whose time comes after the end of the connection are discarded."""
     wire.rules.add(DripFrame(bytes_per_second=10), **SEND)
     wire.send()
     wire.lose()
@@ -142,8 +142,7 @@ def test_a_client_that_leaves_during_a_pause_gets_nothing(wire: Wire) -> None:
     assert wire.name == "remoting" or wire.data() == b""
 
 
-def test_a_close_waits_behind_a_stalled_frame(wire: Wire) -> None:
-    """The response is whole before the connection ends."""
+def test_a_connection_is_closed_only_after_a_stalled_frame_is_complete(wire: Wire) -> None:
     whole = _whole(wire.name)
     wire.rules.add(StallFrame("2s", at=4), times=1, **SEND)
     wire.send()
@@ -155,8 +154,7 @@ def test_a_close_waits_behind_a_stalled_frame(wire: Wire) -> None:
     assert (b"".join(written), end) == (whole[4:], "close")  # type: ignore[arg-type]  # bytes
 
 
-def test_a_go_away_waits_behind_a_stalled_frame() -> None:
-    """The stalled response is written before the connection closes."""
+def test_a_go_away_closes_the_connection_only_after_a_stalled_frame_is_complete() -> None:
     wire = GrpcWire()
     whole = _whole("grpc")
     wire.rules.add(StallFrame("2s", at=4), times=1, **SEND)
@@ -172,7 +170,7 @@ def test_a_go_away_waits_behind_a_stalled_frame() -> None:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_of_several_faults_only_one_writes_the_bytes_of_a_response(wire: Wire, order: int) -> None:
-    """The first one that was added; the second does not fire. Other faults act before it, in any order."""
+    """The rule that was added first acts, the second does not fire. Faults of other kinds act before them."""
     whole = _whole(wire.name)
     faults = [CorruptByte(at=0), DelayResponse("1s")][::order]
     acting = [wire.rules.add(fault, **SEND) for fault in faults]
@@ -185,7 +183,7 @@ def test_of_several_faults_only_one_writes_the_bytes_of_a_response(wire: Wire, o
 
 
 def test_a_lost_response_has_no_bytes_to_corrupt(wire: Wire) -> None:
-    """A rule that drops the response acts before one that writes its bytes."""
+    """A rule that drops the response acts before a rule that corrupts its bytes, which does not fire."""
     for fault in (CorruptByte(), DropResponse()):
         wire.rules.add(fault, **SEND)
     wire.send()
@@ -193,7 +191,7 @@ def test_a_lost_response_has_no_bytes_to_corrupt(wire: Wire) -> None:
 
 
 def test_a_response_larger_than_the_window_is_truncated_within_the_window() -> None:
-    """The server may not send more before the client gives credit."""
+    """The server sends no more than the client's window allows, and closes the connection then."""
     wire = GrpcWire()
     wire.world.store(bytes(200_000))
     wire.rules.add(TruncateFrame(at=-1), operation="ReceiveMessage")
@@ -204,7 +202,7 @@ def test_a_response_larger_than_the_window_is_truncated_within_the_window() -> N
 
 
 def test_a_corrupted_response_larger_than_the_window_is_sent_completely() -> None:
-    """The part within the window is corrupted; the rest follows when the client gives credit."""
+    """The part within the window is corrupted; the rest is sent when the client sends credit."""
     wire = GrpcWire()
     wire.world.store(bytes(200_000))
     wire.rules.add(CorruptByte(at=40_000), operation="ReceiveMessage")

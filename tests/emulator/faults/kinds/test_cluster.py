@@ -1,4 +1,4 @@
-"""Brokers and name servers that stop, flap, or cannot be reached by one client, in virtual time."""
+"""Faults of nodes: brokers and name servers that stop or flap, and partitions from one client, in virtual time."""
 
 import pytest
 from connection_attempt import ConnectionAttempt
@@ -18,7 +18,7 @@ from stored import stored_bodies
 
 @pytest.fixture
 def world() -> FaultWorld:
-    """Two brokers; the topic A is on the first one."""
+    """Return a world with two brokers; the topic A is on the first one."""
     world = make_fault_world(("broker-a", "broker-b"))
     world.topic("A")
     return world
@@ -29,7 +29,7 @@ def world() -> FaultWorld:
 
 @pytest.mark.parametrize("kill", [False, True])
 def test_a_stopped_broker_starts_after_its_duration(world: FaultWorld, kill: bool) -> None:
-    """It runs again in virtual time, with its stored messages, and the rule has fired once."""
+    """After the duration, in virtual time, the broker runs with its stored messages, and the rule has fired once."""
     world.send("A", b"kept")
     rule = world.add(faults.stop_broker("broker-a", duration="11s", kill=kill))
     assert (rule.fired, world.running()) == (1, [False, True])
@@ -62,7 +62,7 @@ def test_a_broker_stops_until_its_rule_is_removed(world: FaultWorld) -> None:
 
 
 def test_a_broker_starts_when_the_last_of_two_rules_ends(world: FaultWorld) -> None:
-    """Two rules stop one broker at different times; neither starts it while the other one holds."""
+    """Two rules stop one broker at different times; the end of one does not start it while the other one lasts."""
     world.add(faults.stop_broker("broker-a", duration="10s"))
     world.advance(5_000)
     second = world.add(faults.stop_broker("broker-a", duration="10s"))
@@ -72,8 +72,8 @@ def test_a_broker_starts_when_the_last_of_two_rules_ends(world: FaultWorld) -> N
     assert world.running()[0]
 
 
-def test_a_broker_started_by_hand_runs_on(world: FaultWorld) -> None:
-    """The rules do not stop it again, and their end does not start it after another stop by hand."""
+def test_a_broker_that_the_test_starts_during_a_fault_keeps_running(world: FaultWorld) -> None:
+    """The rules do not stop it again, and their end does not start it after the test has stopped it again."""
     rule = world.add(faults.stop_broker("broker-a", duration="10s"))
     world.engine.start(world.broker)
     world.advance(5_000)
@@ -84,15 +84,15 @@ def test_a_broker_started_by_hand_runs_on(world: FaultWorld) -> None:
     assert not world.running()[0]
 
 
-def test_a_broker_stopped_by_hand_stays_stopped(world: FaultWorld) -> None:
-    """A rule that finds the broker stopped leaves it stopped at its end."""
+def test_a_broker_that_the_test_stopped_stays_stopped_after_a_fault(world: FaultWorld) -> None:
+    """A rule that begins while the broker is stopped does not start it at its end."""
     world.engine.stop(world.broker)
     rule = world.add(faults.stop_broker("broker-a", duration="10s"))
     world.advance(10_000)
     assert (rule.fired, world.running()[0]) == (1, False)
 
 
-def test_a_stop_by_hand_while_a_rule_holds_changes_nothing(world: FaultWorld) -> None:
+def test_a_stop_by_the_test_during_a_fault_has_no_effect(world: FaultWorld) -> None:
     """The broker is stopped already, and starts at the end of the rule."""
     world.add(faults.stop_broker("broker-a", duration="10s"))
     world.engine.stop(world.broker)
@@ -102,7 +102,7 @@ def test_a_stop_by_hand_while_a_rule_holds_changes_nothing(world: FaultWorld) ->
 
 
 def test_a_snapshot_taken_while_a_rule_stops_a_broker_has_no_rules(world: FaultWorld) -> None:
-    """The state is that of the stop. All brokers of the snapshot run."""
+    """The snapshot has the state of the stopped broker. An engine that starts from it runs all brokers."""
     world.send("A", b"kept")
     world.add(faults.stop_broker("broker-a"))
     restored = make_fault_world(state=world.engine.state())
@@ -112,7 +112,7 @@ def test_a_snapshot_taken_while_a_rule_stops_a_broker_has_no_rules(world: FaultW
 
 
 def test_a_rule_that_ends_during_a_graceful_shutdown_starts_the_broker_after_it() -> None:
-    """With enableShutdownGracefully a stop lasts shutdownWaitTimeSeconds, longer than the rule."""
+    """With enableShutdownGracefully a shutdown lasts shutdownWaitTimeSeconds, which is longer than the rule."""
     world = make_fault_world(enable_shutdown_gracefully=True, shutdown_wait_time_seconds=20)
     world.add(faults.stop_broker("broker-a", duration="5s"))
     world.advance(5_000)
@@ -124,7 +124,7 @@ def test_a_rule_that_ends_during_a_graceful_shutdown_starts_the_broker_after_it(
 
 
 def test_a_request_that_fires_a_stop_gets_no_response_and_is_not_stored(world: FaultWorld) -> None:
-    """The broker stops before it carries out the third send; the first two are stored."""
+    """The broker stops before it executes the third send; the first two messages are stored."""
     peer = world.peer()
     rule = world.add(faults.stop_broker("broker-a", duration="5s", kill=True), operation="SendMessage", nth=3)
     assert [send(peer, "A", body).code for body in (b"1", b"2")] == [0, 0]
@@ -137,8 +137,8 @@ def test_a_request_that_fires_a_stop_gets_no_response_and_is_not_stored(world: F
     assert stored_bodies(world, "A") == [b"1", b"2", b"4"]
 
 
-def test_a_stop_in_the_phase_response_follows_the_request_that_fires_it(world: FaultWorld) -> None:
-    """The message is stored, then the broker stops."""
+def test_a_stop_in_the_phase_response_happens_after_the_request_that_fires_it(world: FaultWorld) -> None:
+    """The broker stores the message, then it stops."""
     peer = world.peer()
     world.add(faults.stop_broker("broker-a", duration="5s"), operation="SendMessage", phase="response", times=1)
     assert send(peer, "A", b"1").code == 0
@@ -149,8 +149,8 @@ def test_a_stop_in_the_phase_response_follows_the_request_that_fires_it(world: F
     assert world.running()[0]
 
 
-def test_routes_follow_a_stopped_broker_and_have_it_again_afterwards() -> None:
-    """RouteInfoManager.unRegisterBroker (5.3.3): a stopped broker leaves the route at once."""
+def test_a_stopped_broker_is_missing_in_routes_until_it_starts() -> None:
+    """A stopped broker is removed from routes at once (RouteInfoManager.unRegisterBroker, 5.3.3)."""
     world = make_fault_world(("broker-a", "broker-b"))
     for broker in world.engine.brokers:
         world.broker = broker
@@ -167,7 +167,7 @@ def test_routes_follow_a_stopped_broker_and_have_it_again_afterwards() -> None:
 
 
 def test_a_stop_of_an_unknown_broker_is_rejected_and_adds_no_rule(world: FaultWorld) -> None:
-    """The error names the nearest broker; a slave has a name and an id."""
+    """The error names the nearest broker. A slave is named by broker name and id."""
     with pytest.raises(FaultError, match="broker='broker-c': there is no such broker; did you mean broker-b"):
         world.add(faults.stop_broker("broker-c"))
     assert len(world.plan) == 0
@@ -178,7 +178,7 @@ def test_a_stop_of_an_unknown_broker_is_rejected_and_adds_no_rule(world: FaultWo
 
 
 def test_a_flapping_broker_stops_and_starts_in_turn(world: FaultWorld) -> None:
-    """It is down for 2 s and up for 3 s, and runs after the duration."""
+    """The broker is stopped for 2 s and runs for 3 s, in turn, and runs after the duration."""
     rule = world.add(faults.flap_broker("broker-a", down="2s", up="3s", duration="11s"))
     seen = []
     for _ in range(14):
@@ -190,7 +190,7 @@ def test_a_flapping_broker_stops_and_starts_in_turn(world: FaultWorld) -> None:
 
 
 def test_a_flapping_broker_runs_when_its_rule_is_removed(world: FaultWorld) -> None:
-    """No timer of the rule is left."""
+    """The removal also leaves no timer of the rule."""
     rule = world.add(faults.flap_broker("broker-a"))
     world.plan.remove(rule.name)
     assert world.running()[0]
@@ -202,7 +202,7 @@ def test_a_flapping_broker_runs_when_its_rule_is_removed(world: FaultWorld) -> N
 
 
 def test_a_stopped_name_server_does_not_respond_to_remoting_clients(world: FaultWorld) -> None:
-    """Brokers serve their clients meanwhile. Two rules need two ends."""
+    """Brokers serve their clients meanwhile. With two rules, it responds when both have ended."""
     peer = world.peer()
     first = world.add(faults.stop_name_server(duration="10s"))
     second = world.add(faults.stop_name_server())
@@ -226,7 +226,7 @@ def registered(world: FaultWorld, client: str) -> Peer:
 
 
 def test_a_partition_cuts_off_one_client_only(world: FaultWorld) -> None:
-    """Requests of the client are not carried out; those of another client are."""
+    """Requests of that client are not executed; those of another client are."""
     cut, other = registered(world, "c1"), registered(world, "c2")
     rule = world.add(faults.partition("c1"))
     assert cut.exchange(*send_request("A", b"lost", born_ms=world.now_ms)) == []
@@ -238,7 +238,7 @@ def test_a_partition_cuts_off_one_client_only(world: FaultWorld) -> None:
 
 
 def test_a_partition_covers_new_connections_once_they_name_the_client(world: FaultWorld) -> None:
-    """A heartbeat names the client; later requests of its connection do not, and are lost as well."""
+    """The client's heartbeat names it; later requests of the connection are then lost as well."""
     world.add(faults.partition("c1"))
     peer = world.peer()
     assert send(peer, "A", b"before").code == 0
@@ -248,7 +248,7 @@ def test_a_partition_covers_new_connections_once_they_name_the_client(world: Fau
 
 
 def test_a_partition_loses_the_response_to_an_earlier_request(world: FaultWorld) -> None:
-    """A long poll began before the partition; its messages do not arrive."""
+    """The messages of a long poll that began before the partition do not arrive."""
     peer = registered(world, "c1")
     fields = {
         "consumerGroup": "G",
@@ -271,7 +271,7 @@ def test_a_partition_loses_the_response_to_an_earlier_request(world: FaultWorld)
 
 
 def test_a_partition_loses_pushes(world: FaultWorld) -> None:
-    """The client does not hear of a new member of its group."""
+    """The client gets no notification of a new member of its group."""
     cut, other = world.peer(), world.peer()
     groups = {"G": {"A": "*"}}
     cut.exchange(*heartbeat_request("c1", groups=groups))
@@ -287,7 +287,7 @@ def test_a_partition_loses_pushes(world: FaultWorld) -> None:
 
 @pytest.mark.parametrize(("how", "done"), [("silent", "ignore"), ("reset", "refuse")])
 def test_a_partition_by_address_covers_new_connections(world: FaultWorld, how: str, done: str) -> None:
-    """Connections of the address are ignored or reset; requests of open ones are lost, also at the name server."""
+    """New connections of the address are ignored or reset, and requests of open ones are lost, at every node."""
     world.add(faults.partition(address="10.0.0.8", how=how))
     cut, other = ConnectionAttempt(), ConnectionAttempt()
     world.plan.decisions.connected("remoting", "broker-a", "10.0.0.8", cut)
@@ -300,8 +300,8 @@ def test_a_partition_by_address_covers_new_connections(world: FaultWorld, how: s
     assert world.peer(address="10.0.0.9").ask(*route_request("A")).code == 0
 
 
-def test_a_partition_by_client_leaves_new_connections_alone(world: FaultWorld) -> None:
-    """A new connection has named no client yet."""
+def test_a_partition_by_client_does_not_affect_new_connections(world: FaultWorld) -> None:
+    """A new connection has not named its client yet."""
     world.add(faults.partition("c1"))
     attempt = ConnectionAttempt()
     world.plan.decisions.connected("remoting", "broker-a", "10.0.0.7", attempt)
@@ -309,13 +309,13 @@ def test_a_partition_by_client_leaves_new_connections_alone(world: FaultWorld) -
 
 
 def test_a_partition_without_a_client_is_rejected() -> None:
-    """It would cut off everybody."""
+    """A partition names a client id or an address, because otherwise it would affect all clients."""
     with pytest.raises(FaultError, match="partition without a client; give its client id or its address"):
         faults.partition()
 
 
 def test_a_partition_can_be_limited_to_one_broker() -> None:
-    """Criteria that every phase knows are allowed: broker, protocol and address."""
+    """A partition accepts the criteria of all its phases: broker, protocol and address."""
     world = make_fault_world(("broker-a", "broker-b"))
     world.add(faults.partition(address="10.0.0.8"), broker="broker-b")
     to_a = world.peer(address="10.0.0.8")

@@ -41,17 +41,17 @@ def wire(request: pytest.FixtureRequest) -> Wire:
 
 @pytest.mark.parametrize(("fault", "end"), ENDINGS, ids=[end for _, end in ENDINGS])
 @pytest.mark.parametrize(("phase", "stored"), [("request", 0), ("response", 1)])
-def test_a_connection_ends_before_or_after_the_request_is_carried_out(
+def test_a_connection_ends_before_or_after_the_request_is_executed(
     wire: Wire, fault: Fault, end: str, phase: str, stored: int
 ) -> None:
-    """The client gets no response in either phase."""
+    """The phase of the rule decides if the message is stored; the client gets no response in either phase."""
     wire.rules.add(fault, phase=phase, times=1, **SEND)
     wire.send()
     assert (wire.events(), wire.stored) == ([end], stored)
 
 
-def test_a_half_closed_connection_carries_further_requests_out(wire: Wire) -> None:
-    """The client may still send, and gets no response."""
+def test_requests_of_a_half_closed_connection_are_executed(wire: Wire) -> None:
+    """The client may still send requests, and gets no responses."""
     wire.rules.add(HalfCloseConnection(), times=1, **SEND)
     wire.send()
     assert (wire.stored, wire.events()) == (0, ["half close"])
@@ -60,7 +60,7 @@ def test_a_half_closed_connection_carries_further_requests_out(wire: Wire) -> No
 
 
 def test_earlier_responses_are_written_before_the_connection_ends(wire: Wire) -> None:
-    """A close keeps what the server has collected for one write."""
+    """The server collects responses for one write, and writes those before the fault before it closes."""
     from rocketmq_testkit.remoting.wire import frame
     from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
@@ -78,7 +78,10 @@ def test_earlier_responses_are_written_before_the_connection_ends(wire: Wire) ->
 
 @pytest.mark.parametrize("phase", ["request", "response"])
 def test_go_away_completes_open_calls_and_rejects_new_ones(phase: str) -> None:
-    """The first frame allows any stream, the second one the newest that the client has opened until its PING ACK."""
+    """The server sends two GOAWAY frames: the first allows any stream.
+
+    The second one, sent after the client's PING ACK, allows the streams that the client had opened by then.
+    """
     wire = GrpcWire()
     wire.rules.add(GoAway(), phase=phase, times=1, **SEND)
     wire.send()
@@ -94,7 +97,7 @@ def test_go_away_completes_open_calls_and_rejects_new_ones(phase: str) -> None:
 
 
 def test_go_away_without_finishing_closes_at_once() -> None:
-    """The call that caused it has no response in the phase request."""
+    """In the phase `request`, the call that fires the rule gets no response."""
     wire = GrpcWire()
     wire.rules.add(GoAway(finish=False), phase="request", times=1, **SEND)
     wire.send()
@@ -105,7 +108,7 @@ def test_go_away_without_finishing_closes_at_once() -> None:
 
 
 def test_a_withheld_window_stops_large_requests() -> None:
-    """The server gives no WINDOW_UPDATE any more; without the rule it does."""
+    """The server sends no WINDOW_UPDATE while the rule lasts, so a large request cannot be sent completely."""
     updates = []
     for withheld in (False, True):
         wire = GrpcWire(Limits(connection_window_bytes=1_000_000))
@@ -121,7 +124,7 @@ def test_a_withheld_window_stops_large_requests() -> None:
 
 
 def test_ignored_pings_get_no_response() -> None:
-    """Requests are carried out as before."""
+    """Requests of the connection still get responses."""
     wire = GrpcWire()
     ping = f.ping(b"12345678", ack=False)
     wire.server.dataReceived(ping)
@@ -137,7 +140,7 @@ def test_ignored_pings_get_no_response() -> None:
 
 @pytest.mark.parametrize("fault", [GoAway(), WithholdWindow(), IgnorePings()], ids=str)
 def test_faults_of_http2_are_rejected_for_remoting(fault: Fault) -> None:
-    """The error names the protocols of the fault."""
+    """The error names the protocols on which the fault acts."""
     with pytest.raises(FaultError, match=r"^protocol='remoting': \w+ acts on grpc only; choose another protocol or"):
         GrpcWire().rules.add(fault, protocol="remoting")
 
@@ -150,8 +153,7 @@ def test_faults_of_http2_ignore_remoting_clients() -> None:
     assert (wire.complete(wire.data()), rule.matched) == ([1], 0)
 
 
-def test_faults_of_new_connections_know_no_requests() -> None:
-    """They act in the phase connect only."""
+def test_faults_of_new_connections_act_only_in_the_phase_connect() -> None:
     with pytest.raises(FaultError, match=r"^phase='request': refuse_connection does not act in this phase; it acts in"):
         GrpcWire().rules.add(RefuseConnection(), phase="request")
 
@@ -177,7 +179,7 @@ SOCKET_FAULTS: list[tuple[Fault, type[Exception], str]] = [
 def test_a_remoting_client_on_a_socket_sees_the_end_of_its_connection(
     emulator: Emulator, fault: Fault, error: type[Exception], text: str, secure: bool
 ) -> None:
-    """With TLS as well; the next connection works."""
+    """This holds with and without TLS, and the next connection is served."""
     tls = ssl.create_default_context(cafile=emulator.ca_file) if secure else None
     with emulator.faults.add(fault, operation="SendMessage", protocol="remoting") as rule:
         with RemotingClient(emulator.broker, timeout=0.3, tls=tls) as client, pytest.raises((error, OSError)) as caught:
@@ -188,7 +190,7 @@ def test_a_remoting_client_on_a_socket_sees_the_end_of_its_connection(
 
 
 def test_a_reset_after_a_truncated_frame_leaves_its_bytes_readable(emulator: Emulator) -> None:
-    """The client reads the first bytes, and then the reset."""
+    """The client reads the truncated frame before it sees the reset."""
     host, _, port = emulator.broker.rpartition(":")
     from rocketmq_testkit.remoting.wire import frame
     from rocketmq_testkit.remoting.wire.command import RemotingCommand
@@ -222,7 +224,7 @@ def _until_reset(raw: socket.socket) -> bytes:
     ids=str,
 )
 def test_a_grpc_client_on_a_socket_sees_the_fault(emulator: Emulator, fault: Fault, secure: bool) -> None:
-    """A lost connection is UNAVAILABLE; a stalled or finished call succeeds. The next call works."""
+    """A call on a lost connection is UNAVAILABLE, a stalled or finished one succeeds; the next call is served."""
     credentials = None
     if secure:
         with open(emulator.ca_file, "rb") as file:
@@ -243,7 +245,7 @@ def test_a_grpc_client_on_a_socket_sees_the_fault(emulator: Emulator, fault: Fau
             assert response.grpc == "UNAVAILABLE"
         again = client.call("SendMessage", request)
         if isinstance(again, Failure) and "Broken pipe" in again.text:
-            # grpcio began the call on the closed connection, before its own thread had noticed the end.
+            # grpcio began the call on the closed connection, before its thread had noticed the close.
             again = client.call("SendMessage", request)
         assert not isinstance(again, Failure), again
         assert again.status.code == 20000

@@ -30,7 +30,7 @@ def _ordered(e: ProtocolClient, number: int = 3) -> None:
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 @pytest.mark.parametrize("client", ["remoting", "grpc"])
 def test_a_pop_without_messages_is_no_match(client: str, fault: Any) -> None:
-    """A rule that may fire once waits for a delivery: a consumer's empty polls do not use it up."""
+    """Only deliveries are matches, so empty polls of a consumer do not use up a rule that may fire once."""
     e = protocol_client(client)
     e.topic()
     rule = Rules(e.engine).add(fault, times=1, **POP)
@@ -44,8 +44,8 @@ def test_a_pop_without_messages_is_no_match(client: str, fault: Any) -> None:
 
 
 @through("remoting", "grpc")
-def test_duplicate_delivery_repeats_the_meant_messages_in_one_response(e: ProtocolClient) -> None:
-    """Both copies have the same handle, and one acknowledgement ends both."""
+def test_duplicate_delivery_repeats_the_selected_messages_in_one_response(e: ProtocolClient) -> None:
+    """Both copies have the same handle, and one acknowledgement acknowledges both."""
     e.topic()
     Rules(e.engine).add(DuplicateDelivery(), body_matches="[13]", **POP)
     e.send(b"1", b"2", b"3")
@@ -87,7 +87,7 @@ def test_reorder_delivery_reverses_the_messages_of_one_response(e: ProtocolClien
 
 
 def test_corrupt_checksum_is_seen_by_remoting_clients() -> None:
-    """The record has another checksum than its body; other messages are right."""
+    """The checksum of the record does not match its body; those of other messages do."""
     from zlib import crc32
 
     from rocketmq_testkit.emulator.message.stored_record import CRC_MASK, decode
@@ -107,7 +107,7 @@ def test_corrupt_checksum_is_seen_by_remoting_clients() -> None:
 
 
 def test_corrupt_checksum_is_seen_by_grpc_clients() -> None:
-    """The digest of the body is that of another body."""
+    """The message's digest does not match its body."""
     e = protocol_client("grpc")
     assert isinstance(e, GrpcProtocolClient)
     e.topic()
@@ -124,8 +124,8 @@ def test_corrupt_checksum_is_seen_by_grpc_clients() -> None:
 
 
 @through("remoting", "grpc")
-def test_a_second_consumer_gets_the_message_while_the_first_works_on_it(e: ProtocolClient) -> None:
-    """The group gets it again through its retry topic, as after the end of the invisible duration."""
+def test_a_second_consumer_gets_the_message_while_it_is_in_flight_to_the_first(e: ProtocolClient) -> None:
+    """The broker stores the message in the retry topic, as after the end of the invisible duration."""
     e.topic()
     Rules(e.engine).add(DeliverToSecondConsumer(), body_matches="1", times=1, **POP)
     e.send(b"1", b"2")
@@ -143,7 +143,7 @@ def test_a_second_consumer_gets_the_message_while_the_first_works_on_it(e: Proto
 
 @through("remoting", "grpc")
 def test_a_second_consumer_gets_messages_of_an_ordered_pop(e: ProtocolClient) -> None:
-    """The queue is no longer blocked by the first consumer's batch."""
+    """The first consumer's batch no longer blocks the queue."""
     _ordered(e, 2)
     Rules(e.engine).add(DeliverToSecondConsumer(), times=1, **POP)
     first = e.take(order=True, invisible_ms=600_000)
@@ -154,7 +154,7 @@ def test_a_second_consumer_gets_messages_of_an_ordered_pop(e: ProtocolClient) ->
 
 @through("remoting", "grpc")
 def test_duplicates_and_reversed_messages_of_an_ordered_pop_are_acknowledged_once(e: ProtocolClient) -> None:
-    """The broker's record of the batch does not change: acknowledgements of all its messages unblock the queue."""
+    """The broker's batch stays as it is: the queue is unblocked when each of its messages was acknowledged once."""
     for fault in (DuplicateDelivery(), ReorderDelivery()):
         e = protocol_client(e.name)
         _ordered(e)
@@ -191,8 +191,8 @@ KV_RECORDS = {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_ena
 
 @pytest.mark.parametrize("keys", [{}, KV_RECORDS], ids=["check-points", "kv-records"])
 @pytest.mark.parametrize("client", ["remoting", "grpc"])
-def test_a_pop_that_waits_gets_a_held_message_at_once(client: str, keys: dict[str, Any]) -> None:
-    """No time passes, though the broker revives messages only 2 s later and then wakes no pop that waits."""
+def test_a_waiting_pop_gets_a_skipped_message_when_the_rule_is_removed(client: str, keys: dict[str, Any]) -> None:
+    """The pop gets it at once, without the delay of a revive, which moreover wakes no waiting pop."""
     e = protocol_client(client, **keys)
     e.topic()
     rules = Rules(e.engine)
@@ -213,7 +213,7 @@ def test_a_pop_that_waits_gets_a_held_message_at_once(client: str, keys: dict[st
 @pytest.mark.parametrize("keys", [{}, KV_RECORDS], ids=["check-points", "kv-records"])
 @pytest.mark.parametrize("client", ["remoting", "grpc"])
 def test_a_second_consumer_that_waits_gets_the_message_at_once(client: str, keys: dict[str, Any]) -> None:
-    """The first consumer's acknowledgement changes nothing for the second one, whose copy is its own."""
+    """The second consumer gets a copy of the message, which the first one's acknowledgement does not affect."""
     e = protocol_client(client, **keys)
     e.topic()
     Rules(e.engine).add(DeliverToSecondConsumer(), times=1, **POP)
@@ -230,8 +230,8 @@ def test_a_second_consumer_that_waits_gets_the_message_at_once(client: str, keys
 
 
 @through("remoting", "grpc")
-def test_a_held_message_waits_for_revive_that_another_rule_has_stopped(e: ProtocolClient) -> None:
-    """The group gets it when both rules are removed."""
+def test_a_skipped_message_is_not_delivered_while_another_rule_stops_revive(e: ProtocolClient) -> None:
+    """The group gets the message when both rules are removed."""
     e.topic()
     rules = Rules(e.engine)
     skip, stop = rules.add(SkipDelivery(), **POP), rules.add(StopRevive())
@@ -247,7 +247,7 @@ def test_a_held_message_waits_for_revive_that_another_rule_has_stopped(e: Protoc
 
 @through("remoting", "grpc")
 def test_a_message_that_was_skipped_past_its_invisible_duration_is_delivered_once(e: ProtocolClient) -> None:
-    """It comes back by itself, is skipped again, and only its last copy is delivered at the end."""
+    """The broker redelivers it, the rule skips it again, and only its last copy is delivered after the rule."""
     e.topic()
     rules = Rules(e.engine)
     rule = rules.add(SkipDelivery(), key="late", **POP)
@@ -267,7 +267,7 @@ def test_a_message_that_was_skipped_past_its_invisible_duration_is_delivered_onc
 
 @through("remoting", "grpc")
 def test_a_rule_that_is_removed_after_the_invisible_duration_delivers_nothing_twice(e: ProtocolClient) -> None:
-    """The broker has made the message visible itself: its old handle is not used any more."""
+    """The broker has revived the message already, so the removal does not make it visible a second time."""
     e.topic()
     rules = Rules(e.engine)
     rule = rules.add(SkipDelivery(), key="late", **POP)
@@ -283,8 +283,8 @@ def test_a_rule_that_is_removed_after_the_invisible_duration_delivers_nothing_tw
 
 
 @through("remoting", "grpc")
-def test_a_skipped_message_is_held_back_from_each_group_of_its_own(e: ProtocolClient) -> None:
-    """Each group gets it when the rule is removed."""
+def test_a_message_that_is_skipped_for_several_groups_is_delivered_to_each(e: ProtocolClient) -> None:
+    """Each group gets the message when the rule is removed."""
     e.topic()
     rules = Rules(e.engine)
     rule = rules.add(SkipDelivery(), **POP)
@@ -298,7 +298,7 @@ def test_a_skipped_message_is_held_back_from_each_group_of_its_own(e: ProtocolCl
 
 @through("remoting", "grpc")
 def test_a_skipped_message_of_an_ordered_pop_blocks_its_queue(e: ProtocolClient) -> None:
-    """The broker regards it as delivered: later messages wait, until it is delivered and acknowledged."""
+    """For the broker it is in flight, so later messages wait until the client gets it and acknowledges it."""
     _ordered(e)
     rules = Rules(e.engine)
     rule = rules.add(SkipDelivery(), body_matches="1", **POP)
@@ -318,7 +318,7 @@ def test_a_skipped_message_of_an_ordered_pop_blocks_its_queue(e: ProtocolClient)
 
 @through("remoting")
 def test_a_pull_has_the_same_faults(e: BrokerProtocolClient) -> None:
-    """Offsets follow the messages, and the next offset passes all of them."""
+    """The next offset of the pull is after all messages, even skipped ones."""
     expected: list[tuple[Any, list[bytes]]] = [
         (DuplicateDelivery(), [b"0", b"1", b"1", b"2"]),
         (ReorderDelivery(), [b"2", b"1", b"0"]),
@@ -336,14 +336,14 @@ def test_a_pull_has_the_same_faults(e: BrokerProtocolClient) -> None:
 
 
 @through("remoting")
-def test_messages_of_a_pull_come_back_through_the_retry_topic(e: BrokerProtocolClient) -> None:
-    """A second consumer gets one after the shortest delay, a skipped one when the rule is removed."""
+def test_messages_of_a_pull_are_redelivered_through_the_retry_topic(e: BrokerProtocolClient) -> None:
+    """A message for a second consumer arrives after the shortest delay, a skipped one when the rule is removed."""
     e.filled(2)
     e.group()
     rules = Rules(e.engine)
     rules.add(DeliverToSecondConsumer(), body_matches="0", **PULL)
     skip = rules.add(SkipDelivery(), body_matches="1", **PULL)
-    for _ in range(2):  # a consumer that starts again pulls the same offsets
+    for _ in range(2):  # a consumer that restarts without a commit pulls the same offsets again
         response = e.pull(0).response
         assert response is not None
         assert response.bodies == [b"0"]
@@ -356,7 +356,7 @@ def test_messages_of_a_pull_come_back_through_the_retry_topic(e: BrokerProtocolC
 
 @through("remoting")
 def test_a_pull_whose_messages_are_all_skipped_is_repeated_at_once(e: BrokerProtocolClient) -> None:
-    """The consumer sees a filtered message: no message, and the offset after it."""
+    """The response is that of a filtered message: no messages, and the offset after them."""
     e.filled(1)
     Rules(e.engine).add(SkipDelivery(), **PULL)
     response = e.pull(0).response
@@ -365,8 +365,7 @@ def test_a_pull_whose_messages_are_all_skipped_is_repeated_at_once(e: BrokerProt
 
 
 @through("remoting", "grpc")
-def test_a_pop_whose_messages_are_all_skipped_finds_nothing(e: ProtocolClient) -> None:
-    """The client gets the response of an empty pop at once."""
+def test_a_pop_whose_messages_are_all_skipped_gets_the_response_of_an_empty_pop_at_once(e: ProtocolClient) -> None:
     e.topic()
     Rules(e.engine).add(SkipDelivery(), key="late", **POP)
     e.send(b"1", keys="late")
@@ -377,7 +376,7 @@ def test_a_pop_whose_messages_are_all_skipped_finds_nothing(e: ProtocolClient) -
 
 @through("remoting", "grpc")
 def test_the_journal_has_the_messages_that_the_client_got(e: ProtocolClient) -> None:
-    """A skipped message was not delivered, a duplicate twice; the rules are named before the outcome."""
+    """A skipped message is missing in the outcome, a duplicate is in it twice. Entries of the rules precede it."""
     e.topic()
     rules = Rules(e.engine)
     rules.add(SkipDelivery(), body_matches="1", name="skip", **POP)
@@ -393,7 +392,7 @@ def test_the_journal_has_the_messages_that_the_client_got(e: ProtocolClient) -> 
 
 
 def test_the_model_of_deliveries_has_the_messages_that_the_client_got() -> None:
-    """A jump of the clock waits for a message that a client has, not for one that was skipped."""
+    """A jump of the clock waits for a delivered message, not for a skipped one."""
     e = protocol_client("grpc")
     e.topic()
     rules = Rules(e.engine)

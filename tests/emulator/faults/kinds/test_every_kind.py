@@ -1,4 +1,4 @@
-"""Each kind of fault is used by a test of this folder, where the faults act on bytes, stored messages and brokers."""
+"""Each kind of fault is used by a test of this folder, in which faults act on real requests, messages and brokers."""
 
 import ast
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent
 
 @cache
 def names_of_files() -> Mapping[str, frozenset[str]]:
-    """Return the names that each test file of this folder uses, without those that it only imports."""
+    """Return the identifiers that each test file of this folder uses, by file, without its import statements."""
     found = {}
     for file in sorted(FOLDER.glob("test_*.py")):
         nodes = [
@@ -33,7 +33,7 @@ ALL = {**KINDS, **IN_PYTHON}
 
 
 @pytest.mark.parametrize("name", sorted(ALL))
-def test_a_kind_is_used_by_a_test_of_its_layer(name: str) -> None:
-    """By its class, or as `faults.name`. Tests of its form, such as its text as YAML, are in other folders."""
+def test_each_kind_of_fault_is_used_by_a_test_of_this_folder(name: str) -> None:
+    """A test uses its class, or `faults.name`."""
     wanted = {ALL[name].__name__, name}
     assert [file for file, names in names_of_files().items() if wanted & names], f"add a test of {name} to {FOLDER}"

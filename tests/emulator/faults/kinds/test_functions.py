@@ -1,4 +1,4 @@
-"""A fault that calls a function of the test, in an engine alone, which calls it at once."""
+"""The fault `call`, which calls a function of the test."""
 
 from functools import partial
 
@@ -17,17 +17,17 @@ from stored import stored_bodies
 
 @pytest.fixture
 def world() -> FaultWorld:
-    """One broker with the topic A."""
+    """Return a world with one broker and the topic A."""
     world = make_fault_world()
     world.topic("A")
     return world
 
 
 @pytest.mark.parametrize(("phase", "stored"), [("request", []), ("response", [b"1"])])
-def test_a_function_is_called_before_or_after_the_request_is_carried_out(
+def test_a_function_is_called_before_or_after_the_request_is_executed(
     world: FaultWorld, phase: str, stored: list[bytes]
 ) -> None:
-    """The client gets its response in both phases."""
+    """The function is called in the phase of the rule, and the client gets its response in both phases."""
     seen: list[list[bytes]] = []
     world.add(faults.call(lambda: seen.append(stored_bodies(world, "A"))), operation="SendMessage", phase=phase)
     assert send(world.peer(), "A", b"1").code == 0
@@ -44,7 +44,7 @@ def test_a_function_is_called_before_a_push_is_sent(world: FaultWorld) -> None:
     assert channel.effects == [NotifyConsumerIdsChanged("g")]
 
 
-def test_a_function_that_raises_lets_the_request_through_and_its_exception_is_kept(world: FaultWorld) -> None:
+def test_the_exception_of_a_function_is_stored_and_the_request_is_served(world: FaultWorld) -> None:
     def fail() -> None:
         raise ValueError("no consumer")
 
@@ -54,19 +54,19 @@ def test_a_function_that_raises_lets_the_request_through_and_its_exception_is_ke
 
 
 def test_a_request_is_lost_if_the_function_restarts_its_broker(world: FaultWorld) -> None:
-    """As a request that a delay holds back: the broker stopped before it carried it out."""
+    """The broker stops before it executes the request."""
     world.add(faults.call(lambda: world.engine.restart(world.broker)), operation="SendMessage")
     assert world.peer().exchange(*send_request("A", b"1", born_ms=world.now_ms)) == []
     assert stored_bodies(world, "A") == []
 
 
 def test_the_rule_of_a_function_is_written_with_its_name(world: FaultWorld) -> None:
-    """No file can hold the function itself."""
+    """A file cannot contain the function itself."""
     rule = world.add(faults.call(partial(world.advance, 1), timeout="1s"), topic="A")
     then = {"call": {"function": "World.advance", "timeout": "1s"}}
     assert written_rule(rule.spec) == {"when": {"topic": "A"}, "then": then}
 
 
-def test_data_cannot_give_a_function() -> None:
+def test_a_rule_in_a_file_cannot_have_the_fault_call() -> None:
     with pytest.raises(FaultError, match=r"^fault='call': a function can only be given in Python; use faults"):
         create("call", {"function": "crash"})

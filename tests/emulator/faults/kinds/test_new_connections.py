@@ -35,7 +35,7 @@ def emulator(running: Emulator) -> Iterator[Emulator]:
 
 
 def connect(emulator: Emulator, server: str) -> socket.socket:
-    """Open a connection to a server, which has read nothing yet."""
+    """Open a connection to a server, and send nothing yet."""
     address = {"namesrv": emulator.namesrv, "broker-a": emulator.broker, "proxy": emulator.endpoint}[server]
     host, _, port = address.rpartition(":")
     return socket.create_connection((host, int(port)), 10)
@@ -47,7 +47,7 @@ def add(emulator: Emulator, fault: Fault, server: str) -> Rule:
 
 
 def responds(emulator: Emulator, server: str) -> bool:
-    """Open a connection, send a request that any server of its protocol answers, and return if bytes come back."""
+    """Return True if a new connection to a server gets a response to a request."""
     with connect(emulator, server) as raw:
         raw.sendall(_request(server))
         return bool(raw.recv(1))
@@ -56,15 +56,15 @@ def responds(emulator: Emulator, server: str) -> bool:
 def _request(server: str, body: bytes = b"x") -> bytes:
     if server == "proxy":
         return f.PREFACE + f.settings()
-    code, ext, body = send_request("T", body, born_ms=1)  # a name server refuses it, which is a response as well
+    code, ext, body = send_request("T", body, born_ms=1)  # a name server rejects it, which is a response as well
     return frame.encode(RemotingCommand(code, opaque=1, ext_fields=ext, body=body))
 
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_refused_connection_is_reset_before_a_byte_is_read(emulator: Emulator, server: str) -> None:
-    """The client has written nothing. The next connection is served."""
+    """The client has not written anything yet. The next connection is served."""
     rule = add(emulator, RefuseConnection(), server)
-    with pytest.raises(ConnectionResetError), connect(emulator, server) as raw:  # connect may see the reset itself
+    with pytest.raises(ConnectionResetError), connect(emulator, server) as raw:  # connect itself may raise it
         raw.recv(1)
     assert (rule.matched, rule.fired) == (1, 1)
     assert responds(emulator, server)
@@ -72,7 +72,7 @@ def test_a_refused_connection_is_reset_before_a_byte_is_read(emulator: Emulator,
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_an_ignored_connection_stays_open_and_gets_no_response(emulator: Emulator, server: str) -> None:
-    """It stays so after the rule has ended. The next connection is served, so the ignored one had its time."""
+    """This holds after the end of the rule. The next connection is served meanwhile."""
     rule = add(emulator, IgnoreConnection(), server)
     with connect(emulator, server) as raw:
         raw.sendall(_request(server, b"ignored"))
@@ -89,7 +89,7 @@ def test_an_ignored_connection_stays_open_and_gets_no_response(emulator: Emulato
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_tls_handshake_ends_with_a_fatal_alert(emulator: Emulator, server: str) -> None:
-    """The client's library reports an alert, and not the end of the connection. The next handshake succeeds."""
+    """The client's TLS library reports an alert, not a lost connection. The next handshake succeeds."""
     context = ssl.create_default_context(cafile=emulator.ca_file)
     rule = add(emulator, FailTlsHandshake(), server)
     with connect(emulator, server) as raw, pytest.raises(ssl.SSLError, match=r"(?i)alert"):
@@ -100,8 +100,8 @@ def test_a_tls_handshake_ends_with_a_fatal_alert(emulator: Emulator, server: str
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_a_connection_without_tls_is_closed_where_the_handshake_fails(emulator: Emulator, server: str) -> None:
-    """It is closed at its first bytes, without a response."""
+def test_a_connection_without_tls_is_closed_by_a_fault_of_the_handshake(emulator: Emulator, server: str) -> None:
+    """The server closes it at its first bytes, without a response."""
     rule = add(emulator, FailTlsHandshake(), server)
     with connect(emulator, server) as raw:
         raw.sendall(_request(server))
@@ -111,7 +111,7 @@ def test_a_connection_without_tls_is_closed_where_the_handshake_fails(emulator: 
 
 
 def _until_closed(raw: socket.socket) -> bytes:
-    """Return the bytes until a connection is closed; bytes that the server had not read make its end a reset."""
+    """Return the bytes until the connection is closed, or reset because the server had not read all bytes."""
     try:
         return raw.recv(100)
     except ConnectionResetError:
@@ -119,7 +119,7 @@ def _until_closed(raw: socket.socket) -> bytes:
 
 
 def test_an_open_connection_is_not_a_new_one(emulator: Emulator) -> None:
-    """A rule about new connections leaves those from before it alone."""
+    """A rule about new connections does not affect connections that were open before."""
     with RemotingClient(emulator.broker) as client:
         emulator.faults.add(RefuseConnection(), broker="broker-a", optional=True)
         assert client.request(*send_request("T", b"x", born_ms=1)).code == 0
@@ -163,8 +163,8 @@ def test_protocol_broker_and_address_select_new_connections(
 
 
 @pytest.mark.parametrize(("fault", "done"), FAULTS, ids=[done for _, done in FAULTS])
-def test_numbers_and_a_window_choose_among_new_connections(fault: Callable[[], Fault], done: str) -> None:
-    """The second one is meant, then those of the next second."""
+def test_occurrence_options_select_new_connections(fault: Callable[[], Fault], done: str) -> None:
+    """A rule with `nth` acts on the second connection, a rule with a start on those of the next second."""
     world = make_fault_world()
     second = world.add(fault(), nth=2)
     assert [opened(world).done for _ in range(3)] == [[], [done], []]

@@ -30,7 +30,7 @@ CHECK = {"operation": "CheckTransactionState"}
 @through("remoting", "grpc")
 @pytest.mark.parametrize(("how", "ends"), [("silent", []), ("close", ["close"]), ("reset", ["reset"])])
 def test_drop_request_stores_nothing_and_sends_no_response(e: ProtocolClient, how: str, ends: list[str]) -> None:
-    """What happens to the connection is a parameter."""
+    """The parameter `how` also closes or resets the connection."""
     e.topic()
     Rules(e.engine).add(DropRequest(how), times=1, **SEND)
     if isinstance(e, RemotingProtocolClient):
@@ -47,8 +47,8 @@ def test_drop_request_stores_nothing_and_sends_no_response(e: ProtocolClient, ho
 
 
 @through("remoting", "grpc")
-def test_a_lost_acknowledgement_brings_the_message_back(e: ProtocolClient) -> None:
-    """The consumer gets it again after its invisible duration."""
+def test_a_message_whose_acknowledgement_is_lost_is_redelivered(e: ProtocolClient) -> None:
+    """The consumer gets the message again after its invisible duration."""
     e.topic()
     rule = Rules(e.engine).add(DropRequest(), operation="AckMessage", times=1)
     e.send(b"1")
@@ -66,7 +66,7 @@ def test_a_lost_acknowledgement_brings_the_message_back(e: ProtocolClient) -> No
 
 
 @through("remoting", "grpc")
-def test_delay_request_carries_the_request_out_later(e: ProtocolClient) -> None:
+def test_delay_request_executes_the_request_later(e: ProtocolClient) -> None:
     """The message is stored at the end of the delay, and the response follows at once."""
     e.topic()
     Rules(e.engine).add(DelayRequest("2s"), times=1, **SEND)
@@ -79,8 +79,7 @@ def test_delay_request_carries_the_request_out_later(e: ProtocolClient) -> None:
     assert [record.body for record in e.records("T")] == [b"early", b"late"]
 
 
-def test_delay_request_stores_after_the_producer_has_given_up() -> None:
-    """A gRPC client that cancels its call cannot take the message back."""
+def test_a_delayed_send_is_stored_even_if_its_client_has_cancelled_the_call() -> None:
     e = protocol_client("grpc")
     assert isinstance(e, GrpcProtocolClient)
     e.topic()
@@ -93,7 +92,7 @@ def test_delay_request_stores_after_the_producer_has_given_up() -> None:
 
 @through("remoting", "grpc")
 def test_a_delayed_pop_still_waits_for_messages(e: ProtocolClient) -> None:
-    """Its long polling starts when it is carried out."""
+    """The long polling of the pop starts after the delay, when the broker executes it."""
     e.topic()
     Rules(e.engine).add(DelayRequest("1s"), operation="PopMessage", times=1)
     waiting = e.pop(poll_ms=10_000)
@@ -114,7 +113,7 @@ LATER: list[tuple[list[Any], int, bool]] = [
     ([DuplicateRequest(2), DropRequest()], 2, False),
     ([DelayRequest("2s"), CloseConnection()], 0, False),
 ]
-"""Rules of one request in their order, the messages that are stored, and if the client gets its response."""
+"""Faults of one request in the order of their rules, number of stored messages, True if the client gets a response."""
 
 
 @through("remoting", "grpc")
@@ -122,7 +121,7 @@ LATER: list[tuple[list[Any], int, bool]] = [
 def test_later_rules_act_on_a_request_that_a_rule_has_delayed(
     e: ProtocolClient, faults: list[Any], stored: int, responds: bool
 ) -> None:
-    """Each rule fires once; copies of a request obey none, and are stored when the request itself is."""
+    """Each rule fires once. Copies of a request match no rule, and are stored together with the request."""
     e.topic()
     rules = Rules(e.engine)
     throttled = isinstance(faults[0], Throttle)
@@ -144,7 +143,7 @@ def _phase(fault: Any) -> str | None:
 
 @through("remoting", "grpc")
 def test_a_rule_that_is_removed_during_a_delay_does_not_act(e: ProtocolClient) -> None:
-    """A rule that is added during the delay does not act either: it had not been there when the request arrived."""
+    """A rule that is added during the delay does not act either, because the request arrived before it."""
     e.topic()
     rules = Rules(e.engine)
     rules.add(DelayRequest("2s"), **SEND)
@@ -158,8 +157,8 @@ def test_a_rule_that_is_removed_during_a_delay_does_not_act(e: ProtocolClient) -
 
 
 @through("remoting", "grpc")
-def test_a_rule_that_ends_lets_a_delayed_request_through_to_the_later_rules(e: ProtocolClient) -> None:
-    """The request is carried out at once, unless a later rule drops it."""
+def test_the_end_of_its_rule_passes_a_delayed_request_to_the_later_rules(e: ProtocolClient) -> None:
+    """The request is executed at once, unless a later rule drops it."""
     e.topic()
     rules = Rules(e.engine)
     delay = rules.add(DelayRequest("1h"), **SEND)
@@ -182,12 +181,12 @@ def test_duplicate_request_stores_copies_and_responds_once(e: ProtocolClient, co
     records = e.records("T")
     assert len({record.properties.replace("\x02", ";") for record in records}) == 1
     answered = [each for each in e.engine.journal if each.event == "answered" and each.label != "direct"]
-    assert len(answered) == 1 + copies, "the broker carried each out"
+    assert len(answered) == 1 + copies, "the broker executed each"
 
 
 @through("remoting", "grpc")
-def test_a_duplicated_acknowledgement_is_harmless(e: ProtocolClient) -> None:
-    """The response is that of the first one."""
+def test_a_duplicated_acknowledgement_has_no_further_effect(e: ProtocolClient) -> None:
+    """The client gets the response to the first one."""
     e.topic()
     rule = Rules(e.engine).add(DuplicateRequest(), operation="AckMessage")
     e.send(b"1")
@@ -199,8 +198,8 @@ def test_a_duplicated_acknowledgement_is_harmless(e: ProtocolClient) -> None:
 
 
 @through("remoting", "grpc")
-def test_a_duplicated_pop_takes_messages_that_nobody_gets(e: ProtocolClient) -> None:
-    """Each pop takes one message; the second comes back after its invisible duration, and was never delivered."""
+def test_messages_of_the_copy_of_a_pop_reach_no_client(e: ProtocolClient) -> None:
+    """Each pop takes one message. That of the copy is visible again after its invisible duration, undelivered."""
     e.topic()
     Rules(e.engine).add(DuplicateRequest(), operation="PopMessage", times=1)
     e.send(b"1", b"2")
@@ -213,8 +212,8 @@ def test_a_duplicated_pop_takes_messages_that_nobody_gets(e: ProtocolClient) -> 
 
 
 @through("remoting", "grpc")
-def test_a_copy_of_a_request_obeys_no_rule(e: ProtocolClient) -> None:
-    """Neither rules for requests nor those for responses count it, also while the request itself waits."""
+def test_a_copy_of_a_request_matches_no_rule(e: ProtocolClient) -> None:
+    """It matches neither rules for requests nor rules for responses, even while the request itself waits."""
     e.topic()
     rules = Rules(e.engine)
     rules.add(DuplicateRequest(), operation="PopMessage", times=1)
@@ -226,8 +225,8 @@ def test_a_copy_of_a_request_obeys_no_rule(e: ProtocolClient) -> None:
 
 
 @through("remoting", "grpc")
-def test_throttle_lets_a_rate_of_requests_through_and_the_others_wait(e: ProtocolClient) -> None:
-    """Two at once, then one each 100 ms; after a pause two at once again."""
+def test_throttle_executes_requests_at_its_rate_and_the_others_wait(e: ProtocolClient) -> None:
+    """Two requests are executed at once, then one each 100 ms; after a pause two at once again."""
     e.topic()
     Rules(e.engine).add(Throttle(per_second=10, burst=2), **SEND)
 
@@ -251,7 +250,7 @@ def test_throttle_lets_a_rate_of_requests_through_and_the_others_wait(e: Protoco
 
 @through("remoting", "grpc")
 def test_throttle_with_a_code_rejects_requests_above_the_rate(e: ProtocolClient) -> None:
-    """A refused request does not use up the rate. The text is that of the rule."""
+    """A rejected request does not count for the rate. The remark of the response is that of the rule."""
     e.topic()
     name, number = {"remoting": ("SYSTEM_BUSY", 2), "grpc": ("INTERNAL_SERVER_ERROR", 50001)}[e.name]
     Rules(e.engine).add(Throttle(per_second=10, code=name, remark="wait"), **SEND)
@@ -269,7 +268,7 @@ def test_throttle_with_a_code_rejects_requests_above_the_rate(e: ProtocolClient)
 
 @pytest.mark.parametrize("protocol", ["remoting", "grpc"])
 def test_a_code_of_throttle_must_be_one_of_the_request(protocol: str) -> None:
-    """A code of the other protocol is refused when the rule is added."""
+    """Adding a rule with a code of the other protocol raises FaultError."""
     rules = Rules(protocol_client("remoting").engine)
     other = {"remoting": "TOO_MANY_REQUESTS", "grpc": "SYSTEM_BUSY"}[protocol]
     with pytest.raises(FaultError, match=f"^code='{other}': "):
@@ -284,7 +283,7 @@ def _half(e: ProtocolClient) -> None:
 
 @through("remoting", "grpc")
 def test_a_lost_transaction_check_is_repeated_by_the_next_one(e: ProtocolClient) -> None:
-    """The producer gets the second check; the first counts."""
+    """The producer gets the second check, whose number includes the lost one."""
     rule = Rules(e.engine).add(DropPush(), times=1, **CHECK)
     _half(e)
     while not rule.fired:
@@ -298,7 +297,7 @@ def test_a_lost_transaction_check_is_repeated_by_the_next_one(e: ProtocolClient)
 
 @through("remoting", "grpc")
 def test_a_delayed_transaction_check_arrives_later(e: ProtocolClient) -> None:
-    """It arrives once, at the end of its delay or when the rule is removed."""
+    """The check arrives once, at the end of its delay or when the rule is removed."""
     rules = Rules(e.engine)
     rule = rules.add(DelayPush("10s"), times=2, **CHECK)
     _half(e)
@@ -327,7 +326,7 @@ def test_a_duplicated_transaction_check_arrives_several_times(e: ProtocolClient)
 
 @through("remoting", "grpc")
 def test_later_rules_act_on_a_check_that_a_rule_has_delayed(e: ProtocolClient) -> None:
-    """The copies arrive when the check does, and a rule after them drops one."""
+    """The copies arrive together with the check, and a rule that was added later drops one of them."""
     rules = Rules(e.engine)
     delay = rules.add(DelayPush("10s"), times=1, **CHECK)
     rules.add(DuplicatePush(2), times=1, **CHECK)
@@ -343,7 +342,7 @@ def test_later_rules_act_on_a_check_that_a_rule_has_delayed(e: ProtocolClient) -
 
 
 def test_a_lost_change_of_a_group_is_not_repeated() -> None:
-    """The members of the group are not told of the new one; the next change is notified."""
+    """The members of the group get no notification of a new member, and get that of the next change."""
     e = protocol_client("remoting")
     assert isinstance(e, RemotingProtocolClient)
     e.topic()
@@ -357,7 +356,7 @@ def test_a_lost_change_of_a_group_is_not_repeated() -> None:
 
 
 def test_pushes_to_a_closed_connection_are_dropped_when_their_time_comes() -> None:
-    """A producer that has left gets no late check, and nothing fails."""
+    """A producer that has disconnected gets no delayed check, and no error occurs."""
     e = protocol_client("remoting")
     assert isinstance(e, RemotingProtocolClient)
     rule = Rules(e.engine).add(DelayPush("10s"), times=1, **CHECK)
@@ -370,8 +369,8 @@ def test_pushes_to_a_closed_connection_are_dropped_when_their_time_comes() -> No
 
 
 @through("remoting")
-def test_the_close_of_an_idle_connection_is_no_push_of_a_general_rule(e: BrokerProtocolClient) -> None:
-    """A rule without operation drops messages to clients, not the broker's own housekeeping."""
+def test_a_rule_about_all_pushes_does_not_match_the_close_of_an_idle_connection(e: BrokerProtocolClient) -> None:
+    """A rule without operation drops pushes to clients; the close is housekeeping of the broker."""
     assert isinstance(e, RemotingProtocolClient)
     rule = Rules(e.engine).add(DropPush(), optional=True)
     e.beat("one")
@@ -383,6 +382,6 @@ def test_the_close_of_an_idle_connection_is_no_push_of_a_general_rule(e: BrokerP
 @pytest.mark.parametrize("operation", ["SendMessage", "POP_MESSAGE"])
 @pytest.mark.parametrize("fault", [DropPush(), DelayPush("1s"), DuplicatePush()], ids=str)
 def test_faults_of_pushes_act_on_no_request(operation: str, fault: Any) -> None:
-    """The error names the phase of the fault."""
+    """The error of a rule about a request names the phase of the fault."""
     with pytest.raises(FaultError, match=r"is no push, and \w+ acts in the phase 'push'$"):
         Rules(protocol_client("remoting").engine).add(fault, operation=operation)

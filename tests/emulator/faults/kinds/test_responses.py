@@ -45,7 +45,7 @@ def _send(e: ProtocolClient, body: bytes = b"x") -> MemoryCall:
 
 
 def _ends(e: ProtocolClient) -> list[str]:
-    """Send one message, and return how the server ended the connection."""
+    """Send one message; return the ends of the connection by the server, "close" or "reset", empty if it stays open."""
     if e.name == "remoting":
         peer = _peer(e)
         assert peer.exchange(*send_request("T", b"x", born_ms=e.now_ms)) == []
@@ -56,8 +56,8 @@ def _ends(e: ProtocolClient) -> list[str]:
 
 
 @through("remoting", "grpc")
-def test_respond_rejects_the_request_with_the_code_and_does_not_carry_it_out(e: ProtocolClient) -> None:
-    """The text is that of the rule."""
+def test_respond_rejects_the_request_with_the_code_and_does_not_execute_it(e: ProtocolClient) -> None:
+    """The response has the code and the remark of the rule."""
     e.topic()
     name, number = CODES[e.name]
     Rules(e.engine).add(Respond(name, remark="flow limit"), times=1, **SEND)
@@ -69,7 +69,7 @@ def test_respond_rejects_the_request_with_the_code_and_does_not_carry_it_out(e: 
 
 @through("remoting", "grpc")
 def test_respond_rejects_a_pop_before_messages_are_popped(e: ProtocolClient) -> None:
-    """The next pop gets them at once; a receive of several brokers has one response."""
+    """The next pop gets the messages at once. A receive from several brokers gets one response."""
     e.topic()
     name, number = CODES[e.name]
     rule = Rules(e.engine).add(Respond(name, remark="flow limit"), times=1, operation=["PopMessage", "ReceiveMessage"])
@@ -81,7 +81,7 @@ def test_respond_rejects_a_pop_before_messages_are_popped(e: ProtocolClient) -> 
 
 
 def test_respond_ends_a_call_with_a_status_of_grpc() -> None:
-    """The call has no message; of a receive likewise."""
+    """The call ends with the status and without a message, even if it is a receive."""
     e = protocol_client("grpc")
     assert isinstance(e, GrpcProtocolClient)
     e.topic()
@@ -99,14 +99,14 @@ def test_respond_ends_a_call_with_a_status_of_grpc() -> None:
     [({}, "code=None and status=None: "), ({"code": 1, "status": 2}, "code=1 and status=2: ")],
 )
 def test_respond_needs_exactly_one_of_code_and_status(given: dict[str, Any], text: str) -> None:
-    """The error shows both forms."""
+    """The error names an example with `code` and one with `status`."""
     with pytest.raises(FaultError, match=f"^{text}a response has exactly one of them; use respond"):
         Respond(**given)
 
 
 @through("remoting", "grpc")
 def test_delay_response_stores_at_once_and_responds_later(e: ProtocolClient) -> None:
-    """The response comes at the end of the delay, not before."""
+    """The message is stored at once, and the response is sent at the end of the delay."""
     e.topic()
     Rules(e.engine).add(DelayResponse("200ms"), **SEND)
     sending = e.begin()
@@ -157,7 +157,7 @@ def test_a_delay_in_proportion_to_the_size_of_the_response() -> None:
 @through("remoting", "grpc")
 @pytest.mark.parametrize(("how", "ends"), [("silent", []), ("close", ["close"]), ("reset", ["reset"])])
 def test_drop_response_stores_the_message_and_loses_the_response(e: ProtocolClient, how: str, ends: list[str]) -> None:
-    """What happens to the connection is a parameter."""
+    """The parameter `how` also closes or resets the connection."""
     e.topic()
     rule = Rules(e.engine).add(DropResponse(how), times=1, **SEND)
     assert _ends(e) == ends
@@ -167,7 +167,7 @@ def test_drop_response_stores_the_message_and_loses_the_response(e: ProtocolClie
 
 @through("remoting", "grpc")
 def test_drop_response_can_send_a_rejection_in_place_of_the_response(e: ProtocolClient) -> None:
-    """The client is told of a failure, and the message is stored."""
+    """The client gets an error code, although the message is stored."""
     e.topic()
     name, number = {"remoting": ("SYSTEM_ERROR", 1), "grpc": ("INTERNAL_SERVER_ERROR", 50001)}[e.name]
     Rules(e.engine).add(DropResponse(name), **SEND)
@@ -178,7 +178,7 @@ def test_drop_response_can_send_a_rejection_in_place_of_the_response(e: Protocol
 
 @through("remoting", "grpc")
 def test_a_lost_delivery_is_no_delivery_in_the_journal_and_in_the_model(e: ProtocolClient) -> None:
-    """The message is invisible for its duration, and then delivered for the first time as far as clients know."""
+    """The message is invisible for its duration; its next delivery is the first one that a client gets."""
     e.topic()
     rule = Rules(e.engine).add(DropResponse(), operation="PopMessage", times=1, name="lossy")
     e.send(b"1")
@@ -193,7 +193,7 @@ def test_a_lost_delivery_is_no_delivery_in_the_journal_and_in_the_model(e: Proto
 
 
 def test_duplicate_response_sends_equal_frames_to_a_remoting_client() -> None:
-    """All have the opaque of the request."""
+    """All frames have the opaque of the request."""
     e = protocol_client("remoting")
     e.topic()
     Rules(e.engine).add(DuplicateResponse(copies=2), **SEND)
@@ -204,7 +204,7 @@ def test_duplicate_response_sends_equal_frames_to_a_remoting_client() -> None:
 
 
 def test_duplicate_response_repeats_the_messages_of_a_grpc_response() -> None:
-    """The call ends once, after them."""
+    """The call ends once, after the repeated messages."""
     e = protocol_client("grpc")
     e.topic()
     Rules(e.engine).add(DuplicateResponse(), operation=["SendMessage", "ReceiveMessage"])
@@ -218,7 +218,7 @@ def test_duplicate_response_repeats_the_messages_of_a_grpc_response() -> None:
 
 @through("remoting", "grpc")
 def test_reorder_responses_sends_the_second_response_before_the_first(e: ProtocolClient) -> None:
-    """The third waits for the fourth again."""
+    """The third response waits for the fourth in the same way."""
     e.topic()
     Rules(e.engine).add(ReorderResponses(), **SEND)
     if e.name == "remoting":
@@ -238,7 +238,7 @@ def test_reorder_responses_sends_the_second_response_before_the_first(e: Protoco
 def test_a_held_response_is_sent_after_its_longest_time_or_when_the_rule_is_removed(
     e: ProtocolClient, end: str
 ) -> None:
-    """It is sent once, also if the other one happens later."""
+    """The response is sent once, even if the other event happens later."""
     e.topic()
     rules = Rules(e.engine)
     rule = rules.add(ReorderResponses(at_most="2s"), **SEND)
@@ -266,7 +266,7 @@ def test_wrong_opaque_responds_to_a_request_that_was_never_sent() -> None:
 
 @through("remoting", "grpc")
 def test_oversized_remark_has_the_wanted_length(e: ProtocolClient) -> None:
-    """The code and the result stay as they are."""
+    """The code and the result of the response do not change."""
     e.topic()
     Rules(e.engine).add(OversizedRemark(100_000), **SEND)
     if e.name == "remoting":
@@ -285,7 +285,7 @@ def _receiving(brokers: int = 2) -> tuple[GrpcWorld, Rules]:
 
 @pytest.mark.parametrize("threshold", [0, 1_000])
 def test_a_receive_of_several_pops_has_one_response_for_a_rule(threshold: int) -> None:
-    """The rule fires once, on the outcome that ends the receive; empty pops and notifications before do not count."""
+    """The rule fires once, on the outcome that ends the receive; earlier empty pops and notifications do not match."""
     world, rules = _receiving()
     world.config.receive_from_all_brokers = True
     world.config.pop_with_notify_threshold = threshold
@@ -307,7 +307,7 @@ def test_a_receive_of_several_pops_has_one_response_for_a_rule(threshold: int) -
 
 @pytest.mark.parametrize("status", [True, False])
 def test_a_rejected_receive_of_several_brokers_ends_on_all_of_them(status: bool) -> None:
-    """Messages that arrive later stay for other receives."""
+    """Messages that arrive later are delivered to other receives."""
     world, rules = _receiving()
     world.config.receive_from_all_brokers = True
     fault = Respond(status="UNAVAILABLE") if status else Respond("TOO_MANY_REQUESTS", remark="flow limit")
@@ -321,7 +321,7 @@ def test_a_rejected_receive_of_several_brokers_ends_on_all_of_them(status: bool)
 
 
 def test_an_rpc_of_several_operations_gets_one_rejection() -> None:
-    """Two acknowledgements of one request are refused: the call has one response, and a rule for responses one."""
+    """A request with two acknowledgements is rejected: it has one response, which matches a rule for responses once."""
     world, rules = _receiving(1)
     world.store(b"1")
     world.store(b"2")
@@ -354,7 +354,7 @@ ONE_THREAD: dict[str, Callable[[], ProtocolClient]] = {
 @pytest.mark.parametrize("fault", ENDED)
 @pytest.mark.parametrize("client", ["remoting", "grpc"])
 def test_a_pool_thread_is_free_again_after_a_request_that_a_rule_ends(client: str, fault: str) -> None:
-    """An end of a transaction occupies a thread of its pool; the next one finds the thread free."""
+    """The pool has one thread for ends of transactions; after the fault, the next end is executed on it."""
     made: Any = ENDED[fault]
     if isinstance(made, dict):
         made = made.get(client, DropRequest())

@@ -1,4 +1,4 @@
-"""Routes that are missing, stale, or name a dead broker, for remoting clients in virtual time."""
+"""Faults of routes: hidden routes, stale routes, and addresses of dead brokers, for remoting clients."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
 @pytest.fixture
 def world() -> FaultWorld:
-    """Two brokers with a topic A of one queue each."""
+    """Return a world with two brokers, each with one queue of topic A."""
     world = make_fault_world(("broker-a", "broker-b"))
     create(world, "A")
     return world
@@ -41,7 +41,7 @@ def addresses(found: dict[str, Any]) -> dict[str, str]:
 
 
 def test_a_hidden_route_is_rejected_as_recorded(world: FaultWorld) -> None:
-    """The response is that of `an_unknown_topic_has_no_route`. Routes of other topics stay."""
+    """The response is that of the conformance case `an_unknown_topic_has_no_route`. Other topics keep their routes."""
     create(world, "B")
     rule = world.add(faults.hide_route(), topic="A")
     peer = world.peer()
@@ -55,7 +55,7 @@ def test_a_hidden_route_is_rejected_as_recorded(world: FaultWorld) -> None:
 
 
 def test_a_stale_route_names_a_broker_that_has_stopped(world: FaultWorld) -> None:
-    """A real name server removes a stopped broker at once (recorded: `a_stopped_broker_is_removed_from_all_routes`)."""
+    """A real name server removes a stopped broker at once (case `a_stopped_broker_is_removed_from_all_routes`)."""
     rule = world.add(faults.stale_route(), topic="A")
     world.add(faults.stop_broker("broker-b"))
     peer = world.peer()
@@ -65,14 +65,14 @@ def test_a_stale_route_names_a_broker_that_has_stopped(world: FaultWorld) -> Non
 
 
 def test_a_stale_route_has_the_queues_of_the_time_of_its_rule(world: FaultWorld) -> None:
-    """Queues that were added later are missing."""
+    """Queues that were added after the rule are missing."""
     world.add(faults.stale_route())
     create(world, "A", queues=4)
     assert [queues["readQueueNums"] for queues in route(world.peer())["queueDatas"]] == [1, 1]
 
 
-def test_a_topic_created_after_the_rule_has_no_stale_route(world: FaultWorld) -> None:
-    """The name server did not know it then."""
+def test_a_topic_created_after_a_rule_of_stale_routes_has_no_route(world: FaultWorld) -> None:
+    """The name server returns only routes that existed when the rule was added."""
     rule = world.add(faults.stale_route())
     create(world, "B")
     assert world.peer().ask(*route_request("B")).code == 17
@@ -89,8 +89,8 @@ def test_a_topic_deleted_after_the_rule_keeps_its_stale_route(world: FaultWorld)
     assert len(addresses(route(world.peer()))) == 2
 
 
-def test_a_route_names_the_address_of_a_dead_broker(world: FaultWorld) -> None:
-    """Only the given broker has the address; the queues stay."""
+def test_a_route_has_the_dead_address_of_the_rule_for_the_named_broker(world: FaultWorld) -> None:
+    """Other brokers keep their addresses, and all brokers their queues."""
     peer = world.peer()
     usual = route(peer)
     world.add(faults.route_to_dead_broker("broker-b"), topic="A")
@@ -99,8 +99,8 @@ def test_a_route_names_the_address_of_a_dead_broker(world: FaultWorld) -> None:
     assert changed["queueDatas"] == usual["queueDatas"]
 
 
-def test_a_route_names_a_given_address_for_all_brokers(world: FaultWorld) -> None:
-    """A missing topic still has no route."""
+def test_a_rule_without_a_broker_sets_the_address_of_all_brokers_in_routes(world: FaultWorld) -> None:
+    """A topic that does not exist still has no route."""
     world.add(faults.route_to_dead_broker(address="192.0.2.1:10911"))
     assert set(addresses(route(world.peer())).values()) == {"192.0.2.1:10911"}
     assert world.peer().ask(*route_request("missing")).code == 17

@@ -1,4 +1,4 @@
-"""A wrong clock, stopped redelivery, stopped transaction checks, and stolen queue locks, in virtual time."""
+"""Faults of a broker's services: a wrong clock, stopped revives and transaction checks, and stolen queue locks."""
 
 import json
 from datetime import timedelta
@@ -33,7 +33,7 @@ def make(**keys: Any) -> FaultWorld:
 
 @pytest.mark.parametrize("by", ["90s", "-90s"])
 def test_a_skewed_clock_is_in_store_timestamps(by: str) -> None:
-    """Messages from before and after the fault have the shared time. Another broker is not affected."""
+    """Messages from before and after the fault have the engine's time, and so have messages of other brokers."""
     world = make_fault_world(("broker-a", "broker-b"))
     world.topic("A")
     now = world.now_ms
@@ -51,7 +51,7 @@ def test_a_skewed_clock_is_in_store_timestamps(by: str) -> None:
 
 
 def test_a_search_by_time_finds_messages_of_a_clock_that_was_set_back() -> None:
-    """The index of store times begins again, and older times are searched in the records."""
+    """Store times are no longer in order, so the search also reads the times in the records."""
     world = make()
     world.send("A", b"0")
     start = world.now_ms
@@ -62,8 +62,8 @@ def test_a_search_by_time_finds_messages_of_a_clock_that_was_set_back() -> None:
     assert world.ask(OffsetResult, SearchOffset("A", 0, start + 1, False)).offset == 2
 
 
-def test_a_search_by_time_finds_a_message_by_its_broker_s_clock() -> None:
-    """A message of a fast clock is later than all times until then, although it was stored at once."""
+def test_a_search_by_time_finds_a_message_by_the_clock_of_its_broker() -> None:
+    """A message that was stored with a fast clock has a store time in the future."""
     world = make()
     world.send("A", b"0")
     world.add(faults.skew_clock("broker-a", by="1h"))
@@ -73,7 +73,7 @@ def test_a_search_by_time_finds_a_message_by_its_broker_s_clock() -> None:
 
 
 def test_timers_of_a_broker_with_a_skewed_clock_keep_their_durations() -> None:
-    """Delayed messages come after their delay and unacknowledged ones at their usual time, whatever the clock shows."""
+    """Delayed messages are delivered after their delay, and unacknowledged ones are redelivered at their usual time."""
     plain, fast, slow = make(), make(), make()
     fast.add(faults.skew_clock("broker-a", by="10m"))
     slow.add(faults.skew_clock("broker-a", by="-10m"))
@@ -124,7 +124,7 @@ def test_a_skew_expires_no_client_and_keeps_none_for_longer(by: str) -> None:
 
 
 def test_skews_of_one_broker_add_up_and_a_crash_keeps_them() -> None:
-    """The clock is that of the machine."""
+    """A crash keeps the skew, because the clock is that of the machine, not of the process."""
     world = make()
     slow = timedelta(seconds=-20)
     world.add(faults.skew_clock("broker-a", by=slow))  # type: ignore[arg-type]  # accepted, and held as text
@@ -139,7 +139,7 @@ def test_skews_of_one_broker_add_up_and_a_crash_keeps_them() -> None:
 
 @pytest.mark.parametrize("by", ["0s", "-0s"])
 def test_a_skew_of_nothing_is_rejected(by: str) -> None:
-    """The clock would stay right."""
+    """A skew of 0 s would have no effect."""
     with pytest.raises(FaultError, match="the clock stays right; use '90s' or '-90s'"):
         faults.skew_clock("broker-a", by=by)
 
@@ -152,7 +152,7 @@ KV = {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_enable": Tr
 
 @pytest.mark.parametrize("keys", [{}, {"enable_pop_buffer_merge": True}, KV, {**KV, "enable_pop_buffer_merge": True}])
 def test_a_stopped_revive_redelivers_at_its_end(keys: dict[str, Any]) -> None:
-    """For an hour nothing comes again; after the rule it comes as fast as usual. All variants of pop."""
+    """For an hour no message is redelivered; after the rule all are, as fast as usual, in all modes of pop."""
     world = make(**keys)
     world.send("A")
     assert len(world.popped("A")) == 1
@@ -166,7 +166,7 @@ def test_a_stopped_revive_redelivers_at_its_end(keys: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("keys", [{}, KV])
 def test_an_acknowledgement_while_revive_is_stopped_counts(keys: dict[str, Any]) -> None:
-    """The message is not redelivered afterwards."""
+    """The message is not redelivered after the end of the rule."""
     world = make(**keys)
     world.send("A")
     (message,) = world.popped("A")
@@ -180,13 +180,13 @@ def test_an_acknowledgement_while_revive_is_stopped_counts(keys: dict[str, Any])
 
 
 def retried(world: FaultWorld) -> int:
-    """Return the number of redelivered messages; after a crash a pop may find the messages themselves again."""
+    """Return the number of messages in the retry topic."""
     return world.broker.store.max_offset("%RETRY%G_A", 0)
 
 
 @pytest.mark.parametrize("keys", [{}, KV])
 def test_revive_stays_stopped_over_a_crash(keys: dict[str, Any]) -> None:
-    """The rule stands: the broker's next run does not redeliver either. Two rules need two ends."""
+    """After the crash the rule still stops the broker's revives. With two rules they resume when both have ended."""
     world = make(**keys)
     world.send("A")
     assert len(world.popped("A")) == 1
@@ -213,7 +213,7 @@ def checks_of(world: FaultWorld) -> DirectChannel:
 
 @pytest.mark.parametrize("crash", [False, True])
 def test_stopped_transaction_checks_ask_no_producer_until_their_end(crash: bool) -> None:
-    """Half messages that are stored before or after the begin wait. A crash changes nothing."""
+    """Half messages stored before or during the rule are not checked until its end, even after a crash."""
     world = make(transaction_check_interval=3_000, transaction_time_out=1_000)
     world.send("A", b"1", TRAN_MSG="true", PGROUP="PG")
     world.add(faults.stop_transaction_checks(duration="10m"))
@@ -239,9 +239,9 @@ def locked(peer: Peer, client: str, queues: list[int], topic: str = "A") -> list
 
 
 def test_a_stolen_lock_is_neither_renewed_nor_given_to_another_client() -> None:
-    """Responses are as for a queue that another client holds (recorded: `a_queue_is_locked_by_one_client`).
+    """Responses are as for a queue that another client holds (case `a_queue_is_locked_by_one_client`).
 
-    Locks of other topics stay. After the end the first client that asks gets the lock.
+    Locks of other topics do not change. After the end of the rule the first client that requests the lock gets it.
     """
     world = make()
     world.topic("B")
@@ -261,7 +261,7 @@ def test_a_stolen_lock_is_neither_renewed_nor_given_to_another_client() -> None:
 
 
 def test_a_stolen_lock_outlives_a_crash_and_the_first_of_two_rules() -> None:
-    """The client that does not exist locks again."""
+    """The invented owner of the lock has it again after the crash, and until the last rule ends."""
     world = make()
     first, second = (world.add(faults.steal_queue_lock("G", "A")) for _ in range(2))
     world.engine.crash()
@@ -271,8 +271,8 @@ def test_a_stolen_lock_outlives_a_crash_and_the_first_of_two_rules() -> None:
     assert locked(world.peer(), "c1", [0]) == [0]
 
 
-def test_a_lock_is_stolen_with_the_request_that_fires_the_rule() -> None:
-    """The renewal finds the queue locked by somebody else; sends go on. At the end the queue is free for anybody."""
+def test_a_lock_is_stolen_by_the_request_that_fires_the_rule() -> None:
+    """The client's renewal fails as if another client had the lock; after the rule any client can lock the queue."""
     world = make()
     peer = world.peer()
     world.add(faults.steal_queue_lock("G", "A"), operation="LockBatchMq", group="G", nth=2)

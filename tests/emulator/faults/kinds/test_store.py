@@ -1,4 +1,4 @@
-"""Faults of the store: refused and unconfirmed appends, lost flushes, slaves that lag."""
+"""Faults of the store: rejected and unconfirmed appends, lost flushes, and lagging slaves."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from stored import stored_bodies
 
 LATE_FLUSH = ("disk_flush", "a_send_with_a_late_disk_flush_gets_flush_disk_timeout", "sent")
 LATE_SLAVE = ("replicas", "a_send_to_a_sync_master_without_a_slave_gets_flush_slave_timeout", "answer")
-"""File, case and label of what a real broker returned."""
+"""File, case and label of a recorded response of a real broker."""
 
 
 def make(**keys: Any) -> tuple[FaultWorld, Peer]:
@@ -29,9 +29,9 @@ def make(**keys: Any) -> tuple[FaultWorld, Peer]:
 
 
 def test_a_full_disk_rejects_a_send_as_recorded() -> None:
-    """A send returns SERVICE_NOT_AVAILABLE as in `sends_to_a_full_disk_get_service_not_available`, and is not stored.
+    """The response is that of the case `sends_to_a_full_disk_get_service_not_available`; the message is not stored.
 
-    The next one is stored: the rule fires once.
+    The rule fires once, so the next message is stored.
     """
     world, peer = make()
     rule = world.add(faults.refuse_append("disk_full"), operation="SendMessage", topic="A", times=1)
@@ -46,7 +46,7 @@ def test_a_full_disk_rejects_a_send_as_recorded() -> None:
 
 
 def test_a_full_disk_rejects_a_message_sent_back_as_recorded() -> None:
-    """A message sent back returns the remark of `sends_to_a_full_disk_get_service_not_available`."""
+    """A send-back gets the remark that is recorded in `sends_to_a_full_disk_get_service_not_available`."""
     world, peer = make()
     sent = world.send("A")
     world.add(faults.refuse_append(), operation="SendMessageBack")
@@ -58,7 +58,7 @@ def test_a_full_disk_rejects_a_message_sent_back_as_recorded() -> None:
 
 @pytest.mark.parametrize(("how", "label"), [(8, "committed"), (12, "rolled back")])
 def test_a_full_disk_rejects_a_commit_and_serves_a_rollback_as_recorded(how: int, label: str) -> None:
-    """Both responses are those of `a_full_disk_rejects_commits_but_accepts_rollbacks`."""
+    """Both responses are those of the case `a_full_disk_rejects_commits_but_accepts_rollbacks`."""
     world, peer = make()
     half = world.send("A", TRAN_MSG="true", PGROUP="PG", UNIQ_KEY="U")
     world.add(faults.refuse_append("disk_full"), operation="EndTransaction")
@@ -76,7 +76,7 @@ def test_a_full_disk_rejects_a_commit_and_serves_a_rollback_as_recorded(how: int
 
 
 def test_a_busy_page_cache_rejects_a_send_as_recorded() -> None:
-    """The refusal is that of `sends_are_refused_while_the_log_is_written_to`."""
+    """The response is that of the case `sends_are_refused_while_the_log_is_written_to`."""
     world, peer = make()
     world.add(faults.refuse_append("page_cache_busy"), operation="SendMessage", nth=1)
     refused = send(peer, "A", b"lost")
@@ -94,7 +94,7 @@ def test_a_busy_page_cache_rejects_a_send_as_recorded() -> None:
     ],
 )
 def test_a_failing_store_rejects_a_send_after_the_other_checks(reason: str, remark: str) -> None:
-    """SendMessageProcessor.handlePutMessageResult (5.3.3): SYSTEM_ERROR, if no earlier check refuses the send."""
+    """The code is SYSTEM_ERROR unless an earlier check rejects the send (SendMessageProcessor, 5.3.3)."""
     world, peer = make()
     world.add(faults.refuse_append(reason), operation="SendMessage")
     refused = send(peer, "A")
@@ -106,7 +106,7 @@ def test_a_failing_store_rejects_a_send_after_the_other_checks(reason: str, rema
 
 
 def test_too_few_replicas_do_not_reject_a_send_that_waits_for_none() -> None:
-    """A message with WAIT=false is stored, as in `too_few_replicas_refuse_messages_that_wait_for_them`."""
+    """A message with WAIT=false is stored, as in the case `too_few_replicas_refuse_messages_that_wait_for_them`."""
     world, peer = make()
     world.add(faults.refuse_append("replicas_not_enough"), operation="SendMessage")
     case = ("append_faults", "too_few_replicas_refuse_messages_that_wait_for_them")
@@ -119,10 +119,10 @@ def test_too_few_replicas_do_not_reject_a_send_that_waits_for_none() -> None:
     ("reason", "place", "waits_ms"),
     [("flush_timeout", LATE_FLUSH, 5_000), ("slave_timeout", LATE_SLAVE, 3_000)],
 )
-def test_an_unconfirmed_send_is_stored_and_answered_late_as_recorded(
+def test_an_unconfirmed_send_is_stored_and_gets_the_recorded_code_late(
     reason: str, place: tuple[str, str, str], waits_ms: int
 ) -> None:
-    """The message is stored at once; the recorded code comes when the broker stops waiting."""
+    """The message is stored at once; the broker sends the recorded code when its wait times out."""
     world, peer = make()
     world.add(faults.refuse_append(reason), operation="SendMessage", topic="A")
     assert peer.exchange(*send_request("A", b"m", born_ms=world.now_ms)) == []
@@ -137,14 +137,14 @@ def test_an_unconfirmed_send_is_stored_and_answered_late_as_recorded(
 
 
 def test_a_send_that_does_not_wait_is_confirmed() -> None:
-    """A message with WAIT=false waits for no flush (recorded: the case of FLUSH_DISK_TIMEOUT, `waits for nobody`)."""
+    """A message with WAIT=false waits for no flush, as recorded in the case of FLUSH_DISK_TIMEOUT."""
     world, peer = make()
     world.add(faults.refuse_append("flush_timeout"), operation="SendMessage")
     assert send(peer, "A", WAIT="false").code == recorded(*LATE_FLUSH[:2], "waits for nobody")["code"]
 
 
 def test_without_a_slave_a_send_is_stored_and_returns_slave_not_available() -> None:
-    """PutMessageStatus.SLAVE_NOT_AVAILABLE means stored (SendMessageProcessor, 5.3.3); the response has all fields."""
+    """With SLAVE_NOT_AVAILABLE the message is stored and the response has all fields (SendMessageProcessor, 5.3.3)."""
     world, peer = make()
     world.add(faults.refuse_append("slave_not_available"), operation="SendMessage")
     response = send(peer, "A")
@@ -155,7 +155,7 @@ def test_without_a_slave_a_send_is_stored_and_returns_slave_not_available() -> N
 
 
 def test_a_reason_limits_operations_and_phases() -> None:
-    """A busy page cache cannot refuse the end of a transaction, and a full disk acts on requests only."""
+    """A busy page cache cannot reject the end of a transaction, and a full disk acts in the phase `request` only."""
     world, _ = make()
     with pytest.raises(FaultError, match="refuse_append acts on SendMessage, SendMessageBack only"):
         world.add(faults.refuse_append("page_cache_busy"), operation="EndTransaction")
@@ -168,7 +168,7 @@ def test_a_reason_limits_operations_and_phases() -> None:
 
 
 def test_a_lost_flush_loses_confirmed_messages_at_the_next_power_loss() -> None:
-    """With SYNC_FLUSH nothing is lost otherwise. Messages from before the fault and from after it survive."""
+    """Messages from before and after the fault survive; without the fault SYNC_FLUSH would lose no message."""
     world, peer = make(flush_disk_type="SYNC_FLUSH")
     assert send(peer, "A", b"before").code == 0
     rule = world.add(faults.lose_flush())
@@ -185,7 +185,7 @@ def test_a_lost_flush_loses_confirmed_messages_at_the_next_power_loss() -> None:
 
 
 def test_a_lost_flush_loses_nothing_if_only_the_process_dies() -> None:
-    """The operating system has the data of a killed process, and a graceful stop writes everything."""
+    """The operating system still has the data of a killed process, and a graceful stop writes all data."""
     world, _ = make()
     world.add(faults.lose_flush("broker-a"))
     world.send("A", b"1")
@@ -195,7 +195,7 @@ def test_a_lost_flush_loses_nothing_if_only_the_process_dies() -> None:
 
 
 def test_flushes_are_lost_until_the_last_of_two_rules_ends() -> None:
-    """The first rule decides from where on, and the last one until when."""
+    """Flushes are lost from the start of the first rule to the end of the last one."""
     world, _ = make(flush_disk_type="SYNC_FLUSH")
     first = world.add(faults.lose_flush())
     world.send("A", b"1")
@@ -219,7 +219,7 @@ def on_slave(world: FaultWorld) -> int:
 
 
 def test_a_lagging_slave_gets_each_message_after_the_delay() -> None:
-    """Two messages of different times come at different times, also within a jump of the clock."""
+    """Two messages sent at different times arrive at different times, even within one jump of the clock."""
     world, _ = make(slaves=1)
     world.add(faults.slave_lag("5s"))
     world.send("A")
@@ -234,7 +234,7 @@ def test_a_lagging_slave_gets_each_message_after_the_delay() -> None:
 
 
 def test_a_lagging_slave_gets_everything_at_the_end_of_the_rule() -> None:
-    """Of two lags the longer one counts; the slave has everything when both have ended."""
+    """With two rules the longer delay counts, and the slave has all messages when both rules have ended."""
     world, _ = make(slaves=1)
     world.add(faults.slave_lag("1h", broker="broker-a:1"))
     shorter = world.add(faults.slave_lag("1s", broker="broker-a"))
@@ -246,7 +246,7 @@ def test_a_lagging_slave_gets_everything_at_the_end_of_the_rule() -> None:
     assert on_slave(world) == 1
     world.send("A")
     assert on_slave(world) == 2
-    world.advance(7_200_000)  # nothing that was on its way comes a second time
+    world.advance(7_200_000)  # no delayed message arrives a second time
     assert on_slave(world) == 2
 
 
@@ -257,7 +257,7 @@ def waiting_send(world: FaultWorld) -> DirectCall:
 
 
 def test_a_sync_master_waits_for_a_lagging_slave() -> None:
-    """The response comes when the slave has the message, or is FLUSH_SLAVE_TIMEOUT after slaveTimeout."""
+    """The response is sent when the slave has the message, or after slaveTimeout, with FLUSH_SLAVE_TIMEOUT."""
     world, _ = make(slaves=1, broker_role="SYNC_MASTER", in_sync_replicas=2)
     rule = world.add(faults.slave_lag("2s"))
     waiting = waiting_send(world)
@@ -274,8 +274,8 @@ def test_a_sync_master_waits_for_a_lagging_slave() -> None:
     assert waiting.outcome.code is ResponseCode.FLUSH_SLAVE_TIMEOUT
 
 
-def test_a_slave_that_restarts_while_it_lags_gets_what_it_lacks() -> None:
-    """The connection is new after a restart: the master sends all records that the slave lacks."""
+def test_a_slave_that_restarts_while_it_lags_gets_the_records_that_it_lacks() -> None:
+    """After its restart, on a new connection, the slave gets all records that it lacks at once."""
     world, _ = make(slaves=1)
     world.add(faults.slave_lag("1h"))
     world.send("A")

@@ -1,4 +1,4 @@
-"""Defects of upstream as faults: the switch of each is on while a rule holds it."""
+"""Defects of upstream as faults: the emulator imitates a defect while one of its rules is active."""
 
 import pytest
 from fault_rules import Rules
@@ -14,7 +14,7 @@ def engine() -> Engine:
 
 @pytest.mark.parametrize("name", UPSTREAM_DEFECTS)
 def test_a_defect_is_on_while_one_of_its_rules_holds(engine: Engine, name: str) -> None:
-    """A duration ends it as well. Other defects stay off."""
+    """The end of the rule's duration switches it off as well. Other defects stay off."""
     rules = Rules(engine)
     lasting = rules.add(UpstreamDefectFault(name))
     rules.add(UpstreamDefectFault(name, duration="1s"))

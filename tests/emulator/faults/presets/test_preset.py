@@ -1,4 +1,4 @@
-"""Presets of rules, and rules as YAML text."""
+"""Presets, which are named lists of rules, and their YAML text."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from rocketmq_testkit.emulator.faults.yaml_text import to_yaml
 
 
 def forms(rules: list[RuleSpec]) -> list[dict[str, Any]]:
-    """Return rules as mappings, without the flag that all rules of presets have."""
+    """Return rules as mappings, without `optional`, which all rules of presets have."""
     found = [written_rule(rule) for rule in rules]
     assert all(form.pop("optional") is True for form in found)
     return found
@@ -29,7 +29,7 @@ def test_flaky_network_loses_both_ways_and_delays_responses_and_pushes() -> None
 
 
 def test_without_loss_a_preset_has_no_rule_that_loses() -> None:
-    """A share of 0 leaves the rules out, and a delay without a range has no jitter."""
+    """With a loss of 0 the preset has no rules that lose, and a delay without a range has no jitter."""
     assert forms(preset("flaky-network", loss=0, delay="1s")) == [
         {"then": {"delay_response": {"duration": "1s"}}},
         {"then": {"delay_push": {"duration": "1s"}}},
@@ -45,7 +45,7 @@ def test_lossy_acks_concerns_acknowledgements_and_offsets_alone() -> None:
 
 
 def test_slow_disk_delays_responses_of_appends_and_fails_some_sends() -> None:
-    """The refusals come before and after the delay, so that a refused send is not late."""
+    """Rules that reject sends precede and follow the delay, so that a rejected send is not delayed."""
     appends = {"operation": ["SendMessage", "SendMessageBack", "EndTransaction"]}
     late = {"when": appends, "then": {"delay_response": {"duration": "2s", "jitter": "1s"}}}
     sends = {"operation": "SendMessage"}
@@ -58,7 +58,7 @@ def test_slow_disk_delays_responses_of_appends_and_fails_some_sends() -> None:
 
 
 def test_rolling_restart_stops_one_broker_after_another() -> None:
-    """The next broker stops `pause` after the one before has started."""
+    """Each broker stops `pause` after the previous one has started again."""
     assert forms(preset("rolling-restart", brokers=["broker-a", "broker-b"], down="11s", pause="4s", kill=True)) == [
         {"when": {"start": start}, "then": {"stop_broker": {"broker": broker, "duration": "11s", "kill": True}}}
         for broker, start in (("broker-a", "0ms"), ("broker-b", "15000ms"))
@@ -67,7 +67,7 @@ def test_rolling_restart_stops_one_broker_after_another() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_each_preset_prints_as_yaml_that_reads_back(name: str) -> None:
-    """The text has one rule for each rule, and equal rules are read from it. Each preset is documented."""
+    """The text is read back as equal rules, and each preset has a documentation."""
     rules = preset(name)
     assert [read_rule(form) for form in yaml.safe_load(to_yaml(rules))] == rules
     assert PRESETS[name].__doc__
