@@ -1,4 +1,7 @@
-"""The classes and protocols on which a rule acts. test_plan.py holds the sentences about rules that can never match."""
+"""The scope of a rule: the classes of operations and the protocols on which it acts.
+
+Errors about rules that can never match are in test_plan.py.
+"""
 
 from typing import Any
 
@@ -42,7 +45,7 @@ def test_the_scope_has_the_classes_and_protocols_of_fault_and_operations(
 
 
 def test_equal_faults_on_equal_operations_share_a_scope_and_others_do_not() -> None:
-    """Topic and number are no part of a scope; fault, operation, protocol and strictness are."""
+    """A scope depends on fault, operation, protocol and strictness, not on topic or occurrence."""
     scopes = Scopes(vocabulary())
     send = {"operation": "SendMessage"}
     first = scopes.of(rule_spec(DropResponse("close"), topic="a", **send))
@@ -82,7 +85,7 @@ def test_equal_faults_on_equal_operations_share_a_scope_and_others_do_not() -> N
     ],
 )
 @pytest.mark.parametrize("criterion", [{"key": "k"}, {"tag": "t"}, {"property": {"a": "b"}}, {"body_matches": "x"}])
-def test_a_criterion_about_messages_needs_an_operation_that_holds_one_in_the_phase(
+def test_a_criterion_about_messages_needs_an_operation_with_a_message_in_the_phase(
     fault: Fault, options: dict[str, Any], refused: str | None, criterion: dict[str, Any]
 ) -> None:
     spec = rule_spec(fault, **options, **criterion)

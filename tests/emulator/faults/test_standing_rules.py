@@ -1,4 +1,4 @@
-"""The begin and the end of faults that hold for a time."""
+"""Standing faults, which last for a time: their begin and their end."""
 
 import pytest
 from fault_world import FaultWorld, make_fault_world
@@ -15,19 +15,19 @@ from rocketmq_testkit.emulator.gate.raw_request import RawRequest
 
 @pytest.fixture
 def world() -> FaultWorld:
-    """A broker with a topic A."""
+    """Return a world with one broker and a topic A."""
     world = make_fault_world()
     world.topic("A")
     return world
 
 
 def stopped(world: FaultWorld) -> bool:
-    """True if the redelivery of the broker is stopped."""
+    """Return True if the fault `stop_revive` of the broker lasts now."""
     return world.broker.interference.revive.stopped
 
 
 def test_a_standing_fault_begins_and_fires_when_its_rule_is_added(world: FaultWorld) -> None:
-    """It ends with the rule."""
+    """The fault ends when its rule is removed."""
     rule = world.add(faults.stop_revive())
     assert (rule.spec.phase, stopped(world)) == (Phase.STANDING, True)
     assert (rule.matched, rule.fired) == (1, 1)
@@ -47,8 +47,8 @@ def test_start_and_end_move_the_begin_and_the_end_of_a_fault(world: FaultWorld) 
     assert rule.fired == 1
 
 
-def test_a_fault_ends_at_its_duration_or_its_end_whichever_is_first(world: FaultWorld) -> None:
-    """A jump over both does no harm."""
+def test_a_fault_ends_after_its_duration_or_at_the_end_of_its_rule_whichever_is_first(world: FaultWorld) -> None:
+    """A jump of the clock over both ends the fault once."""
     world.add(faults.stop_revive(duration="1m"), end="5s")
     world.advance(5_000)
     assert not stopped(world)
@@ -60,7 +60,7 @@ def test_a_fault_ends_at_its_duration_or_its_end_whichever_is_first(world: Fault
 
 
 def test_a_rule_removed_before_its_start_never_begins(world: FaultWorld) -> None:
-    """None of its timers is left."""
+    """The removal leaves no timer of the rule."""
     rule = world.add(faults.stop_revive(), start="2s", end="5s")
     world.plan.remove(rule.name)
     world.advance(10_000)
@@ -69,7 +69,7 @@ def test_a_rule_removed_before_its_start_never_begins(world: FaultWorld) -> None
 
 
 def test_clear_ends_all_standing_faults(world: FaultWorld) -> None:
-    """Also those that a request has begun."""
+    """It also ends faults that began with a request."""
     world.add(faults.stop_revive())
     world.add(faults.stop_revive(), operation="SendMessage")
     assert send(world.peer(), "A").code == 0
@@ -78,7 +78,7 @@ def test_clear_ends_all_standing_faults(world: FaultWorld) -> None:
 
 
 def test_a_fault_with_criteria_about_requests_begins_with_the_request_that_fires_it(world: FaultWorld) -> None:
-    """The third send to the topic fires it; it then holds whatever is sent."""
+    """The third send to the topic fires the rule; further sends do not fire it while the fault lasts."""
     world.topic("B")
     peer = world.peer()
     rule = world.add(faults.stop_revive(), operation="SendMessage", topic="A", nth=3)
@@ -90,11 +90,11 @@ def test_a_fault_with_criteria_about_requests_begins_with_the_request_that_fires
     assert stopped(world)
     assert (rule.matched, rule.fired) == (3, 1)
     assert send(peer, "A").code == 0
-    assert (rule.matched, rule.fired) == (3, 1)  # while the fault holds, nothing fires it
+    assert (rule.matched, rule.fired) == (3, 1)  # while the fault lasts, no request matches
 
 
 def test_a_fault_that_has_ended_begins_again_with_the_next_request(world: FaultWorld) -> None:
-    """With a duration it can fire several times, at most `times`."""
+    """A rule with a duration can fire several times, at most `times`."""
     peer = world.peer()
     rule = world.add(faults.stop_revive(duration="1s"), operation="SendMessage", times=2)
     for holds in (True, True, False):
@@ -107,7 +107,7 @@ def test_a_fault_that_has_ended_begins_again_with_the_next_request(world: FaultW
 
 
 def test_the_window_of_a_fault_that_waits_for_a_request_limits_its_begin_and_its_end(world: FaultWorld) -> None:
-    """It does not begin before `start`, and ends at `end`."""
+    """The fault does not begin before `start`, and ends at `end`."""
     peer = world.peer()
     world.add(faults.stop_revive(), operation="SendMessage", start="2s", end="5s")
     send(peer, "A")
@@ -121,8 +121,8 @@ def test_the_window_of_a_fault_that_waits_for_a_request_limits_its_begin_and_its
     assert not stopped(world)
 
 
-def test_a_fault_with_a_probability_begins_with_it_by_the_seed() -> None:
-    """Worlds of one seed agree; not all rules begin."""
+def test_the_seed_decides_if_a_standing_fault_with_a_probability_begins() -> None:
+    """Worlds with one seed begin the same faults, and not all."""
     begun = []
     for _ in range(2):
         world = make_fault_world()
@@ -133,7 +133,7 @@ def test_a_fault_with_a_probability_begins_with_it_by_the_seed() -> None:
 
 
 def test_the_journal_has_the_begin_and_the_end_of_a_standing_fault(world: FaultWorld) -> None:
-    """Both name the rule and the parameters of the fault."""
+    """Both entries have the name of the rule and the parameters of the fault."""
     world.add(faults.stop_revive("broker-a", duration="5s"))
     world.advance(5_000)
     entries = [entry for entry in world.engine.journal if entry.event == "faulted"]
@@ -143,8 +143,8 @@ def test_the_journal_has_the_begin_and_the_end_of_a_standing_fault(world: FaultW
     ]
 
 
-def test_standing_rules_alone_cost_requests_nothing(world: FaultWorld) -> None:
-    """The gate asks the plan only if a rule acts on requests, responses or pushes."""
+def test_standing_rules_alone_cause_no_work_for_requests(world: FaultWorld) -> None:
+    """The gate calls the rules only if one acts on requests, responses or pushes."""
     gate = world.engine.gate
     world.add(faults.lose_flush(), start="1s")
     assert gate.rules is None
@@ -152,8 +152,8 @@ def test_standing_rules_alone_cost_requests_nothing(world: FaultWorld) -> None:
     assert gate.rules is world.plan.decisions
 
 
-def test_rules_of_which_one_names_an_unknown_broker_are_all_rejected(world: FaultWorld) -> None:
-    """No fault has begun."""
+def test_if_one_of_several_rules_names_an_unknown_broker_all_are_rejected(world: FaultWorld) -> None:
+    """No fault of the other rules begins."""
     specs = [
         RuleSpec(fault=fault, criteria=Criteria(), occurrence=Occurrence())
         for fault in (faults.stop_revive(), faults.stop_revive("broker-x"))

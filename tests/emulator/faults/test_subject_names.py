@@ -1,4 +1,4 @@
-"""Topics and groups of operations and effects."""
+"""The topic and the group of each operation and effect, as criteria of rules use them."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
@@ -23,7 +23,7 @@ CLASSES = sorted({**_VOCABULARY.operations, **_VOCABULARY.effects}.items())
 
 
 def _words(kind: type, depth: int = 0) -> set[str]:
-    """Return the names of the fields of a class and of the classes that it contains."""
+    """Return the names of the fields of a class and of the classes of its fields, as words."""
     found: set[str] = set()
     hints = get_type_hints(kind)
     for each in fields(kind):
@@ -39,8 +39,8 @@ def _parts(hint: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize(("name", "kind"), CLASSES, ids=[name for name, _ in CLASSES])
-def test_every_class_with_a_topic_or_a_group_gives_it(name: str, kind: type) -> None:
-    """A new operation or effect with a field about a topic or a group has these facts, or a reason not to."""
+def test_every_class_with_a_field_about_a_topic_or_group_returns_it(name: str, kind: type) -> None:
+    """The exceptions are in `WITHOUT_NAME`, with their reasons."""
     words = _words(kind)
     assert has_topics(kind) or not any("topic" in word for word in words - {"default_topic"}) or name in WITHOUT_NAME
     about_groups = {word for word in words if "group" in word} - {"filter_groups"}

@@ -1,4 +1,4 @@
-"""Versions of SDKs that a rule means."""
+"""The criterion `version` of rules, which selects clients by the version of their SDK."""
 
 import pytest
 from rocketmq_testkit.emulator.faults.errors import FaultError
@@ -25,7 +25,7 @@ from rocketmq_testkit.emulator.faults.versions import check_version, matches_ver
 def test_a_version_matches_whole_its_first_numbers_or_a_pattern(
     version: str, wanted: str | list[str], matches: bool
 ) -> None:
-    """Numbers are compared whole: 5.3 does not mean 5.30."""
+    """Numbers between dots are compared as a whole: 5.3 does not match 5.30."""
     assert matches_version(version, wanted) is matches
 
 

@@ -1,4 +1,4 @@
-"""Names of requests, and the codes that each of them can get."""
+"""Names of requests in rules, and the codes that the response to each request can have."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from rocketmq_testkit.fixtures.faults.vocabulary import vocabulary
 
 @pytest.mark.parametrize("name", vocabulary().names())
 def test_each_listed_name_can_be_used_in_a_rule(name: str) -> None:
-    """It means at least one operation or effect."""
+    """Each name selects at least one operation or effect."""
     assert vocabulary().classes(name)
 
 
@@ -33,8 +33,8 @@ def test_each_listed_name_can_be_used_in_a_rule(name: str) -> None:
         (["POP_MESSAGE", "ReceiveMessage"], 1, 1),
     ],
 )
-def test_a_name_means_requests_of_these_protocols(name: str | list[str], remoting: int, grpc: int) -> None:
-    """Names of engine operations mean both protocols, names of request codes and RPCs their own."""
+def test_a_name_selects_requests_of_its_protocols(name: str | list[str], remoting: int, grpc: int) -> None:
+    """Names of engine operations select both protocols, request codes and RPCs only their own."""
     for client, expected in (("remoting", remoting), ("grpc", grpc)):
         e = protocol_client(client)
         e.topic()
@@ -80,7 +80,7 @@ def test_a_rule_acts_in_the_protocols_that_have_its_code(fault: object, options:
 def test_a_code_that_the_request_never_gets_is_rejected_with_the_possible_ones(
     fault: object, options: dict[str, str], text: str
 ) -> None:
-    """The sentence ends with the way out."""
+    """The error ends with the remedy: another code, or `strict=False`."""
     with pytest.raises(FaultError) as caught:
         Rules(protocol_client("remoting").engine).plan.add([rule_spec(fault, **options)])  # type: ignore[arg-type]
     assert text in str(caught.value)

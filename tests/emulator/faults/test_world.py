@@ -1,4 +1,4 @@
-"""The end of a fault that holds for a time."""
+"""The end of a standing fault, which undoes its effect."""
 
 from rocketmq_testkit.emulator.faults.world import Undo
 

@@ -1,4 +1,4 @@
-"""Rules as YAML text, which PyYAML reads back."""
+"""Rules as YAML text, which PyYAML reads back as equal rules."""
 
 import pytest
 import yaml
@@ -15,7 +15,7 @@ from rocketmq_testkit.emulator.faults.yaml_text import to_yaml
 TEXTS = st.text(min_size=1, max_size=20)
 
 
-# The table of characters is built first.
+# In the first example Hypothesis builds its table of characters, which may exceed a deadline.
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(
     topics=st.lists(TEXTS, min_size=1, max_size=5),
@@ -26,7 +26,7 @@ TEXTS = st.text(min_size=1, max_size=20)
 def test_yaml_text_of_any_rule_reads_back(
     topics: list[str], properties: dict[str, str], name: str | None, probability: float
 ) -> None:
-    """Names, texts and numbers that YAML reads in another way are quoted, such as `no`, `1e-05` and line ends."""
+    """Texts that YAML would read differently, such as `no`, `1e-05` and line ends, are quoted."""
     rule = RuleSpec(
         fault=DropRequest(),
         criteria=Criteria(topic=topics, property=properties),
@@ -46,7 +46,7 @@ def test_a_rule_with_a_function_has_no_yaml_text() -> None:
         to_yaml([rule])
 
 
-def test_the_text_of_rules_is_a_list_with_plain_words_where_yaml_has_them() -> None:
+def test_the_text_of_rules_is_a_list_with_quotes_only_where_yaml_needs_them() -> None:
     rule = RuleSpec(
         fault=DropRequest("close"),
         criteria=Criteria(operation="SendMessage", topic=["orders", "pay*"], property={"on": "yes"}),

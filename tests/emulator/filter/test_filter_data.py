@@ -1,4 +1,4 @@
-"""Filter data: SQL92 expressions of heartbeats have their own version and outlive their group."""
+"""Filter data: the SQL92 expressions that a broker stores for groups, which outlive the registration of the group."""
 
 import pytest
 from engine_world import World, make_world, refused
@@ -16,7 +16,7 @@ DEAD_FOR_MS = 60_000
 
 @pytest.fixture
 def world() -> World:
-    """A red and a blue message in topic `A`."""
+    """Return a world with a red and a blue message in topic `A`."""
     world = make_world(enable_property_filter=True, filter_data_clean_time_span=DEAD_FOR_MS)
     world.topic("A")
     for color in ("red", "blue"):
@@ -58,7 +58,7 @@ def test_an_empty_expression_leaves_the_filter_data_unchanged(world: World) -> N
 def test_a_newer_invalid_expression_removes_the_filter_data(world: World, kind: str) -> None:
     """A newer expression that does not compile or has an unknown type removes the filter data.
 
-    One of the same version changes nothing.
+    An expression of the same version does not change them.
     """
     broken = BROKEN if kind == "SQL92" else BLUE
     subscribe(world, RED, 5)
@@ -79,7 +79,7 @@ def test_filter_data_outlive_their_group_until_they_expire(world: World, away_ms
 
 
 def test_a_tag_subscription_leaves_the_filter_data_unchanged(world: World) -> None:
-    """A tag subscription leaves the filter data unchanged; they expire like those of an abandoned topic."""
+    """A tag subscription leaves the filter data unchanged, until they expire like those of an unsubscribed topic."""
     subscribe(world, RED, 5)
     subscribe(world, "*", 6, "TAG")
     assert pull(world, 6) == [b"red", b"blue"]

@@ -1,4 +1,4 @@
-"""Subscriptions of requests and heartbeats, and their filters."""
+"""Filters by tag and by SQL92, from subscriptions of requests and of heartbeats."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ def pull(world: World, topic: str = "A", expression: str | None = None, kind: st
 
 @pytest.fixture
 def world() -> World:
-    """A message with tag `red` and one without a tag, in topic `A`."""
+    """Return a world with a message with tag `red` and one without a tag, in topic `A`."""
     world = make_world(enable_property_filter=True, filter_support_retry=True)
     world.topic("A")
     world.send("A", b"red", TAGS="red")
@@ -52,8 +52,8 @@ def world() -> World:
     return world
 
 
-def test_tag_hashes_of_a_heartbeat_decide_not_its_tags(world: World) -> None:
-    """A heartbeat's tag hashes decide, not its tags; a star and a class filter match all messages."""
+def test_messages_match_by_the_tag_hashes_of_a_heartbeat_and_not_by_its_tags(world: World) -> None:
+    """A star and a class filter match all messages."""
     by_tag = SubscriptionData("A", "red", "TAG", frozenset({"red"}), frozenset(), 1)
     subscribe(world, by_tag)
     assert pull(world) == []
@@ -71,7 +71,10 @@ def test_a_tag_whose_hash_is_0_matches_messages_without_a_tag(world: World) -> N
 
 
 def test_retries_are_filtered_by_the_subscription_to_their_original_topic(world: World) -> None:
-    """With filterSupportRetry retries are filtered by the subscription to their original topic, not by the pull's."""
+    """With filterSupportRetry a retry is filtered by the group's subscription to the message's original topic.
+
+    An SQL92 expression in the pull is ignored.
+    """
     world.topic(RETRY)
     for topic in ("A", "B"):
         world.send(RETRY, b"red of " + topic.encode(), TAGS="red", RETRY_TOPIC=topic)

@@ -94,7 +94,7 @@ def test_sql_between_and_not_equal_match_the_comparisons_they_abbreviate(
     try:
         compile_sql(f"{operand} BETWEEN {low} AND {high}")
     except SqlError as error:
-        assert "left value" in str(error)  # noqa: PT017  # the other expressions are not rejected for that
+        assert "left value" in str(error)  # noqa: PT017  # only BETWEEN is rejected for this reason
     else:
         assert same(f"{operand} BETWEEN {low} AND {high}", f"{operand} >= {low} AND {operand} <= {high}", properties)
     assert same(f"{operand} NOT BETWEEN {low} AND {high}", f"{operand} < {low} OR {operand} > {high}", properties)
@@ -103,9 +103,9 @@ def test_sql_between_and_not_equal_match_the_comparisons_they_abbreviate(
 
 @dataclass(frozen=True)
 class Written:
-    """An expression with as few parentheses as needed, and with all.
+    """An expression with as few parentheses as needed (`short`), and with all (`full`).
 
-    `level`: how tightly its last operator binds.
+    `level` is the precedence of its last operator.
     """
 
     short: str

@@ -13,7 +13,7 @@ from rocketmq_testkit.emulator.filter.sql_values import JavaType, number_text
 
 _VECTORS: dict[str, Any] = json.loads(Path(__file__).with_name("sql_vectors.json").read_text())
 
-# Observed results of a running broker for messages with these properties a and b (None: absent).
+# Matches observed on a running broker for messages with these values of the properties a and b (None: absent).
 _A = (None, "1", "10", "5.5", "abc", "3", "01", "9999999999", "-2", " 1 ", "1e1", "2")
 _B = ("x", "true", "xyz", "it's", "TRUE", "2")
 
@@ -133,7 +133,7 @@ def test_an_sql_expression_that_the_broker_rejects_does_not_compile(expression: 
 def test_absent_properties_are_null_in_sql_comparisons(
     expression: str, properties: dict[str, str], matches: bool
 ) -> None:
-    """Absent properties are null: equal to each other, unknown on the left, different on the right."""
+    """Absent properties are null: equal to each other, unknown as a left operand, different as a right operand."""
     assert compile_sql(expression).matches(properties) is matches
 
 
@@ -193,7 +193,7 @@ def test_an_unfinished_sql_token_is_reported_at_the_end_of_the_text(expression: 
 def test_sql_nesting_compiles_up_to_the_depth_observed_on_the_broker(
     sign: str, operand: str, fits: int, does_not_fit: int
 ) -> None:
-    """Expressions compile up to the depth that 5.3.3 was seen to compile, and fail where it was seen to fail."""
+    """Expressions compile up to the depth `fits`, observed on 5.3.3, and fail at `does_not_fit`."""
     end = ")" if sign == "(" else ""
     compile_sql(sign * fits + operand + end * fits)
     if does_not_fit:
@@ -208,7 +208,7 @@ def test_an_sql_expression_of_too_many_tokens_does_not_compile() -> None:
 
 
 def test_deep_and_long_sql_expressions_within_the_limits_are_evaluated() -> None:
-    """Nesting beyond upstream's stack does not compile; anything within compiles and is evaluated completely."""
+    """Expressions within the limits compile, and their evaluation needs no deep stack."""
     assert compile_sql("(" * 1000 + "a = 1" + ")" * 1000).matches({"a": "1"})
     assert compile_sql("NOT " * 1000 + "(a = 1)").matches({"a": "1"})
     assert compile_sql("NOT " * 1001 + "(a = 1)").matches({"a": "2"})

@@ -1,4 +1,4 @@
-"""The clause of a SQL92 filter that a message did not meet, with the values that the clause saw."""
+"""The clause of an SQL92 filter that a message does not match, with the message's values of its properties."""
 
 import json
 from pathlib import Path

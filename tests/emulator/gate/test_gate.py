@@ -1,4 +1,4 @@
-"""The gate: unknown operations, bugs in handlers, the journal, and repeatable runs with one seed."""
+"""The gate: unknown operations, bugs in handlers, the journal, listeners, and repeatable runs with one seed."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ def test_an_unknown_operation_is_answered_request_code_not_supported(world: Worl
 
 
 def test_the_journal_keeps_errors_without_their_tracebacks(world: World) -> None:
-    """The journal keeps a copy with code and text of the error, whose frames hold the contents of the request."""
+    """The journal keeps code and text of an error without its frames, which refer to the contents of the request."""
     with pytest.raises(EngineError) as caught:
         world.engine.execute(world.broker, GetTopicConfig("missing"))
     kept = list(world.engine.journal)[-1].outcome
@@ -65,7 +65,7 @@ def test_an_exception_in_a_handler_is_reported_and_answered_system_error() -> No
 
 
 def test_the_journal_is_bounded_and_holds_no_bodies() -> None:
-    """A full journal drops and counts its oldest entries; it holds no message bodies, which only the store has."""
+    """A full journal drops and counts its oldest entries; its entries have no message bodies."""
     world = make_world(journal_max_entries=10)
     world.topic("A")
     for _ in range(20):
@@ -88,7 +88,7 @@ def test_a_parked_request_has_a_parked_and_an_answered_journal_entry(world: Worl
     assert events == [("parked", 0), ("answered", 1000)]
 
 
-def test_one_seed_gives_one_journal_under_any_hash_seed() -> None:
+def test_two_runs_of_one_seed_write_the_same_journal_under_different_hash_seeds() -> None:
     """Two interpreters with different hash seeds write the same journal, byte for byte."""
     texts = {
         subprocess.run(
@@ -133,19 +133,22 @@ def test_a_journal_entry_names_the_connection_and_the_call_of_its_request(world:
     ],
 )
 def test_a_client_timestamp_is_converted_from_the_nearer_clock(ahead_ms: int, client_ms: int, engine_ms: int) -> None:
-    """A client's timestamp belongs to the nearer clock; on a tie to the engine's; 0 and below mean no timestamp."""
+    """A client's timestamp is from the nearer clock, the machine's or the engine's; on a tie from the engine's.
+
+    A timestamp of 0 or below means none.
+    """
     gate = Gate(Scheduler(START_MS), Journal(1, 1), raise_bug, lambda: ahead_ms)
     assert gate.engine_time_ms(client_ms) == engine_ms
 
 
 def test_follow_up_actions_of_a_request_run_after_its_own_response(world: World) -> None:
     """Follow-up actions of a request run after its own response, even if it answers a parked request first."""
-    told: list[str] = []
+    replied: list[str] = []
     gate = world.engine.gate
 
     class Told(DirectCall):
         def reply(self, outcome: object) -> None:
-            told.append(self.label)
+            replied.append(self.label)
 
     parked, own = Told(DirectChannel()), Told(DirectChannel())
     parked.label, own.label = "parked", "own"
@@ -157,12 +160,12 @@ def test_follow_up_actions_of_a_request_run_after_its_own_response(world: World)
             self.handlers: dict[type[Operation], Callable[[Call, Any], Result | Parked]] = {GetTopicConfig: self.handle}
 
         def handle(self, call: Call, operation: Operation) -> Done:
-            gate.run_after_reply(lambda: told.append("afterwards"))
+            gate.run_after_reply(lambda: replied.append("afterwards"))
             gate.complete(self, parked, GetTopicConfig("A"), Done())
             return Done()
 
     gate.submit(Node(), own, GetTopicConfig("A"))
-    assert told == ["parked", "own", "afterwards"]
+    assert replied == ["parked", "own", "afterwards"]
 
 
 class Follower:
@@ -202,7 +205,7 @@ class Follower:
 
 
 def test_listeners_get_an_outcome_before_the_client() -> None:
-    """A listener gets None for a parked request, and each outcome, also an error, before the client does."""
+    """A listener gets None for a parked request, and each outcome, even an error, before the client does."""
     node = Follower()
     call, pull = DirectCall(node.channel), PullMessage("G", "T", 0, 0, 1, 2, 0, 1_000)
     node.gate.submit(node, call, pull)
@@ -217,7 +220,7 @@ def test_listeners_get_an_outcome_before_the_client() -> None:
 
 
 def test_listeners_get_refusals_and_effects_of_their_classes() -> None:
-    """A request that was refused before it was carried out, and an effect, reach their own listeners only."""
+    """Only their own listeners get a request that was rejected before its execution, and an effect."""
     node = Follower()
     busy = EngineError(ResponseCode.SYSTEM_BUSY, "busy")
     node.gate.refuse(node, DirectCall(node.channel), GetTopicConfig("A"), busy)

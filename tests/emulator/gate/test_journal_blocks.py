@@ -1,4 +1,4 @@
-"""Packed entries of the journal: they are equal to the entries before, small, and dropped as those are."""
+"""Packed entries of the journal: equal to the unpacked ones, small, and dropped at the same limits."""
 
 import tracemalloc
 from collections.abc import Iterator
@@ -22,12 +22,13 @@ from rocketmq_testkit.remoting.processors import PROCESSORS
 from rocketmq_testkit.remoting.request.request_table import Processor
 
 MOST_BYTES = 160
+"""Largest average size of a packed entry."""
 PIECE = 10
-"""Odd requests of one code that a case takes, so that all codes together take a second."""
+"""Number of extreme requests of one code that are tested, so that all codes together take a second."""
 
 
 def comparable(entry: JournalEntry) -> tuple[Any, ...]:
-    """Return an entry with errors as values, because equal errors are not equal objects."""
+    """Return the fields of an entry with errors replaced by their code and text, because errors compare by identity."""
     outcome = entry.outcome
     if isinstance(outcome, EngineError):
         return (*entry[:6], type(outcome), outcome.args, vars(outcome), entry.request)
@@ -52,7 +53,7 @@ def test_every_entry_of_a_random_walk_survives_packing() -> None:
 
 @pytest.mark.parametrize("processor", PROCESSORS.values(), ids=[each.label for each in PROCESSORS.values()])
 def test_requests_of_every_code_survive_packing(processor: Processor) -> None:
-    """Usual requests and requests with extreme fields or bodies, answered or refused, are equal after packing."""
+    """Entries of usual requests and of requests with extreme fields or bodies are equal after packing."""
     port = Port(Engine(now_ms=1_700_000_000_000))
     peer = port.peer()
     create(peer, "T", 2)
@@ -68,13 +69,13 @@ def test_requests_of_every_code_survive_packing(processor: Processor) -> None:
 
 
 def spread(odd: Iterator[Any]) -> list[Any]:
-    """Return some of the odd values, from the whole range."""
+    """Return `PIECE` of the values, spread over all of them."""
     found = list(odd)
     return found[:: max(len(found) // PIECE, 1)]
 
 
-def test_effects_and_refusals_of_a_protocol_survive_packing() -> None:
-    """Effects, raw requests and rejections have no operation, and are equal after packing too."""
+def test_effects_and_rejections_of_a_protocol_survive_packing() -> None:
+    """Entries without an operation (effects, raw requests and rejections) are equal after packing, too."""
     journal = Journal(100, 1 << 20)
     pushed: list[Effect] = [
         NotifyConsumerIdsChanged("G"),
@@ -91,7 +92,7 @@ def test_effects_and_refusals_of_a_protocol_survive_packing() -> None:
 
 
 def busy_world(steps: int, **keys: int) -> World:
-    """Send, pop and acknowledge messages as SDKs do."""
+    """Return a world in which messages were sent, popped and acknowledged, with properties as from SDKs."""
     world = make_world(**keys)
     world.topic("orders")
     for number in range(steps):
@@ -109,8 +110,8 @@ def pack_all(journal: Journal) -> None:
 
 
 def test_a_packed_journal_takes_at_most_160_bytes_for_each_entry() -> None:
-    """The memory that clearing frees, after packing 6,000 entries of sends, pops and acknowledgements."""
-    busy_world(10)  # compiles the functions of all classes
+    """It is the memory that clearing the journal frees, for 6,000 entries of sends, pops and acknowledgements."""
+    busy_world(10)  # generates the packing functions of all classes
     tracemalloc.start()
     try:
         world = busy_world(2_000)
@@ -155,7 +156,7 @@ def test_an_iterator_is_not_affected_by_later_changes() -> None:
 
 
 def test_entries_of_a_block_are_dropped_one_by_one_at_the_limit_of_entries() -> None:
-    """The newest `max_entries` entries stay, whether the oldest of them are packed or not."""
+    """Exactly the newest `max_entries` entries stay, even if the oldest of them are packed."""
     world = busy_world(400, journal_max_entries=1_000)
     journal = world.engine.journal
     pack_all(journal)
@@ -169,7 +170,7 @@ def test_entries_of_a_block_are_dropped_one_by_one_at_the_limit_of_entries() -> 
 
 
 def test_a_block_is_dropped_as_a_whole_at_the_limit_of_bytes() -> None:
-    """The weight stays within the limit and is that of blocks and unpacked entries; at the end, none are left."""
+    """The weight of blocks and unpacked entries stays within the limit."""
     limit = 400 * 1024
     world = busy_world(250, journal_max_bytes=limit)
     journal = world.engine.journal
@@ -188,11 +189,11 @@ def test_a_block_is_dropped_as_a_whole_at_the_limit_of_bytes() -> None:
 
 
 def test_heavy_entries_make_small_blocks() -> None:
-    """A block ends at a weight, so that packing it does not take long."""
+    """A block has a maximum weight, so that packing it does not take long."""
     world = make_world()
     world.topic("orders")
     journal = world.engine.journal
-    journal.report_backlog(lambda: None)  # nothing is packed until this test does
+    journal.report_backlog(lambda: None)  # packs no block, so that only this test packs
     for _ in range(600):
         world.send("orders", b"", UNIQ_KEY="k", LONG="x" * 5_000)
     loose = len(journal.newest_unpacked(10_000))
@@ -202,7 +203,7 @@ def test_heavy_entries_make_small_blocks() -> None:
 
 
 def test_a_backlog_is_reported_once_until_a_block_is_packed() -> None:
-    """The report comes at the entry beyond the backlog, and writing an entry never packs by itself."""
+    """The journal reports the first entry beyond the backlog; writing an entry itself packs no block."""
     world = make_world()
     journal = world.engine.journal
     reports: list[int] = []
@@ -219,7 +220,7 @@ def test_a_backlog_is_reported_once_until_a_block_is_packed() -> None:
 
 
 def test_a_block_is_packed_after_the_reply_to_a_request() -> None:
-    """The gate packs one block when the reply to the request beyond the backlog has been sent."""
+    """After the reply to the request whose entry exceeds the backlog, the gate packs one block."""
     world = make_world()
     journal, channel = world.engine.journal, DirectChannel()
     world.topic("orders")
@@ -243,7 +244,7 @@ def test_a_block_is_packed_after_the_reply_to_a_request() -> None:
     assert len(journal) == journal.written
 
 
-def test_refusals_are_found_in_blocks_and_among_the_newest_entries() -> None:
+def test_rejections_are_found_in_blocks_and_among_unpacked_entries() -> None:
     world = busy_world(10)
     journal = world.engine.journal
 

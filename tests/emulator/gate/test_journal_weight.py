@@ -1,4 +1,4 @@
-"""The byte limit of the journal: an estimate of the memory that its entries keep alive."""
+"""The byte limit of the journal, which is compared with an estimate of its entries' memory (their weight)."""
 
 import json
 import tracemalloc
@@ -70,7 +70,7 @@ def test_journal_entries_beyond_the_byte_limit_evict_the_oldest() -> None:
     """When heavy entries exceed the limit, the oldest are dropped and counted; the newest stay."""
     port, peer = port_of(EmulationConfig(journal_max_bytes=MIB))
     journal = port.engine.journal
-    journal.report_backlog(lambda: None)  # no entry is packed, so that few are enough for the limit
+    journal.report_backlog(lambda: None)  # packs no entry, so that few entries reach the limit
     for _ in range(20):
         exchange(peer, RequestCode.HEART_BEAT, {}, HEARTBEAT)
     assert MIB / 2 < journal.held_bytes <= MIB
@@ -105,7 +105,7 @@ def test_the_journal_size_is_the_sum_over_its_kept_entries() -> None:
 
 
 def test_properties_of_unknown_length_are_weighed_without_separators() -> None:
-    """The length of properties is known once the message is stored, and counted if it was not."""
+    """The store counts the length of properties; if it did not, they are weighed one by one without separators."""
     properties = {f"k{number}": "v" * 50 for number in range(20)}
     decoded, counted = (
         SendMessage("PG", "T", 0, b"", properties, ("h", 1), 0, properties_length=length)
@@ -137,6 +137,6 @@ def test_texts_weigh_their_length_and_shared_or_empty_values_weigh_nothing() -> 
         (list[str], "more"),
     ],
 )
-def test_the_form_of_a_field_decides_how_it_is_weighed(hint: object, form: str) -> None:
-    """Numbers count as nothing, and so do addresses: all requests of a connection share one object."""
+def test_the_type_of_a_field_determines_the_form_in_which_it_is_weighed(hint: object, form: str) -> None:
+    """Numbers weigh 0, and so do addresses, because all requests of a connection share one object."""
     assert _form(hint) == form

@@ -1,4 +1,4 @@
-"""The cost of the delivery record in bytecodes, which are the same everywhere. `bench/history.py` measures time."""
+"""The cost of the delivery record in executed bytecodes, the same on each machine. `bench/history.py` measures time."""
 
 import sys
 from collections import Counter
@@ -27,7 +27,7 @@ Work = Callable[[], object]
 
 
 def _kind_of(file: str) -> str:
-    """Return `history`, `product` or `test` for a source file."""
+    """Return `history` for a source file of the delivery record, `product` for one of the server, `test` for others."""
     if file not in _kinds:
         path = str(Path(file).resolve())
         _kinds[file] = "history" if path.startswith(HISTORY) else "product" if path.startswith(PRODUCT) else "test"
@@ -35,7 +35,7 @@ def _kind_of(file: str) -> str:
 
 
 def bytecodes(work: Work) -> Mapping[str, int]:
-    """Return the number of bytecodes that the server executes: those of the history, and all others."""
+    """Return the numbers of bytecodes that the server executes in `work`, by `history` and `product`."""
     found: Counter[str] = Counter()
 
     def trace(frame: FrameType, event: str, _argument: Any) -> Any:
@@ -93,8 +93,8 @@ def cost(step: Callable[[ProtocolClient], Work], name: str, entries: int) -> Map
 
 
 @pytest.mark.parametrize("name", ["engine", "remoting", "grpc"])
-def test_a_send_executes_nothing_of_the_history(name: str) -> None:
-    """It costs the same with and without a record."""
+def test_a_send_executes_no_bytecode_of_the_history(name: str) -> None:
+    """A send executes the same number of bytecodes with and without a delivery record."""
     cost(a_send, name, 0)  # fills the caches of the process
     with_record, without = (cost(a_send, name, entries) for entries in (65_536, 0))
     assert with_record == without
@@ -112,7 +112,7 @@ def test_a_send_executes_nothing_of_the_history(name: str) -> None:
     ],
 )
 def test_a_delivery_costs_at_most_three_percent_more(name: str, step: Callable[[ProtocolClient], Work]) -> None:
-    """The code of the record itself is at most three percent of a request and its response."""
+    """The code of the delivery record is at most three percent of a request with its response."""
     cost(step, name, 0)
     with_record, without = (cost(step, name, entries) for entries in (65_536, 0))
     assert with_record["product"] == without["product"]

@@ -1,4 +1,4 @@
-"""Deletions of groups in the history: of groups that existed, the newest of each, in a bounded table."""
+"""Deletions of groups in the history: a bounded table with the newest deletion of each group that existed."""
 
 from engine_world import START_MS, make_world
 from rocketmq_testkit.emulator.history.deleted_groups import GROUPS_MAX, DeletedGroups, GroupDeletion
@@ -28,7 +28,7 @@ def test_deletion_remains_after_a_restart_of_the_broker() -> None:
 
 
 def test_deletions_are_bounded() -> None:
-    """The group whose last deletion is the oldest is removed."""
+    """A full table drops the group whose deletion is the oldest."""
     deleted = DeletedGroups()
     for number in range(GROUPS_MAX):
         deleted.note(f"g{number}", GroupDeletion(number, "broker-a"))

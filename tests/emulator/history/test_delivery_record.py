@@ -1,4 +1,7 @@
-"""The delivery record: the order of records, its bound, searches, renewals, and keys without a record."""
+"""The delivery record, a ring of fixed-size records: order, bound, searches, renewals, and the table of names.
+
+A run is a record of several consecutive messages of a queue.
+"""
 
 import random
 from collections.abc import Iterable
@@ -30,7 +33,7 @@ def places(found: Iterable[Record]) -> list[tuple[int, int, int]]:
 
 
 def test_records_of_an_offset_are_returned_oldest_first_and_those_of_other_queues_not() -> None:
-    """A run is found by each of its offsets, and by none beside it."""
+    """A search finds a run by each of its offsets, and by no other offset."""
     record = a_record()
     record.append(RecordKind.PULLED, 1, QUEUE, LINK, 10, 3)
     record.append(RecordKind.PULLED, 2, OTHER, LINK, 10, 3)
@@ -47,7 +50,7 @@ def test_records_of_an_offset_are_returned_oldest_first_and_those_of_other_queue
 
 @pytest.mark.parametrize("hold_ms", [0, 1, HOLD_MAX, NO_HOLD])
 def test_a_record_keeps_the_extremes_of_its_fields(hold_ms: int) -> None:
-    """Offsets and times have 63 bits, a run up to 65,535 messages; NO_HOLD is read as None."""
+    """Offsets and times have 63 bits, a run has up to 65,535 messages, and the duration NO_HOLD is read as None."""
     record = a_record()
     record.append(RecordKind.POPPED, 2**63 - 1, QUEUE, LINK, 2**62, 0xFFFF, hold_ms, 3)
     (found,) = record.of(QUEUE, 2**62 + 0xFFFE)
@@ -57,7 +60,7 @@ def test_a_record_keeps_the_extremes_of_its_fields(hold_ms: int) -> None:
 
 
 def test_a_commit_passes_more_messages_than_a_run_has() -> None:
-    """Its number of messages has 32 bits. Of more, the newest count."""
+    """The number of messages of a commit has 32 bits; a larger commit covers only the newest messages."""
     record = a_record()
     record.append_commit(1, QUEUE, LINK, first=5, end=1_000_005)
     record.append_commit(2, OTHER, LINK, first=0, end=2**62)
@@ -67,8 +70,8 @@ def test_a_commit_passes_more_messages_than_a_run_has() -> None:
 
 
 @pytest.mark.parametrize("max_entries", [1, 7, 8, 100, 3 * CHUNK_RECORDS, 10_000])
-def test_ring_is_bounded(max_entries: int) -> None:
-    """It holds at most `max_entries`, drops the oldest eighth at most, and takes 32 bytes for each record."""
+def test_record_is_bounded(max_entries: int) -> None:
+    """It has at most `max_entries` records of 32 bytes, and drops at most the oldest eighth at once."""
     record = a_record(max_entries)
     for at_ms in range(3 * max_entries):
         record.append(RecordKind.PULLED, at_ms, QUEUE, LINK, at_ms)
@@ -84,7 +87,7 @@ def test_ring_is_bounded(max_entries: int) -> None:
 
 
 def test_a_record_of_zero_entries_keeps_nothing() -> None:
-    """All writers are no-ops, and no name enters the tables of keys."""
+    """All writers are no-ops, and the tables of names stay empty."""
     record = a_record(0)
     record.append(RecordKind.PULLED, 1, QUEUE, LINK, 0)
     record.append_commit(1, QUEUE, LINK, first=0, end=5)
@@ -95,7 +98,7 @@ def test_a_record_of_zero_entries_keeps_nothing() -> None:
 
 
 def test_an_unused_record_has_no_chunks() -> None:
-    """Memory is allocated by the first record."""
+    """The first record allocates memory."""
     record = a_record()
     assert record.held_bytes == 0
     record.append(RecordKind.PULLED, 1, QUEUE, LINK, 0)
@@ -103,8 +106,8 @@ def test_an_unused_record_has_no_chunks() -> None:
 
 
 @pytest.mark.parametrize("longest", [1, 30, 200])
-def test_a_search_finds_what_a_scan_finds(longest: int) -> None:
-    """No search skips a record: random runs and commits in many queues, compared with a list."""
+def test_a_search_finds_the_same_records_as_a_scan(longest: int) -> None:
+    """The records are random runs and commits in many queues."""
     chance, record = random.Random(7), a_record(800)
     written: list[tuple[tuple[str, str, int], int, int, int]] = []
     for at_ms in range(2_000):
@@ -124,7 +127,7 @@ def test_a_search_finds_what_a_scan_finds(longest: int) -> None:
 
 @pytest.mark.parametrize("filled", [CHUNK_RECORDS, CHUNK_RECORDS // 2])
 def test_a_search_for_an_offset_decodes_only_records_near_it(filled: int) -> None:
-    """Otherwise an assertion about many messages in flight would decode each record once for each message."""
+    """An assertion about many messages in flight therefore does not decode each record once per message."""
     record = a_record()
     for offset in range(CHUNK_RECORDS + filled):
         record.append(RecordKind.PULLED, offset, QUEUE, LINK, offset)
@@ -134,7 +137,7 @@ def test_a_search_for_an_offset_decodes_only_records_near_it(filled: int) -> Non
 
 
 def test_summary_of_a_chunk_counts_all_messages_of_a_commit() -> None:
-    """They are found by the highest offset that the commit passed, also in a chunk that is full."""
+    """The summary has the range of offsets of a commit, even in a full chunk, so that a search finds the commit."""
     record = a_record(80)
     for at_ms in range(20):
         record.append_commit(at_ms, QUEUE, LINK, first=0, end=100_000)
@@ -142,7 +145,7 @@ def test_summary_of_a_chunk_counts_all_messages_of_a_commit() -> None:
 
 
 def test_renewals_of_a_message_share_a_record_until_it_is_dropped() -> None:
-    """An hour of renewals does not push other records out of the ring."""
+    """Renewals of one message during an hour therefore drop no other records."""
     record = a_record(100)
     record.append(RecordKind.POPPED, 0, QUEUE, LINK, 7, 1, 10)
     for at_ms in range(1, 1_000):
@@ -159,8 +162,8 @@ def test_renewals_of_a_message_share_a_record_until_it_is_dropped() -> None:
     assert len(record.of(OTHER)) > 80
 
 
-def test_names_without_a_record_are_removed() -> None:
-    """A client that uses another name for each request cannot fill the memory; names in use stay readable."""
+def test_names_that_no_record_uses_are_removed() -> None:
+    """A client with another name for each request cannot fill the memory. Names of existing records stay readable."""
     record = a_record(1_000)
     for number in range(3 * KEYS_MAX):
         record.append(RecordKind.PULLED, number, ("broker-a", f"T{number}", 0), (f"G{number}", "c" * 10_000), 0)
@@ -173,7 +176,7 @@ def test_names_without_a_record_are_removed() -> None:
 
 
 def test_records_are_numbered_in_the_order_in_which_they_were_appended() -> None:
-    """Numbers continue after the oldest records were dropped, and count the records of all queues."""
+    """Numbers count the records of all queues, and continue after the oldest records were dropped."""
     record = a_record(8)
     for offset in range(20):
         record.append(RecordKind.PULLED, 1, QUEUE if offset % 2 else OTHER, LINK, offset)
@@ -181,7 +184,7 @@ def test_records_are_numbered_in_the_order_in_which_they_were_appended() -> None
 
 
 def test_numbers_of_a_writer_are_kept_when_it_begins_a_chunk_and_other_keys_are_removed() -> None:
-    """The record that begins the chunk has a queue and a link, and the writer learns of the new version."""
+    """The record that begins the chunk keeps the numbers of its queue and link, although others are removed."""
     record = DeliveryRecord(64, RecordKeys())
     own = record.numbers_of(QUEUE, LINK)
     version = record.keys_version

@@ -1,4 +1,4 @@
-"""Events that are no deliveries: refusals, lost and deleted messages, fired rules, and the runs of brokers."""
+"""Events of the history besides deliveries: refused requests, lost and deleted messages, fired rules, broker runs."""
 
 from collections.abc import Callable
 
@@ -31,7 +31,7 @@ def a_send(topic: str = "missing", body: bytes = b"m", *, batch: bool = False, *
 
 
 def refusals(world: World, operation: Operation) -> list[RefusedRequest]:
-    """Submit an operation of the connection `c`, and return the refused requests."""
+    """Submit an operation of the connection `c`, and return the history's refused requests."""
     world.engine.submit(world.broker, operation, DirectChannel("c"))
     return list(world.engine.history.refused())
 
@@ -40,7 +40,7 @@ def refusals(world: World, operation: Operation) -> list[RefusedRequest]:
 
 
 def test_refused_send_is_noted_with_its_message() -> None:
-    """Who sent what, and why the broker did not accept it."""
+    """The event has the client, the message's topic, id and keys, and the code and text of the rejection."""
     world = make_world(auto_create_topic_enable=False)
     world.advance(7)
     (found,) = refusals(world, a_send(UNIQ_KEY="id-1", KEYS="k1 k2"))
@@ -53,7 +53,7 @@ def test_refused_send_is_noted_with_its_message() -> None:
 
 
 def test_refused_batch_is_noted_with_its_first_message() -> None:
-    """The other messages have the same fate. A malformed batch has no message."""
+    """The first message stands for the whole batch. A malformed batch has no message."""
     world = make_world(auto_create_topic_enable=False)
     body = batch_body([(b"1", {"UNIQ_KEY": "first"}), (b"2", {"UNIQ_KEY": "second"})])
     refusals(world, a_send(body=body, batch=True))
@@ -73,7 +73,7 @@ def test_refused_batch_is_noted_with_its_first_message() -> None:
 def test_refused_request_of_a_consumer_names_topic_group_and_message(
     operation: Operation, expected: tuple[str, str, str]
 ) -> None:
-    """An acknowledgement has the id of the message at its place."""
+    """The event of an acknowledgement has the id of the message at its queue and offset."""
     world = make_world()
     world.topic("T")
     world.send("T", UNIQ_KEY="id-1")
@@ -82,7 +82,7 @@ def test_refused_request_of_a_consumer_names_topic_group_and_message(
 
 
 def test_parked_request_that_ends_with_an_error_is_refused() -> None:
-    """A pull waits, and its topic is deleted meanwhile or loses its right to be read."""
+    """While the pull waits, its topic is deleted or loses its read permission."""
     world = make_world()
     world.topic("T")
     call = world.pull("T", suspend_ms=15_000)
@@ -93,7 +93,7 @@ def test_parked_request_that_ends_with_an_error_is_refused() -> None:
 
 
 def test_request_that_a_protocol_layer_refuses_is_noted_by_its_fields() -> None:
-    """It never becomes an operation: a send over gRPC to a topic of another type."""
+    """A send over gRPC to a topic of another type does not become an operation; its fields have the message."""
     e = protocol_client("grpc")
     e.topic("T", kind="FIFO")
     sent = e.put()
@@ -105,7 +105,7 @@ def test_request_that_a_protocol_layer_refuses_is_noted_by_its_fields() -> None:
 
 
 def test_refused_requests_hold_no_secrets_and_are_bounded() -> None:
-    """In number, and in the length of their texts."""
+    """The number of refused requests and the length of their texts are bounded."""
     world = make_world(auto_create_topic_enable=False)
     (found,) = refusals(world, a_send(KEYS='{"password": "hush"}'))
     assert found.keys == "***"
@@ -121,7 +121,7 @@ def test_refused_requests_hold_no_secrets_and_are_bounded() -> None:
 
 
 def test_messages_of_a_power_loss_are_lost() -> None:
-    """Those that were not flushed. The crash of the process alone loses none."""
+    """A power loss loses unflushed messages; a crash of the process alone loses no message."""
     world = make_world(flush_disk_type="ASYNC_FLUSH")
     world.topic("T")
     world.send("T", UNIQ_KEY="id-1", KEYS="k")
@@ -137,7 +137,7 @@ def test_messages_of_a_power_loss_are_lost() -> None:
 
 
 def test_lost_messages_are_bounded() -> None:
-    """The oldest of a crash are kept, and those of later crashes take their place."""
+    """The history keeps the oldest lost messages of a crash, and drops them for those of later crashes."""
     world = make_world(flush_disk_type="ASYNC_FLUSH")
     world.topic("T")
     for number in range(LOST_MAX + 10):
@@ -177,7 +177,7 @@ DELETIONS: dict[str, tuple[dict[str, object], Callable[[World], None], TrimReaso
 def test_deletion_is_noted_with_its_reason(
     keys: dict[str, object], act: Callable[[World], None], reason: TrimReason
 ) -> None:
-    """The physical offsets join: each deletion begins where the last one ended."""
+    """The physical offsets have no gaps: each deletion begins at the end of the previous one."""
     if reason is TrimReason.RETENTION:
         keys = {**keys, "delete_when": ";".join(str(hour) for hour in range(24))}
     world = filled(8, **keys)
@@ -190,7 +190,7 @@ def test_deletion_is_noted_with_its_reason(
 
 
 def test_deletion_by_size_after_a_requested_one_has_its_own_reason() -> None:
-    """Each deletion names the cause of its own."""
+    """A requested deletion is not the reason of a later one."""
     world = filled(3, file_reserved_time=0, store_max_bytes=2 * 1024 * 1024)
     request_deletion(world)
     world.broker.config.file_reserved_time = 72
@@ -203,8 +203,8 @@ def test_deletion_by_size_after_a_requested_one_has_its_own_reason() -> None:
 # rules of faults
 
 
-def test_rule_that_fires_is_noted_also_after_its_removal() -> None:
-    """With the messages of the request or response on which it acted."""
+def test_firing_of_a_rule_remains_in_the_history_after_its_removal() -> None:
+    """The event has the messages of the request or response on which the rule acted."""
     e = protocol_client("remoting")
     e.topic()
     rules = Rules(e.engine)
@@ -225,7 +225,7 @@ def test_rule_that_fires_is_noted_also_after_its_removal() -> None:
 
 
 def test_firings_are_bounded() -> None:
-    """The newest remain, with message ids of limited length."""
+    """The newest firings remain, with message ids of limited length."""
     history = make_world().engine.history
     for number in range(FIRINGS_MAX + 1):
         history.note_firing(rule=str(number), operation="o", channel="c", effect="e", message_ids=["i" * 5_000])
@@ -237,7 +237,7 @@ def test_firings_are_bounded() -> None:
 
 
 def test_runs_of_a_broker_are_noted() -> None:
-    """A slave has events of its own, under its name and id."""
+    """Each start, stop and crash of a broker is an event; those of a slave have its name and id."""
     engine = Engine(brokers=[BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE")], now_ms=START_MS)
     master, slave = engine.brokers
     steps: list[Callable[[Broker], None]] = [
@@ -272,7 +272,7 @@ def test_runs_of_a_broker_are_noted() -> None:
 
 
 def test_name_of_a_client_remains_after_its_connection() -> None:
-    """A gRPC client has its id in that of its channel; a remoting client registers it."""
+    """The id of a gRPC client is part of its channel id; a remoting client registers its id by a heartbeat."""
     engine = protocol_client("remoting").engine
     port = Port(engine)
     peer = port.peer()
@@ -285,7 +285,7 @@ def test_name_of_a_client_remains_after_its_connection() -> None:
 
 
 def test_client_that_leaves_before_its_first_heartbeat_is_known() -> None:
-    """A producer may send one message and unregister; one that has registered keeps its SDK."""
+    """A producer may send one message and unregister without heartbeat; the SDK of a registered client stays known."""
     engine = protocol_client("remoting").engine
     port = Port(engine)
     peer = port.peer()
@@ -308,7 +308,7 @@ def test_client_that_leaves_before_its_first_heartbeat_is_known() -> None:
 
 
 def test_clients_are_bounded() -> None:
-    """The oldest are removed, and their texts are cut."""
+    """The oldest clients are removed, and texts of clients are cut at a limit."""
     clients = SeenClients()
     for number in range(CONNECTIONS_MAX + 3):
         clients.note(str(number), SeenClient("n" * 100_000, "JAVA", "V5_3_3", "10.0.0.1:1"))

@@ -1,4 +1,4 @@
-"""Delivered and acknowledged, as the history of an engine defines them, through the protocols and at the engine."""
+"""Deliveries and acknowledgements in the history of an engine, for requests of both protocols and direct ones."""
 
 from typing import Any
 
@@ -115,7 +115,7 @@ def filled(name: str, count: int = 3, **keys: Any) -> ProtocolClient:
 
 @pytest.mark.parametrize("name", ["engine", "remoting", "grpc"])
 def test_a_received_message_is_delivered_and_acknowledged_once(name: str) -> None:
-    """A pop is one record with its invisible duration; the acknowledgement names its client."""
+    """The record of the pop has its invisible duration, and the record of the acknowledgement its client."""
     e = filled(name)
     taken = e.take(count=3, invisible_ms=20_000)
     e.advance(5)
@@ -129,7 +129,7 @@ def test_a_received_message_is_delivered_and_acknowledged_once(name: str) -> Non
 
 @pytest.mark.parametrize("name", ["remoting", "grpc"])
 def test_message_of_a_lost_response_is_not_delivered(name: str) -> None:
-    """A rule of faults discards the response, so no record says that the client got the message."""
+    """A rule drops the response, so the history has no delivery."""
     e = filled(name)
     Rules(e.engine).add(DropResponse(), operation="PopMessage", times=1)
     e.pop()
@@ -137,8 +137,7 @@ def test_message_of_a_lost_response_is_not_delivered(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["remoting", "grpc"])
-def test_held_response_is_delivered_when_written(name: str) -> None:
-    """The time of the delivery is that at which a delayed response is written."""
+def test_message_of_a_delayed_response_is_delivered_when_the_response_is_written(name: str) -> None:
     e = filled(name)
     Rules(e.engine).add(DelayResponse("250ms"), operation="PopMessage", times=1)
     began = e.now_ms
@@ -152,8 +151,8 @@ def test_held_response_is_delivered_when_written(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["remoting", "grpc"])
-def test_held_response_of_a_client_that_left_is_not_delivered(name: str) -> None:
-    """The client is gone when the delay ends, so the response is discarded."""
+def test_message_of_a_delayed_response_is_not_delivered_if_the_client_has_left(name: str) -> None:
+    """The client has disconnected when the delay ends, so the response is discarded."""
     e = filled(name)
     Rules(e.engine).add(DelayResponse("250ms"), operation="PopMessage", times=1)
     waiting = e.pop()
@@ -167,7 +166,7 @@ def test_held_response_of_a_client_that_left_is_not_delivered(name: str) -> None
 
 
 def test_message_of_a_closed_connection_is_not_delivered() -> None:
-    """A pop that the broker completes although its connection is closed hides the message, and no client has it."""
+    """A pop that the broker completes although its connection is closed hides the message, but no client gets it."""
     consumer = Consumer()
     consumer.channel.active = False
     call = DirectCall(consumer.channel)
@@ -179,7 +178,7 @@ def test_message_of_a_closed_connection_is_not_delivered() -> None:
 
 
 def test_message_of_a_cancelled_receive_is_not_delivered() -> None:
-    """As at upstream's proxy, the pop of a cancelled receive gets a message, which stays invisible."""
+    """As in upstream, the pop of a cancelled receive gets a message, which stays invisible."""
     e = filled("grpc", 0)
     assert isinstance(e, GrpcProtocolClient)
     e.world.config.end_polls_on_cancel = False
@@ -200,8 +199,8 @@ def test_message_filtered_by_the_proxy_is_not_delivered() -> None:
     assert [kinds(e.engine, offset) for offset in range(4)] == [[POPPED], [SKIPPED], [POPPED], [SKIPPED]]
 
 
-def test_held_response_has_no_messages_that_the_proxy_filtered() -> None:
-    """The proxy filters before the delay, and the messages count as delivered after it."""
+def test_messages_that_the_proxy_filtered_from_a_delayed_response_are_not_delivered() -> None:
+    """The proxy filters before the delay; the other messages are delivered after it."""
     e = filled("grpc", 0)
     Rules(e.engine).add(DelayResponse("250ms"), operation="PopMessage", times=1)
     e.put(tag="BB")
@@ -212,7 +211,7 @@ def test_held_response_has_no_messages_that_the_proxy_filtered() -> None:
 
 
 def test_pulled_messages_are_delivered_and_acknowledged_by_a_commit_beyond_them() -> None:
-    """A commit counts from the last one; repeating it adds nothing."""
+    """A commit acknowledges the messages since the last one; a repeated commit acknowledges no message."""
     consumer = Consumer(count=5)
     consumer.pull(0)
     consumer.pull(2, commit=2)
@@ -227,8 +226,8 @@ def test_pulled_messages_are_delivered_and_acknowledged_by_a_commit_beyond_them(
     assert [consumer.events(offset)[1:] for offset in (0, 2, 4)] == [[(COMMITTED, 0, 2)], *[[(COMMITTED, 2, 3)]] * 2]
 
 
-def test_commit_by_another_member_acknowledges_what_its_predecessor_pulled() -> None:
-    """The queue moves to another client, which commits first where it begins, and then beyond that."""
+def test_commit_by_another_member_acknowledges_messages_that_its_predecessor_pulled() -> None:
+    """The new owner of a queue first commits its start offset, which acknowledges no message, and then a higher one."""
     consumer = Consumer(count=4)
     consumer.pull(0)
     consumer.commit(1)
@@ -240,14 +239,14 @@ def test_commit_by_another_member_acknowledges_what_its_predecessor_pulled() -> 
 
 
 def test_first_commit_of_a_group_that_read_nothing_acknowledges_nothing() -> None:
-    """A client that resumes repeats the offset at which it begins. Messages before it were not acknowledged by that."""
+    """A starting client commits the offset at which it begins, which does not acknowledge the messages before it."""
     consumer = Consumer()
     consumer.commit(2)
     assert [consumer.events(offset) for offset in range(3)] == [[], [], []]
 
 
 def test_offset_of_a_pop_is_no_acknowledgement() -> None:
-    """A broker commits the offset of a queue when it delivers popped messages, for itself."""
+    """When it delivers popped messages, the broker itself commits the offset of the queue."""
     consumer = Consumer()
     consumer.world.broker.config.enable_pop_buffer_merge = False
     consumer.pop(2)
@@ -256,7 +255,7 @@ def test_offset_of_a_pop_is_no_acknowledgement() -> None:
 
 
 def test_refused_acknowledgement_is_recorded_as_refused() -> None:
-    """A receipt handle is malformed. Requests about messages that do not exist leave no record."""
+    """The receipt handle is malformed. Rejected requests about messages that do not exist are not recorded."""
     consumer = Consumer()
     consumer.pop()
     consumer.ask(AckMessage("G", "T", 0, "malformed", 1))
@@ -267,7 +266,7 @@ def test_refused_acknowledgement_is_recorded_as_refused() -> None:
 
 
 def test_acknowledgement_of_an_expired_receipt_is_recorded_as_refused() -> None:
-    """The proxy refuses it before it becomes an operation."""
+    """The proxy rejects the acknowledgement before it becomes an operation."""
     e = filled("grpc")
     (taken, *_) = e.take(count=1, invisible_ms=INVISIBLE_MS)
     e.advance(INVISIBLE_MS + 1)
@@ -278,7 +277,7 @@ def test_acknowledgement_of_an_expired_receipt_is_recorded_as_refused() -> None:
 
 
 def test_batch_acknowledgement_is_recorded_by_runs_within_the_queue() -> None:
-    """Bits beyond the queue acknowledge nothing."""
+    """Bits beyond the end of the queue are ignored."""
     consumer = Consumer()
     popped = consumer.pop()
     bits = bit_set(0b101 | 1 << 100_000)
@@ -290,7 +289,7 @@ def test_batch_acknowledgement_is_recorded_by_runs_within_the_queue() -> None:
 
 @pytest.mark.parametrize(("label", "kind"), [("direct", RETURNED), (RENEWAL, RecordKind.RENEWED)])
 def test_changed_invisible_duration_is_recorded_with_the_new_duration(label: str, kind: RecordKind) -> None:
-    """By its client the message is returned; by the proxy its invisible duration is renewed."""
+    """A change by the client is recorded as a return of the message, a change by the proxy as a renewal."""
     consumer = Consumer()
     popped = consumer.pop()
     consumer.ask(ChangeInvisibleTime("G", "T", 0, handle(popped), 0, 30_000), label)
@@ -298,7 +297,7 @@ def test_changed_invisible_duration_is_recorded_with_the_new_duration(label: str
     assert consumer.history.of("broker-a", "T", 0, 0)[1].hold_ms == 30_000
 
 
-def test_message_sent_back_is_recorded_at_its_place() -> None:
+def test_message_sent_back_is_recorded_at_its_queue_and_offset() -> None:
     """The request names the message by its physical offset."""
     consumer = Consumer()
     consumer.pull(0)
@@ -309,8 +308,8 @@ def test_message_sent_back_is_recorded_at_its_place() -> None:
     assert consumer.events(0) == [(PULLED, 0, 2)]
 
 
-def test_in_queue_has_the_events_of_all_messages_of_a_queue() -> None:
-    """Messages of a pop that were not written are left out of it."""
+def test_in_queue_returns_the_events_of_all_messages_of_a_queue() -> None:
+    """Messages of a pop whose response was not written have no event."""
     consumer = Consumer()
     popped = consumer.pop()
     consumer.acknowledge(popped, 1, RECEIVE)
@@ -319,7 +318,7 @@ def test_in_queue_has_the_events_of_all_messages_of_a_queue() -> None:
 
 
 def test_history_of_a_crashed_broker_remains() -> None:
-    """It belongs to the engine. The connection of the client is closed, and its name is still known."""
+    """The history belongs to the engine. The crash closes the client's connection, and its name is still known."""
     consumer = Consumer()
     consumer.pop()
     consumer.world.engine.crash()
@@ -329,7 +328,7 @@ def test_history_of_a_crashed_broker_remains() -> None:
 
 
 def test_pulled_message_of_a_closed_connection_is_not_delivered() -> None:
-    """The broker reads for a connection that closes meanwhile."""
+    """The connection closes while the broker executes the pull."""
     consumer = Consumer()
     call = DirectCall(consumer.channel)
     call.active = False
@@ -340,7 +339,7 @@ def test_pulled_message_of_a_closed_connection_is_not_delivered() -> None:
 
 
 def test_messages_filtered_by_the_broker_are_no_part_of_a_run() -> None:
-    """A pull by tag has runs of one message each."""
+    """A pull by tag is recorded as runs of one message each here, because other messages are between them."""
     consumer = Consumer(count=0)
     for tag in "abab":
         consumer.world.send("T", TAGS=tag)
@@ -348,8 +347,7 @@ def test_messages_filtered_by_the_broker_are_no_part_of_a_run() -> None:
     assert [consumer.events(offset) for offset in range(4)] == [[(PULLED, 0, 1)], [], [(PULLED, 2, 1)], []]
 
 
-def test_message_of_a_retry_topic_is_recorded_where_it_is_stored() -> None:
-    """A pop reads it from the group's pop retry topic."""
+def test_redelivered_message_is_recorded_at_its_place_in_the_retry_topic() -> None:
     consumer = Consumer(count=1)
     consumer.pop()
     consumer.world.advance(INVISIBLE_MS + 5_000)
@@ -368,7 +366,7 @@ def test_message_of_a_retry_topic_is_recorded_where_it_is_stored() -> None:
 )
 @pytest.mark.parametrize("name", ["remoting", "grpc"])
 def test_end_of_a_transaction_is_recorded_at_its_half_message(name: str, how: int, expected: list[RecordKind]) -> None:
-    """An end with "unknown" decides nothing."""
+    """An end with the state "unknown" is recorded neither as commit nor as rollback."""
     e = protocol_client(name)
     e.topic(kind="TRANSACTION")
     sent = e.put(half=True)
@@ -377,7 +375,7 @@ def test_end_of_a_transaction_is_recorded_at_its_half_message(name: str, how: in
 
 
 def test_delivery_of_a_slave_is_recorded_under_the_name_of_its_master() -> None:
-    """With a mark of its own."""
+    """The record is marked as a delivery of a slave."""
     configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE", slave_read_enable=True)]
     engine = Engine(brokers=configs, now_ms=START_MS)
     world = World(engine, engine.brokers[0])
@@ -391,8 +389,7 @@ def test_delivery_of_a_slave_is_recorded_under_the_name_of_its_master() -> None:
     assert [each.by_slave for each in engine.history.of("broker-a", "T", 0, 0)] == [False, True]
 
 
-def test_ordered_pop_is_marked() -> None:
-    """Its group pops in order."""
+def test_record_of_an_ordered_pop_is_marked() -> None:
     consumer = Consumer()
     consumer.ask(PopMessage("G", "T", 0, 1, INVISIBLE_MS, 0, 0, 0, order=True))
     consumer.ask(PopMessage("H", "T", 0, 1, INVISIBLE_MS, 0, 0, 0))
@@ -403,7 +400,7 @@ def test_ordered_pop_is_marked() -> None:
 
 
 def test_pull_of_a_static_topic_is_recorded_at_the_broker_that_stores_the_message() -> None:
-    """The queue has moved: its first part is on broker-a, where it has another number. Clients pull at broker-b."""
+    """The queue was moved: clients pull at broker-b, and the first messages are stored at broker-a in another queue."""
     e = protocol_client("engine", brokers=2)
     first, second = e.masters
     e.topic("T", queues=4, on=["broker-a"])
@@ -419,8 +416,8 @@ def test_pull_of_a_static_topic_is_recorded_at_the_broker_that_stores_the_messag
     assert e.engine.history.of("broker-b", "T", 0, 0) == []
 
 
-def test_history_says_since_when_it_is_complete() -> None:
-    """None means since the start. A record that has dropped entries names its oldest one, and an empty one now."""
+def test_history_has_the_time_since_which_it_is_complete() -> None:
+    """None means since the start; after drops it is the time of the oldest record, or now if there is no record."""
     consumer = Consumer(count=12, world=World(*small_world(8)))
     assert consumer.history.complete_since_ms() is None
     times = []
@@ -436,7 +433,7 @@ def test_history_says_since_when_it_is_complete() -> None:
 
 
 def test_history_of_an_engine_from_a_snapshot_is_complete_since_its_start() -> None:
-    """A snapshot has no history of its messages."""
+    """A snapshot contains no history."""
     consumer = Consumer()
     consumer.pop()
     consumer.world.advance(500)
@@ -446,8 +443,8 @@ def test_history_of_an_engine_from_a_snapshot_is_complete_since_its_start() -> N
 
 
 @pytest.mark.parametrize("leaves", [True, False])
-def test_stalled_response_is_delivered_with_its_last_bytes(*, leaves: bool) -> None:
-    """If the client disconnects during the pause, the rest is never written."""
+def test_message_of_a_stalled_response_is_delivered_with_the_last_bytes(*, leaves: bool) -> None:
+    """If the client disconnects during the pause (`leaves`), the rest is never written, and there is no delivery."""
     e = filled("remoting")
     Rules(e.engine).add(StallFrame(duration="250ms", at=20), operation="PopMessage", times=1)
     waiting = e.pop()
@@ -461,7 +458,7 @@ def test_stalled_response_is_delivered_with_its_last_bytes(*, leaves: bool) -> N
 
 
 def test_renewal_is_listed_at_the_time_of_the_last_one() -> None:
-    """Its record is older than the events that follow the first renewal."""
+    """The record is that of the first renewal, and older than events between the renewals."""
     consumer = Consumer(count=1)
     popped = consumer.pop()
     renewal = ChangeInvisibleTime("G", "T", 0, handle(popped), 0, 30_000)
@@ -473,8 +470,8 @@ def test_renewal_is_listed_at_the_time_of_the_last_one() -> None:
     assert [kind for kind, _, _ in consumer.events()] == [POPPED, PULLED, RecordKind.RENEWED]
 
 
-def test_message_that_a_rule_makes_visible_is_not_returned_by_its_client() -> None:
-    """The rule acts for nobody: the client still works on the message."""
+def test_message_that_a_rule_makes_visible_has_no_return_by_its_client() -> None:
+    """The message is still in flight to the client, which did not return it."""
     e = filled("remoting", 1)
     Rules(e.engine).add(DeliverToSecondConsumer(), operation="PopMessage", times=1)
     e.pop()
@@ -482,8 +479,8 @@ def test_message_that_a_rule_makes_visible_is_not_returned_by_its_client() -> No
     assert kinds(e.engine) == [POPPED]
 
 
-def test_message_that_a_rule_sends_back_is_not_sent_back_by_its_client() -> None:
-    """Of a pull, the rule sends the message back."""
+def test_message_that_a_rule_sends_back_has_no_send_back_by_its_client() -> None:
+    """A rule that makes a pulled message visible to another consumer sends it back."""
     e = filled("remoting", 1)
     assert isinstance(e, RemotingProtocolClient)
     Rules(e.engine).add(DeliverToSecondConsumer(), operation="PullMessage", times=1)
@@ -494,7 +491,7 @@ def test_message_that_a_rule_sends_back_is_not_sent_back_by_its_client() -> None
 
 
 def test_message_that_the_proxy_moves_to_the_dead_letter_queue_is_skipped() -> None:
-    """It was delivered too often. Neither is it sent back by the client, nor acknowledged."""
+    """The proxy moves a message that was delivered too often; the client neither sent it back nor acknowledged it."""
     e = protocol_client("grpc")
     e.topic()
     e.group(retry_max_times=0)
@@ -507,8 +504,8 @@ def test_message_that_the_proxy_moves_to_the_dead_letter_queue_is_skipped() -> N
     assert kinds(e.engine, topic=topic) == [SKIPPED]
 
 
-def test_change_that_comes_after_the_group_has_moved_on_returns_nothing() -> None:
-    """Of an ordered batch: the broker accepts the request and changes nothing."""
+def test_change_after_its_ordered_batch_has_ended_is_no_return() -> None:
+    """The broker accepts the request, but changes no duration."""
     consumer = Consumer()
     outcome = consumer.ask(PopMessage("G", "T", 0, 1, INVISIBLE_MS, 0, 0, 0, order=True)).outcome
     assert isinstance(outcome, PopResult)
@@ -528,7 +525,7 @@ def test_commit_while_a_reset_is_pending_acknowledges_nothing() -> None:
 
 
 def test_commit_in_a_static_topic_leaves_no_record_at_the_logical_queue() -> None:
-    """Its offsets are those of the logical queue, and messages are recorded where they are stored."""
+    """The commit has an offset of the logical queue, but messages are recorded at their physical queues."""
     world = make_world()
     part = QueuePart(0, 1, "broker-a", 0)
     mapping = QueueMapping("T", 1, "broker-a", 1, {0: [part]})

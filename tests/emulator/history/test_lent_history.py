@@ -1,4 +1,4 @@
-"""The history of a fork: what it continues, and that neither history sees records of the other."""
+"""The history of a fork: it has the events before the fork, and neither history gets later events of the other."""
 
 from all_tables import held_by
 from engine_world import START_MS
@@ -67,7 +67,7 @@ def test_a_fork_has_each_event_of_its_parent_and_adds_its_own() -> None:
 
 
 def test_a_renewal_in_a_shared_chunk_changes_one_history() -> None:
-    """The chunk is copied before the change, in parent and fork."""
+    """Parent and fork each copy the shared chunk before they change it."""
     parent = DeliveryRecord(65_536, RecordKeys())
     parent.renew(START_MS, QUEUE, LINK, offset=1, hold_ms=1)
     for offset in range(CHUNK_RECORDS):
@@ -84,7 +84,7 @@ def test_a_renewal_in_a_shared_chunk_changes_one_history() -> None:
 
 
 def test_records_of_many_chunks_are_equal_and_independent_in_a_fork() -> None:
-    """Both drop their oldest chunks by themselves, and number their records on."""
+    """Parent and fork drop their oldest chunks independently, and continue the numbers of their records."""
     parent = DeliveryRecord(4 * CHUNK_RECORDS, RecordKeys())
     for offset in range(5 * CHUNK_RECORDS + 10):
         parent.append(RecordKind.POPPED, START_MS, QUEUE, LINK, offset)
@@ -99,7 +99,7 @@ def test_records_of_many_chunks_are_equal_and_independent_in_a_fork() -> None:
 
 
 def test_a_fork_with_a_delivery_record_of_another_size_begins_a_new_one() -> None:
-    """Its history says since when it is complete; the other events are kept."""
+    """Its history has the time since which it is complete, and keeps the events besides deliveries."""
     child = forked(lived(), entries=100)
     assert child.of(*QUEUE, 1) == []
     assert child.complete_since_ms() == START_MS + 1

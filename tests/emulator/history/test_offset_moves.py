@@ -1,4 +1,4 @@
-"""Moves of offsets: the cause of an offset that no delivery explains, and the client that requested it."""
+"""Moves of offsets that no delivery explains: their causes, and the clients that requested them."""
 
 import pytest
 from engine_world import World, make_world
@@ -27,7 +27,7 @@ def world() -> World:
 
 
 def ask(world: World, operation: Operation, channel: str = "c") -> None:
-    """Submit an operation of a client, which must not be refused."""
+    """Submit an operation of a client, and assert that it is not rejected."""
     world.engine.execute(world.broker, operation, DirectChannel(channel))
 
 
@@ -45,8 +45,8 @@ def moves(world: World, group: str = "G") -> list[tuple[MoveKind, int | None, in
     return [(each.kind, each.before, each.after, each.channel) for each in found]
 
 
-def test_group_that_reads_and_commits_began_where_it_read_first(world: World) -> None:
-    """Its first commit is beyond that. Later commits of higher offsets are no moves."""
+def test_group_that_reads_and_commits_began_at_its_first_read(world: World) -> None:
+    """The first commit is beyond the offset of the first read. Later commits of higher offsets are no moves."""
     pull(world, 3)
     commit(world, 5)
     pull(world, 5, commit=6)
@@ -54,38 +54,38 @@ def test_group_that_reads_and_commits_began_where_it_read_first(world: World) ->
     assert moves(world) == [(FIRST, None, 3, "c")]
 
 
-def test_first_commit_without_a_read_is_where_the_group_began(world: World) -> None:
-    """A consumer that starts at the end commits this offset."""
+def test_group_that_commits_without_a_read_began_at_its_first_commit(world: World) -> None:
+    """A consumer that starts at the end of the queue commits this offset."""
     commit(world, 10)
     assert moves(world) == [(FIRST, None, 10, "c")]
 
 
 def test_first_offset_of_a_pop_is_that_of_the_popping_client(world: World) -> None:
-    """The broker commits the start of the group when it pops for the first time."""
+    """The broker commits the start offset at the first pop of a group."""
     ask(world, PopMessage("G", "T", 0, 1, 10_000, 0, 0, 0), "popper")
     assert moves(world) == [(FIRST, None, 0, "popper")]
 
 
 def test_lower_commit_is_a_move_back(world: World) -> None:
-    """By a request for it, and with a pull."""
+    """The commit is a request of its own, or part of a pull."""
     commit(world, 8)
     commit(world, 5)
     pull(world, 5, commit=2)
     assert moves(world) == [(FIRST, None, 8, "c"), (BACKWARD, 8, 5, "c"), (BACKWARD, 5, 2, "c")]
 
 
-def test_reset_is_one_move_also_when_it_goes_back(world: World) -> None:
-    """The offset that it commits is a part of it."""
+def test_reset_is_one_move_even_if_it_decreases_the_offset(world: World) -> None:
+    """The commit that the reset causes is no further move."""
     commit(world, 5)
     world.advance(1)
     ask(world, ResetOffset("G", "T", 0, 0, offset=2), "admin")
     assert moves(world) == [(FIRST, None, 5, "c"), (RESET, 5, 2, "admin")]
     pull(world, 5)
-    assert len(moves(world)) == 2, "the pull takes the reset, which changes nothing"
+    assert len(moves(world)) == 2, "the pull that takes the reset is no move"
 
 
 def test_messages_that_a_reset_passes_are_not_acknowledged_by_the_next_commit(world: World) -> None:
-    """The group reads two, is reset to 8, reads on there, and commits 9."""
+    """The group reads two messages, is reset to offset 8, reads on there, and commits offset 9."""
     history = world.engine.history
     pull(world, 0)
     commit(world, 2)
@@ -120,7 +120,7 @@ def test_copy_of_offsets_is_a_move_of_the_second_group(world: World) -> None:
 
 
 def test_group_begins_again_in_a_topic_that_was_created_again(world: World) -> None:
-    """Its old offset has no meaning there, so its first commit counts from what it reads."""
+    """The group's old offset has no meaning in the new topic, so its first commit counts from its first read."""
     pull(world, 0)
     commit(world, 2)
     world.engine.execute(world.broker, DeleteTopic("T"))
@@ -135,7 +135,7 @@ def test_group_begins_again_in_a_topic_that_was_created_again(world: World) -> N
 
 
 def test_moves_of_a_snapshot_are_no_moves_of_the_engine_that_starts_from_it(world: World) -> None:
-    """Restoring offsets is not noted."""
+    """The history does not record the restored offsets as moves."""
     commit(world, 4)
     engine = type(world.engine)(state=world.engine.state())
     assert engine.history.moves("broker-a", "G", "T", 0) == []
@@ -143,7 +143,7 @@ def test_moves_of_a_snapshot_are_no_moves_of_the_engine_that_starts_from_it(worl
 
 
 def test_moves_are_bounded() -> None:
-    """By queue and in all; the newest remain."""
+    """The number of moves is bounded per queue and in all; the newest remain."""
     held = OffsetMoves()
     for at in range(10):
         held.note("G", ("b", "T", 0), OffsetMove(at, BACKWARD, at + 1, at, ""))

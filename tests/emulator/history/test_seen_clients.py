@@ -1,4 +1,4 @@
-"""Clients of the past: their SDKs, addresses and departures, after their connections were closed."""
+"""Clients that have disconnected: their SDKs, addresses and times of departure."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ C1 = SeenClient("c1", "JAVA", "V5_3_3", "10.0.0.1:1")
 
 
 def test_client_with_an_open_connection_has_not_left() -> None:
-    """A remoting client has a connection to each broker."""
+    """A remoting client, which has a connection to each broker, has left when the last one is closed."""
     clients = SeenClients()
     clients.note("to broker-a", C1)
     clients.note("to broker-b", replace(C1, address="10.0.0.1:2"))
@@ -23,7 +23,7 @@ def test_client_with_an_open_connection_has_not_left() -> None:
     assert clients.named("c1") == replace(C1, address="10.0.0.1:2", left_ms=7)
 
 
-def test_client_that_registers_again_is_back() -> None:
+def test_client_that_registers_again_has_not_left() -> None:
     clients = SeenClients()
     clients.note("channel", C1)
     clients.left("channel", 5)
@@ -51,7 +51,7 @@ def test_unknown_client_has_no_past() -> None:
 
 @pytest.mark.parametrize("kill", [False, True])
 def test_client_has_left_a_stopped_broker_whose_connection_is_still_open(world: World, *, kill: bool) -> None:
-    """A connection stays open while its client reads no bytes. The client of a proxy stays connected to the proxy."""
+    """A connection stays open while its client reads no bytes. A gRPC client stays connected to the proxy."""
     clients = world.engine.history.clients
     for client in ("c1", f"{GRPC_CHANNEL}c2"):
         world.heartbeat(client)

@@ -1,4 +1,4 @@
-"""Queues are assigned to the members that request them, and by a strategy if only one explains the requests."""
+"""The assignment of queues as an inspection derives it: from requests, and by the one strategy that explains these."""
 
 import pytest
 from engine_world import World
@@ -22,7 +22,7 @@ def join(world: World, *clients: str, queues: int = 4) -> None:
         world.heartbeat(client, topics={"A": "*"})
 
 
-def test_division_of_queues_by_strategy() -> None:
+def test_each_strategy_divides_queues_among_clients_like_the_sdk() -> None:
     assert [owners("AVG", QUEUES, CLIENTS)[queue] for queue in QUEUES] == ["c1"] * 3 + ["c2"] * 3 + ["c3"] * 2
     assert [owners("AVG_BY_CIRCLE", QUEUES, CLIENTS)[queue] for queue in QUEUES] == (CLIENTS * 3)[:8]
     assert owners("CONSISTENT_HASH", QUEUES, []) == {}
@@ -35,7 +35,7 @@ def test_strategy_is_recognized_by_its_requests(strategy: str) -> None:
     assert agreeing(QUEUES, CLIENTS, {}) == []
 
 
-def test_nothing_is_known_before_the_first_request(world: World) -> None:
+def test_assignments_are_unknown_before_the_first_request(world: World) -> None:
     join(world, "c1", "c2")
     found = look(world).assignments("G", "A")
     assert [(view.queue_id, view.client, view.strategy, view.requested_ms) for view in found] == [
@@ -45,7 +45,7 @@ def test_nothing_is_known_before_the_first_request(world: World) -> None:
     assert look(world).assignments("missing", "A") == []
 
 
-def test_requested_queues_and_those_that_follow_from_them(world: World) -> None:
+def test_queues_without_a_request_are_assigned_by_the_strategy_that_explains_the_requests(world: World) -> None:
     join(world, "c1", "c2")
     pull(world, "c1", 0)
     pull(world, "c1", 1)
@@ -55,7 +55,7 @@ def test_requested_queues_and_those_that_follow_from_them(world: World) -> None:
     assert [found[queue_id].requested_ms for queue_id in range(4)] == [world.now_ms, world.now_ms, None, None]
 
 
-def test_newest_request_decides(world: World) -> None:
+def test_queue_is_assigned_to_the_client_of_the_newest_request(world: World) -> None:
     join(world, "c1", "c2", queues=1)
     pull(world, "c1", 0)
     world.advance(10)
@@ -64,8 +64,8 @@ def test_newest_request_decides(world: World) -> None:
     assert (view.client, view.requested_ms) == ("c2", world.now_ms)
 
 
-def test_newest_request_decides_whichever_client_was_first(world: World) -> None:
-    """Another queue of the same client does not count."""
+def test_newest_request_of_each_queue_determines_its_client(world: World) -> None:
+    """A newer request of the same client for another queue does not matter."""
     join(world, "c1", "c2", queues=2)
     pull(world, "c2", 0)
     pull(world, "c1", 0)
@@ -79,8 +79,8 @@ def test_newest_request_decides_whichever_client_was_first(world: World) -> None
     assert look(world).assignments("G", "A")[0].client == "c1"
 
 
-def test_queue_is_not_assigned_to_a_client_that_pops_from_any(world: World) -> None:
-    """It may have pulled before."""
+def test_queue_is_not_assigned_to_a_client_that_pops_from_any_queue(world: World) -> None:
+    """The client's earlier pull of the queue no longer counts."""
     join(world, "c1", "c2", queues=1)
     pull(world, "c2", 0)
     world.advance(10)

@@ -1,4 +1,4 @@
-"""Inspection calls no method that changes a table as a side effect."""
+"""The room inspection calls no method of the engine that changes a table as a side effect."""
 
 import ast
 from pathlib import Path
@@ -15,9 +15,9 @@ BANNED = {
     "take_reset": "it removes a pending reset; read `pending_reset`",
     "drain": "it stores the merge buffer",
     "catch_up": "it advances a compacted log; use `snapshot_of`",
-    "in_flight": "Deliveries.in_flight forgets expired messages; use `popped_at` and `uses`",
-    "poll_ends": "it yields after a sweep of the uses",
-    "subscription": "it makes a subscription from a request; use `compensated`",
+    "in_flight": "Deliveries.in_flight removes expired messages; use `popped_at` and `uses`",
+    "poll_ends": "it removes queue uses of clients that have left",
+    "subscription": "it creates a subscription from a request; use `compensated`",
     "find_or_create": "it creates a group",
     "blocks": "OrderInfoTable.blocks may set an invisible duration",
     "acknowledge": "it acknowledges",
@@ -30,7 +30,7 @@ BANNED = {
     "first": "CachedQueue.first drops offsets of the cache of KV records",
     "first_offset": "PopKvCache.first_offset drops offsets",
 }
-"""Names of methods with a side effect, and the effect."""
+"""Names of methods with a side effect, each with the effect and the method to use instead."""
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.name)
@@ -42,6 +42,6 @@ def test_file_calls_no_banned_method(file: Path) -> None:
 
 
 def test_each_banned_name_is_a_method_of_the_engine() -> None:
-    """A renamed method would no longer be found."""
+    """If a method is renamed, its entry must be renamed as well."""
     text = "\n".join(file.read_text() for file in FOLDER.parent.rglob("*.py"))
     assert [name for name in BANNED if f"def {name}(" not in text] == []

@@ -1,4 +1,4 @@
-"""Messages in flight are listed with group, client, end and attempt, whichever table holds them."""
+"""Messages in flight are listed with group, client, end and attempt, for each table in which pops are stored."""
 
 import pytest
 from engine_world import World, make_world
@@ -21,7 +21,7 @@ def table(request: pytest.FixtureRequest) -> tuple[World, str]:
 
 
 def held(world: World, group: str | None = None) -> list[tuple[int, int]]:
-    """Return (offset, end in ms from now) of the messages in flight."""
+    """Return (offset, remaining invisible duration in ms) of the messages in flight."""
     return sorted(
         (view.place.queue_offset, (view.until_ms or 0) - world.now_ms) for view in look(world).receipts(group)
     )
@@ -40,7 +40,7 @@ def test_popped_messages_are_in_flight_until_acknowledged(table: tuple[World, st
     world.advance(2_000)
     world.ack("A", world.receipt(popped[0]))
     assert held(world) == [(2, 28_000)]
-    world.advance(26_500)  # the check point is readable, and its end is not over
+    world.advance(26_500)  # the broker may have read the check point, whose duration has not ended
     assert held(world) == [(2, 1_500)]
     world.ack("A", world.receipt(popped[2]))
     assert held(world) == []
@@ -59,7 +59,7 @@ def test_messages_are_in_flight_until_they_are_redelivered(table: tuple[World, s
     assert (view.attempt, view.place.topic) == (2, "%RETRY%G_A")
 
 
-def test_changed_duration_counts_and_is_returned(table: tuple[World, str]) -> None:
+def test_message_with_a_changed_duration_is_listed_as_returned_with_its_new_end(table: tuple[World, str]) -> None:
     world, _ = table
     world.send("A")
     (popped,) = world.popped("A", invisible_ms=10_000)
@@ -70,7 +70,7 @@ def test_changed_duration_counts_and_is_returned(table: tuple[World, str]) -> No
     assert view.returned
 
 
-def test_client_of_a_receipt_is_named(table: tuple[World, str]) -> None:
+def test_message_in_flight_is_listed_with_its_client(table: tuple[World, str]) -> None:
     world, _ = table
     world.send("A")
     pop = PopMessage("G", "A", 0, 32, 30_000, 0, world.now_ms, 0, "TAG", "*")
@@ -113,7 +113,7 @@ def test_pulled_message_is_in_flight_until_its_offset_is_committed() -> None:
     assert look(world).receipts() == []
 
 
-def test_receipts_of_one_place(world: World) -> None:
+def test_receipts_of_one_place_are_those_of_its_group_and_offset(world: World) -> None:
     world.topic("A")
     world.topic("B")
     for topic in ("A", "B"):
@@ -159,8 +159,8 @@ def test_second_delivery_of_a_pulled_message_is_counted(world: World) -> None:
     assert [view.attempt for view in look(world).receipts()] == [2]
 
 
-def test_inspection_that_has_read_before_sees_what_a_crash_removed() -> None:
-    """A crash frees places of the log, and the timer gets other messages there."""
+def test_inspection_with_cached_check_points_notices_their_loss_in_a_crash() -> None:
+    """After the crash other messages are stored at the same physical offsets."""
     world = make_world(flush_disk_type="ASYNC_FLUSH")
     world.topic("A")
     for _ in range(4):
@@ -180,7 +180,7 @@ def test_inspection_that_has_read_before_sees_what_a_crash_removed() -> None:
 
 
 def test_waiting_check_points_are_decoded_once() -> None:
-    """A look after one more pop takes the time of one check point, however many wait."""
+    """After one more pop an inspection decodes one check point, even if many wait."""
 
     def lines(pops: int) -> int:
         world = make_world()
@@ -190,7 +190,7 @@ def test_waiting_check_points_are_decoded_once() -> None:
             world.send("A")
         for _ in range(pops):
             world.popped("A", count=1, invisible_ms=600_000)
-        assert len(kept.receipts("other")) == 0  # reads the check points of all groups
+        assert len(kept.receipts("other")) == 0  # decodes the check points of all groups
         world.popped("A", count=1, invisible_ms=600_000)
         return executed_lines(lambda: kept.receipts("other"))
 
@@ -198,7 +198,7 @@ def test_waiting_check_points_are_decoded_once() -> None:
     assert many - few < 95 * 10, (few, many)
 
 
-def test_another_slot_of_the_same_time_is_read_anew() -> None:
+def test_timer_slot_that_was_used_again_is_decoded_again() -> None:
     world = make_world()
     world.topic("A")
     world.send("A")
@@ -213,8 +213,8 @@ def test_another_slot_of_the_same_time_is_read_anew() -> None:
 
 
 @pytest.mark.parametrize("counts", [(1, 1), (32, 3)])
-def test_first_look_at_one_message_decodes_the_check_points_of_its_offset_alone(counts: tuple[int, int]) -> None:
-    """However many check points, acknowledgements and timed messages wait."""
+def test_first_look_at_one_message_decodes_only_the_check_points_of_its_offset(counts: tuple[int, int]) -> None:
+    """The work does not grow with other waiting check points, acknowledgements and timed messages."""
     popped_at_once, acknowledged = counts
 
     def lines(pops: int) -> int:
@@ -239,11 +239,11 @@ def test_first_look_at_one_message_decodes_the_check_points_of_its_offset_alone(
 
     few, many = lines(3), lines(30)
     records = 27 * (1 + acknowledged if popped_at_once > 1 else 1)
-    assert many <= few + 5 * records, (few, many)  # the lines that compare a delivery record; decoding takes 60
+    assert many <= few + 5 * records, (few, many)  # 5 lines compare one delivery record; decoding it takes 60
 
 
 def test_look_at_one_message_agrees_with_the_look_at_all(table: tuple[World, str]) -> None:
-    """Also after a change of the duration, a restart, and with a check point that a client has sent."""
+    """They agree after a change of the duration, after a restart, and with a check point that a client has sent."""
     world, _ = table
     world.topic("B")
     for topic in ("A", "B"):
@@ -264,7 +264,7 @@ def test_look_at_one_message_agrees_with_the_look_at_all(table: tuple[World, str
     world.change("A", world.receipt(second), 400_000)
     assert len(agree()) == 7
     world.engine.restart()
-    assert agree()  # a broker with a cache of KV records loses those that a start does not read
+    assert agree()  # cached KV records that the broker does not read at its start are lost
     world.send("A")
     world.popped("A", count=1, invisible_ms=300_000)
     assert agree()

@@ -1,4 +1,4 @@
-"""Connections of clients are listed once for each channel."""
+"""Connections of clients are listed once for each channel, with client, language, version and times."""
 
 from engine_world import World
 from inspected import look

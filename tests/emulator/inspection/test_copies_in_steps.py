@@ -1,4 +1,4 @@
-"""The messages of a topic read one by one: they are those of the beginning, and no step takes long."""
+"""The messages of a topic, read in steps of one message: a consistent list, without long steps."""
 
 from collections.abc import Callable
 
@@ -14,15 +14,15 @@ from rocketmq_testkit.emulator.operations.topics import DeleteTopic
 
 FEW, MANY = 50, 400
 LINES_MAX = 400
-"""The most lines of Python in one step."""
+"""Maximum number of executed lines of Python in one step."""
 
 
 def in_steps(world: World, topic: str = "A", state: CopyState | None = None) -> list[CopyView]:
     return [copy for copy in look(world).copies_in_steps(topic, state) if copy is not None]
 
 
-def test_the_copies_in_steps_are_the_copies(world: World) -> None:
-    """In all states, and in each; of topics with all kinds of queues."""
+def test_copies_read_in_steps_equal_those_read_at_once(world: World) -> None:
+    """This holds for all states, for each single state, and for topics with all kinds of queues."""
     in_every_state(world)
     assert in_steps(world) == look(world).copies("A")
     for state in CopyState:
@@ -40,7 +40,7 @@ def test_copies_of_several_brokers_are_in_the_order_of_their_times() -> None:
         each.topic("A")
     for number in range(6):
         worlds[number % 2].send("A", b"%d" % number)
-        worlds[0].advance(number % 3)  # some are stored at one time
+        worlds[0].advance(number % 3)  # some messages are stored at the same time
     found = in_steps(worlds[0])
     assert found == look(worlds[0]).copies("A")
     assert {copy.place.broker for copy in found} == {"broker-a", "broker-b"}
@@ -54,8 +54,8 @@ CHANGES: dict[str, Callable[[World], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_during_the_steps_changes_no_copy(world: World, change: str) -> None:
-    """The messages of the beginning are read, also those that are delivered or deleted meanwhile."""
+def test_a_change_during_the_steps_does_not_affect_the_copies(world: World, change: str) -> None:
+    """The copies are those at the first step, even if they are delivered or deleted later."""
     in_every_state(world)
     expected = look(world).copies("A")
     steps = look(world).copies_in_steps("A")
@@ -69,7 +69,7 @@ def test_a_change_during_the_steps_changes_no_copy(world: World, change: str) ->
 
 
 def test_the_work_of_a_step_does_not_grow_with_the_messages() -> None:
-    """A step reads one record, also if many delayed, timed and retried messages are those of other topics."""
+    """A step reads one record, even if other topics have many delayed, timed and retried messages."""
 
     def most_lines(count: int) -> int:
         world = make_world()

@@ -1,4 +1,4 @@
-"""Every object that an inspection, an explanation or a history returns refuses changes at run time."""
+"""Every object that an inspection, an explanation or a history returns is immutable at run time."""
 
 import copy
 import importlib
@@ -14,7 +14,7 @@ from rocketmq_testkit.emulator.inspection.places import Place
 
 
 def classes() -> Iterator[type[Any]]:
-    """Yield the value classes of the rooms; of the history, those of `events`."""
+    """Yield the value classes of the rooms inspection and explanation, and of the module `events` of the history."""
     for room in (inspection, explanation, history):
         for found in pkgutil.iter_modules(room.__path__):
             module = importlib.import_module(f"{room.__name__}.{found.name}")
@@ -33,7 +33,7 @@ def test_classes_of_all_rooms_are_found() -> None:
 
 
 @pytest.mark.parametrize("of", ALL, ids=lambda of: of.__name__)
-def test_class_refuses_assignments_and_deletions(of: type[Any]) -> None:
+def test_assignment_or_deletion_of_an_attribute_raises_an_error(of: type[Any]) -> None:
     values = {each.name: None for each in fields(of) if each.init}
     made = of(**values)
     for name in (*values, "new"):
@@ -44,7 +44,7 @@ def test_class_refuses_assignments_and_deletions(of: type[Any]) -> None:
     assert all(getattr(made, name) is None for name in values)
 
 
-def test_view_is_copied_pickled_and_replaced() -> None:
+def test_view_can_be_copied_pickled_and_replaced() -> None:
     place = Place("broker-a", "orders", 0, 1, 2)
     assert copy.deepcopy(place) == copy.copy(place) == pickle.loads(pickle.dumps(place)) == place
     assert replace(place, queue_id=3) == Place("broker-a", "orders", 3, 1, 2)

@@ -1,4 +1,4 @@
-"""Groups are listed with their members, subscriptions and disagreements."""
+"""Groups are listed with their configuration, members and subscriptions, and if members disagree about these."""
 
 from engine_world import World
 from inspected import look
@@ -16,7 +16,7 @@ def test_unknown_group_does_not_exist(world: World) -> None:
     assert "missing" not in world.broker.groups.table
 
 
-def test_configuration_of_a_group(world: World) -> None:
+def test_group_is_listed_with_its_configuration(world: World) -> None:
     config = GroupConfig("H", consume_enable=False, retry_max_times=3, consume_message_orderly=True)
     world.engine.execute(world.broker, CreateGroup(config))
     world.broker.groups.forbid("H", "A")

@@ -1,4 +1,4 @@
-"""Half messages are listed with their checks."""
+"""Half messages are listed with the number of their checks and the exact time of the next one."""
 
 import pytest
 from engine_world import World, make_world
@@ -45,8 +45,8 @@ def test_checks_are_counted(world: World) -> None:
 
 
 @pytest.mark.parametrize("immunity_s", [5, 45, 60, 100])
-def test_producer_is_asked_after_the_end_of_the_immunity(world: World, immunity_s: int) -> None:
-    """Rounds that skip an immune message count as checks in upstream, and ask nobody."""
+def test_next_check_is_the_first_one_after_the_end_of_the_immunity(world: World, immunity_s: int) -> None:
+    """Rounds that skip an immune message count as checks in upstream, although no producer gets one."""
     world.topic("A")
     producer = DirectChannel("p")
     world.engine.submit(world.broker, Heartbeat("p", ["P"], []), producer)
@@ -63,7 +63,7 @@ def test_producer_is_asked_after_the_end_of_the_immunity(world: World, immunity_
     assert [type(effect) for effect in producer.effects] == [CheckTransactionState]
 
 
-def test_immune_message_that_is_put_aside_before_is_not_checked() -> None:
+def test_message_that_is_discarded_within_its_immunity_has_no_next_check() -> None:
     world = make_world(transaction_check_max=2)
     world.topic("A")
     send_half(world, CHECK_IMMUNITY_TIME_IN_SECONDS="1000")
@@ -72,7 +72,7 @@ def test_immune_message_that_is_put_aside_before_is_not_checked() -> None:
     assert [copy.state for copy in look(world).copies("A")] == [CopyState.PUT_ASIDE]
 
 
-def test_check_comes_later_in_a_round_with_decisions(world: World) -> None:
+def test_next_check_is_later_in_a_round_that_reads_op_messages(world: World) -> None:
     world.topic("A")
     decided = send_half(world)
     send_half(world)
@@ -85,8 +85,8 @@ def test_check_comes_later_in_a_round_with_decisions(world: World) -> None:
     assert half(world).checks == 1
 
 
-def test_check_comes_at_once_in_a_round_after_those_with_decisions(world: World) -> None:
-    """The op messages of earlier rounds are read, so that the round begins with the check."""
+def test_next_check_is_at_the_start_of_a_round_without_new_op_messages(world: World) -> None:
+    """Earlier rounds have read all op messages, so the round begins with the check."""
     world.topic("A")
     roll_back(world, send_half(world))
     world.advance(300_000)
@@ -99,7 +99,7 @@ def test_check_comes_at_once_in_a_round_after_those_with_decisions(world: World)
     assert half(world).checks == 1
 
 
-def test_message_with_all_checks_is_not_checked_again() -> None:
+def test_message_after_its_last_check_has_no_next_check() -> None:
     world = make_world(transaction_check_max=1)
     world.topic("A")
     send_half(world)
@@ -111,7 +111,7 @@ def test_message_with_all_checks_is_not_checked_again() -> None:
     assert look(world).half_messages() == []
 
 
-def test_decided_message_is_not_listed(world: World) -> None:
+def test_rolled_back_half_message_is_not_listed(world: World) -> None:
     world.topic("A")
     sent = send_half(world)
     roll_back(world, sent)

@@ -1,4 +1,4 @@
-"""Messages are found by id, offset id, key and place, with all their copies."""
+"""Messages are found by unique key, offset message id, key, and queue and offset, with all their copies."""
 
 import pytest
 from engine_world import World, make_world
@@ -17,7 +17,7 @@ ID = "7F0000010A2B18B4AAC200000000000"
 
 @pytest.fixture(params=[False, True], ids=["searched", "indexed"])
 def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, world: World) -> World:
-    """A world whose log is searched, or whose log is indexed at each search."""
+    """Return a world whose log is searched without an index, or is indexed at each search."""
     if request.param:
         monkeypatch.setattr(log_index, "SEARCHED_BYTES", -1)
         monkeypatch.setattr(log_index, "LONG_SEARCHES", 0)
@@ -46,7 +46,7 @@ def test_message_is_found_by_id_offset_id_and_key(world: World) -> None:
 
 
 def test_record_without_unique_key_is_found_by_its_offset_id(world: World) -> None:
-    """Brokers add a unique key to sent messages only. The copy in a dead letter queue names the origin."""
+    """Brokers add a unique key only to sent messages. A copy in a dead letter queue has the id of its origin."""
     world.topic("A")
     store = world.broker.store
     store.append(MessageToStore("A", 0, b"m", {}, world.now_ms, store.store_host))
@@ -62,7 +62,7 @@ def test_record_without_unique_key_is_found_by_its_offset_id(world: World) -> No
 
 
 def test_delayed_record_without_its_queue_is_not_found(world: World) -> None:
-    """The records of a deleted schedule topic stay in the log."""
+    """The records of a deleted schedule topic remain in the log, but no queue contains them."""
     world.topic("A")
     world.send("A", UNIQ_KEY=f"{ID}1", DELAY="3")
     assert look(world).find(f"{ID}1")
@@ -71,7 +71,7 @@ def test_delayed_record_without_its_queue_is_not_found(world: World) -> None:
 
 
 def test_last_property_without_separator_is_found(world: World) -> None:
-    """SDKs may omit the last separator; the next record follows, or the end of the log."""
+    """SDKs may omit the separator after the last property of a record."""
     world.topic("A")
     store = world.broker.store
     for key in ("first", "last"):
@@ -109,7 +109,7 @@ def test_sent_back_message_has_a_delayed_copy_for_its_group(world: World) -> Non
     assert found.topic == "A"
 
 
-def test_sent_on_message_with_the_same_id_is_another_message(world: World) -> None:
+def test_messages_with_one_id_in_two_topics_are_two_messages(world: World) -> None:
     world.topic("A")
     world.topic("B")
     world.send("A", UNIQ_KEY=f"{ID}1")
@@ -127,8 +127,8 @@ def test_message_of_a_deleted_topic_is_not_found(world: World) -> None:
     assert not inspection.find(f"{ID}1")
 
 
-def test_message_of_a_deleted_topic_is_known_apart_from_stored_ones(world: World) -> None:
-    """Its record stays in the log, also after a topic of the same name was created, and no queue contains it."""
+def test_message_of_a_deleted_topic_is_distinguished_from_stored_messages(world: World) -> None:
+    """Its record remains in the log without a queue, even after a topic of the same name was created."""
     world.topic("A")
     world.send("A", queue=0, UNIQ_KEY=f"{ID}1", KEYS="k1")
     (stored,) = look(world).find("k1")
@@ -185,14 +185,16 @@ def test_deleted_segments_are_not_found() -> None:
     ("wanted", "nearest"),
     [(f"{ID}3", (f"{ID}1", "A")), ("order-1002", ("order-1001", "A")), ("odrer-1001", ("order-1001", "A"))],
 )
-def test_nearest_id_or_key_is_named(world: World, wanted: str, nearest: tuple[str, str]) -> None:
+def test_search_for_an_unknown_id_or_key_returns_the_nearest_one(
+    world: World, wanted: str, nearest: tuple[str, str]
+) -> None:
     world.topic("A")
     world.send("A", UNIQ_KEY=f"{ID}1", KEYS="order-1001")
     assert look(world).nearest(wanted) == nearest
     assert look(world).nearest(wanted, "B") is None
 
 
-def test_nothing_is_near_an_unlike_text(world: World) -> None:
+def test_search_for_a_text_unlike_all_ids_and_keys_returns_no_nearest_one(world: World) -> None:
     world.topic("A")
     world.send("A", UNIQ_KEY=f"{ID}1", KEYS="order-1001")
     assert look(world).nearest("invoice") is None

@@ -1,4 +1,4 @@
-"""Locks of queues are listed with owner and end."""
+"""Queue locks are listed with their owner and the time of their expiry."""
 
 from engine_world import World
 from inspected import look
@@ -19,7 +19,7 @@ def test_owner_and_end_of_a_lock(world: World) -> None:
     assert [each.client for each in look(world).locks()] == ["c2"]
 
 
-def test_locks_of_one_group_are_listed_alone(world: World) -> None:
+def test_locks_can_be_listed_for_one_group(world: World) -> None:
     queues = [MessageQueue("A", world.broker.name, queue) for queue in range(2)]
     for group, queue in zip(("G", "H"), queues, strict=True):
         world.engine.execute(world.broker, LockBatchMq(group, "c1", [queue]))

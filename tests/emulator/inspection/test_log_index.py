@@ -20,7 +20,7 @@ def id_of(number: int) -> str:
 
 @pytest.fixture
 def filled(monkeypatch: pytest.MonkeyPatch) -> World:
-    """A world with messages in many blocks."""
+    """Return a world whose messages fill many blocks of the index."""
     monkeypatch.setattr(log_index, "SEARCHED_BYTES", 1 << 10)
     monkeypatch.setattr(log_index, "BLOCK_BYTES", 500)
     world = make_world()
@@ -31,7 +31,7 @@ def filled(monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def searched_bytes(index: LogIndex, monkeypatch: pytest.MonkeyPatch, text: str) -> int:
-    """Return the number of bytes that a search reads."""
+    """Return the number of bytes of the log that a search for `text` reads."""
     read, search = list[int](), LogIndex._search
 
     def counted(own: LogIndex, wanted: bytes, begin: int, end: int) -> object:
@@ -56,7 +56,7 @@ def test_each_step_finds_the_same_records(filled: World) -> None:
 
 
 def test_records_of_all_segments_are_indexed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last block of a segment ends with it, and the next one begins with the first record of the next segment."""
+    """No block spans two segments: the next block begins with the first record of the next segment."""
     monkeypatch.setattr(log_index, "SEARCHED_BYTES", 1 << 10)
     monkeypatch.setattr(log_index, "BLOCK_BYTES", 25_000)
     world = make_world(mapped_file_size_commit_log=150 * 1024, max_message_size=16 * 1024)
@@ -85,7 +85,7 @@ def test_a_step_indexes_one_block_and_the_search_reads_only_blocks_with_the_text
     assert searched_bytes(index, monkeypatch, id_of(3)) < 3_000
 
 
-def test_first_long_searches_extend_nothing_and_later_ones_a_small_share(
+def test_only_searches_after_the_first_long_ones_extend_the_index_by_a_small_share(
     filled: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = filled.broker.store.log
@@ -99,8 +99,8 @@ def test_first_long_searches_extend_nothing_and_later_ones_a_small_share(
     assert not index.is_behind
 
 
-def test_an_index_follows_the_log_after_a_crash(filled: World) -> None:
-    """Lost records leave the index, and the records in their place enter it."""
+def test_a_search_after_a_crash_finds_new_records_and_no_lost_ones(filled: World) -> None:
+    """Lost records are removed from the index, and records at their offsets are added."""
     filled.engine.execute(filled.broker, UpdateBrokerConfig({"flushDiskType": "ASYNC_FLUSH"}))
     inspection = look(filled)
     filled.advance(60_000)
@@ -120,8 +120,8 @@ def test_an_index_follows_the_log_after_a_crash(filled: World) -> None:
     assert [copy.state for copy in found.copies] == [CopyState.STORED]
 
 
-def test_records_in_the_place_of_lost_ones_are_indexed(filled: World) -> None:
-    """A step of the indexing notices the crash by itself, without a search in between."""
+def test_records_at_the_offsets_of_lost_ones_are_indexed(filled: World) -> None:
+    """An indexing step notices the crash itself, without a search in between."""
     filled.engine.execute(filled.broker, UpdateBrokerConfig({"flushDiskType": "ASYNC_FLUSH"}))
     filled.advance(60_000)
     flushed = filled.broker.store.log.max_offset
@@ -144,7 +144,7 @@ def test_records_in_the_place_of_lost_ones_are_indexed(filled: World) -> None:
 def test_the_inspection_of_a_copy_uses_the_index_of_the_original(
     filled: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It finds what the log contained when it was copied, and nothing that was sent later."""
+    """It finds the messages that the log had when it was copied, and no later ones."""
     inspection = look(filled)
     while inspection.extend_index():
         pass
@@ -161,13 +161,13 @@ def test_the_inspection_of_a_copy_uses_the_index_of_the_original(
     assert not copied.find(id_of(MESSAGES))
 
 
-def test_an_inspection_that_is_like_an_unused_one_has_no_index(filled: World) -> None:
+def test_a_new_inspection_that_is_made_like_an_unused_one_has_no_index(filled: World) -> None:
     copied = Inspection(instant_copy(filled.engine), NoSurroundings(), like=look(filled))
     assert copied.extend_index()
     assert copied.find(id_of(3))
 
 
-def test_a_copy_still_finds_what_the_original_lost_later(filled: World) -> None:
+def test_a_copy_still_finds_messages_that_the_original_lost_later(filled: World) -> None:
     filled.engine.execute(filled.broker, UpdateBrokerConfig({"flushDiskType": "ASYNC_FLUSH"}))
     filled.advance(60_000)
     for number in range(MESSAGES, 2 * MESSAGES):

@@ -1,4 +1,4 @@
-"""Looking at everything changes no table of an engine, none in memory only, no random stream, and not the journal."""
+"""An inspection of everything changes no table of the engine, no random stream, and not the journal."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +31,7 @@ Step = Callable[[World, int], object]
 
 
 def look_at_everything(inspection: Inspection) -> None:
-    """Call every method of an inspection, with names that exist and names that do not."""
+    """Call every method of an inspection, with existing and with unknown names."""
     topics = [*(topic.name for topic in inspection.topics()), "missing"]
     places = [Place("missing", "A", 0, 0, 0), Place("broker-a", "A", 9, 9, 1 << 40)]
     for topic in topics:
@@ -174,7 +174,7 @@ def new_world(keys: dict[str, Any]) -> World:
     steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 1_000)), max_size=25),
 )
 def test_looking_at_a_random_state_changes_nothing(keys: dict[str, Any], steps: list[tuple[Step, int]]) -> None:
-    """A failure is not shrunk, which would take minutes: the paths of the changed values name the cause."""
+    """A failure is not shrunk, which would take minutes: the paths of the changed values show the cause."""
     world = new_world(keys)
     for step, number in steps:
         step(world, number)
@@ -202,7 +202,7 @@ def test_looking_at_messages_in_every_state_changes_nothing(keys: dict[str, Any]
     ],
     ids=["empty read", "reset", "merge buffer", "random stream", "journal"],
 )
-def test_walk_notices_a_change(change: Callable[[World], object]) -> None:
+def test_comparison_notices_each_kind_of_change(change: Callable[[World], object]) -> None:
     world = new_world({"enable_pop_buffer_merge": True})
     world.heartbeat("c1", topics={"A": "*"})
     send(world, 0)

@@ -1,4 +1,4 @@
-"""Messages of a topic are listed in every state."""
+"""Messages of a topic are listed with all their copies: stored, delayed, timed, half, retried and dead ones."""
 
 import pytest
 from engine_world import World
@@ -23,7 +23,7 @@ def test_each_state_is_listed_once(world: World) -> None:
 
 
 def test_record_of_several_messages_is_listed_once(world: World) -> None:
-    """A batch of a BatchCQ topic has a unit for each message; messages behind it are listed as well."""
+    """A batch in a BatchCQ topic is one record with several queue entries; later messages are listed as well."""
     world.engine.execute(world.broker, CreateTopic(TopicConfig("T", 1, 1, 6), {"+queue.type": "BatchCQ"}))
     parts = batch_body([(b"one", {}), (b"two", {})])
     batch = SendMessage("PG", "T", 0, parts, {"UNIQ_KEY": "U"}, ("10.0.0.1", 5000), world.now_ms, batch=True)
@@ -34,13 +34,13 @@ def test_record_of_several_messages_is_listed_once(world: World) -> None:
 
 
 @pytest.mark.parametrize("state", CopyState)
-def test_one_state_is_selected(world: World, state: CopyState) -> None:
+def test_messages_can_be_listed_for_one_state(world: World, state: CopyState) -> None:
     in_every_state(world)
     everything = look(world).copies("A")
     assert look(world).copies("A", state) == [copy for copy in everything if copy.state is state] != []
 
 
-def test_due_times_and_groups_of_copies(world: World) -> None:
+def test_copies_are_listed_with_their_due_times_and_groups(world: World) -> None:
     in_every_state(world)
     start = min(copy.stored_at_ms for copy in look(world).copies("A"))
     due = {copy.state.value: copy.due_ms for copy in look(world).copies("A")}
@@ -49,7 +49,7 @@ def test_due_times_and_groups_of_copies(world: World) -> None:
     assert groups == dict.fromkeys(STATES) | {"retry": "H", "dead": "H"}
 
 
-def test_delivered_and_decided_copies_are_left_out(world: World) -> None:
+def test_delivered_delayed_messages_and_decided_half_messages_are_not_listed(world: World) -> None:
     world.topic("A")
     world.send("A", DELAY="1", UNIQ_KEY="delayed-1")
     world.send("A", TIMER_DELIVER_MS=str(world.now_ms + 2_000), UNIQ_KEY="timed-1")
@@ -61,8 +61,8 @@ def test_delivered_and_decided_copies_are_left_out(world: World) -> None:
     assert [copy.state for copy in timed.copies] == [CopyState.TIMED, CopyState.STORED]
 
 
-def test_messages_of_a_topic_are_those_that_each_id_finds(world: World) -> None:
-    """Also decided, recalled and delivered ones, of which only an internal topic has a copy."""
+def test_messages_of_a_topic_equal_those_found_by_their_ids(world: World) -> None:
+    """This includes decided, recalled and delivered messages of which only a system topic has a copy."""
     ids = set(in_every_state(world).values())
     sent = world.send("A", TRAN_MSG="true", PGROUP="PG", UNIQ_KEY="rolled-back")
     world.engine.execute(

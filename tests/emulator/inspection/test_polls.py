@@ -1,4 +1,4 @@
-"""Requests that wait are listed with their end."""
+"""Waiting pulls, pops and notifications are listed with the end of their wait."""
 
 from engine_world import World, make_world
 from inspected import look
@@ -36,8 +36,8 @@ def test_waiting_notification_is_listed(world: World) -> None:
     assert look(world).polls() == []
 
 
-def test_pull_that_cold_data_suspends_is_listed_until_it_is_served() -> None:
-    """A pull consumer is suspended if its group reads too much cold data; a push consumer is refused."""
+def test_pull_that_cold_read_flow_control_suspends_is_listed_until_it_is_served() -> None:
+    """The pull of a pull consumer is suspended if its group reads too much cold data; a push consumer's is rejected."""
     world = make_world(
         cold_data_flow_control_enable=True, access_message_in_memory_hot_ratio=0, cg_cold_read_threshold=1
     )

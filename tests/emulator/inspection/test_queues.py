@@ -1,4 +1,4 @@
-"""Queues are listed with their offsets and the progress of each group."""
+"""Queues are listed with their offsets, and with committed offset, messages in flight and lag of each group."""
 
 import pytest
 from engine_world import World, make_world
@@ -45,7 +45,7 @@ def test_write_only_topic_is_not_readable(world: World) -> None:
 
 
 @pytest.mark.parametrize("buffered", [False, True])
-def test_progress_of_a_popping_group(buffered: bool) -> None:
+def test_progress_of_a_popping_group_has_offset_messages_in_flight_and_lag(buffered: bool) -> None:
     world = make_world(enable_pop_buffer_merge=buffered)
     world.topic("A")
     for _ in range(4):
@@ -59,7 +59,7 @@ def test_progress_of_a_popping_group(buffered: bool) -> None:
     assert progress(world).in_flight == 2
 
 
-def test_progress_of_a_pulling_group(world: World) -> None:
+def test_progress_of_a_pulling_group_has_offset_messages_in_flight_and_lag(world: World) -> None:
     world.topic("A")
     for _ in range(3):
         world.send("A")
@@ -74,7 +74,7 @@ def test_progress_of_a_pulling_group(world: World) -> None:
     assert (found.committed, found.position, found.in_flight, found.lag) == (2, 2, 0, 1)
 
 
-def test_pending_reset_is_no_committed_offset(world: World) -> None:
+def test_pending_reset_is_listed_beside_the_committed_offset(world: World) -> None:
     world.topic("A")
     for _ in range(3):
         world.send("A")
@@ -107,7 +107,7 @@ def test_lag_equals_that_of_the_broker(world: World) -> None:
         assert found.lag == queue_lag(world.broker, group, "A", 0).lag
 
 
-def test_delivered_counts_what_was_written(world: World) -> None:
+def test_delivered_is_the_number_of_messages_in_written_responses(world: World) -> None:
     world.topic("A")
     for _ in range(5):
         world.send("A")
@@ -118,7 +118,7 @@ def test_delivered_counts_what_was_written(world: World) -> None:
     assert progress(world).delivered == 2
     assert progress(world, group="P").delivered == 4
     world.pull("A", count=2)
-    assert progress(world).delivered == 4  # written once more
+    assert progress(world).delivered == 4  # the same two messages were delivered again
 
 
 def test_delivered_is_unknown_after_records_were_dropped() -> None:

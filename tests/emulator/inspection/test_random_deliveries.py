@@ -1,6 +1,6 @@
-"""In random runs each message is acknowledged, in flight, or unread, whichever table holds it.
+"""In random runs each message is acknowledged, in flight, or unread, for each table in which pops are stored.
 
-The model knows which messages its clients have acknowledged in time. It knows neither check points nor records.
+The model has the messages that its clients acknowledged in time. It has neither check points nor records.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ class Model:
         self.receipts: dict[str, tuple[Receipt, int]] = {}
         self.acknowledged: set[str] = set()
         self.kept = look(world)
-        """An inspection that has read the tables before each step, and reads again what has changed only."""
+        """An inspection that is used after each step, and so reads only what has changed since."""
 
     def send(self, number: int) -> None:
         self.sent.append(f"7F0000010A2B18B4AAC2{len(self.sent):012X}")

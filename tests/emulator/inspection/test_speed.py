@@ -1,4 +1,4 @@
-"""Looking at one message does not take longer with the number of messages."""
+"""The work of an inspection of one message does not grow with the number of messages."""
 
 from collections.abc import Callable
 
@@ -57,7 +57,7 @@ LOOKS: dict[str, Callable[[Inspection], object]] = {
 def test_work_of_a_look_does_not_grow_with_the_messages(
     worlds: tuple[tuple[World, Inspection], tuple[World, Inspection]], name: str
 ) -> None:
-    """The index has a block for each 256 KiB of the log, each with one comparison."""
+    """The allowed growth is one comparison for each block of the index, that is for each 256 KiB of the log."""
     (_, few), (_, many) = worlds
     for inspection in (few, many):
         assert LOOKS[name](inspection)

@@ -1,4 +1,4 @@
-"""Delayed and timed messages are listed with their times."""
+"""Delayed and timed messages are listed with the times of their delivery."""
 
 from engine_world import World, make_world
 from inspected import look
@@ -30,7 +30,7 @@ def test_message_is_delivered_at_its_due_time(world: World) -> None:
     assert world.broker.store.max_offset("A", 0) == 1
 
 
-def test_rolled_message_has_its_own_time() -> None:
+def test_message_that_the_timer_stores_again_is_listed_with_its_own_time() -> None:
     world = make_world(timer_roll_window_slot=10)
     world.topic("A")
     world.send("A", TIMER_DELIVER_MS=str(world.now_ms + 100_000))
@@ -46,7 +46,7 @@ def test_recalled_message_is_not_listed() -> None:
     world.engine.execute(world.broker, RecallMessage("A", sent.recall_handle))
     assert look(world).timers() == []
     (found,) = look(world).find("timed")
-    assert len(found.copies) == 2  # the message and the mark
+    assert len(found.copies) == 2  # the message and the delete mark
     assert look(world).copies("A") == []
 
 
@@ -73,8 +73,8 @@ def test_check_points_of_pops_are_not_listed(world: World) -> None:
     assert look(world).timers() == []
 
 
-def test_timers_in_steps_are_those_of_the_beginning(world: World) -> None:
-    """Messages that are delivered or sent during the steps change nothing."""
+def test_timers_read_in_steps_are_those_at_the_first_step(world: World) -> None:
+    """Messages that are delivered or sent during the steps do not change the list."""
     world.topic("A")
     for number in range(3):
         world.send("A", UNIQ_KEY=f"timed-{number}", TIMER_DELIVER_MS=str(world.now_ms + 20_000 - number))
@@ -96,7 +96,7 @@ def test_work_of_a_step_does_not_grow_with_the_timers() -> None:
             world.send("A", TIMER_DELIVER_MS=str(world.now_ms + 20_000 + number))
             world.send("A", DELAY="18")
         steps, found = look(world).timers_in_steps(), list[object]()
-        # A step for each message, and one for each view.
+        # There is one step for each message, and one for each view.
         lines = [executed_lines(lambda: found.append(next(steps))) for _ in range(4 * count)]
         assert sum(view is not None for view in found) == 2 * count
         return max(lines)
@@ -105,7 +105,7 @@ def test_work_of_a_step_does_not_grow_with_the_timers() -> None:
 
 
 def test_timed_message_whose_file_was_deleted_is_not_listed() -> None:
-    """The timer waits until its time, and finds no record then."""
+    """The timer still waits for the message's time, but its record was deleted."""
     world = make_world(mapped_file_size_commit_log=150 * 1024, max_message_size=16 * 1024)
     world.topic("A")
     world.send("A", UNIQ_KEY="early", TIMER_DELIVER_MS=str(world.now_ms + 20_000))

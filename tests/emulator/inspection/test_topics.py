@@ -10,7 +10,7 @@ from rocketmq_testkit.emulator.operations.consume import PullResult
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
 
-def test_topic_of_two_clusters() -> None:
+def test_topic_of_two_clusters_is_listed_with_brokers_and_clusters() -> None:
     brokers = [BrokerConfig(broker_name=f"broker-{name}", broker_cluster_name=f"cluster-{name}") for name in "ab"]
     engine = Engine(brokers=brokers)
     for broker, queues in zip(engine.brokers, (2, 3), strict=True):
@@ -22,7 +22,7 @@ def test_topic_of_two_clusters() -> None:
     assert found["SCHEDULE_TOPIC_XXXX"].system
 
 
-def test_compacted_topic_and_replaced_message(world: World) -> None:
+def test_compacted_topic_is_marked_and_its_messages_have_no_replacement_before_the_compaction(world: World) -> None:
     world.engine.execute(world.broker, CreateTopic(TopicConfig("C", 1, 1), {"+cleanup.policy": "COMPACTION"}))
     assert {topic.name for topic in look(world).topics() if topic.compacted} == {"C"}
     world.send("C", KEYS="k")
@@ -31,7 +31,7 @@ def test_compacted_topic_and_replaced_message(world: World) -> None:
     assert look(world).replaced_by(first) is None
 
 
-def test_compacted_messages_name_the_later_message_with_their_key() -> None:
+def test_a_message_that_compaction_removes_has_the_later_message_with_its_key_as_replacement() -> None:
     world = make_world(compaction_cq_mapped_file_size=460, compaction_schedule_internal=60_000)
     world.engine.execute(world.broker, CreateTopic(TopicConfig("C", 1, 1), {"+cleanup.policy": "COMPACTION"}))
     for number in range(24):

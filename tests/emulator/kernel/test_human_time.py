@@ -1,4 +1,4 @@
-"""Times in remarks."""
+"""The format of times in remarks."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Numbers parsed as Java parses them."""
+"""Parsing of whole numbers as in Java."""
 
 from collections.abc import Callable
 

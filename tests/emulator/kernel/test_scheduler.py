@@ -1,4 +1,4 @@
-"""Injected time: timers run one by one at their own time."""
+"""The scheduler of simulated time: timers run one by one at their due times, and random streams follow the seed."""
 
 import pytest
 from rocketmq_testkit.emulator.kernel.random_streams import RandomStreams
@@ -6,7 +6,7 @@ from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Skew, Timer
 
 
 def test_ending_a_lifetime_cancels_its_remaining_timers() -> None:
-    """Timers of a lifetime run in order with all others, and the remaining ones end with it."""
+    """Timers of a lifetime run in order among all timers, and the end of the lifetime cancels the remaining ones."""
     scheduler = Scheduler(100)
     lifetime, other = scheduler.begin(), scheduler.begin()
     ran: list[str] = []
@@ -26,7 +26,7 @@ def test_ending_a_lifetime_cancels_its_remaining_timers() -> None:
 
 
 def test_timers_see_their_own_due_time() -> None:
-    """A chain of timers does not drift: each sees the time at which it was due."""
+    """In each timer the current time is its due time, so a chain of timers does not drift."""
     scheduler = Scheduler(100)
     seen: list[int] = []
 
@@ -51,7 +51,7 @@ def test_timers_due_at_the_same_time_run_in_creation_order() -> None:
 
 
 def test_cancelled_timers_do_not_run_and_do_not_pile_up() -> None:
-    """Cancelled timers do not run, and many of them do not make the heap grow, at one time or at many."""
+    """Many cancelled timers, due at one time or at many times, do not make the heap grow."""
     scheduler = Scheduler()
     ran: list[int] = []
     kept = scheduler.call_at(1_000_000, lambda: ran.append(1), "kept")
@@ -67,7 +67,7 @@ def test_cancelled_timers_do_not_run_and_do_not_pile_up() -> None:
 
 
 def test_a_timer_can_cancel_and_add_timers_of_its_own_time() -> None:
-    """A timer can cancel others of its time, add to them, and set one for a time that has passed."""
+    """A timer can cancel and add timers that are due at the same time, and add a timer for a time that has passed."""
     scheduler = Scheduler()
     ran: list[str] = []
 
