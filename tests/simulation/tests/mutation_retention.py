@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from observations import Acked, Deleted, Ended, Hidden, Popped, Pulled, RangesSeen, SentBack, Stored, DeletionRequested
+from observations import Acked, Deleted, DeletionRequested, Ended, Hidden, Popped, Pulled, RangesSeen, SentBack, Stored
 from streams import Stream, at
 
 REFUSED = ("NO_MESSAGE", "SYSTEM_ERROR")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from observations import Beat, Checked, Ended, HalfStored, Left, Prepared, Stored, Recalled, TimedSent
+from observations import Beat, Checked, Ended, HalfStored, Left, Prepared, Recalled, Stored, TimedSent
 from streams import Stream, at
 
 

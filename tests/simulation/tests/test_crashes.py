@@ -12,10 +12,10 @@ from observations import (
     Hidden,
     Observation,
     Popped,
+    Recalled,
     Sent,
     StepEnded,
     Stored,
-    Recalled,
     TimedSent,
 )
 from simulation import Action, Setup, Simulation

@@ -115,8 +115,14 @@ def test_wrong_offsets_queue_lengths_and_missed_messages_are_reported() -> None:
         (Disk(), [Action("advance", a=7), POWER_LOSS], True),
         (Disk(), [Action("take down"), Action("advance", a=7), Action("bring back")], True),
     ],
-    ids=["crash of the process", "synchronous flush", "power loss", "power loss while the copy is made",
-         "power loss after the copy was made", "graceful stop"],  # fmt: skip
+    ids=[
+        "crash of the process",
+        "synchronous flush",
+        "power loss",
+        "power loss while the copy is made",
+        "power loss after the copy was made",
+        "graceful stop",
+    ],
 )
 def test_an_unacknowledged_message_is_redelivered_unless_a_power_loss_lost_it(
     disk: Disk, actions: list[Action], comes: bool

@@ -13,15 +13,15 @@ from mutation_scheduled import (
     a_committed_message_does_not_appear,
     a_half_message_is_checked_too_early,
     a_half_message_is_never_checked_again,
-    a_timed_message_is_lost_without_a_recall,
-    a_recalled_message_is_delivered,
     a_producer_gets_a_check_twice,
     a_recall_returns_a_wrong_code,
+    a_recalled_message_is_delivered,
     a_rolled_back_message_appears,
     a_timed_message_comes_at_another_time,
+    a_timed_message_is_lost_without_a_recall,
     an_end_of_a_transaction_returns_a_wrong_code,
-    no_producer_gets_a_check,
     an_ended_transaction_is_checked,
+    no_producer_gets_a_check,
 )
 from observations import (
     Acked,
