@@ -139,7 +139,7 @@ class Transactions:
         halves = self._by_message[message_id]
         there = filter(self._is_there, halves)
         half = min(
-            (half for half in there if self._may_go_on(half, times, now)),
+            (half for half in there if self._may_be_checked(half, times, now)),
             key=lambda half: half.doubtful or bool(half.ended),
             default=None,
         )
@@ -149,11 +149,11 @@ class Transactions:
             self._lately.append(half)
         return half
 
-    def _may_go_on(self, half: Half, times: int, now: int) -> bool:
+    def _may_be_checked(self, half: Half, times: int, now: int) -> bool:
         forgets = self._forgets and (self._forgets_until is None or now <= self._forgets_until)
         if half.age(now) > self._kept_ms:
-            return times == MOST_CHECKS and half.may_be_taken_up(now, forgets=forgets)
-        return half.seen.times == times and half.may_go_on(now, forgets=forgets)
+            return times == MOST_CHECKS and half.may_seem_open(now, forgets=forgets)
+        return half.seen.times == times and half.may_be_checked(now, forgets=forgets)
 
     def _is_there(self, half: Half) -> bool:
         return half.seen.physical >= self._log.begin

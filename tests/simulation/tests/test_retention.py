@@ -128,4 +128,4 @@ def test_a_copy_of_a_deleted_message_is_reported() -> None:
     (falsified,) = wrong.a_deleted_message_is_redelivered(simulation.observations)
 
     assert complaint(simulation.setup, simulation.observations) == ""
-    assert "nothing accounts for" in complaint(simulation.setup, falsified)
+    assert "neither sent nor promised" in complaint(simulation.setup, falsified)
