@@ -1,4 +1,4 @@
-"""Compiled modules are used in place of pure ones only if they are installed, wanted and of the same version."""
+"""Compiled modules are loaded instead of pure ones if they are installed, of the same version, and not switched off."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ NAME = "rocketmq_testkit_compiled"
 
 
 def loaded(*folders: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """Load the scheduler in a new process that finds these folders first."""
+    """Import the scheduler in a new process in whose path these folders come first; return the ended process."""
     path = os.pathsep.join([*map(str, folders), os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
         [sys.executable, "-W", "always", "-c", LOAD],
@@ -26,7 +26,7 @@ def loaded(*folders: Path, **variables: str) -> "subprocess.CompletedProcess[str
 
 
 def installed(folder: Path, number: str, suffix: str = EXTENSION_SUFFIXES[0]) -> Path:
-    """Install a compiled distribution whose only module cannot be loaded, so that its use is visible."""
+    """Install a compiled distribution whose only module cannot be loaded, so that an attempt to load it fails."""
     kernel = folder / NAME / "emulator" / "kernel"
     kernel.mkdir(parents=True)
     (folder / NAME / "__init__.py").touch()
@@ -52,7 +52,7 @@ def test_the_environment_variable_turns_compiled_modules_off(tmp_path: Path, val
     assert "compiled" not in done.stderr
 
 
-def test_modules_of_another_version_are_left_out_with_one_warning(tmp_path: Path) -> None:
+def test_modules_of_another_version_are_ignored_with_one_warning(tmp_path: Path) -> None:
     """The pure module is loaded, and the warning names both versions and the remedy."""
     done = loaded(installed(tmp_path, "0.0.1"))
     assert done.stdout.endswith("scheduler.py\n")
@@ -61,7 +61,7 @@ def test_modules_of_another_version_are_left_out_with_one_warning(tmp_path: Path
     assert "install 'rocketmq-testkit[compiled]' again" in done.stderr
 
 
-def test_modules_for_another_python_are_left_out(tmp_path: Path) -> None:
+def test_modules_for_another_python_are_ignored(tmp_path: Path) -> None:
     """A distribution that was built for another Python has no module for this one."""
     done = loaded(installed(tmp_path, version("rocketmq-testkit"), ".cpython-399-x86_64-linux-gnu.so"))
     assert done.stdout.endswith("scheduler.py\n")
@@ -70,7 +70,7 @@ def test_modules_for_another_python_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("package", ["remoting.wire.frame", "grpc_v2.transport.http2.frames"])
 def test_a_protocol_that_is_loaded_first_uses_compiled_modules(tmp_path: Path, package: str) -> None:
-    """Either protocol puts the compiled modules in place before it loads a module of its own."""
+    """Each protocol package installs the import hook of compiled modules before it loads its own modules."""
     folder = installed(tmp_path, version("rocketmq-testkit"))
     check = f"import rocketmq_testkit.{package}; from rocketmq_testkit.emulator import compiled_modules"
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""A copy of an engine as of one instant: its readers return what they returned then, whatever the engine does later."""
+"""A copy of an engine as of one instant: later changes of the engine do not change the results of its readers."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -65,7 +65,7 @@ def _readings(engine: Engine, look: Inspection) -> Iterator[tuple[str, Any]]:
 
 
 def consuming(table: str) -> World:
-    """Return a world with consumers that hold, wait, lock and have been rejected; its pops are kept in a table."""
+    """Return a world with messages in flight, waiting requests, queue locks and rejections; `table` stores its pops."""
     world = make_world(**TABLES[table][0])
     in_every_state(world)
     world.topic("B", 2)
@@ -142,7 +142,7 @@ def test_each_attribute_of_a_broker_that_readers_use_is_copied() -> None:
     root = Path(__file__).parents[2] / "emulator"
     texts = [each.read_text() for folder in ("inspection", "explanation") for each in (root / folder).glob("*.py")]
     used = {name for text in [*texts, (root / "consumer_lag.py").read_text()] for name in BROKER.findall(text)}
-    # Views of brokers have these two.
+    # Views of brokers have these two attributes as well.
     assert used - {"permission", "unreachable"} <= {*_OF_BROKER}
 
 
@@ -154,7 +154,7 @@ def test_a_copy_of_a_copy_of_a_changed_engine_is_equal() -> None:
 
 
 def test_the_work_of_a_copy_does_not_grow_with_the_messages_in_flight() -> None:
-    """Neither with stored, delayed, timed, half, pulled or popped messages, nor with deliveries."""
+    """This holds for stored, delayed, timed, half, pulled and popped messages, and for recorded deliveries."""
 
     def lines(count: int) -> int:
         world = make_world()
@@ -167,7 +167,7 @@ def test_the_work_of_a_copy_does_not_grow_with_the_messages_in_flight() -> None:
             world.send("B", b"%d" % number, TRAN_MSG="true", PGROUP="P")
         while world.popped("B", invisible_ms=60_000):
             pass
-        instant_copy(world.engine)  # classes met for the first time
+        instant_copy(world.engine)  # generates the copying functions of all classes
         return executed_lines(lambda: instant_copy(world.engine))
 
     assert lines(600) <= lines(60) + 100

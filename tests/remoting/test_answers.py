@@ -309,7 +309,7 @@ class TestOffsets:
     """Offsets of queues and groups."""
 
     def test_offset_requests_return_the_offsets_and_the_first_time_of_a_queue(self, peer: Peer) -> None:
-        """The requests return the queue's offsets and first store time. One response has the remark "", as in upstream."""
+        """The requests return offsets and first store time of the queue. As in upstream, one remark is empty text."""
         create(peer, "P")
         send(peer, "P")
         ext = {"topic": "P", "queueId": "0"}

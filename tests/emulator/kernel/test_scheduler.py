@@ -142,7 +142,7 @@ def test_random_streams_are_independent_and_determined_by_the_seed() -> None:
 
 
 def test_a_matching_timer_is_found_among_others_until_it_has_run() -> None:
-    """A wanted timer is found among others at the same and other times, until it has run."""
+    """A timer that matches a predicate is found among timers of the same and other times, until it has run."""
     scheduler = Scheduler(0)
 
     def present() -> str:
@@ -162,8 +162,8 @@ def test_a_matching_timer_is_found_among_others_until_it_has_run() -> None:
     assert present() == "c"
 
 
-def test_an_advance_tells_if_a_timer_was_due() -> None:
-    """A canceled timer counts as none. Without a due timer the time changes all the same."""
+def test_an_advance_returns_true_if_a_timer_was_due() -> None:
+    """A canceled timer does not count. The time also changes without a due timer."""
     scheduler = Scheduler(100)
     scheduler.call_later(10, lambda: None, "x")
     scheduler.call_later(5, lambda: None, "x").cancel()
@@ -171,8 +171,8 @@ def test_an_advance_tells_if_a_timer_was_due() -> None:
     assert scheduler.now_ms == 120
 
 
-def test_a_lifetime_follows_the_time_with_its_skew() -> None:
-    """The skew may exist before the lifetime, begin later, and end."""
+def test_the_time_of_a_lifetime_is_the_engines_time_plus_its_skew() -> None:
+    """A skew may exist before the lifetime begins, begin later, and end."""
     scheduler = Scheduler(100)
     early, late = Skew(), Skew()
     early.ms = 1000

@@ -1,4 +1,4 @@
-"""Kinds of timers are named once."""
+"""The texts of the kinds of timers are defined only in TimerKind."""
 
 import ast
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from rocketmq_testkit.emulator.kernel.timer_kind import TimerKind
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("emulator", "grpc_v2", "fixtures")
 SETTERS = ("call_at", "call_later", "after", "send", "TimerPerInstant", "PopLongPolling")
-"""Functions and classes that take the kind of a timer."""
+"""Functions and classes with an argument for the kind of a timer."""
 KINDS = {text: name for name, text in vars(TimerKind).items() if name.isupper()}
 
 
@@ -22,7 +22,7 @@ def test_each_kind_of_timer_has_a_text_of_its_own() -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_timer_is_set_with_a_literal_as_its_kind(folder: str) -> None:
-    """A call that sets a timer names its kind by TimerKind, so that fixtures compare with the same text."""
+    """A call that sets a timer uses a constant of TimerKind, because fixtures compare with these."""
     assert [each for path in sorted((ROOT / folder).rglob("*.py")) for each in literal_kinds(path)] == []
 
 

@@ -1,4 +1,4 @@
-"""Classes that only carry values."""
+"""The decorators `value`, `frozen_value` and `parts` for classes that only have fields."""
 
 import inspect
 import pydoc
@@ -24,7 +24,7 @@ class Range:
 
 @frozen_value
 class Place:
-    """A class that can be a key."""
+    """A class whose objects can be keys of a dictionary."""
 
     topic: str
     queue_id: int = 0
@@ -96,7 +96,7 @@ def test_fields_and_replace_of_the_standard_library_work() -> None:
 
 
 def test_a_lazy_signature_is_that_of_the_fields_before_and_after_the_first_object() -> None:
-    """`help` shows it as well. A subclass has the signature of its own fields."""
+    """`help` shows this signature as well. A subclass has the signature of all its fields."""
 
     @frozen_value
     class Called:

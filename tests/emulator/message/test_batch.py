@@ -1,4 +1,4 @@
-"""Batches: the fast copy of their messages stores the same as decoding and merging their properties."""
+"""Batches: copying their messages without decoding stores the same records as decoding and merging their properties."""
 
 import struct
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ def stored(world: World) -> tuple[list[bytes], list[int]]:
 def test_copied_batch_messages_are_stored_like_merged_ones(
     parts: list[tuple[int, bytes, bytes]], shared: dict[str, str]
 ) -> None:
-    """A broker with light queues never copies, since it decodes all properties; both brokers store the same.
+    """A broker with light queues decodes all properties instead of copying; both kinds of broker store the same.
 
     If a name occurs twice, the copy contains both, and the last one counts.
     """
@@ -82,12 +82,12 @@ def test_copied_batch_messages_are_stored_like_merged_ones(
 
 
 BEGINNINGS = (0, 1, 7, 200, 1000)
-"""Numbers of messages before the batches, so that the end of a file falls elsewhere in a batch."""
+"""Numbers of messages before the batches, so that a log file ends at different messages of a batch."""
 
 
 @pytest.mark.parametrize("before", BEGINNINGS)
 def test_a_copied_batch_continues_in_the_next_log_file(before: int) -> None:
-    """Copied batches continue in the next log file like single messages, and no message is lost in between."""
+    """Copied batches continue in the next log file like single messages, and no message is lost at the border."""
     keys = {"max_message_size": 20_000, "mapped_file_size_commit_log": 160_000}
     worlds = make_world(**keys), make_world(enable_lmq=True, **keys)
     parts = [(0, f"{number}".encode() * 100, b"a\x01b\x02c\x01d\x02"[: number % 3 * 4]) for number in range(40)]
@@ -108,8 +108,8 @@ def test_a_copied_batch_continues_in_the_next_log_file(before: int) -> None:
     assert queues[0].sizes == queues[1].sizes
 
 
-def test_a_waiting_pull_is_answered_with_the_whole_batch() -> None:
-    """A waiting pull is answered when the whole batch is stored, with all its messages."""
+def test_a_waiting_pull_gets_the_whole_batch() -> None:
+    """A waiting pull gets all messages of a batch, after the whole batch is stored."""
     world = make_world()
     world.topic("T")
     waiting = world.pull("T", suspend_ms=15_000)
@@ -161,7 +161,7 @@ def test_a_usual_property_text_is_unchanged_by_decoding_and_encoding(texts: list
     ],
 )
 def test_a_property_text_with_malformed_or_reserved_pairs_is_not_usual(text: bytes) -> None:
-    """Any one of these texts makes the broker decode the properties of the batch."""
+    """For such a text the broker decodes the properties of the whole batch."""
     assert are_well_formed([b"a\x01b\x02", b""], RESERVED)
     assert not are_well_formed([b"a\x01b\x02", text], RESERVED)
 
@@ -198,7 +198,7 @@ def test_a_waiting_filtered_pull_is_woken_by_the_matching_message_of_a_batch() -
 @pytest.mark.parametrize("host", [b"\x7f\x00\x00\x01" + bytes(4), bytes(16) + bytes(4)], ids=["IPv4", "IPv6"])
 @pytest.mark.parametrize("sys_flag", [0, 1, 0x40])
 def test_consecutive_records_are_encoded_like_single_ones(host: bytes, sys_flag: int) -> None:
-    """All bits of the system flag stay, and those of the hosts' families are added."""
+    """The bits of the system flag are kept, and the bits of the hosts' address families are added."""
     parts = [(1, b"first", b"a\x01b"), (2, b"second", b"")]
     together = encode_consecutive(b"T", 3, 10, 1000, sys_flag, 5, host, 6, host, 7, 8, parts)
     apart, offset = b"", 1000

@@ -1,4 +1,4 @@
-"""The table of properties, and their encoded text."""
+"""The table of property names, and the text in which a record stores properties."""
 
 import pytest
 from engine_world import make_world
@@ -52,7 +52,7 @@ def test_a_text_of_very_many_properties_is_decoded_up_to_a_limit() -> None:
 
 
 def test_each_property_name_is_declared_once_in_the_table() -> None:
-    """Each constant of the module is a name in the table, and a second declaration of a name is refused."""
+    """Each constant of the module is a name in the table, and a second declaration of a name raises AssertionError."""
     constants = {
         value for name, value in vars(props).items() if name.isupper() and name[0] != "_" and isinstance(value, str)
     }

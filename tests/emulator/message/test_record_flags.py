@@ -41,7 +41,7 @@ def test_messages_have_the_multi_tag_bit_while_their_topic_is_multi_tag(world: W
 
 
 def test_with_the_defect_a_message_with_a_false_host_flag_is_in_the_log_and_in_no_queue(world: World) -> None:
-    """No pull and no key finds the message; the true flag of an IPv6 client does no harm."""
+    """No pull and no query by key finds the message; a message with the true flag of an IPv6 client is stored."""
     world.engine.defects.enable("unreadable_host_flag")
     world.topic("T")
     for sender, flag in (("10.0.0.1", 0x10), ("10.0.0.1", 0x20), ("::1", 0x10)):

@@ -1,4 +1,4 @@
-"""The lag of connected groups."""
+"""Metrics of the lag of connected groups."""
 
 import pytest
 from engine_world import World
@@ -31,7 +31,7 @@ def test_lag_counts_messages_after_the_committed_offset(world: World) -> None:
 
 
 def test_age_of_the_lag_follows_the_clock_of_the_emulator(world: World) -> None:
-    """It is that of the first message that is not committed, and 0 without lag."""
+    """It is the age of the first message that is not committed, and 0 without lag."""
     world.topic("A")
     join(world, "c1", {"A": "*"})
     world.send("A")
@@ -59,7 +59,7 @@ def test_lag_counts_only_messages_with_a_subscribed_tag(world: World) -> None:
 def test_lag_of_many_messages_is_estimated_from_the_first_matches(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The broker reads until it has more matches than its limit: three of the first four, so four of six."""
+    """The broker reads until it has more matches than its limit: three of the first four, so it reports four of six."""
     monkeypatch.setattr(lag_samples, "MATCHES_MAX", 2)
     world.topic("A")
     world.broker.offsets.commit("G", "A", 0, 0)
@@ -69,8 +69,8 @@ def test_lag_of_many_messages_is_estimated_from_the_first_matches(
     assert values(world.engine, LAG) == {"G false A": 4}
 
 
-def test_pops_lag_by_messages_in_flight_and_to_deliver(world: World) -> None:
-    """A group that pops has a second sample for its retry messages."""
+def test_lag_of_a_popping_group_counts_messages_in_flight_and_undelivered_ones(world: World) -> None:
+    """A popping group has a second sample for its retry messages."""
     world.topic("A")
     for _ in range(3):
         world.send("A")
@@ -82,14 +82,14 @@ def test_pops_lag_by_messages_in_flight_and_to_deliver(world: World) -> None:
     assert values(world.engine, LAG) == {"G false A": 1, "G true A": 2}
 
 
-def test_topic_that_nobody_may_use_has_no_lag(world: World) -> None:
+def test_topic_without_permissions_has_no_lag(world: World) -> None:
     world.topic("A", perm=0)
     join(world, "c1", {"A": "*", "missing": "*"})
     assert values(world.engine, LAG) == {}
 
 
-def test_long_read_pauses_after_each_part(world: World) -> None:
-    """Between two pauses are at most 200 samples, or those of one topic of a group."""
+def test_a_read_of_many_metrics_pauses_after_each_part(world: World) -> None:
+    """A part has at most 200 samples, or the samples of one topic of a group."""
     for number in range(300):
         world.topic(f"T{number}")
         world.send(f"T{number}")
@@ -103,8 +103,8 @@ def test_long_read_pauses_after_each_part(world: World) -> None:
     assert len(samples(world.engine)) > 2_000
 
 
-def test_reading_wakes_no_waiting_pop_and_writes_nothing(world: World) -> None:
-    """Upstream runs a waiting pop again before it measures the lag."""
+def test_reading_metrics_wakes_no_waiting_pop_and_changes_no_table(world: World) -> None:
+    """Upstream, in contrast, executes a waiting pop again before it measures the lag."""
     world.topic("A")
     join(world, "c1", {"A": "*"}, pops=True)
     waiting = world.pop("A", group="G", poll_ms=15_000)

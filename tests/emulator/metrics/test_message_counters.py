@@ -1,4 +1,4 @@
-"""Messages in and out, by topic, type and group."""
+"""Metrics of stored and delivered messages, by topic, message type and group."""
 
 from engine_world import World
 from measured import measured, values
@@ -8,7 +8,7 @@ IN, OUT = "rocketmq_messages_in_total", "rocketmq_messages_out_total"
 
 
 def test_sends_count_by_topic_and_type(world: World) -> None:
-    """A sharding key makes a message FIFO, also one with a delay; a delay alone makes it DELAY."""
+    """A message with a sharding key counts as FIFO, even with a delay; a message with only a delay counts as DELAY."""
     world.topic("A")
     world.send("A")
     world.send("A")
@@ -53,8 +53,8 @@ def test_sizes_are_in_the_bucket_of_their_record(world: World) -> None:
     assert found.sum == small + 1024 + 1025
 
 
-def test_pull_and_pop_count_apart(world: World) -> None:
-    """Only pops say if a message came from a retry topic."""
+def test_messages_of_pulls_and_pops_are_counted_separately(world: World) -> None:
+    """Only counters of pops have a label for messages from a retry topic."""
     world.topic("A")
     world.send("A")
     world.pull("A", group="G")
@@ -63,7 +63,7 @@ def test_pull_and_pop_count_apart(world: World) -> None:
 
 
 def test_redelivered_message_counts_as_of_its_topic(world: World) -> None:
-    """A pop from the retry topic names the topic that the client asked for."""
+    """A message that a pop reads from the retry topic counts for the topic of the request."""
     world.topic("A")
     world.send("A")
     world.popped("A", group="G", invisible_ms=10_000)
@@ -73,8 +73,8 @@ def test_redelivered_message_counts_as_of_its_topic(world: World) -> None:
     assert values(world.engine, OUT)["G true A"] == 1
 
 
-def test_counters_start_again_with_their_broker(world: World) -> None:
-    """An undecided half message is found again in the log."""
+def test_counters_restart_at_0_with_their_broker(world: World) -> None:
+    """The number of open half messages is counted again from the log."""
     world.topic("A")
     world.send("A")
     world.send("A", TRAN_MSG="true", PGROUP="PG")

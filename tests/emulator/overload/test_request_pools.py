@@ -219,7 +219,7 @@ def test_a_slow_send_makes_the_broker_reject_waiting_new_and_proxy_sends() -> No
 
 @pytest.mark.parametrize("form", RefusalForm)
 def test_request_refusals_reject_requests_of_the_pool_in_each_form(form: RefusalForm) -> None:
-    """While requestRefusals names a pool, the broker rejects the requests of the pool in the given form."""
+    """While requestRefusals names a pool, the broker rejects the pool's requests in the form that the key names."""
     world = make_world(request_refusals=f"pull=OVERLOAD send={form.name}")
     world.topic("T")
     remark = busy_remark(submit_send(world))

@@ -24,7 +24,7 @@ def ack(world: World, index: int) -> object:
 
 
 def test_an_ordered_batch_in_flight_blocks_its_queue_except_for_its_attempt(world: World) -> None:
-    """While a batch is in flight no other pop gets the queue; the same attempt gets the same batch, counted once."""
+    """While a batch is in flight no other pop reads the queue; the same attempt gets the same batch, counted once."""
     filled(world)
     assert take(world, attempt="x") == [b"0", b"1", b"2"]
     assert (world.last_pop.revive_qid, world.last_pop.order_count_info) == (999, "0 0 0")
@@ -34,8 +34,8 @@ def test_an_ordered_batch_in_flight_blocks_its_queue_except_for_its_attempt(worl
     assert world.last_pop.order_count_info == "0 0 0"
 
 
-def test_an_ordered_queue_is_freed_when_its_whole_batch_is_acknowledged(world: World) -> None:
-    """The committed offset is the first unacknowledged message; the last acknowledgement frees the queue."""
+def test_an_ordered_queue_is_unblocked_when_its_whole_batch_is_acknowledged(world: World) -> None:
+    """The committed offset is at the first unacknowledged message; the last acknowledgement unblocks the queue."""
     filled(world)
     take(world)
     ack(world, 1)
@@ -61,8 +61,8 @@ def test_an_expired_ordered_batch_restarts_at_the_first_unacknowledged_message(w
     assert world.last_pop.order_count_info == "0 qo0%2 2;0 qo0%3 1;0 qo0%4 1;0 0 1"
 
 
-def test_a_waiting_ordered_pop_is_woken_when_its_queue_becomes_free(world: World) -> None:
-    """A full acknowledgement wakes a waiting pop at once, the end of the invisible time at that millisecond."""
+def test_a_waiting_ordered_pop_is_woken_when_its_queue_is_unblocked(world: World) -> None:
+    """The last acknowledgement of a batch wakes a waiting pop at once, and so does the end of the invisible time."""
     filled(world)
     take(world, invisible_ms=3000)
     expiring = world.pop("A", order=True, poll_ms=20_000, count=3)
@@ -80,8 +80,8 @@ def test_a_waiting_ordered_pop_is_woken_when_its_queue_becomes_free(world: World
     assert bodies(waiting.outcome.messages) == [b"3", b"4", b"5"]
 
 
-def test_a_pop_woken_by_a_timer_is_answered_before_the_pop_that_it_wakes(world: World) -> None:
-    """A delayed message arrives when a queue becomes free: the woken pop takes it first, then another pop is woken."""
+def test_a_pop_woken_by_a_timer_gets_its_response_before_the_pop_that_it_wakes(world: World) -> None:
+    """A delayed message arrives when a queue is unblocked: the woken pop reads first, then it wakes another pop."""
     world.topic("A", queues=2)
     world.send("A", b"delayed", queue=1, DELAY="2")
     for body in (b"0", b"1"):
@@ -162,8 +162,7 @@ def test_an_ordered_batch_older_than_a_day_is_redelivered_as_if_new(world: World
     assert world.broker.offsets.query("G", "A", 0) == 1
 
 
-def test_a_removed_and_readded_queue_has_no_ordered_batch_in_flight(world: World) -> None:
-    """A topic that loses a queue and regains it has no batch in flight there."""
+def test_a_queue_that_is_removed_and_added_again_has_no_ordered_batch_in_flight(world: World) -> None:
     world.topic("A", 2)
     world.send("A", b"x", queue=1)
     assert take(world, invisible_ms=3_600_000) == [b"x"]

@@ -91,7 +91,7 @@ def test_redelivery_follows_two_to_four_seconds_after_the_invisible_time(world: 
 
 
 def test_each_redelivery_of_a_popped_message_raises_its_reconsume_times(world: World) -> None:
-    """An unacknowledged message is redelivered again and again; the broker itself never stops."""
+    """An unacknowledged message is redelivered again and again, because a pop has no retry limit at the broker."""
     filled(world, 1)
     for attempt in range(5):
         (message,) = world.popped("A", invisible_ms=1000)
@@ -129,7 +129,7 @@ def test_after_an_invisible_time_change_only_the_new_handle_acknowledges(world: 
 
 
 def test_an_invisible_time_change_after_an_ack_redelivers_the_message(world: World) -> None:
-    """A change of an acknowledged message redelivers it, because upstream does not know that it is done."""
+    """A change of an acknowledged message redelivers it, because upstream does not store that it was acknowledged."""
     filled(world, 1)
     (message,) = world.popped("A")
     receipt = world.receipt(message)
@@ -143,7 +143,7 @@ def test_an_invisible_time_change_after_an_ack_redelivers_the_message(world: Wor
 def test_an_invisible_time_change_in_the_instant_of_the_pop_loses_no_message(
     world: World, invisible_ms: int, place: int
 ) -> None:
-    """Even if virtual time does not advance, the new check point gets a different key than the batch's."""
+    """Even in the millisecond of the pop the new check point gets another key than the check point of the batch."""
     filled(world)
     first = world.popped("A", invisible_ms=10_000)[0]
     world.change("A", world.receipt(first), invisible_ms)
@@ -173,7 +173,7 @@ def test_a_pop_that_may_wait_reads_past_800_nonmatching_messages(world: World) -
 
 
 def test_a_pop_of_zero_messages_waits_until_its_deadline(world: World) -> None:
-    """A pop of zero messages finds none although there are some, and is answered at its deadline."""
+    """A pop of zero messages gets an empty response at its deadline, although there are messages."""
     filled(world)
     waiting = world.pop("A", count=0, poll_ms=6000)
     assert waiting.outcome is None
@@ -419,7 +419,7 @@ def test_an_invisible_time_change_beyond_the_queue_returns_no_message(world: Wor
 
 
 def test_a_notification_waits_for_a_message_and_a_peek_takes_none(world: World) -> None:
-    """A notification is answered when a message exists or arrives; a peek takes nothing."""
+    """A notification is answered when a message exists or arrives; a peek puts no message in flight."""
     world.topic("A")
     call = world.engine.submit(world.broker, Notification("G", "A", -1, 3000, 0))
     assert call.outcome is None
@@ -435,7 +435,7 @@ def test_a_notification_waits_for_a_message_and_a_peek_takes_none(world: World) 
 
 
 def test_messages_left_by_a_pop_wake_only_notifications_that_replace_pops(world: World) -> None:
-    """Messages left by one pop wake notifications that replace pops, but not clients' own notifications."""
+    """Messages left by one pop wake notifications by which the proxy replaces pops, but not those of clients."""
     filled(world, 2)
     world.popped("A", invisible_ms=1000)
     plain, instead = (

@@ -60,10 +60,10 @@ def test_a_pop_or_notification_may_wait_thousands_of_years(world: World, poll_ms
     world.advance(3_600_000)
     assert [call.outcome for call in calls] == [None, None]
     world.send("A")
-    popped, told = (call.outcome for call in calls)
+    popped, has_message = (call.outcome for call in calls)
     assert isinstance(popped, PopResult)
     assert len(popped.messages) == 1
-    assert told == NotificationResult(True)
+    assert has_message == NotificationResult(True)
 
 
 def test_a_broker_without_read_permission_rejects_pop_requests() -> None:
@@ -101,19 +101,19 @@ def test_a_broker_without_timer_wheel_rejects_pops_but_not_peeks() -> None:
     assert len(world.ask(PopResult, PeekMessage("G", "A", -1, 32)).messages) == 1
 
 
-@pytest.mark.parametrize(("v1", "told"), [(True, True), (False, False)])
-def test_a_notification_finds_v1_retry_messages_only_if_v1_topics_are_read(v1: bool, told: bool) -> None:
+@pytest.mark.parametrize(("v1", "has_message"), [(True, True), (False, False)])
+def test_a_notification_finds_v1_retry_messages_only_if_v1_topics_are_read(v1: bool, has_message: bool) -> None:
     """With enableRetryTopicV2 a notification also examines the v1 topic if retrieveMessageFromPopRetryTopicV1 is on."""
     world = make_world(enable_retry_topic_v2=True, retrieve_message_from_pop_retry_topic_v1=v1)
     world.topic("A")
     world.topic("%RETRY%G_A")
     world.send("%RETRY%G_A")
-    assert world.ask(NotificationResult, Notification("G", "A", -1, 0, NOW)).has_msg == told
+    assert world.ask(NotificationResult, Notification("G", "A", -1, 0, NOW)).has_msg == has_message
 
 
-@pytest.mark.parametrize(("blocked", "told"), [(0, False), (1, True)])
+@pytest.mark.parametrize(("blocked", "has_message"), [(0, False), (1, True)])
 def test_an_ordered_notification_skips_the_retry_queue_of_a_blocked_queue_id(
-    world: World, blocked: int, told: bool
+    world: World, blocked: int, has_message: bool
 ) -> None:
     """An ordered notification ignores a retry queue if the topic's queue of the same number has a batch in flight."""
     world.topic("A", 2)
@@ -122,7 +122,7 @@ def test_an_ordered_notification_skips_the_retry_queue_of_a_blocked_queue_id(
     assert len(world.ask(PopResult, in_order).messages) == 1
     world.topic("%RETRY%G_A")
     world.send("%RETRY%G_A")
-    assert world.ask(NotificationResult, Notification("G", "A", -1, 0, NOW, order=True)).has_msg == told
+    assert world.ask(NotificationResult, Notification("G", "A", -1, 0, NOW, order=True)).has_msg == has_message
     assert world.ask(NotificationResult, Notification("G", "A", -1, 0, NOW)).has_msg
 
 
@@ -136,10 +136,10 @@ def test_with_long_polling_disabled_pops_wait_until_their_deadlines() -> None:
     world.advance(3_999)
     assert [call.outcome for call in calls] == [None, None]
     world.advance(1)
-    popped, told = (call.outcome for call in calls)
+    popped, has_message = (call.outcome for call in calls)
     assert isinstance(popped, PopResult)
     assert len(popped.messages) == 1
-    assert told == NotificationResult(True)
+    assert has_message == NotificationResult(True)
 
 
 @pytest.mark.parametrize(("interval", "positions"), [(3, [1, 3, 3, 3, 6]), (2, [2, 2, 4, 4, 6]), (0, [1, 1, 1, 1, 1])])

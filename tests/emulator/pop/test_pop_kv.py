@@ -49,7 +49,10 @@ def max_offset(world: World, topic: str) -> int:
 
 
 def test_a_kv_pop_writes_a_record_per_message_instead_of_a_check_point(world: World) -> None:
-    """A pop writes one record per message instead of a check point; an acknowledgement deletes it. Revive queue 0."""
+    """A pop writes one record per message, and no check point; its acknowledgement deletes the record.
+
+    The revive queue in the handle is 0.
+    """
     filled(world)
     messages = world.popped("A")
     assert (world.last_pop.revive_qid, len(world.broker.pop_records)) == (0, 3)
@@ -552,8 +555,8 @@ def test_an_acknowledged_record_does_not_keep_later_ones_in_the_cache(cached: Wo
     assert len(world.broker.pop_records) == 2
 
 
-def test_an_offset_reset_counts_the_records_of_other_queues_on() -> None:
-    """The cache is full again once it has as many records as before the reset."""
+def test_an_offset_reset_does_not_change_the_count_of_cached_records_of_other_queues() -> None:
+    """After the reset the cache is full again once it has as many records as before."""
     world = kv_world(enable_pop_buffer_merge=True, pop_ck_max_buffer_size=3)
     filled(world, 5)
     world.topic("B")
@@ -567,7 +570,7 @@ def test_an_offset_reset_counts_the_records_of_other_queues_on() -> None:
 
 
 def test_a_message_without_a_record_is_not_redelivered_early(world: World) -> None:
-    """A rule of faults gets False for a message that is not in flight."""
+    """The method by which a fault makes a message visible returns False if the message is not in flight."""
     filled(world, 1)
     records = world.broker.pop_kv_service
     assert records is not None

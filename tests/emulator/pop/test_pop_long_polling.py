@@ -1,4 +1,4 @@
-"""The end of waits for messages, with and without the defect that upstream has there."""
+"""The end of long polls by pops and notifications, with and without upstream's defect of ending them early."""
 
 import pytest
 from engine_world import World, messages_of
@@ -21,7 +21,7 @@ def ends_after_ms(world: World, *, notification: bool = False) -> int:
 
 @pytest.mark.parametrize("notification", [False, True])
 def test_with_the_defect_a_wait_ends_30_to_49_ms_early(world: World, notification: bool) -> None:
-    """It ends at the first of upstream's scans, every 20 ms, that is less than 50 ms before its deadline."""
+    """The wait ends at the first of upstream's scans, every 20 ms, that is less than 50 ms before its deadline."""
     world.topic("A")
     assert ends_after_ms(world, notification=notification) == POLL_MS
     world.engine.defects.enable("polls_end_early")

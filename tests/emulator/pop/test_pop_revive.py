@@ -1,4 +1,4 @@
-"""The time at which check points are decided, and check points whose copies cannot be stored, in virtual time."""
+"""Revive: the time at which check points are decided, and check points whose copies cannot be stored."""
 
 import json
 from itertools import pairwise
@@ -36,7 +36,7 @@ def send_in_batch(world: World, topic: str, body: bytes, **properties: str) -> N
 
 
 def points(world: World) -> list[dict[str, object]]:
-    """Return the readable check points, queue by queue."""
+    """Return the check points that the broker can read now, queue by queue."""
     records = [record for queue in range(8) for record in stored(world, REVIVE, queue)]
     return [json.loads(record.body) for record in records if record.property_map()["TAGS"] == "ck"]
 
@@ -147,7 +147,7 @@ def test_a_reput_message_is_redelivered_once_the_timer_accepts_its_delay(world: 
 
 
 def test_a_blocked_revive_queue_continues_when_the_defect_ends() -> None:
-    """A check point that overflows blocks its queue while the defect is on, over a restart as well."""
+    """While the defect is on, a check point whose time overflows blocks its revive queue, even after a restart."""
     world = make_world(revive_queue_num=1)
     blocking = EngineWorld(world.engine).enable_defect("blocked_revive_queue")
     filled(world)
@@ -164,7 +164,7 @@ def test_a_blocked_revive_queue_continues_when_the_defect_ends() -> None:
     assert stored_bodies(world, RETRY) == [b"0", b"1", b"2"]
 
 
-def test_with_a_stopped_timer_the_revive_clock_moves_only_with_records() -> None:
+def test_with_a_stopped_timer_the_revive_time_advances_only_with_records() -> None:
     """A message popped for one second is not redelivered while the defect stops the timer of its broker."""
     world = make_world(revive_queue_num=1)
     world.engine.defects.enable("timer_topic_stops_timer")

@@ -48,7 +48,7 @@ def test_the_offset_of_the_slowest_broadcasting_client_is_committed_every_5_s() 
 
 
 def test_a_broadcasting_client_without_pulls_stops_holding_back_the_offset() -> None:
-    """A client stops counting two minutes after its last pull if it has left, five if not; then no timer is due."""
+    """A client is ignored two minutes after its last pull if it has left, otherwise after five minutes."""
     world = with_messages()
     broadcasting(world, "a", "b")
     pull(world, "a", 1)

@@ -1,4 +1,4 @@
-"""Cold-data flow control: limits of groups and of all groups, and the counts, which start again every 5 s."""
+"""Cold-read flow control: limits of each group and of all groups, and the counts, which restart every 5 s."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ ROUND_MS = 5_000
 
 
 def make_cold_world(**keys: Any) -> World:
-    """Create a world with a topic of three messages, of which all are cold, and a push consumer."""
+    """Create a world with a push consumer and a topic of three messages, all of which are cold."""
     world = make_world(**{**ALL_COLD, **keys})
     world.topic("T")
     for group in ("G", "H"):
@@ -33,7 +33,7 @@ def make_cold_world(**keys: Any) -> World:
 
 
 def is_served(world: World, offset: int, group: str = "G") -> bool:
-    """Pull one message; return False if the pull is refused as one of cold data."""
+    """Pull one message; return False if the pull is rejected as a cold read."""
     call = world.pull("T", offset, count=1, group=group)
     if isinstance(call.outcome, PullResult):
         return True
@@ -57,7 +57,7 @@ def test_a_group_at_its_limit_is_rejected_until_the_next_round() -> None:
     assert is_served(world, 1)
 
 
-def test_nothing_is_counted_while_the_control_is_off() -> None:
+def test_cold_reads_are_not_counted_while_the_flow_control_is_off() -> None:
     world = make_cold_world(cold_data_flow_control_enable=False)
     assert is_served(world, 0)
     assert is_served(world, 1)
@@ -73,7 +73,7 @@ def test_hot_messages_are_neither_counted_nor_rejected() -> None:
 
 
 def test_messages_are_cold_beyond_the_share_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the message whose distance from the end exceeds the share counts, and only pulls that begin there wait."""
+    """Only the message whose distance from the end exceeds the share is counted as cold, and only pulls of it wait."""
     world = make_cold_world(access_message_in_memory_hot_ratio=1)
     log = world.broker.store.log
     size = log.max_offset // 3
@@ -94,7 +94,7 @@ def test_the_limit_of_a_group_precedes_the_configuration() -> None:
 
 
 def test_groups_that_have_read_cold_data_share_the_limit_of_all() -> None:
-    """A group that has read none is served once more, as it is not in the table."""
+    """A group that has not read cold data is served once more, because it is not in the table yet."""
     world = make_cold_world(cg_cold_read_threshold=10_000, global_cold_read_threshold=1)
     assert is_served(world, 0)
     assert is_served(world, 0, "H")

@@ -110,7 +110,7 @@ def test_a_message_with_another_tag_ends_a_waiting_pull_at_the_next_check(world:
 
 
 def test_a_message_with_another_tag_at_a_check_ends_a_waiting_pull_five_seconds_later(world: World) -> None:
-    """The check of this instant has passed already."""
+    """The message arrives after the check of the same millisecond, so the pull ends at the next check."""
     world.topic("A")
     world.send("A", TAGS="T")
     world.advance(5_000)
@@ -328,8 +328,8 @@ def test_only_queues_whose_pulls_returned_messages_are_recorded(world: World) ->
     assert world.broker.store.stats.by_name._read_queues.find("A", "G") == {1}
 
 
-def test_a_group_that_must_not_consume_gets_the_kind_of_the_rejection(world: World) -> None:
-    """2 stands for the group (ForbiddenType.GROUP_FORBIDDEN), for clients that read `forbiddenType`."""
+def test_the_response_to_a_disabled_group_has_the_forbidden_type_of_groups(world: World) -> None:
+    """`forbiddenType` in the response is 2 (ForbiddenType.GROUP_FORBIDDEN), which some clients read."""
     world.topic("A")
     world.engine.execute(world.broker, CreateGroup(GroupConfig("off", consume_enable=False)))
     assert refused(world.pull("A", group="off")).details == {"forbidden_type": 2}

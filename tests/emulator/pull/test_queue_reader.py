@@ -1,4 +1,4 @@
-"""Reads of a queue without a filter, which copy consecutive records out of the log together."""
+"""Reads of a queue without a filter, which copy consecutive records of the log at once."""
 
 from array import array
 from dataclasses import replace

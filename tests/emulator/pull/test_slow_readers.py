@@ -1,4 +1,4 @@
-"""Protection of a broker from groups that read too far behind the end of the commit log."""
+"""Protection against slow readers: a broker disables groups that read too far behind the end of the commit log."""
 
 from typing import Any
 
@@ -19,11 +19,11 @@ FAR = 100_000
 LOOK_MS = 180_000
 BODY = b"x" * 1_000
 MANY = 120
-"""Number of messages that make up such a lag."""
+"""Number of messages whose size exceeds `FAR`."""
 
 
 def make_slow_world(**keys: Any) -> World:
-    """Create a world with a topic of many messages and a group that has read none."""
+    """Create a world with a topic of many messages and a group that has read none of them."""
     protects: dict[str, Any] = {
         "disable_consume_if_consumer_read_slowly": True,
         "consumer_fallbehind_threshold": FAR,
@@ -135,7 +135,7 @@ def test_a_reenabled_group_is_disabled_again_unless_it_reads_newer_messages(slow
 
 @pytest.mark.parametrize("what", ["the topic", "the group", "the run"])
 def test_the_lag_of_a_deleted_topic_or_group_or_a_former_run_does_not_count(slow_world: World, what: str) -> None:
-    """The recorded lag does not survive deletion of the topic or the group, or a restart of the broker."""
+    """The deletion of the topic or the group, or a restart of the broker, deletes the recorded lag."""
     slow_world.pull("T", count=1)
     if what == "the topic":
         slow_world.ask(Done, DeleteTopic("T"))

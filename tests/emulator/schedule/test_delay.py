@@ -1,4 +1,4 @@
-"""Delay levels: each level strictly in order, visible at the check that finds the head due."""
+"""Delay levels: the messages of a level are delivered in order, each at the first check after its delay."""
 
 from struct import pack
 
@@ -153,7 +153,7 @@ def test_each_delay_level_in_use_has_one_timer_until_it_is_empty(world: World) -
 
 
 def test_delivery_of_a_delayed_message_wakes_a_waiting_pull(world: World) -> None:
-    """A waiting pull is answered at the time of delivery."""
+    """A waiting pull gets the message at the time of its delivery."""
     world.topic("A")
     world.send("A", b"late", DELAY="1")
     call = world.pull("A", suspend_ms=15_000)
@@ -190,7 +190,7 @@ def test_an_invalid_message_delay_level_fails_the_start_of_the_broker(text: str)
 
 
 def test_a_delayed_half_message_is_lost(world: World) -> None:
-    """A delayed half message is lost, as upstream, because no copy goes to the half topic."""
+    """A delayed half message is lost, as in upstream, because no copy is stored in the half topic."""
     world.topic("A")
     world.send("A", DELAY="1", TRAN_MSG="true", PGROUP="PG")
     world.advance(60_000)
@@ -263,7 +263,7 @@ def test_the_version_of_delay_offsets_increases_every_200th_check(world: World) 
     assert offsets(world)[0] == {1: 1, 2: 1}
 
 
-def test_a_restart_leaves_the_offsets_of_the_previous_run_to_their_owner(world: World) -> None:
+def test_restored_delay_offsets_are_copied_and_do_not_change_with_later_deliveries(world: World) -> None:
     world.topic("A")
     world.send("A", DELAY="1")
     world.advance(10_000)

@@ -1,4 +1,4 @@
-"""Recall of timer messages: handles, delete marks, errors."""
+"""Recall of timer messages: handles, delete marks (the messages that cancel a timer message), and errors."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
@@ -102,7 +102,7 @@ def test_a_delete_mark_does_not_affect_other_topics_or_slots(world: World) -> No
 
 
 def test_a_rolled_timer_message_can_be_recalled(world: World) -> None:
-    """A rolled message can be recalled: target and mark meet in the slot of the target."""
+    """A rolled message can be recalled: its delete mark reaches the same slot of the timer wheel."""
     sent = timed(world, 250_000_000, b"gone", UNIQ_KEY="U")
     timed(world, 250_000_000, b"stays", UNIQ_KEY="V")
     world.advance(5000)
@@ -166,7 +166,7 @@ def test_a_recall_whose_mark_cannot_be_stored_returns_system_error(world: World)
 
 
 def test_a_recall_is_rejected_for_an_unknown_topic_on_a_slave_and_if_disabled(world: World) -> None:
-    """A recall is rejected for an unknown topic, on a slave, and with recall disabled (which still gives handles)."""
+    """With recall disabled, sends still return recall handles."""
     handle = timed(world).recall_handle
     assert refusal(world, handle, "nonexist") == (
         ResponseCode.TOPIC_NOT_EXIST,

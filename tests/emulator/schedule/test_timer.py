@@ -1,4 +1,4 @@
-"""Timer messages with arbitrary delay: visible at the first slot boundary at or after their time."""
+"""Timer messages, which have any delay: delivered at the first slot boundary at or after their time."""
 
 from contextlib import suppress
 from struct import pack
@@ -224,7 +224,7 @@ def test_messages_of_one_wheel_slot_share_a_timer_and_keep_send_order(world: Wor
 
 
 def test_delivery_of_a_timer_message_wakes_a_waiting_pull(world: World) -> None:
-    """A waiting pull is answered at the time of delivery."""
+    """A waiting pull gets the message at the time of its delivery."""
     world.topic("A")
     deliver(world, 1500)
     call = world.pull("A", suspend_ms=15_000)
@@ -381,7 +381,7 @@ def test_a_message_deleted_before_it_entered_the_wheel_is_skipped() -> None:
 
 
 def test_a_congested_wheel_slot_rejects_at_random_and_less_often_as_it_fills() -> None:
-    """A congested slot rejects at random, ever fewer as it fills (as upstream), and all from twice the limit on.
+    """A congested slot rejects at random, less often as it fills (as in upstream), and always from twice the limit on.
 
     Nine of ten are rejected just above the limit, one of ten just below twice the limit.
     """
@@ -407,7 +407,7 @@ def test_a_congested_wheel_slot_rejects_at_random_and_less_often_as_it_fills() -
 
 
 def test_revive_continues_with_the_timer_after_a_change_of_the_configuration(world: World) -> None:
-    """The defect stops both. Without it, the next change of a key reads the timer topic again."""
+    """The defect stops both. Without the defect, the next change of a key makes the timer read its topic again."""
     world.topic("A")
     world.engine.defects.enable("timer_topic_stops_timer")
     world.send(WHEEL, b"no timer message")
@@ -424,7 +424,7 @@ def test_revive_continues_with_the_timer_after_a_change_of_the_configuration(wor
 
 
 def test_a_congested_wheel_slot_compares_with_its_limit_and_a_tenth(world: World) -> None:
-    """Of the messages for a slot with three of two, 52 % are rejected: 1 - 1 / 2.1, not 1 - 1 / 2.
+    """A slot with three messages and a limit of two rejects 52 % of further ones: 1 - 1 / 2.1, not 1 - 1 / 2.
 
     Source: TimerMessageStore.isReject (5.3.3).
     """
@@ -442,7 +442,7 @@ def test_a_congested_wheel_slot_compares_with_its_limit_and_a_tenth(world: World
 
 
 def test_a_timer_stopped_by_the_defect_continues_after_a_restart_without_it(world: World) -> None:
-    """A message to the timer's topic stops the timer, over restarts as well, until the defect is off at a restart."""
+    """With the defect a message to the timer's topic stops the timer, until a restart without the defect."""
     world.topic("A")
     world.engine.defects.enable("timer_topic_stops_timer")
     deliver(world, 3_000, b"in the wheel")

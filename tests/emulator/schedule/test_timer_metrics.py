@@ -33,7 +33,7 @@ def counts(world: World) -> dict[str, int]:
 
 
 def check_point(world: World) -> tuple[int, int, int]:
-    """Return the read time since the start, the bytes of the timer log, and the messages taken."""
+    """Return the last second that the timer read (ms since the start), the bytes of its log, and its messages."""
     point = world.ask(TimerCheckPointResult, GetTimerCheckPoint())
     return point.read_ms - START_MS, point.log_bytes, point.taken
 
@@ -149,9 +149,9 @@ def test_a_crash_loses_timer_counts_since_their_last_write(power_loss: bool) -> 
     send_delayed(world, 60_000)
     world.advance(1_000)
     assert counts(world) == {"A": 1}
-    send_delayed(world, 60_000, "B")  # in the written check point, but not in the written counts
+    send_delayed(world, 60_000, "B")  # is in the written check point, but not in the written counts
     world.advance(2_500)
-    send_delayed(world, 60_000)  # in neither
+    send_delayed(world, 60_000)  # is in neither of them
     assert (counts(world), metrics(world).version) == ({"A": 2, "B": 1}, 3)
     world.engine.crash(power_loss=power_loss)
     assert (counts(world), metrics(world).version) == ({"A": 2}, 2)

@@ -1,4 +1,4 @@
-"""Request-reply: replies are pushed to the client that sent the request, stored, and answered after the push."""
+"""Request-reply: a reply is pushed to the client that sent the request, and stored; then its sender gets a response."""
 
 import pytest
 from engine_world import World, make_world
@@ -45,7 +45,7 @@ def push_to(channel: DirectChannel) -> PushReplyMessage:
     return push
 
 
-def test_a_reply_is_answered_and_stored_after_the_client_answered_the_push(world: World) -> None:
+def test_a_reply_is_stored_and_its_sender_gets_a_response_after_the_client_responded_to_the_push(world: World) -> None:
     channel = requester(world)
     call = reply(world)
     push = push_to(channel)
@@ -57,8 +57,8 @@ def test_a_reply_is_answered_and_stored_after_the_client_answered_the_push(world
     assert (record.body, "PUSH_REPLY_TIME" in record.property_map()) == (b"pong", False)
 
 
-def test_a_reply_fails_if_the_client_answers_the_push_with_an_error(world: World) -> None:
-    """A push answered with an error code fails the reply; a second answer has no effect."""
+def test_a_reply_fails_if_the_client_responds_to_the_push_with_an_error(world: World) -> None:
+    """A push that gets an error code fails the reply; a second response has no effect."""
     channel = requester(world)
     call = reply(world)
     push = push_to(channel)
@@ -68,7 +68,7 @@ def test_a_reply_fails_if_the_client_answers_the_push_with_an_error(world: World
     assert len(stored(world, TOPIC)) == 1
 
 
-def test_a_reply_fails_if_its_push_is_not_answered_in_ten_seconds(world: World) -> None:
+def test_a_reply_fails_if_its_push_gets_no_response_in_ten_seconds(world: World) -> None:
     requester(world)
     call = reply(world)
     world.advance(9_999)
@@ -105,8 +105,8 @@ def test_with_store_reply_message_disabled_a_reply_has_no_message_id() -> None:
 
 
 @pytest.mark.parametrize("more", [{"long": "x" * 33_000}, {"INNER_NUM": "2"}])
-def test_a_reply_that_cannot_be_stored_is_answered_by_its_push(world: World, more: dict[str, str]) -> None:
-    """A reply that cannot be stored is answered according to its push, without a message id."""
+def test_a_reply_that_cannot_be_stored_gets_the_result_of_its_push(world: World, more: dict[str, str]) -> None:
+    """The response to a reply that cannot be stored has the result of its push, without a message id."""
     channel = requester(world)
     call = reply(world, **more)
     submit(world, ClientResponded(push_to(channel).ticket, 0), channel)

@@ -127,7 +127,7 @@ def test_a_send_back_with_a_level_above_the_maximum_is_clamped(world: World) -> 
 
 
 def test_a_retry_topic_has_the_retry_queues_of_its_group(world: World) -> None:
-    """The retry topic has the group's number of queues; with none the message is dropped, with SUCCESS."""
+    """The retry topic has the group's number of queues; with 0 queues the message is dropped with the code SUCCESS."""
     world.engine.execute(world.broker, CreateGroup(GroupConfig("G", retry_queue_nums=3)))
     offset = send_failing(world)
     for _ in range(30):
@@ -154,7 +154,7 @@ def refusal(world: World, operation: SendMessageBack | SendMessage) -> tuple[Res
 
 
 def test_a_send_back_of_an_illegal_group_or_unknown_message_is_rejected(world: World) -> None:
-    """Offset 0 is valid; an offset inside a record is rejected like an unknown one."""
+    """Physical offset 0 is valid; an offset inside a record is rejected like an offset beyond the log."""
     send_failing(world)
     code, remark = refusal(world, SendMessageBack("a b", 0, 0))
     assert code is ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST

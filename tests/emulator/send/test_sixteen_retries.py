@@ -1,4 +1,4 @@
-"""A message that always fails, with the engine alone."""
+"""A message whose consumption always fails, in an engine without network."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ RETRIES = 16
 
 
 def fail_until_dead() -> tuple[int, int]:
-    """Return the number of deliveries, and the virtual time from the send to the dead letter queue in ms."""
+    """Return the number of deliveries, and the simulated time from the send to the dead letter queue in ms."""
     engine = Engine(now_ms=START_MS)
     [broker] = engine.brokers
     engine.execute(broker, CreateTopic(TopicConfig("orders", 1, 1)))

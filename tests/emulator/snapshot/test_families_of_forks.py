@@ -1,6 +1,6 @@
-"""Random changes of all tables in a family of forks: none reaches another member.
+"""Random changes of all tables in a family of forks: no change of a member affects another one.
 
-Beside each member is an engine that started from a decoded snapshot and got the same operations.
+Each member is compared with an unshared engine, which started from a decoded snapshot and got the same operations.
 """
 
 import random
@@ -56,7 +56,7 @@ TOPICS, GROUPS = ("A", "B", "C", "S", "%RETRY%G"), ("G", "H")
 HOST = ("10.0.0.1", 5000)
 _PROVIDER = "org.apache.rocketmq.auth.{0}.provider.Local{1}MetadataProvider"
 Member = tuple[Engine, Engine]
-"""An engine of the family, and the one beside it."""
+"""An engine of the family, and the unshared engine with which it is compared."""
 
 
 def first_engine(seed: int) -> Engine:
@@ -81,7 +81,7 @@ def first_engine(seed: int) -> Engine:
 
 
 def sent(chance: random.Random, now_ms: int) -> SendMessage:
-    """Return a send of some kind."""
+    """Return a random send."""
     properties = chance.choice(
         (
             {"TAGS": "red", "KEYS": "k"},
@@ -145,12 +145,12 @@ CHANGES: tuple[tuple[int, Callable[[random.Random, int], Operation]], ...] = (
         ),
     ),
 )  # fmt: skip
-"""Operations on a broker, with their weights."""
+"""Functions that return a random operation on a broker, each with its weight."""
 WEIGHTS, MAKERS = zip(*CHANGES, strict=True)
 
 
 def shown(outcome: Outcome | None) -> object:
-    """Return an outcome that equals equal ones: errors are equal only to themselves, runs of records to no list."""
+    """Return an outcome in a form that can be compared: errors as texts, and records as a list."""
     if isinstance(outcome, PullResult):
         return replace(outcome, records=list(outcome.records))
     return str(outcome) if isinstance(outcome, EngineError) else outcome
@@ -178,7 +178,7 @@ def perform(engine: Engine, chance: random.Random) -> list[object]:
 
 @pytest.mark.parametrize("seed", range(16))
 def test_members_of_a_family_change_as_engines_that_share_nothing(seed: int) -> None:
-    """Outcomes and snapshots of all members are those of the engines beside them, at each fork and at the end."""
+    """Outcomes and snapshots of all members are those of the unshared engines, at each fork and at the end."""
     chance = random.Random(seed)
     family: list[Member] = [(first_engine(seed), first_engine(seed))]
     for _ in range(STEPS):

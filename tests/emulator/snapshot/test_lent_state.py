@@ -1,4 +1,4 @@
-"""Forks: the state that an engine lends, what a fork keeps of it, and that neither engine sees changes of the other."""
+"""Forks: the state that an engine lends to a fork, and the independence of both engines after the fork."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -33,17 +33,17 @@ MODES: dict[str, dict[str, object]] = {
     "records": RECORDS,
     "cached records": {**RECORDS, "enable_pop_buffer_merge": True},
 }
-"""The ways to track popped messages, with the keys that select them."""
+"""Configuration keys by the mode of tracking popped messages that they select."""
 
 
 def fork(world: World) -> World:
-    """Return a world with a fork of the engine of another."""
+    """Return a world with a fork of the engine of `world`."""
     engine = Engine(state=world.engine.lend())
     return World(engine, engine.brokers[0])
 
 
 def unshared(engine: Engine) -> Engine:
-    """Copy the lent bytes and units of an engine into buffers of its own, to compare it with other engines."""
+    """Replace the lent buffers of an engine by copies, so that it can be compared with other engines; return it."""
     for broker in engine.brokers:
         store, log = broker.store, broker.store.log
         own = CommitLog(log.segment_bytes, log.max_bytes, log._on_trim, log._on_full)
@@ -61,7 +61,7 @@ def unshared(engine: Engine) -> Engine:
 @pytest.mark.pure
 @pytest.mark.parametrize("keys", MODES.values(), ids=MODES)
 def test_every_table_of_a_fork_equals_that_of_an_engine_from_a_snapshot(keys: dict[str, object]) -> None:
-    """All that the engines hold is compared: tables, timers, random streams. Only a fork has a history and defects."""
+    """Tables, timers and random streams are compared. History and defects are not, as a snapshot does not have them."""
     world = full_tables(slaves=1, **keys)
     expected = held_by(unshared(copied_with_memories(world.engine)))
     assert {b"ended", b"half"} <= {*stored_bodies(world, "A"), *stored_bodies(world, "RMQ_SYS_TRANS_HALF_TOPIC")}
@@ -87,7 +87,7 @@ def test_a_fork_of_a_fork_equals_its_parent() -> None:
 
 
 def test_no_field_of_a_lent_state_is_empty() -> None:
-    """The tests of this file know each table: one that is empty in all worlds would not be tested."""
+    """Each table has an entry in at least one world of this file, so that it is tested."""
     states = [full_tables(slaves=1, **keys).engine.lend({"proxy": {"a": "b"}}) for keys in MODES.values()]
 
     def filled(of: Callable[[EngineState], Any], kind: type) -> set[str]:
@@ -106,7 +106,7 @@ def test_no_field_of_a_lent_state_is_empty() -> None:
 
 @pytest.mark.parametrize("keys", MODES.values(), ids=MODES)
 def test_forks_and_parents_share_no_object_that_could_change(keys: dict[str, object]) -> None:
-    """Shared are only buffers of which both know it, also with a fork of the fork after both have continued."""
+    """Only buffers that both treat as shared are shared, even by a fork of the fork after both have continued."""
     world, unrelated = full_tables(slaves=1, **keys), full_tables(slaves=1, **keys)
     child = fork(world)
     for each in (world, child):
@@ -119,7 +119,7 @@ def test_forks_and_parents_share_no_object_that_could_change(keys: dict[str, obj
 
 
 def test_a_lent_state_can_be_lent_any_number_of_times() -> None:
-    """An emulator keeps one to reset its fork: the engines that start from it share nothing, and find no change."""
+    """An emulator keeps a lent state for resets. Engines that start from it share no objects and start equal."""
     world, unrelated = full_tables(slaves=1), full_tables(slaves=1)
     kept = world.engine.lend()
     states = [lend_state(kept) for _ in range(2)]
@@ -146,7 +146,7 @@ def test_a_table_that_a_fork_shares_with_its_parent_is_found() -> None:
 
 
 def test_a_value_of_an_unknown_class_is_rejected() -> None:
-    """A new kind of table fails here, instead of being shared."""
+    """A table of a new class raises an error, instead of being shared by mistake."""
 
     class Table:
         pass
@@ -185,7 +185,7 @@ def test_changes_of_topics_reach_neither_parent_nor_fork() -> None:
 
 @pytest.mark.pure
 def test_lending_changes_the_parent_no_more_than_a_snapshot() -> None:
-    """All that the parent holds is compared, except chunks of its delivery record that know that they are shared."""
+    """The whole state of the parent is compared, except chunks of its delivery record, which are marked as shared."""
     world, other = full_tables(enable_pop_buffer_merge=True), full_tables(enable_pop_buffer_merge=True)
     world.engine.lend()
     other.engine.state()
@@ -193,12 +193,12 @@ def test_lending_changes_the_parent_no_more_than_a_snapshot() -> None:
     assert different == {}
 
 
-# what a fork keeps
+# the state of a fork
 
 
 @pytest.mark.parametrize("keys", MODES.values(), ids=MODES)
 def test_a_popped_message_stays_in_flight_in_a_fork(keys: dict[str, Any]) -> None:
-    """Its handle acknowledges it in either engine; in the other one it is redelivered after its invisible duration."""
+    """The handle acknowledges the message in one engine; in the other one it is redelivered after its duration."""
     world = make_world(**keys)
     world.topic("A")
     world.send("A", b"one")
@@ -216,8 +216,8 @@ def test_a_popped_message_stays_in_flight_in_a_fork(keys: dict[str, Any]) -> Non
     assert bodies(world.popped("A")) == [b"one"]
 
 
-def test_a_service_that_a_key_has_switched_off_is_not_in_a_fork() -> None:
-    """Such keys take effect at the next start, and a fork is one."""
+def test_a_service_that_a_key_has_switched_off_is_missing_in_a_fork() -> None:
+    """Such keys take effect at the next start of a broker, and a fork starts its brokers."""
     world = make_world(**MODES["cached records"])  # type: ignore[arg-type]  # keys of the broker
     world.topic("A")
     world.send("A", b"one")
@@ -236,7 +236,7 @@ def half(world: World) -> EndTransaction:
 
 
 def checks(world: World, ms: int) -> list[CheckTransactionState]:
-    """Return the transaction checks that a producer gets within some ms, after which it leaves."""
+    """Return the transaction checks that a new producer gets within `ms`; then it leaves."""
     channel = DirectChannel("p", ("10.0.0.1", 5000))
     world.engine.submit(world.broker, Heartbeat("p", ["P"], []), channel)
     world.advance(ms)
@@ -245,7 +245,7 @@ def checks(world: World, ms: int) -> list[CheckTransactionState]:
 
 
 def test_a_committed_transaction_stays_committed_in_a_fork() -> None:
-    """The broker has not stored its end yet. A restart would lose it, and ask the producer again."""
+    """The end has no op message yet, so after a crash the broker would check the transaction again."""
     world = make_world(transaction_check_max=1)
     world.topic("A")
     world.engine.execute(world.broker, half(world))
@@ -255,7 +255,7 @@ def test_a_committed_transaction_stays_committed_in_a_fork() -> None:
 
 
 def test_checks_of_a_half_message_continue_in_a_fork() -> None:
-    """The number of checks is kept, and the next one comes when it comes in the parent."""
+    """The fork keeps the number of checks, and the next check happens at the same time as in the parent."""
     world = make_world(transaction_check_max=3)
     world.topic("A")
     half(world)
@@ -266,7 +266,7 @@ def test_checks_of_a_half_message_continue_in_a_fork() -> None:
 
 
 def test_delayed_messages_arrive_in_a_fork_when_they_arrive_in_its_parent() -> None:
-    """A restarted broker checks its delay levels after a second only."""
+    """A restarted broker, in contrast, first checks its delay levels after a second."""
     world = make_world()
     world.topic("A")
     world.advance(1_050)
@@ -286,7 +286,7 @@ def test_delayed_messages_arrive_in_a_fork_when_they_arrive_in_its_parent() -> N
     assert stored_bodies(child, "A") == [b"of both", b"of the child", b"later"]
 
 
-def test_delayed_messages_that_are_deleted_do_not_hinder_a_fork() -> None:
+def test_a_fork_delivers_delayed_messages_after_others_were_deleted() -> None:
     keys: dict[str, Any] = {"max_message_size": 16 * 1024, "mapped_file_size_commit_log": 150 * 1024}
     world = make_world(store_max_bytes=1024 * 1024, **keys)
     world.topic("A")
@@ -315,7 +315,7 @@ def test_a_fork_has_the_clock_the_seed_and_the_configuration_of_its_parent() -> 
 
 
 def test_connections_queue_locks_and_long_polls_are_not_in_a_fork() -> None:
-    """The clients of a fork connect to its own ports."""
+    """The fork has no clients yet: they connect to its own ports."""
     world = full_tables()
     assert world.broker.clients.consumers
     queue = MessageQueue("A", "broker-a", 0)
@@ -337,7 +337,7 @@ def test_connections_queue_locks_and_long_polls_are_not_in_a_fork() -> None:
 
 
 def test_a_fork_continues_the_history_of_its_parent() -> None:
-    """`explain` in the fork knows the deliveries before it; later ones are in the history of their engine only."""
+    """An explanation in the fork has the deliveries before the fork; later ones are only in their engine's history."""
     world = make_world()
     world.topic("A")
     for _ in range(3):
@@ -354,7 +354,7 @@ def test_a_fork_continues_the_history_of_its_parent() -> None:
 
 
 def test_a_fork_of_a_master_and_its_slave_replicates_its_own_records() -> None:
-    """The slave of a fork has its records, and not those of the parent."""
+    """The slave of the fork gets new records of the fork's master, and none of the parent's."""
     world = full_tables(slaves=1)
     child = fork(world)
     world.send("A", b"of the parent")
@@ -418,7 +418,7 @@ def filled_world(messages: int) -> World:
 
 
 def test_the_work_of_a_fork_does_not_depend_on_the_number_of_messages() -> None:
-    """Counted are executed lines and calls, which are the same on every machine."""
+    """The work is the number of executed lines and calls, which are the same on every machine."""
     few, many = (filled_world(messages) for messages in (100, 5_000))
     counts = []
     for world in (few, many):
@@ -428,7 +428,7 @@ def test_the_work_of_a_fork_does_not_depend_on_the_number_of_messages() -> None:
     assert counts[1] < 20_000
 
 
-def test_lent_history_has_all_that_a_history_holds() -> None:
-    """A new attribute of the history enters the fork, or the fork would forget it."""
+def test_a_lent_history_has_each_attribute_of_a_history() -> None:
+    """A new attribute of the history must be added to the lent history, so that a fork keeps it."""
     held = {name.lstrip("_") for name in vars(make_world().engine.history)}
     assert held - {"scheduler"} == {each.name for each in fields(LentHistory)}

@@ -1,4 +1,4 @@
-"""The memory of a fork: it grows with the messages that are sent to it, not with those of its parent."""
+"""The memory of a fork grows with the messages that are sent to the fork, not with those of its parent."""
 
 import gc
 import tracemalloc
@@ -25,7 +25,7 @@ def send(world: World, messages: int) -> None:
 
 
 def allocated(work: Callable[[], object]) -> int:
-    """Return the bytes that are still allocated by some work after it has ended."""
+    """Return the number of bytes that `work` allocates and that are still in use after it."""
     gc.collect()
     tracemalloc.start()
     kept = work()
@@ -43,7 +43,7 @@ def fork(world: World) -> World:
 
 @pytest.mark.parametrize("messages", [1_000, 10_000])
 def test_a_fork_of_messages_takes_no_memory_for_them(messages: int) -> None:
-    """The parent stores up to 11 MiB; the fork, its fork, and reads of all messages take a part of one."""
+    """The parent has up to 11 MiB; the fork, its fork, and reads of all messages take less than 1 MiB."""
     world = filled(messages)
 
     def forks() -> list[World]:
@@ -57,7 +57,7 @@ def test_a_fork_of_messages_takes_no_memory_for_them(messages: int) -> None:
     assert allocated(forks) < MIB // 2
 
 
-def test_a_forks_memory_grows_with_what_is_sent_to_it() -> None:
+def test_the_memory_of_a_fork_grows_with_the_messages_sent_to_it() -> None:
     """1,000 messages of 1 KiB take less than 3 MiB, journal included."""
     child = fork(filled(5_000))
     assert MIB < allocated(lambda: send(child, 1_000)) < 3 * MIB

@@ -1,4 +1,4 @@
-"""An engine started from a snapshot: its state, its behavior, and what a snapshot does not contain."""
+"""Engines started from a snapshot: their state and behavior, and state that a snapshot does not contain."""
 
 from io import BytesIO
 from types import NoneType
@@ -87,8 +87,8 @@ CHANGES: tuple[Operation, ...] = (
     CreateStaticTopic(TopicConfig("S", 1, 1), QueueMapping("S", 1, "broker-a", 1, {0: [PART]})),
     Heartbeat("c", [], [ConsumerData("G", subscriptions=[SubscriptionData("A", "a > 1", "SQL92", sub_version=3)])]),
 )
-"""Operations on a broker; the first one creates what the others use."""
-QUESTIONS: tuple[Operation, ...] = (
+"""Operations on a broker; the first one creates the topic that the others use."""
+QUERIES: tuple[Operation, ...] = (
     GetAllTopics(),
     GetAllGroups(),
     GetAllConsumerOffset(),
@@ -105,8 +105,10 @@ QUESTIONS: tuple[Operation, ...] = (
 
 @given(st.lists(st.sampled_from(CHANGES[1:]), max_size=12), st.integers(0, 20_000))
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_a_restored_engine_answers_every_query_as_after_a_restart(changes: list[Operation], wait_ms: int) -> None:
-    """After any changes an engine from a snapshot answers every query as after a restart, at once and later.
+def test_a_restored_engine_returns_the_same_to_every_query_as_after_a_restart(
+    changes: list[Operation], wait_ms: int
+) -> None:
+    """After any changes an engine from a snapshot returns the same as a restarted one, at once and later.
 
     Their remaining states are equal byte for byte.
     """
@@ -119,14 +121,14 @@ def test_a_restored_engine_answers_every_query_as_after_a_restart(changes: list[
     for pause_ms in (0, 60_000):
         for each in (world, other):
             each.advance(pause_ms)
-        for question in QUESTIONS:
+        for question in QUERIES:
             assert response(other.engine, other.broker, question) == response(world.engine, world.broker, question)
         assert other.broker.config == world.broker.config
         assert saved(other.engine) == saved(world.engine)
 
 
 def test_a_snapshot_contains_the_name_servers_configuration_and_kv_pairs() -> None:
-    """A snapshot has the name server's configuration and key-value pairs, but no route changes, as a restart."""
+    """As after a restart, configuration and key-value pairs remain, and changes of routes are lost."""
     engine = Engine(namesrv=NamesrvConfig(enable_topic_list=False))
     engine.execute(engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", "A", "broker-a:4"))
     engine.execute(engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
@@ -163,7 +165,7 @@ def test_a_snapshot_contains_all_masters_and_slaves_with_their_logs() -> None:
 
 
 def test_a_restored_slave_keeps_its_masters_timer_check_point() -> None:
-    """A slave keeps its knowledge of its master's timer until its next check."""
+    """A slave keeps its copy of its master's timer check point until it copies it again."""
     slave = BrokerConfig(broker_id=1, broker_role="SLAVE")
     engine = Engine(brokers=[BrokerConfig(), slave])
     world = World(engine, engine.brokers[0])
@@ -247,7 +249,7 @@ def test_a_start_from_a_snapshot_may_replace_the_saved_configurations() -> None:
 
 @pytest.mark.parametrize("files", [1, 3])
 def test_a_restored_log_continues_in_the_same_files(files: int) -> None:
-    """The log continues in the same files: the remaining ones keep number and age, and the last one is filled up."""
+    """The files keep their numbers and ages, and new records are appended to the last one."""
     world = make_world(mapped_file_size_commit_log=200_000, max_message_size=8_000, file_reserved_time=1)
     world.topic("A")
     while len(world.broker.store.log.files()[0]) < files + 1:

@@ -72,7 +72,7 @@ def test_a_snapshot_of_version_1_restores_the_same_state() -> None:
 
 
 def test_a_snapshot_can_be_written_to_and_read_from_a_compressed_stream() -> None:
-    """A snapshot is read and written in one pass, so that a compressed stream works as well."""
+    """A snapshot is read and written sequentially, so that a compressed stream can be used."""
     small = BytesIO()
     with gzip.open(small, "wb") as out:
         write_snapshot(lived_in().engine.state(), out)

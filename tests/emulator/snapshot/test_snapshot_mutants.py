@@ -1,4 +1,4 @@
-"""Mutated snapshots with valid checksums start a working engine or are rejected with one sentence."""
+"""Randomly changed snapshots with valid checksums start a working engine or are rejected with one sentence."""
 
 import json
 import random

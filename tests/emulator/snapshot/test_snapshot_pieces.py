@@ -6,8 +6,8 @@ from rocketmq_testkit.emulator.snapshot.snapshot_file import WRITTEN_PIECE_BYTES
 from snapshot_files import saved
 
 
-def test_a_snapshot_is_that_of_its_beginning_whatever_happens_while_it_is_written() -> None:
-    """Sends, a new topic, full segments, a crash and a deleted topic do not change a snapshot that is being written."""
+def test_a_snapshot_has_the_state_at_its_begin_although_the_engine_changes_while_it_is_written() -> None:
+    """The changes are sends, a new topic, full segments, a crash and a deleted topic."""
     world = make_world(mapped_file_size_commit_log=300_000, flush_disk_type="ASYNC_FLUSH")
     world.topic("T")
     for number in range(40):

@@ -24,7 +24,7 @@ Change = Callable[[dict[str, Any]], None]
 
 
 def four_files() -> World:
-    """Create a world whose log has four files, and a user with a right."""
+    """Return a world with a user that has a right, whose log has four files."""
     world = make_world(1, max_message_size=16 * 1024, mapped_file_size_commit_log=64 * 1024, **KEEPING)
     filled(world)
     while len(world.broker.store.log.files()[0]) < 4:
@@ -58,7 +58,7 @@ def rewritten(change: Change) -> bytes:
 
 
 def files(*numbers: int) -> Change:
-    """List only these log files."""
+    """Return a change after which the snapshot lists only these log files."""
 
     def change(form: dict[str, Any]) -> None:
         listed = {number: [number, full] for number, full in form["log"]["files"]}
@@ -68,7 +68,7 @@ def files(*numbers: int) -> Change:
 
 
 def resource(key: str | None) -> Change:
-    """Set the resource of the user's right."""
+    """Return a change that sets the resource of the user's right."""
 
     def change(form: dict[str, Any]) -> None:
         form["users"][0]["rights"][0][1][0] = key
@@ -77,13 +77,13 @@ def resource(key: str | None) -> Change:
 
 
 def test_a_snapshot_with_valid_tables_is_accepted() -> None:
-    """Valid tables with all files and the user's right are accepted, so the helper itself changes nothing."""
+    """The helper that rewrites a snapshot keeps valid tables valid."""
     assert sorted(begun(rewritten(files(0, 1, 2, 3))).brokers[0].store.log.files()[0]) == [0, 1, 2, 3]
     assert begun(rewritten(resource("Group:other"))).brokers[0].name == "broker-a"
 
 
 def queue_number(number: int) -> Change:
-    """Give the first queue this number."""
+    """Return a change that sets the number of the first queue."""
 
     def change(form: dict[str, Any]) -> None:
         form["queues"][0][1] = number
@@ -97,7 +97,7 @@ def test_a_queue_may_have_each_number_of_a_java_int_from_0() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "error"),
     [
         (queue_number(1 << 31), f"queue {1 << 31} of A has no valid number"),
         (queue_number(-1), "queue -1 of A has no valid number"),
@@ -112,8 +112,8 @@ def test_a_queue_may_have_each_number_of_a_java_int_from_0() -> None:
         (resource(None), "None is no resource"),
     ],
 )
-def test_a_snapshot_with_log_gaps_or_invalid_resources_is_rejected(change: Change, told: str) -> None:
-    """A log with a gap, and a right to an invalid resource, are rejected."""
+def test_a_snapshot_with_an_invalid_table_is_rejected(change: Change, error: str) -> None:
+    """A log with a gap, a wrong queue number, and a right to an invalid resource are rejected."""
     with pytest.raises(SnapshotError) as raised:
         read_snapshot(BytesIO(rewritten(change)))
-    assert f"ValueError: {told})" in str(raised.value)
+    assert f"ValueError: {error})" in str(raised.value)

@@ -1,4 +1,4 @@
-"""Static topics: logical queues, whose numbers and offsets stay when they move to another broker."""
+"""Static topics: logical queues keep their numbers and offsets when they move to another broker."""
 
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -116,7 +116,7 @@ def test_clients_of_a_static_topic_see_only_logical_queue_numbers(world: World) 
 
 
 def test_a_send_to_any_queue_goes_to_the_first_logical_queue(world: World) -> None:
-    """A send to any queue goes to the first logical queue in the mapping, led by this broker or not."""
+    """A send to any queue goes to the first logical queue in the mapping, even if another broker leads that queue."""
     create(world, {3: [QueuePart(0, 1, HERE, 0)], 2: [QueuePart(0, 2, HERE, 0)]})
     assert send(world, -1).queue_id == 2
 
@@ -234,7 +234,7 @@ def test_a_part_on_a_stopped_broker_cannot_be_read_but_other_parts_can(world: Wo
     assert len(pull(world, 0, 100, there(world)).records) == 1
 
 
-def test_a_leader_without_decided_logical_offset_accepts_messages(world: World) -> None:
+def test_a_leader_without_a_decided_logical_offset_accepts_messages(world: World) -> None:
     """A new leader whose logical offset is not decided accepts messages, with offset -1."""
     create(world, {0: [QueuePart(0, 0, HERE, 0), QueuePart(1, 0, THERE, -1)]}, queues=1, broker=there(world))
     assert send(world, 0, broker=there(world)).queue_offset == -1
@@ -344,7 +344,7 @@ def test_a_search_by_time_ignores_a_last_part_without_decided_offset(world: Worl
     assert [offset(world, SearchOffset("T", 0, time), there(world)) for time in times] == [0, 1, 2]
 
 
-def test_mappings_of_a_previous_run_are_left_to_their_owner(world: World) -> None:
+def test_restored_mappings_are_copied_and_do_not_change_with_later_updates(world: World) -> None:
     create(world, {0: [QueuePart(0, 0, HERE, 0)]})
     left = dict(world.broker.mappings.table)
     mappings = QueueMappings(world.engine.scheduler, lambda: None)
@@ -354,7 +354,7 @@ def test_mappings_of_a_previous_run_are_left_to_their_owner(world: World) -> Non
 
 
 def test_a_part_without_length_does_not_limit_the_next_offset() -> None:
-    """Its end counts as not decided. Source: LogicQueueMappingItem.checkIfEndOffsetDecided (5.3.3)."""
+    """The end of a part without length is not decided (LogicQueueMappingItem.checkIfEndOffsetDecided, 5.3.3)."""
     part = QueuePart(0, 0, HERE, 100, 0, 0)
     found = PullResult(ResponseCode.SUCCESS, PullStatus.FOUND, 3, 0, 3, [b"record"])
     assert PulledPart([part], part, 0).to_logical(found).next_begin_offset == 103

@@ -15,15 +15,15 @@ class Disk(Metrics):
 
 
 def test_metrics_are_listed_as_declared() -> None:
-    """Fields are listed in order, with kind, sentence and value; each starts at 0."""
+    """Fields are listed in order, with kind, description and value; each starts at 0."""
     assert [*Disk(used=7).listed()] == [
         Metric("writes", "Writes.", is_counter=True, value=0),
         Metric("used", "Bytes in use.", is_counter=False, value=7),
     ]
 
 
-def test_each_metric_of_a_broker_has_a_sentence() -> None:
-    """The sentences end with a full stop, and the sizes are gauges."""
+def test_each_metric_of_a_broker_has_a_description() -> None:
+    """Descriptions end with a full stop, and metrics of sizes are gauges."""
     listed = [*BrokerMetrics().listed()]
     assert all(each.about.endswith(".") for each in listed)
     assert [each.name for each in listed if each.is_counter] == ["messages_stored", "messages_delivered"]

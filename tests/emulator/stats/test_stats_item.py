@@ -17,7 +17,7 @@ def test_a_stats_item_has_no_snapshot_before_its_first_sample() -> None:
 
 
 def test_a_minute_snapshot_covers_seven_samples() -> None:
-    """A minute has seven samples; anything counted before the first one is in none of its figures."""
+    """A minute has seven samples; counts before the first sample are in none of its figures."""
     item = StatsItem(0, 0)
     item.add(10, 0, 5_000)
     item.add(20, 0, 15_000)
@@ -38,7 +38,7 @@ def test_an_hour_is_sampled_every_ten_minutes_and_a_day_every_hour(span: int, to
 
 
 def test_querying_a_stats_item_does_not_change_its_snapshots() -> None:
-    """A counter queried once after days returns the same as one queried all the time."""
+    """A counter that is queried once after days returns the same as one that is queried continually."""
     asked, left_alone = StatsItem(0, 0), StatsItem(0, 0)
     for now in (1_000, 30_000, 2 * MINUTE_MS, HOUR_MS + 5, 3 * HOUR_MS):
         for item in (asked, left_alone):
@@ -58,7 +58,7 @@ def test_counts_with_zero_times_do_not_change_the_divisor_of_the_average() -> No
 
 
 def test_deleting_a_group_keeps_the_items_of_other_groups_of_its_topics() -> None:
-    """A topic without groups is forgotten; one with another group keeps that group's item."""
+    """A topic without groups is removed; a topic with another group keeps that group's item."""
     table = TopicGroupTable[str]()
     table.make("orders", "billing", "1")
     table.make("orders", "shipping", "2")

@@ -191,8 +191,8 @@ def test_a_cleanup_request_removes_queues_without_messages() -> None:
     assert world.send("old").queue_offset == 0
 
 
-def test_topic_whose_messages_are_deleted_was_updated_at_minus_1() -> None:
-    """Queue 0 keeps its offsets, queue 1 never had a message."""
+def test_topic_stats_of_a_queue_whose_messages_are_deleted_have_the_update_time_minus_1() -> None:
+    """Queue 0 keeps its offsets; queue 1, which never had a message, has the update time 0."""
     world = filled(1, file_reserved_time=0)
     world.topic("gone", 2)
     world.send("gone", queue=0)

@@ -75,7 +75,7 @@ def test_with_compaction_disabled_filters_apply_to_a_compacted_topic() -> None:
 def test_a_read_beyond_the_end_of_a_compacted_topic_restarts_at_its_start(
     world: World, offset: int, code: int, following: int
 ) -> None:
-    """A read beyond the end is sent to the start of the queue; other topics send it to the end."""
+    """The next offset of such a read is the start of the queue; in other topics it is the end."""
     compacted(world)
     for _ in range(2):
         world.send("T", KEYS="k")
@@ -155,7 +155,7 @@ def test_each_compaction_round_continues_from_the_one_before() -> None:
         world.send("T", b"m", KEYS=f"k{number % 2}")
     assert consumed_offsets(world) == [*range(15, 30)]
     world.advance(ROUND_MS)
-    # The last message of k2 is from the first round; k0 and k1 came again, in the file that is full now.
+    # The last message of k2 is from the first round; k0 and k1 were sent again, in the file that is full now.
     assert consumed_offsets(world) == [17, 25, 26, *range(27, 30)]
 
 

@@ -1,4 +1,4 @@
-"""Columns of consume queues that forks share: each holds what a list with the same changes holds."""
+"""Columns of consume queues that forks share: each has the same numbers as a list with the same changes."""
 
 import random
 from array import array
@@ -30,8 +30,8 @@ def checked(column: "array[int] | LentColumn", expected: list[int], chance: rand
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_family_of_columns_holds_what_each_member_appended(seed: int) -> None:
-    """Columns append, and lend to further columns, in random order; none sees numbers of another."""
+def test_each_column_of_a_family_has_only_its_own_and_inherited_numbers(seed: int) -> None:
+    """Columns append numbers, and lend to further columns, in random order."""
     chance = random.Random(seed)
     family: list[Pair] = [(array("q"), [])]
     for _ in range(60):
@@ -61,7 +61,7 @@ def test_columns_with_equal_numbers_are_equal() -> None:
 
 
 def test_a_queue_that_was_lent_can_remove_its_units() -> None:
-    """Truncation and deletion in the parent leave the fork's units, and the other way round."""
+    """Truncation and deletion of units in the parent do not change the fork's units, and the reverse."""
     parent = ConsumeQueue("T", 0)
     for number in range(6):
         parent.append(number * 100, 100, number)

@@ -1,4 +1,4 @@
-"""Logs of forks: each holds what an unshared log with the same changes holds."""
+"""Logs of forks: each has the same records as an unshared log with the same changes."""
 
 import random
 from collections.abc import Callable
@@ -72,8 +72,8 @@ def a_record(chance: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_a_family_of_logs_holds_what_each_member_stored(seed: int) -> None:
-    """Logs append, truncate, delete files and lend in random order; none sees a change of another."""
+def test_each_log_of_a_family_has_only_its_own_and_inherited_records(seed: int) -> None:
+    """Logs append, truncate, delete files and lend in random order."""
     chance = random.Random(seed)
     family = [Member(new_log(), new_log())]
     for step in range(250):
@@ -96,7 +96,7 @@ def test_a_family_of_logs_holds_what_each_member_stored(seed: int) -> None:
 
 
 def test_ascending_reads_cross_the_border_between_lent_and_own_bytes() -> None:
-    """A read returns the same records, whether they are in one buffer or not."""
+    """A read of consecutive records returns the same from one buffer as from two."""
     from array import array
 
     chance = random.Random(1)
@@ -119,7 +119,7 @@ def test_ascending_reads_cross_the_border_between_lent_and_own_bytes() -> None:
 
 
 def test_a_parent_appends_while_a_fork_reads() -> None:
-    """A generator over the fork's records does not keep the parent from growing its buffer."""
+    """An open generator over the fork's records does not prevent the parent's buffer from growing."""
     member = Member(new_log(), new_log())
     member.append(a_record(random.Random(1)), 0)
     member.append(a_record(random.Random(2)), 0)

@@ -1,4 +1,4 @@
-"""Light queues (LMQ): a message is also queued under further names, besides its topic."""
+"""Light queues (LMQ): a message is also in the queues that its property INNER_MULTI_DISPATCH names."""
 
 import pytest
 from engine_world import World, bodies, make_world, refused
@@ -167,7 +167,7 @@ def test_a_light_queue_needs_no_creation_and_is_not_listed(world: World) -> None
     send(world, A, b"1")
     send(world, A, b"2")
     assert [world.send(A, body).queue_offset for body in (b"a", b"b", b"c", b"d")] == [0, 1, 2, 3]
-    assert [body for body, _ in found(world, A)] == [b"1", b"2", b"a", b"d"]  # the others: offset taken
+    assert [body for body, _ in found(world, A)] == [b"1", b"2", b"a", b"d"]  # the offsets of the others were taken
     with pytest.raises(EngineError):
         world.send(A, queue=1)
 

@@ -1,4 +1,4 @@
-"""A copy of a log as of one instant returns what the log returns, also for bytes that look like records."""
+"""A copy of a log as of one instant returns the same as the log did, even for bytes that look like records."""
 
 from array import array
 from struct import pack
@@ -13,7 +13,7 @@ HEAD_BYTES = 36
 
 
 def head(size: int, physical_offset: int) -> bytes:
-    """Return the begin of a record, up to its offset in the log."""
+    """Return the first bytes of a record, up to and including its physical offset."""
     return pack(">i4s20xq", size, MAGIC, physical_offset)
 
 
@@ -40,7 +40,7 @@ def with_false_records(world: World) -> CommitLog:
 
 
 def test_records_at_all_positions_are_those_of_the_log(world: World) -> None:
-    """A record starts only where the log says, also at the first and after the last byte."""
+    """At each position, from the first to after the last byte, log and copy find a record or none."""
     log = with_false_records(world)
     copy = LogAtInstant.of(log)
     found = {position: copy.record_at(position) for position in range(-1, log.max_offset + 2)}
@@ -70,8 +70,8 @@ def test_bytes_beyond_the_segment_are_missing(world: World) -> None:
     assert copy.bytes_at(end - 4, 5) is None
 
 
-def test_truncations_of_the_log_are_known_and_later_ones_are_not(world: World) -> None:
-    """Indexes of the copy begin again at a truncation."""
+def test_a_copy_has_the_truncations_of_the_log_before_it_and_no_later_ones(world: World) -> None:
+    """An index of the copy starts again at a truncation."""
     log = with_false_records(world)
     log.truncate(len(log.record_at(0) or b""))
     copy = LogAtInstant.of(log)

@@ -1,4 +1,4 @@
-"""A search by time finds the same as a scan of all messages, whatever has happened to the log."""
+"""A search by time returns the same as a scan of all messages, after deletions, power losses and restores."""
 
 from collections.abc import Sequence
 
@@ -41,7 +41,7 @@ def stored_at(world: World, queue: int) -> tuple[int, list[int]]:
 
 
 def found(world: World, queue: int, time_ms: int, *, upper: bool) -> int:
-    """Return the broker's result."""
+    """Return the offset that the broker finds for a time."""
     return world.ask(OffsetResult, SearchOffset("A", queue, time_ms, upper)).offset
 
 

@@ -21,7 +21,7 @@ def users_topics(table: TopicTable) -> list[str]:
 
 
 def test_a_copy_that_ends_at_attributes_keeps_topics_behind_them(master: World) -> None:
-    """Upstream's slave fails at the first topic with attributes: later topics stay as they are, deleted ones go."""
+    """Upstream's slave fails at the first topic with attributes: it does not change later ones, but deletes topics."""
     slave = make_world().broker.topics
     for name in ("user-first", "user-typed", "user-last"):
         create(master, name)

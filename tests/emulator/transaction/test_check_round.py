@@ -1,4 +1,4 @@
-"""Op messages in one round of the transaction check, and the offset up to which they are done."""
+"""Op messages in one round of the transaction check, and the offset before which all of them are done."""
 
 from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.emulator.message.stored_record import Record, decode

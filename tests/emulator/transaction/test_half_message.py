@@ -1,4 +1,4 @@
-"""A half message as the transaction check uses it."""
+"""The encoded properties with which the transaction check appends a half message again."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -46,10 +46,10 @@ def checks(channel: DirectChannel) -> list[CheckTransactionState]:
     return [effect for effect in channel.effects if isinstance(effect, CheckTransactionState)]
 
 
-def answer_check(world: World, question: CheckTransactionState, how: int) -> Result:
+def respond_to_check(world: World, check: CheckTransactionState, how: int) -> Result:
     return world.engine.execute(
         world.broker,
-        EndTransaction("PG", question.tran_state_table_offset, question.commit_log_offset, how, True, question.msg_id),
+        EndTransaction("PG", check.tran_state_table_offset, check.commit_log_offset, how, True, check.msg_id),
     )
 
 
@@ -290,7 +290,7 @@ def test_a_discarded_half_message_is_checked_again_when_resumed(world: World) ->
     world.advance(6_000)
     again = checks(channel)[asked:]
     assert decode(again[0].record).property_map()["TRANSACTION_CHECK_TIMES"] == "1"
-    answer_check(world, again[0], COMMIT)
+    respond_to_check(world, again[0], COMMIT)
     assert [record.body for record in stored(world, "T", 1)] == [b"t"]
     for nothing in (None, "7F00", offset_message_id(aside.store_host, aside.physical_offset + 1)):
         with pytest.raises(EngineError, match="Exception was thrown when putting message back"):
@@ -319,11 +319,11 @@ def test_a_check_names_the_reappended_copy_and_has_the_real_topic(world: World) 
 
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 def test_a_check_response_ends_the_checks_of_its_half_message(world: World, how: int) -> None:
-    """After the response to a check no producer is asked again, all is consumed, and no timer is scheduled."""
+    """After the response to a check no producer gets a check, all messages are consumed, and no timer is scheduled."""
     channel = producer(world)
     half(world)
     world.advance(3000)
-    answer_check(world, checks(channel)[0], how)
+    respond_to_check(world, checks(channel)[0], how)
     world.advance(60_000)
     assert len(checks(channel)) == 1
     assert len(stored(world, "T", 1)) == (how == COMMIT)
@@ -405,7 +405,7 @@ def test_a_too_young_half_message_ends_the_check_round(world: World) -> None:
 
 
 def test_a_check_without_a_connected_producer_counts(world: World) -> None:
-    """Without a connected producer the message is re-appended all the same and discarded in the end."""
+    """Without a connected producer the message is re-appended at each round and discarded in the end."""
     half(world)
     world.advance(60_000)
     assert len(stored(world, HALF)) == 16
@@ -433,7 +433,7 @@ def test_a_half_message_born_in_the_future_is_checked(world: World) -> None:
 
 
 def test_a_half_message_born_at_the_start_of_a_round_ends_it_without_a_pause(world: World) -> None:
-    """It is as young as a message can be: the round ends, and the next one begins an interval later."""
+    """The message has the age 0: it ends the round, and the next round begins an interval later."""
     world.topic("T")
     round_ms = world.now_ms + 3000
     operation = SendMessage("PG", "T", 0, b"t", {"TRAN_MSG": "true", "PGROUP": "PG"}, ("10.0.0.1", 5000), round_ms)
@@ -585,7 +585,7 @@ def test_a_check_round_continues_after_1_s_if_op_messages_were_deleted() -> None
 
 
 def test_one_check_round_reads_as_many_op_messages_as_it_needs() -> None:
-    """One round reads 70 op messages with three reads, and checks the open message behind them."""
+    """One round reads 70 op messages with three reads, and checks the open message after them."""
     world = make_world(transaction_check_interval=30_000, transaction_time_out=1000, transaction_op_batch_interval=1)
     channel = producer(world)
     for _ in range(70):

@@ -8,7 +8,7 @@ COMMIT = 8
 
 
 def test_a_reappended_half_message_is_undecided_once() -> None:
-    """Of several copies of a half message the newest counts; an end that names the first decides all of them."""
+    """The newest of several copies of a half message is listed; an end that names the first one decides all of them."""
     world = make_world(transaction_check_interval=3000, transaction_time_out=1000)
     world.topic("T")
     first, second = (
