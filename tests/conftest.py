@@ -1,4 +1,4 @@
-"""Prints the figures that tests have measured at the end of a run."""
+"""Hooks of all tests. One prints the figures that tests have measured at the end of a run."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,17 +18,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def tell_figure(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """What a test calls with a figure. It travels with the test's report, also from a worker of xdist."""
+    """Return a function that a test calls with a sentence about a measured figure.
+
+    The sentence is part of the test's report, also if a worker of xdist runs the test.
+    """
 
     def tell(figure: str) -> None:
-        # Not by the fixture record_property, which warns of a format of reports that nothing here depends on.
+        # The fixture record_property would warn about a format of reports that this suite does not write.
         request.node.user_properties.append((FIGURE, figure))
 
     return tell
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """One line for each figure, in the order of the tests."""
+    """Print one line for each figure, in the order of the tests."""
     reports = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
     figures = [
         value for each in reports if each.when == "call" for name, value in each.user_properties if name == FIGURE

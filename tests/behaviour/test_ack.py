@@ -21,7 +21,7 @@ def test_an_acknowledged_message_is_not_redelivered(e: ProtocolClient) -> None:
 
     The others of its pop are redelivered once, through the retry topic.
     """
-    e.filled(3)
+    e.fill_topic(3)
     _, second, _ = e.take()
     assert e.ack(second.handle).ok
     e.advance(60_000)
@@ -48,7 +48,7 @@ def test_one_request_acknowledges_messages_of_several_pops_and_queues(e: Protoco
 @through(*ALL)
 def test_the_order_of_acknowledgements_does_not_matter(e: ProtocolClient) -> None:
     """Messages of a pop can be acknowledged last first, in one request or in several."""
-    e.filled(5)
+    e.fill_topic(5)
     one, two, three, four, _ = handles(e.take())
     assert e.ack(four, two).ok
     assert e.ack(three).ok
@@ -60,7 +60,7 @@ def test_the_order_of_acknowledgements_does_not_matter(e: ProtocolClient) -> Non
 @through(*ALL)
 def test_an_acknowledgement_may_be_repeated(e: ProtocolClient) -> None:
     """A repeated acknowledgement succeeds each time and has no effect on other messages."""
-    e.filled(2)
+    e.fill_topic(2)
     first, _ = e.take()
     for _ in range(3):
         assert e.ack(first.handle).ok
@@ -72,7 +72,7 @@ def test_an_acknowledgement_may_be_repeated(e: ProtocolClient) -> None:
 @through(*ALL)
 @pytest.mark.parametrize("wait_ms", [10_000, 12_500, 60_000])
 def test_a_message_is_redelivered_2_to_4_s_after_its_invisible_duration(e: ProtocolClient, wait_ms: int) -> None:
-    e.filled(1)
+    e.fill_topic(1)
     e.take(invisible_ms=wait_ms)
     e.advance(wait_ms + 2_000)
     assert copies(e) == []
@@ -105,7 +105,7 @@ def test_a_redelivered_message_keeps_its_id_tag_and_keys(e: ProtocolClient) -> N
 @through(*ALL)
 def test_the_attempt_grows_with_each_redelivery(e: ProtocolClient) -> None:
     """The attempt grows with each redelivery of an unacknowledged message; the time of its first pop stays."""
-    e.filled(1)
+    e.fill_topic(1)
     popped_ms = e.now_ms
     attempts = []
     for _ in range(5):
@@ -119,7 +119,7 @@ def test_the_attempt_grows_with_each_redelivery(e: ProtocolClient) -> None:
 @through(*ALL)
 def test_the_message_whose_invisible_duration_ends_first_is_redelivered_first(e: ProtocolClient) -> None:
     """The message whose invisible duration ends first is redelivered first, regardless of the order of pops."""
-    e.filled(3)
+    e.fill_topic(3)
     for seconds in (30, 20, 10):
         e.take(count=1, invisible_ms=1_000 * seconds)
     e.advance(40_000)
@@ -128,7 +128,7 @@ def test_the_message_whose_invisible_duration_ends_first_is_redelivered_first(e:
 
 @through(*ALL)
 def test_messages_of_one_pop_are_redelivered_in_offset_order(e: ProtocolClient) -> None:
-    e.filled(6)
+    e.fill_topic(6)
     e.take()
     e.advance(15_000)
     assert copies(e) == [b"0", b"1", b"2", b"3", b"4", b"5"]
@@ -140,7 +140,7 @@ def test_a_late_ack_prevents_redelivery_until_the_message_is_in_the_retry_topic(
     e: ProtocolClient, late_ms: int, back: list[bytes]
 ) -> None:
     """The broker accepts a late acknowledgement; it prevents redelivery until the message is in the retry topic."""
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take()
     e.advance(10_000 + late_ms)
     assert e.ack(message.handle).ok
@@ -151,7 +151,7 @@ def test_a_late_ack_prevents_redelivery_until_the_message_is_in_the_retry_topic(
 @through("grpc")
 def test_the_proxy_rejects_an_ack_with_an_expired_handle(e: ProtocolClient) -> None:
     """The proxy rejects a handle from the millisecond in which it expires, and the message is redelivered."""
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take()
     e.advance(10_000)
     response = e.ack(message.handle)
@@ -163,7 +163,7 @@ def test_the_proxy_rejects_an_ack_with_an_expired_handle(e: ProtocolClient) -> N
 @through(*ALL)
 def test_a_handle_acknowledges_its_own_delivery_only(e: ProtocolClient) -> None:
     """A handle of the first attempt does not acknowledge the second attempt."""
-    e.filled(1)
+    e.fill_topic(1)
     (first,) = e.take(invisible_ms=60_000)
     changed = e.change(first.handle, 1_000)
     assert changed.ok
@@ -178,7 +178,7 @@ def test_a_handle_acknowledges_its_own_delivery_only(e: ProtocolClient) -> None:
 @through(*ALL)
 def test_another_groups_handle_has_no_effect(e: ProtocolClient) -> None:
     """An acknowledgement with a handle of another group succeeds without effect."""
-    e.filled(1)
+    e.fill_topic(1)
     (mine,) = e.take(group="G")
     e.advance(1)
     (theirs,) = e.take(group="H")
@@ -196,7 +196,7 @@ def test_an_ack_whose_handle_matches_no_check_point_has_no_effect(
     e: ProtocolClient, changes: dict[str, object]
 ) -> None:
     """An acknowledgement whose handle matches no check point succeeds, and the message is redelivered."""
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take()
     assert e.ack(forged(message.handle, **changes)).ok
     e.advance(20_000)
@@ -209,7 +209,7 @@ def test_acks_and_redelivery_leave_the_groups_offset_unchanged(e: ProtocolClient
 
     The retry topic has its own.
     """
-    e.filled(3)
+    e.fill_topic(3)
     e.ack(*handles(e.take()))
     assert e.committed() == 3
     e.advance(20_000)
@@ -225,8 +225,8 @@ def test_acks_and_redelivery_leave_the_groups_offset_unchanged(e: ProtocolClient
 @through(*ALL)
 def test_messages_of_a_deleted_topic_are_not_redelivered(e: ProtocolClient) -> None:
     """Revive skips the check points of a deleted topic and redelivers the messages of other topics."""
-    e.filled(1)
-    e.filled(1, "U")
+    e.fill_topic(1)
+    e.fill_topic(1, "U")
     e.take()
     e.take("U")
     e.delete_topic("T")
@@ -241,7 +241,7 @@ def test_a_crash_loses_no_stored_acknowledgement(e: ProtocolClient) -> None:
 
     Unacknowledged messages and offsets that were written to a file survive as well.
     """
-    e.filled(2)
+    e.fill_topic(2)
     first, _ = e.take(invisible_ms=30_000)
     assert e.ack(first.handle).ok
     e.advance(15_000)
@@ -255,7 +255,7 @@ def test_a_crash_loses_no_stored_acknowledgement(e: ProtocolClient) -> None:
 @through(*ALL, enable_pop_buffer_merge=True)
 def test_a_crash_loses_the_check_points_in_the_merge_buffer(e: ProtocolClient) -> None:
     """A crash loses the check points in the merge buffer: the group receives the messages again as first attempts."""
-    e.filled(2)
+    e.fill_topic(2)
     e.take()
     e.engine.crash(e.broker, power_loss=False)
     again = e.take()

@@ -25,7 +25,7 @@ def test_queues_are_divided_by_the_strategy_over_sorted_client_ids(
     """
     e.topic(queues=7)
     for client in ("c", "a", "b"):
-        e.beat(client)
+        e.heartbeat(client)
     assert {client: [queue for queue, _ in e.assigned(client, strategy) or []] for client in "abc"} == shares
     assert {mode for client in "abc" for _, mode in e.assigned(client, strategy) or []} == {"PULL"}
 
@@ -35,7 +35,7 @@ def test_queues_are_divided_by_the_strategy_over_sorted_client_ids(
 def test_with_more_clients_than_queues_the_last_clients_get_no_queue(e: BrokerProtocolClient, strategy: str) -> None:
     e.topic(queues=2)
     for client in "abc":
-        e.beat(client)
+        e.heartbeat(client)
     assert [e.assigned(client, strategy) for client in "abc"] == [[(0, "PULL")], [(1, "PULL")], []]
 
 
@@ -44,7 +44,7 @@ def test_with_more_clients_than_queues_the_last_clients_get_no_queue(e: BrokerPr
 def test_the_broker_assigns_nothing_for_an_unknown_strategy(e: BrokerProtocolClient, strategy: str) -> None:
     """The broker assigns nothing for another strategy, such as CONSISTENT_HASH: clients divide queues themselves."""
     e.topic()
-    e.beat("a")
+    e.heartbeat("a")
     assert e.assigned("a", strategy) is None
 
 
@@ -53,11 +53,11 @@ def test_a_client_that_joins_or_leaves_changes_the_assignment_at_once(e: BrokerP
     """A client that joins or leaves changes the assignment at once; a client outside the group is assigned nothing."""
     e.topic(queues=4)
     assert e.assigned("a") is None
-    e.beat("a")
+    e.heartbeat("a")
     assert [queue for queue, _ in e.assigned("a") or []] == [0, 1, 2, 3]
-    e.beat("b")
+    e.heartbeat("b")
     assert [queue for queue, _ in e.assigned("a") or []] == [0, 1]
-    e.leave("a")
+    e.unregister_consumer("a")
     assert [queue for queue, _ in e.assigned("b") or []] == [0, 1, 2, 3]
     assert e.assigned("a") == []
 
@@ -89,7 +89,7 @@ def test_popping_clients_share_queues_with_the_next_ones(
     """
     e.topic(queues=8)
     for client in "abcd":
-        e.beat(client)
+        e.heartbeat(client)
     e.request_mode("POP", share)
     found = {client: e.assigned(client) or [] for client in "abcd"}
     assert {client: sorted(queue for queue, _ in assigned) for client, assigned in found.items()} == shares
@@ -101,7 +101,7 @@ def test_with_more_popping_clients_than_queues_several_share_a_queue(e: BrokerPr
     """If more clients pop than there are queues, each is assigned one queue, and several clients share a queue."""
     e.topic(queues=2)
     for client in "abcde":
-        e.beat(client)
+        e.heartbeat(client)
     e.request_mode("POP", 1)
     assert [e.assigned(client) for client in "abcde"] == [[(number % 2, "POP")] for number in range(5)]
 
@@ -114,7 +114,7 @@ def test_a_popping_client_outside_the_group_is_assigned_any_queue_or_none(
     """A popping client outside the group is assigned queue -1 (every queue), or nothing if queues are shared."""
     e.topic(queues=4)
     for client in "abcd":
-        e.beat(client)
+        e.heartbeat(client)
     e.request_mode("POP", share)
     assert e.assigned("z") == [(queue, "POP") for queue in found]
 
@@ -126,8 +126,8 @@ def test_without_load_balancing_every_client_is_assigned_every_queue(e: BrokerPr
     A popping client is assigned the queues one by one.
     """
     e.topic(queues=2)
-    e.beat("a")
-    e.beat("b")
+    e.heartbeat("a")
+    e.heartbeat("b")
     for client, strategy in (("a", "AVG"), ("b", "AVG"), ("z", "AVG"), ("a", "unknown")):
         assert e.assigned(client, strategy) == [(0, "PULL"), (1, "PULL")]
     e.request_mode("POP", 1)
@@ -138,8 +138,8 @@ def test_without_load_balancing_every_client_is_assigned_every_queue(e: BrokerPr
 def test_with_default_request_mode_pop_a_group_pops_until_set_to_pull(e: BrokerProtocolClient) -> None:
     """With defaultMessageRequestMode=POP, a group pops until a request sets its mode to PULL."""
     e.topic(queues=2)
-    e.beat("a")
-    e.beat("b")
+    e.heartbeat("a")
+    e.heartbeat("b")
     assert e.assigned("a") == e.assigned("b") == [(-1, "POP")]
     e.request_mode("PULL", 0)
     assert [e.assigned("a"), e.assigned("b")] == [[(0, "PULL")], [(1, "PULL")]]
@@ -150,7 +150,7 @@ def test_with_default_pop_share_queue_num_1_clients_share_the_next_queue(e: Brok
     """With defaultPopShareQueueNum=1, each popping client is assigned its own queue and the next one."""
     e.topic(queues=4)
     for client in "abcd":
-        e.beat(client)
+        e.heartbeat(client)
     found = [sorted(e.assigned(client) or []) for client in "abcd"]
     pairs = [(0, 1), (1, 2), (2, 3), (0, 3)]
     assert found == [[(queue, "POP") for queue in pair] for pair in pairs]
@@ -159,7 +159,7 @@ def test_with_default_pop_share_queue_num_1_clients_share_the_next_queue(e: Brok
 @through(*BROKER)
 def test_a_group_set_back_from_pop_to_pull_is_assigned_queues_to_pull(e: BrokerProtocolClient) -> None:
     e.topic(queues=2)
-    e.beat("a")
+    e.heartbeat("a")
     e.request_mode("POP", 0)
     assert e.assigned("a") == [(-1, "POP")]
     e.request_mode("PULL", 0)
@@ -198,7 +198,7 @@ def test_four_consumers_share_one_queue(e: ProtocolClient) -> None:
 @through(*ALL)
 def test_consumers_that_pop_by_turns_share_a_backlog_evenly(e: ProtocolClient) -> None:
     """Four consumers that pop small batches of one queue by turns receive a quarter of its backlog each."""
-    e.filled(320)
+    e.fill_topic(320)
     got: Counter[str] = Counter()
     for _ in range(10):
         for client in "abcd":
@@ -215,7 +215,7 @@ def test_consume_statistics_count_popped_messages_as_consumed(e: BrokerProtocolC
     e.topic(queues=2)
     e.store(b"a", b"b", b"c", queue=0)
     e.store(b"d", queue=1)
-    e.beat("a")
+    e.heartbeat("a")
     e.pop_one_queue(0, count=2)
     e.pop_one_queue(1)
-    assert e.progress() == {0: (3, 2), 1: (1, 1)}
+    assert e.consume_statistics() == {0: (3, 2), 1: (1, 1)}

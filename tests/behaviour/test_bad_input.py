@@ -51,7 +51,7 @@ PLACES: dict[str, tuple[dict[str, object], Said, Said]] = {
 @pytest.fixture
 def handle(e: ProtocolClient) -> str:
     """Return the handle of the first of three popped messages."""
-    e.filled(3)
+    e.fill_topic(3)
     return e.take()[0].handle
 
 
@@ -61,7 +61,7 @@ def test_an_ack_with_a_malformed_handle_is_rejected(e: ProtocolClient, handle: s
     """An acknowledgement with a handle that is too short or has a non-numeric field is rejected."""
     before = e.state()
     response = e.ack(text)
-    assert e.says(response, *TORN[text]), response
+    assert e.is_error(response, *TORN[text]), response
     assert e.state() == before
 
 
@@ -88,7 +88,7 @@ def test_an_ack_of_a_nonexistent_queue_offset_or_retry_topic_is_rejected(
     changes, broker, proxy = PLACES[what]
     before = e.state()
     response = e.ack(forged(handle, **changes))
-    assert e.says(response, broker, proxy), response
+    assert e.is_error(response, broker, proxy), response
     assert e.state() == before
 
 
@@ -117,8 +117,8 @@ def test_an_ack_under_another_topics_name_is_rejected(e: ProtocolClient, handle:
     e.topic("U")
     before = e.state()
     last = forged(handle, offset=2)
-    assert e.says(e.ack(last, topic="U"), (208, "offset is illegal, key:U@0, commit:2, store:0~0"), ABNORMAL)
-    assert e.says(e.ack(last, topic="none"), (17, "topic[none] not exist"), ABNORMAL)
+    assert e.is_error(e.ack(last, topic="U"), (208, "offset is illegal, key:U@0, commit:2, store:0~0"), ABNORMAL)
+    assert e.is_error(e.ack(last, topic="none"), (17, "topic[none] not exist"), ABNORMAL)
     assert e.state() == before
 
 
@@ -159,7 +159,7 @@ def test_an_ordered_ack_affects_only_the_batch_in_flight(e: ProtocolClient, what
     before = e.state()
     if what == "outside":
         response = e.ack(forged(second, offset=3))
-        assert e.says(response, (13, "offset is illegal, key:T@G@0, old:1, commit:3, next:-1"), ABNORMAL), response
+        assert e.is_error(response, (13, "offset is illegal, key:T@G@0, old:1, commit:3, next:-1"), ABNORMAL), response
     else:
         assert e.ack(forged(second, popped=e.now_ms + 5) if what == "stale" else first).ok
     assert e.state() == before
@@ -181,7 +181,7 @@ def test_the_proxy_rejects_a_receive_with_an_invisible_duration_out_of_range(
     e: ProtocolClient, invisible_ms: int, text: str
 ) -> None:
     """The proxy rejects a receive whose invisible duration is outside 10 s to 12 h; no message is popped."""
-    e.filled(3)
+    e.fill_topic(3)
     before = e.state()
     response = e.pop(invisible_ms=invisible_ms).response
     assert response is not None
@@ -213,7 +213,7 @@ def test_the_broker_accepts_a_zero_negative_or_overflowing_invisible_duration(
     e: BrokerProtocolClient, invisible_ms: int
 ) -> None:
     """The broker accepts a zero, negative or overflowing invisible duration: the message is redelivered within 4 s."""
-    e.filled(1)
+    e.fill_topic(1)
     assert e.bodies(invisible_ms=invisible_ms) == [b"0"]
     e.advance(4_000)
     assert e.bodies() == [b"0"]
@@ -253,12 +253,12 @@ def test_a_rejected_pop_takes_no_message(e: ProtocolClient, what: str) -> None:
     """A rejected pop returns the code of its error, does not wait and takes no message."""
     options, broker, proxy = BAD_POPS[what]
     e.group()
-    e.filled(3)
+    e.fill_topic(3)
     e.topic("W", perm=2)
     before = e.state()
     response = e.pop(**options, poll_ms=5_000).response
     assert response is not None
-    assert e.says(response, broker, proxy), response
+    assert e.is_error(response, broker, proxy), response
     assert e.state() == before
     assert e.bodies() == [b"0", b"1", b"2"]
 
@@ -278,7 +278,7 @@ def test_the_broker_rejects_a_pop_with_an_invalid_count_or_queue(
     e: BrokerProtocolClient, options: dict[str, int], code: int, remark: str
 ) -> None:
     e.group()
-    e.filled(3)
+    e.fill_topic(3)
     before = e.state()
     response = e.pop_one_queue(options.get("queue", -1), count=options.get("count", 32)).response
     assert response is not None
@@ -311,7 +311,7 @@ def test_a_change_with_a_forged_handle_does_not_end_the_check_point_of_the_pop(
 
     If the handle names the ordered or a nonexistent revive queue, or another broker, no second copy is redelivered.
     """
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take(invisible_ms=16_000)
     assert e.change(forged(message.handle, **changes), 2_000).ok
     e.advance(30_000)
@@ -321,7 +321,7 @@ def test_a_change_with_a_forged_handle_does_not_end_the_check_point_of_the_pop(
 @through("grpc")
 @pytest.mark.parametrize(("count", "given"), [(33, 32), (2**31 - 1, 32)])
 def test_the_proxy_reduces_a_message_count_above_32_to_32(e: ProtocolClient, count: int, given: int) -> None:
-    e.filled(40)
+    e.fill_topic(40)
     assert len(e.take(count=count)) == given
 
 

@@ -133,7 +133,7 @@ def test_a_recall_with_a_forged_handle_is_rejected(e: ProtocolClient, what: str)
     before = e.state()
     text, remark = HANDLES[what]
     response = e.recall(text)
-    assert e.says(response, (604, remark), (50001, PROXY_EXCEPTION + remark)), response
+    assert e.is_error(response, (604, remark), (50001, PROXY_EXCEPTION + remark)), response
     assert e.state() == before
     e.advance(30_000)
     assert [each.body for each in e.records("T")] == [b"0"]
@@ -147,7 +147,7 @@ def test_a_recall_under_another_topics_name_is_rejected(e: ProtocolClient) -> No
     sent = e.put(deliver_ms=SOON)
     before = e.state()
     remark = "recall failed, topic not match"
-    assert e.says(e.recall(sent.recall, "U"), (604, remark), (50001, PROXY_EXCEPTION + remark))
+    assert e.is_error(e.recall(sent.recall, "U"), (604, remark), (50001, PROXY_EXCEPTION + remark))
     assert e.state() == before
 
 
@@ -156,7 +156,7 @@ def test_a_recall_in_a_nonexistent_topic_is_rejected(e: ProtocolClient) -> None:
     """A recall in a nonexistent topic is rejected before its handle is parsed."""
     before = e.state()
     there = (17, "recall failed, the topic[none] not exist")
-    assert e.says(e.recall("garbage", "none"), there, (40014, type_conflict("UNSPECIFIED", "DELAY")))
+    assert e.is_error(e.recall("garbage", "none"), there, (40014, type_conflict("UNSPECIFIED", "DELAY")))
     assert e.state() == before
 
 
@@ -260,9 +260,9 @@ def test_the_proxy_ends_only_transactions_whose_id_it_issued(e: ProtocolClient, 
         (sent, "none"),
         (whole, "N"),
     ):
-        assert e.says(e.end(unknown, how, topic=topic), NOT_FOUND, NOT_FOUND)
+        assert e.is_error(e.end(unknown, how, topic=topic), NOT_FOUND, NOT_FOUND)
     blank = e.end(replace(sent, id="  "), how)
-    assert e.says(blank, NOT_FOUND, (40008, "transaction id cannot be empty"))
+    assert e.is_error(blank, NOT_FOUND, (40008, "transaction id cannot be empty"))
     assert e.state() == before
     response = e.end(sent, how)
     assert response is not None
@@ -279,7 +279,7 @@ def test_a_send_back_of_an_invalid_log_offset_is_rejected(e: BrokerProtocolClien
     e.topic()
     sent = e.put()
     e.group()
-    e.beat("consumer-a")
+    e.heartbeat("consumer-a")
     before = e.state()
     for place in (FAR, e.broker.store.log.max_offset, sent.place + 4, -1):
         response = e.send_back(place, level)
@@ -304,9 +304,9 @@ def test_a_send_back_for_an_invalid_group_name_is_rejected(e: BrokerProtocolClie
 def test_a_batch_to_a_retry_topic_is_rejected(e: BrokerProtocolClient) -> None:
     """A batch to a retry topic is rejected with the name of the topic."""
     e.group()
-    e.again()
+    e.send_to_retry_topic()
     before = e.state()
-    sent = e.batch((b"a", {}), (b"b", {}), topic="%RETRY%G")
+    sent = e.send_batch_with_properties((b"a", {}), (b"b", {}), topic="%RETRY%G")
     assert (sent.code, sent.remark) == (13, "batch request does not support retry group %RETRY%G")
     assert e.state() == before
 
@@ -317,7 +317,7 @@ def test_the_proxy_forwards_to_the_dlq_only_with_a_complete_handle(e: GrpcProtoc
 
     The log offset of the handle has to be that of a message.
     """
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take()
     before = e.state()
     fields = message.handle.split(" ")
@@ -326,8 +326,8 @@ def test_the_proxy_forwards_to_the_dlq_only_with_a_complete_handle(e: GrpcProtoc
         ("garbage", (50001, short_handle(1))),
         (" ".join(fields[:8]), (40013, PROXY_EXCEPTION + "commit log offset is empty")),
     ):
-        assert e.says(e.forward(handle), said, said), handle
+        assert e.is_error(e.forward_by_handle(handle), said, said), handle
     assert e.state() == before
-    assert e.forward(" ".join([*fields[:8], str(7 << 50)])).code == 50001
+    assert e.forward_by_handle(" ".join([*fields[:8], str(7 << 50)])).code == 50001
     assert e.records("%DLQ%G") == []
-    assert e.give_up(message).ok
+    assert e.forward_to_dlq(message).ok

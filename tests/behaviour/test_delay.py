@@ -205,7 +205,7 @@ def test_a_delayed_message_of_a_deleted_topic_is_delivered_to_its_queue(waiting:
 @through(*BROKER)
 def test_a_delayed_message_wakes_waiting_consumers_on_delivery(waiting: BrokerProtocolClient) -> None:
     """A delayed message wakes a waiting pull and a waiting pop on delivery, not on send."""
-    waiting.beat("puller")
+    waiting.heartbeat("puller")
     pull, pop = waiting.pull(0, suspend_ms=15_000), waiting.pop(group="P", poll_ms=15_000)
     waiting.put(DELAY="2")
     waiting.advance(4_999)
@@ -222,7 +222,7 @@ def test_a_delayed_message_is_invisible_until_it_is_delivered(waiting: BrokerPro
     waiting.put(DELAY="3")
     waiting.advance(9_999)
     assert waiting.bodies() == []
-    assert waiting.progress().get(0, (0, 0))[0] == 0
+    assert waiting.consume_statistics().get(0, (0, 0))[0] == 0
 
 
 @through(*BROKER)
@@ -242,13 +242,13 @@ def test_a_delayed_ordered_message_is_delivered_behind_messages_sent_meanwhile(w
 def test_a_batch_with_a_delay_level_is_rejected(waiting: BrokerProtocolClient) -> None:
     """A batch with a delay level is rejected; a delay level of a message inside a batch is stored without effect."""
     before = waiting.state()
-    refused = waiting.batch((b"a", {}), (b"b", {}), DELAY="1")
+    refused = waiting.send_batch_with_properties((b"a", {}), (b"b", {}), DELAY="1")
     assert refused.code == 13
     assert refused.remark.startswith("the message is illegal, maybe msg body or properties length not matched.")
     assert waiting.state() == before
-    assert waiting.batch((b"a", {"DELAY": "1"}), (b"b", {})).ok
-    assert waiting.batch((b"c", {}), (b"d", {}), DELAY="0").ok
-    assert waiting.batch((b"e", {}), DELAY="-1").ok
+    assert waiting.send_batch_with_properties((b"a", {"DELAY": "1"}), (b"b", {})).ok
+    assert waiting.send_batch_with_properties((b"c", {}), (b"d", {}), DELAY="0").ok
+    assert waiting.send_batch_with_properties((b"e", {}), DELAY="-1").ok
     assert delivered_bodies(waiting) == [b"a", b"b", b"c", b"d", b"e"]
 
 

@@ -27,5 +27,5 @@ def test_a_broker_without_free_write_buffers_rejects_sends_as_busy(e: BrokerProt
 
 @through("grpc", transient_store_pool_enable=True, transient_store_pool_size=0)
 def test_a_send_through_the_proxy_needs_no_free_write_buffer(e: ProtocolClient) -> None:
-    e.filled(1)
+    e.fill_topic(1)
     assert e.bodies() == [b"0"]

@@ -16,7 +16,7 @@ def test_the_new_invisible_duration_counts_from_the_change(e: ProtocolClient, ne
 
     This holds for shorter and longer durations.
     """
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take(invisible_ms=30_000)
     e.advance(4_000)
     assert e.change(message.handle, new_ms).ok
@@ -31,7 +31,7 @@ def test_the_new_invisible_duration_counts_from_the_change(e: ProtocolClient, ne
 @through(*ALL)
 def test_a_changed_handle_starts_at_the_message_and_the_time_of_the_change(e: ProtocolClient) -> None:
     """A new receipt handle starts at the message itself, at the time of the change, in the same revive queue."""
-    e.filled(3)
+    e.fill_topic(3)
     *_, last = e.take()
     e.advance(1_000)
     old, new = handle_fields(last.handle), handle_fields(e.change(last.handle, 20_000).handle)
@@ -42,7 +42,7 @@ def test_a_changed_handle_starts_at_the_message_and_the_time_of_the_change(e: Pr
 @through(*ALL)
 def test_after_a_change_only_the_new_handle_acknowledges(e: ProtocolClient) -> None:
     """After a change only the new receipt handle acknowledges the message; the old handle has no effect."""
-    e.filled(2)
+    e.fill_topic(2)
     first, second = e.take()
     e.advance(1_000)
     new_first, new_second = (e.change(each.handle, 9_500).handle for each in (first, second))
@@ -56,7 +56,7 @@ def test_after_a_change_only_the_new_handle_acknowledges(e: ProtocolClient) -> N
 @through(*ALL)
 def test_an_invisible_duration_can_be_changed_repeatedly(e: ProtocolClient) -> None:
     """The invisible duration can be changed repeatedly, each time with the newest handle, as a renewing client does."""
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take()
     handle = message.handle
     for _ in range(10):
@@ -73,7 +73,7 @@ def test_an_invisible_duration_can_be_changed_repeatedly(e: ProtocolClient) -> N
 @through(*ALL)
 def test_a_change_to_an_invisible_duration_of_0_redelivers_within_4_s(e: ProtocolClient) -> None:
     """A change to an invisible duration of 0 redelivers the message 2 to 4 s later."""
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take()
     assert e.change(message.handle, 0).ok
     e.advance(4_000)
@@ -83,7 +83,7 @@ def test_a_change_to_an_invisible_duration_of_0_redelivers_within_4_s(e: Protoco
 @through(*BROKER)
 def test_the_broker_accepts_a_change_to_a_negative_invisible_duration(e: ProtocolClient) -> None:
     """The broker accepts a negative invisible duration and redelivers the message within 4 s."""
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take()
     assert e.change(message.handle, -5).ok
     e.advance(4_000)
@@ -93,7 +93,7 @@ def test_the_broker_accepts_a_change_to_a_negative_invisible_duration(e: Protoco
 @through(*ALL)
 def test_a_change_after_the_acknowledgement_redelivers_the_message(e: ProtocolClient) -> None:
     """A change after the acknowledgement redelivers the message. Each accepted change is a check point of its own."""
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take()
     assert e.ack(message.handle).ok
     e.advance(1_000)
@@ -105,7 +105,7 @@ def test_a_change_after_the_acknowledgement_redelivers_the_message(e: ProtocolCl
 @through(*ALL)
 def test_two_changes_with_one_handle_redeliver_two_copies(e: ProtocolClient) -> None:
     """Two changes with one handle redeliver two copies, although the first change replaced the handle."""
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take()
     for _ in range(2):
         e.advance(1_000)
@@ -120,7 +120,7 @@ def test_the_broker_accepts_a_change_with_an_expired_handle(e: ProtocolClient) -
 
     If the message was already redelivered, a second copy follows.
     """
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take()
     e.advance(15_000)
     assert e.change(message.handle, 1_000).ok
@@ -131,7 +131,7 @@ def test_the_broker_accepts_a_change_with_an_expired_handle(e: ProtocolClient) -
 @through("grpc")
 def test_the_proxy_rejects_a_change_with_an_expired_handle(e: ProtocolClient) -> None:
     """The proxy rejects a change with an expired handle by a code of its own."""
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take()
     e.advance(10_000)
     before = e.state()
@@ -143,7 +143,7 @@ def test_the_proxy_rejects_a_change_with_an_expired_handle(e: ProtocolClient) ->
 @through(*ALL)
 def test_the_duration_of_a_redelivered_message_can_be_changed(e: ProtocolClient) -> None:
     """The invisible duration of a redelivered message can be changed; its new handle still names the retry topic."""
-    e.filled(1)
+    e.fill_topic(1)
     e.take()
     e.advance(15_000)
     (again,) = e.take()

@@ -27,7 +27,7 @@ def test_a_message_wakes_a_waiting_pop(e: ProtocolClient) -> None:
 @through(*ALL)
 def test_a_pop_that_finds_something_does_not_wait(e: ProtocolClient) -> None:
     """A pop that finds fewer messages than requested returns them without waiting."""
-    e.filled(1)
+    e.fill_topic(1)
     assert bodies(e.pop(poll_ms=15_000, count=32)) == [b"0"]
 
 
@@ -41,7 +41,7 @@ def test_a_poll_ends_at_its_deadline(e: ProtocolClient, poll_ms: int) -> None:
     assert waiting.response is None
     e.advance(1)
     assert waiting.response is not None
-    assert e.says(waiting.response, (210, "NO_MESSAGE_IN_QUEUE"), (40401, "no new message"))
+    assert e.is_error(waiting.response, (210, "NO_MESSAGE_IN_QUEUE"), (40401, "no new message"))
     assert e.state()["waiting"] == (0, 0, 0)
 
 
@@ -85,7 +85,7 @@ def test_a_message_in_a_v1_retry_topic_wakes_no_waiting_pop(e: ProtocolClient) -
 
     The pop finds it at its deadline.
     """
-    e.filled(1)
+    e.fill_topic(1)
     e.take()
     waiting = e.pop(poll_ms=20_000)
     e.advance(19_999)
@@ -98,7 +98,7 @@ def test_a_message_in_a_v1_retry_topic_wakes_no_waiting_pop(e: ProtocolClient) -
 @through(*ALL, enable_retry_topic_v2=True, retrieve_message_from_pop_retry_topic_v1=False)
 def test_with_enable_retry_topic_v2_a_redelivered_message_wakes_a_waiting_pop(e: ProtocolClient) -> None:
     """With enableRetryTopicV2 a redelivered message wakes a waiting pop, 2 to 4 s after its invisible duration."""
-    e.filled(1)
+    e.fill_topic(1)
     e.take()
     waiting = e.pop(poll_ms=20_000)
     e.advance(12_000)
@@ -110,7 +110,7 @@ def test_with_enable_retry_topic_v2_a_redelivered_message_wakes_a_waiting_pop(e:
 @through(*ALL, wake_poll_on_redelivery=True)
 def test_with_wake_poll_on_redelivery_a_redelivered_message_wakes_a_pop(e: ProtocolClient) -> None:
     """With the emulator's key wakePollOnRedelivery a redelivered message wakes a waiting pop."""
-    e.filled(1)
+    e.fill_topic(1)
     e.take()
     waiting = e.pop(poll_ms=20_000)
     e.advance(14_000)
@@ -120,7 +120,7 @@ def test_with_wake_poll_on_redelivery_a_redelivered_message_wakes_a_pop(e: Proto
 @through(*ALL, wake_poll_on_redelivery=True)
 def test_with_wake_poll_on_redelivery_each_redelivery_wakes_a_pop(e: ProtocolClient) -> None:
     """With wakePollOnRedelivery each redelivery wakes a waiting pop, also that of a message of the retry topic."""
-    e.filled(1)
+    e.fill_topic(1)
     e.take()
     for _ in range(3):
         waiting = e.pop(poll_ms=20_000)
@@ -178,7 +178,7 @@ def test_a_pop_beyond_pop_polling_size_is_rejected_with_polling_full(e: Protocol
     assert [each.response is None for each in waiting] == [True, True, False, False]
     for each in waiting[2:]:
         assert each.response is not None
-        assert e.says(each.response, (209, "NO_MESSAGE_IN_QUEUE"), (42900, "polling full"))
+        assert e.is_error(each.response, (209, "NO_MESSAGE_IN_QUEUE"), (42900, "polling full"))
     e.send(b"0")
     assert bodies(waiting[0]) == [b"0"]
 
@@ -186,7 +186,7 @@ def test_a_pop_beyond_pop_polling_size_is_rejected_with_polling_full(e: Protocol
 @through(*ALL, enable_pop_message_threshold=True, pop_inflight_message_threshold=1)
 def test_an_ack_wakes_a_pop_that_waits_because_of_messages_in_flight(e: ProtocolClient) -> None:
     """An acknowledgement wakes a pop that waits because its group had too many messages of the queue in flight."""
-    e.filled(5)
+    e.fill_topic(5)
     taken = e.take(count=2)
     waiting = e.pop(count=1, poll_ms=8_000)
     assert bodies(waiting) is None
@@ -222,12 +222,12 @@ def test_a_pop_of_one_queue_is_woken_by_messages_of_that_queue_only(e: BrokerPro
 @through(*BROKER)
 def test_neither_a_rebalance_nor_a_reset_wakes_a_waiting_pop(e: BrokerProtocolClient) -> None:
     """Neither a rebalance nor an offset reset wakes a waiting pop; the pop finds the reset at its deadline."""
-    e.filled(1)
+    e.fill_topic(1)
     e.take()
     waiting = e.pop(poll_ms=5_000)
-    e.beat("a")
-    e.beat("b")
-    e.leave("a")
+    e.heartbeat("a")
+    e.heartbeat("b")
+    e.unregister_consumer("a")
     assert bodies(waiting) is None
     e.broker.offsets.reset("G", "T", 0, 0)
     e.advance(4_999)
@@ -240,10 +240,10 @@ def test_neither_a_rebalance_nor_a_reset_wakes_a_waiting_pop(e: BrokerProtocolCl
 def test_a_rebalance_does_not_end_a_held_pull(e: BrokerProtocolClient) -> None:
     """A rebalance does not end a waiting pull, which a message still wakes."""
     e.topic()
-    e.beat("a")
+    e.heartbeat("a")
     held = e.pull(0, suspend_ms=15_000)
-    e.beat("b")
-    e.leave("b")
+    e.heartbeat("b")
+    e.unregister_consumer("b")
     e.advance(2_000)
     assert held.response is None
     e.send(b"0")
@@ -294,7 +294,7 @@ def test_a_notification_reports_an_available_message_or_none_at_its_deadline(e: 
 
 @through(*BROKER)
 def test_a_peek_returns_messages_without_taking_them(e: BrokerProtocolClient) -> None:
-    e.filled(3)
+    e.fill_topic(3)
     assert e.peek(2).bodies == e.peek(2).bodies == [b"0", b"1"]
     assert e.bodies() == [b"0", b"1", b"2"]
     empty = e.peek()
@@ -304,7 +304,7 @@ def test_a_peek_returns_messages_without_taking_them(e: BrokerProtocolClient) ->
 @through(*BROKER)
 def test_a_held_pull_ends_with_pull_not_found_at_its_deadline(e: BrokerProtocolClient) -> None:
     """A waiting pull ends at its deadline with PULL_NOT_FOUND and its next offset."""
-    e.filled(1)
+    e.fill_topic(1)
     held = e.pull(1, suspend_ms=6_000)
     e.advance(5_999)
     assert held.response is None
@@ -316,7 +316,7 @@ def test_a_held_pull_ends_with_pull_not_found_at_its_deadline(e: BrokerProtocolC
 @through(*BROKER)
 def test_a_held_pull_skips_a_message_that_does_not_match(e: BrokerProtocolClient) -> None:
     """A waiting pull skips a message that does not match, at its next check, and returns the next offset."""
-    e.filled(1)
+    e.fill_topic(1)
     held = e.pull(1, suspend_ms=15_000, expression="red")
     e.send(b"1", tag="blue")
     assert held.response is None

@@ -13,11 +13,11 @@ def test_members_are_listed_until_they_leave(e: ProtocolClient) -> None:
     e.topic()
     assert e.members() == []
     for client in ("one", "two"):
-        e.beat(client)
+        e.heartbeat(client)
     assert sorted(e.members()) == ["one", "two"]
-    e.leave("one")
+    e.unregister_consumer("one")
     assert e.members() == ["two"]
-    e.leave("two")
+    e.unregister_consumer("two")
     assert e.members() == []
 
 
@@ -25,10 +25,10 @@ def test_members_are_listed_until_they_leave(e: ProtocolClient) -> None:
 def test_a_consumer_is_listed_in_its_own_group_only(e: ProtocolClient) -> None:
     """A consumer is listed in its own group only, even if other groups subscribe to the same topic."""
     e.topic()
-    e.beat("one")
-    e.beat("two", group="H")
+    e.heartbeat("one")
+    e.heartbeat("two", group="H")
     assert (e.members(), e.members("H")) == (["one"], ["two"])
-    e.leave("two", group="H")
+    e.unregister_consumer("two", group="H")
     assert (e.members(), e.members("H")) == (["one"], [])
 
 
@@ -37,11 +37,11 @@ def test_a_consumer_without_heartbeats_is_removed_after_the_timeout(e: ProtocolC
     """A consumer without heartbeats is removed after the timeout; one that sends heartbeats stays."""
     e.topic()
     for client in ("silent", "alive"):
-        e.beat(client)
+        e.heartbeat(client)
     for _ in range(SILENT_MS // BEAT_MS):
         assert sorted(e.members()) == ["alive", "silent"]
         e.advance(BEAT_MS)
-        e.beat("alive")
+        e.heartbeat("alive")
     e.advance(2 * SCAN_MS)
     assert e.members() == ["alive"]
     e.advance(SILENT_MS + 2 * SCAN_MS)

@@ -100,4 +100,4 @@ def test_consume_statistics_show_the_groups_offset_among_deleted_messages(e: Bro
     fill(e)
     e.ack(*(each.handle for each in e.take(count=2)))
     delete(e)
-    assert e.progress() == {0: (26, 2)}
+    assert e.consume_statistics() == {0: (26, 2)}

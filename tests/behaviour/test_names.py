@@ -38,7 +38,7 @@ def test_a_send_to_an_invalid_or_system_topic_is_rejected(e: ProtocolClient, top
     """A send to a topic with an invalid or system name is rejected, and no topic is created."""
     before = e.state()
     sent = e.put(topic=topic)
-    assert e.says(sent, *TOPICS[topic]), sent
+    assert e.is_error(sent, *TOPICS[topic]), sent
     assert e.state() == before
 
 
@@ -49,10 +49,10 @@ def test_a_pop_of_a_group_with_an_invalid_name_is_rejected(e: ProtocolClient, gr
 
     The broker reports that the group does not exist; the proxy reports what is wrong with the name.
     """
-    e.filled(1)
+    e.fill_topic(1)
     before = e.broker.groups.table.keys() | set()
     response = e.pop(group=group).response
-    assert e.says(response, (26, NO_GROUP.format(group)), GROUPS[group]), response
+    assert e.is_error(response, (26, NO_GROUP.format(group)), GROUPS[group]), response
     assert e.broker.groups.table.keys() == before
     assert e.bodies() == [b"0"]
 

@@ -196,7 +196,7 @@ def test_a_message_forwarded_to_the_dlq_frees_its_ordered_queue(e: GrpcProtocolC
     ordered(e, 2)
     (first,) = e.take(order=True, count=1)
     assert e.bodies(order=True) == []
-    assert e.forward(first.handle).ok
+    assert e.forward_by_handle(first.handle).ok
     assert [record.body for record in e.records(DEAD)] == [b"0"]
     assert e.bodies(order=True) == [b"1"]
     assert e.committed() == 1
@@ -205,7 +205,7 @@ def test_a_message_forwarded_to_the_dlq_frees_its_ordered_queue(e: GrpcProtocolC
 @through("grpc")
 def test_the_proxy_forwards_a_message_with_too_many_attempts_to_the_dlq(e: GrpcProtocolClient) -> None:
     """The proxy forwards a message with too many attempts to the dead letter queue instead of returning it."""
-    e.filled(1)
+    e.fill_topic(1)
     e.group("G", retry_max_times=0)
     assert e.bodies() == [b"0"]
     e.advance(15_000)
@@ -277,10 +277,10 @@ def test_an_ordered_batch_expires_after_a_day(e: ProtocolClient, idle_ms: int, a
 def test_an_unregistered_consumers_ordered_batch_keeps_its_queue_blocked(e: BrokerProtocolClient) -> None:
     """An unregistered consumer's ordered batch keeps its queue blocked until its invisible duration ends."""
     ordered(e, 2)
-    e.beat("one")
-    e.beat("two")
+    e.heartbeat("one")
+    e.heartbeat("two")
     assert e.bodies(order=True, client="one") == [b"0", b"1"]
-    e.leave("one")
+    e.unregister_consumer("one")
     assert e.bodies(order=True, client="two") == []
     e.advance(10_000)
     assert e.bodies(order=True, client="two") == [b"0", b"1"]

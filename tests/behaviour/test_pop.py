@@ -32,7 +32,7 @@ def test_a_pop_returns_messages_in_order_with_all_fields(e: ProtocolClient) -> N
 @through(*ALL)
 def test_a_popped_message_is_hidden_from_other_consumers_of_its_group(e: ProtocolClient) -> None:
     """A popped message is not returned to other consumers of the group; other groups receive it."""
-    e.filled(3)
+    e.fill_topic(3)
     assert e.bodies(client="one", count=2) == [b"0", b"1"]
     assert e.bodies(client="two") == [b"2"]
     assert e.bodies(client="one") == []
@@ -47,7 +47,7 @@ def test_a_receipt_handle_holds_the_fields_that_acks_need(e: ProtocolClient) -> 
     offset.
     The proxy adds the commit log offset of the message.
     """
-    e.filled(3)
+    e.fill_topic(3)
     e.bodies(count=1)
     e.advance(250)
     _, last = e.take(invisible_ms=12_000)
@@ -69,7 +69,7 @@ def test_a_receipt_handle_holds_the_fields_that_acks_need(e: ProtocolClient) -> 
 @through(*ALL)
 def test_pops_use_the_revive_queues_by_turns(e: ProtocolClient) -> None:
     """Pops use the eight revive queues by turns, also pops that find no message."""
-    e.filled(8)
+    e.fill_topic(8)
     used = [handle_fields(e.take(count=1)[0].handle)["revive"] for _ in range(7)]
     e.take(group="H", count=1)
     used += [handle_fields(e.take(count=1)[0].handle)["revive"]]
@@ -98,7 +98,7 @@ def test_a_pop_stores_one_check_point_per_queue(e: ProtocolClient) -> None:
 @through(*ALL)
 def test_a_check_point_is_stored_in_the_revive_queue_of_its_handle(e: ProtocolClient) -> None:
     """A check point is stored in the revive queue of its handle, a second before the invisible duration ends."""
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take()
     queue = int(handle_fields(message.handle)["revive"])
     e.advance(8_900)
@@ -118,7 +118,7 @@ def test_an_empty_pop_leaves_no_check_point(e: ProtocolClient) -> None:
 @through(*ALL)
 def test_a_pop_moves_the_offset_of_its_group(e: ProtocolClient) -> None:
     """A pop moves the offset of the group, not the acknowledgement."""
-    e.filled(5)
+    e.fill_topic(5)
     e.take(count=3)
     assert e.committed() == 3
     e.take()
@@ -163,7 +163,7 @@ def test_a_pop_returns_at_most_the_requested_number_and_32(
     e: ProtocolClient, sent: int, asked: int, given: int
 ) -> None:
     """A pop returns the available messages, limited by the requested number and 32."""
-    e.filled(sent)
+    e.fill_topic(sent)
     assert len(e.take(count=asked)) == given
 
 
@@ -205,14 +205,14 @@ def test_a_pop_with_an_expression_skips_other_messages_for_good(
 @through(*ALL)
 def test_a_new_group_begins_at_the_first_message_of_a_young_queue(e: ProtocolClient) -> None:
     """A new group starts at the first message of a young queue, even if it asks for the end, as the proxy does."""
-    e.filled(3)
+    e.fill_topic(3)
     assert e.bodies(group="new") == [b"0", b"1", b"2"]
 
 
 @through(*ALL, init_pop_offset_by_check_msg_in_mem=False)
 def test_without_the_memory_check_a_new_group_begins_at_the_last_message(e: ProtocolClient) -> None:
     """With initPopOffsetByCheckMsgInMem=false a new group that asks for the end starts at the last message."""
-    e.filled(3)
+    e.fill_topic(3)
     assert e.bodies(group="new") == [b"2"]
 
 
@@ -222,7 +222,7 @@ def test_the_start_position_of_a_pop_applies_to_a_new_group_only(
     e: BrokerProtocolClient, begin: int, wanted: list[bytes]
 ) -> None:
     """The start position in a pop applies to a new group only; that of later pops has no effect."""
-    e.filled(3)
+    e.fill_topic(3)
     response = e.pop_one_queue(0, begin=begin).response
     assert response is not None
     assert response.bodies == wanted
@@ -246,7 +246,7 @@ def test_a_pop_of_an_empty_queue_initializes_the_offset_of_its_group(e: Protocol
 def test_the_retry_topic_comes_first_with_a_probability(e: ProtocolClient, percent: int, low: int, high: int) -> None:
     """A pop reads the retry topic first with a probability of popFromRetryProbability percent (upstream default 20)."""
     e.broker.config.pop_from_retry_probability = percent
-    e.filled(32)
+    e.fill_topic(32)
     e.take()
     e.advance(15_000)
     e.store(*[b"new"] * 32)
@@ -256,7 +256,7 @@ def test_the_retry_topic_comes_first_with_a_probability(e: ProtocolClient, perce
 
 @through(*ALL)
 def test_a_pop_that_is_not_full_also_reads_the_retry_topic(e: ProtocolClient) -> None:
-    e.filled(2)
+    e.fill_topic(2)
     e.take()
     e.advance(15_000)
     e.send(b"new")
@@ -270,7 +270,7 @@ def test_retry_topics_have_v1_names_or_v2_names_with_enable_retry_topic_v2(
 ) -> None:
     """Retry topics have v1 names by default and v2 names with enableRetryTopicV2; clients see the original topic."""
     e.broker.config.enable_retry_topic_v2 = v2
-    e.filled(1)
+    e.fill_topic(1)
     e.take()
     e.advance(15_000)
     assert [record.body for record in e.records(topic)] == [b"0"]
@@ -284,7 +284,7 @@ def test_a_group_with_too_many_messages_in_flight_gets_no_more(e: ProtocolClient
 
     An acknowledgement or a redelivery makes room again.
     """
-    e.filled(6)
+    e.fill_topic(6)
     first = e.take(count=3)
     assert e.bodies() == []
     assert e.bodies(group="H", count=1) == [b"0"]
@@ -296,7 +296,7 @@ def test_a_group_with_too_many_messages_in_flight_gets_no_more(e: ProtocolClient
 @through(*ALL, enable_pop_buffer_merge=True)
 def test_a_buffered_check_point_whose_messages_are_acknowledged_is_never_stored(e: ProtocolClient) -> None:
     """With enablePopBufferMerge a check point whose messages are all acknowledged in time is never stored."""
-    e.filled(2)
+    e.fill_topic(2)
     for handle in handles(e.take()):
         assert e.ack(handle).ok
     e.advance(20_000)
@@ -311,7 +311,7 @@ def test_with_pop_consumer_kv_service_a_pop_stores_no_check_point(e: ProtocolCli
 
     A message is redelivered half a second after its invisible duration ends.
     """
-    e.filled(2)
+    e.fill_topic(2)
     first, _ = e.take()
     assert e.ack(first.handle).ok
     e.advance(10_600)

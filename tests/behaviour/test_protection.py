@@ -14,14 +14,14 @@ def refused(e: ProtocolClient, code: int, remark: str, proxy: int) -> None:
     The proxy returns a code of its own with the broker's remark.
     """
     sent = e.put(b"refused")
-    assert e.says(sent, (code, remark), (proxy, PROXY + remark)), sent
+    assert e.is_error(sent, (code, remark), (proxy, PROXY + remark)), sent
     assert [record.body for record in e.records("T")] == [b"0"]
 
 
 @through(*ALL, disk_used_ratio=95)
 def test_a_broker_with_a_full_disk_rejects_sends_and_serves_pops(e: ProtocolClient) -> None:
     """A broker rejects sends and serves pops while its disk is full, from its first check a minute after the start."""
-    e.filled(1)
+    e.fill_topic(1)
     e.advance(60_000)
     refused(
         e, 14, "service not available now. It may be caused by one of the following reasons: the broker's disk", 50001
@@ -31,7 +31,7 @@ def test_a_broker_with_a_full_disk_rejects_sends_and_serves_pops(e: ProtocolClie
 
 @through("remoting", "grpc")
 def test_a_broker_with_a_busy_page_cache_rejects_sends(e: ProtocolClient) -> None:
-    e.filled(1)
+    e.fill_topic(1)
     e.configure(requestRefusals="send=PC_SYNCHRONIZED")
     refused(e, 2, "[PC_SYNCHRONIZED]broker busy, start flow control for a while", 50001)
     e.configure(requestRefusals="")
@@ -42,7 +42,7 @@ def test_a_broker_with_a_busy_page_cache_rejects_sends(e: ProtocolClient) -> Non
 @through(*ALL)
 def test_a_broker_that_does_not_accept_sends_yet_rejects_them(e: ProtocolClient) -> None:
     """A broker with startAcceptSendRequestTimeStamp in the future rejects sends with that time in the remark."""
-    e.filled(1)
+    e.fill_topic(1)
     e.configure(startAcceptSendRequestTimeStamp="4102444800000")
     refused(e, 1, "broker unable to service, until 2100-01-01 00:00:00,000", 50001)
 
@@ -53,16 +53,16 @@ def test_a_body_above_4_mib_is_rejected(e: ProtocolClient) -> None:
     e.topic()
     e.send(bytes(MAX_BYTES))
     sent = e.put(bytes(MAX_BYTES + 1))
-    assert e.says(sent, ILLEGAL, (41301, "message body cannot exceed the max 4194304")), sent
+    assert e.is_error(sent, ILLEGAL, (41301, "message body cannot exceed the max 4194304")), sent
     assert [len(record.body) for record in e.records("T")] == [MAX_BYTES]
 
 
 @through(*ALL)
 def test_properties_above_the_size_limit_are_rejected(e: ProtocolClient) -> None:
     """Properties above the size limit are rejected: the broker limits all properties, the proxy the user properties."""
-    e.filled(1)
+    e.fill_topic(1)
     sent = e.put(b"refused", mine="v" * 33_000)
-    assert e.says(sent, ILLEGAL, (43101, "the total size of user property is too large, max is 16384")), sent
+    assert e.is_error(sent, ILLEGAL, (43101, "the total size of user property is too large, max is 16384")), sent
     assert len(e.records("T")) == 1
 
 
@@ -73,7 +73,7 @@ def test_a_pop_of_a_topic_without_read_permission_is_rejected(e: ProtocolClient)
     e.store(b"0")
     response = e.pop().response
     broker, proxy = "the topic[T] peeking message is forbidden", PROXY + "no readable queue"
-    assert e.says(response, (16, broker), (40300, proxy)), response
+    assert e.is_error(response, (16, broker), (40300, proxy)), response
     e.topic(perm=6)
     assert e.bodies() == [b"0"]
 
@@ -98,11 +98,11 @@ def test_the_broker_stores_messages_of_a_topic_without_write_permission(e: Broke
 @through(*ALL)
 def test_a_pop_of_a_disabled_group_is_rejected(e: ProtocolClient) -> None:
     """A pop of a group with consumption disabled is rejected until consumption is enabled again."""
-    e.filled(1)
+    e.fill_topic(1)
     e.group(consume_enable=False)
     response = e.pop().response
     remark = "subscription group no permission, G"
-    assert e.says(response, (16, remark), (50001, PROXY + remark)), response
+    assert e.is_error(response, (16, remark), (50001, PROXY + remark)), response
     e.group(consume_enable=True)
     assert e.bodies() == [b"0"]
 
@@ -134,6 +134,6 @@ def test_a_group_that_reads_too_far_behind_is_disabled(e: ProtocolClient) -> Non
     e.advance(180_000)
     response = e.pop().response
     remark = "subscription group no permission, G"
-    assert e.says(response, (16, remark), (50001, PROXY + remark)), response
+    assert e.is_error(response, (16, remark), (50001, PROXY + remark)), response
     e.group()
     assert len(e.bodies()) == 32

@@ -30,7 +30,7 @@ def late(e: ProtocolClient, sent: Sent | None) -> bool:
 def test_a_send_without_a_running_slave_returns_flush_slave_timeout(e: ProtocolClient) -> None:
     """A send without a running slave ends with FLUSH_SLAVE_TIMEOUT, but its message is stored and visible at once."""
     e.topic()
-    waiting = e.begin(b"0")
+    waiting = e.start_send(b"0")
     assert e.bodies() == [b"0"]
     e.advance(SLAVE_TIMEOUT_MS - 1)
     assert waiting.sent is None
@@ -41,12 +41,12 @@ def test_a_send_without_a_running_slave_returns_flush_slave_timeout(e: ProtocolC
 @through(*ALL, slaves=1, **WAITS)
 def test_a_send_succeeds_as_soon_as_its_slave_has_the_message(e: ProtocolClient) -> None:
     """A send succeeds at once if its slave runs, or as soon as the slave is back and has caught up."""
-    e.filled(1)
-    e.at(A, 1).down()
-    waiting = e.begin(b"1")
+    e.fill_topic(1)
+    e.at(A, 1).stop_broker()
+    waiting = e.start_send(b"1")
     e.advance(1_000)
     assert waiting.sent is None
-    e.at(A, 1).up()
+    e.at(A, 1).start_broker()
     assert waiting.sent is not None
     assert waiting.sent.ok
     assert [record.body for record in e.at(A, 1).records("T")] == [b"0", b"1"]
@@ -57,11 +57,11 @@ def test_a_send_waits_until_in_sync_replicas_brokers_have_the_message(e: Protoco
     """A send waits until inSyncReplicas brokers have the message, the master included."""
     e.topic()
     for slave in (1, 2):
-        e.at(A, slave).down()
-    waiting = e.begin()
-    e.at(A, 1).up()
+        e.at(A, slave).stop_broker()
+    waiting = e.start_send()
+    e.at(A, 1).start_broker()
     assert waiting.sent is None
-    e.at(A, 2).up()
+    e.at(A, 2).start_broker()
     assert waiting.sent is not None
     assert waiting.sent.ok
 
@@ -69,7 +69,7 @@ def test_a_send_waits_until_in_sync_replicas_brokers_have_the_message(e: Protoco
 @through(*ALL, broker_role="SYNC_MASTER")
 def test_a_synchronous_master_does_not_wait_for_slaves_by_default(e: ProtocolClient) -> None:
     """A synchronous master does not wait by default, because inSyncReplicas is 1 and counts the master."""
-    e.filled(1)
+    e.fill_topic(1)
     assert e.bodies() == [b"0"]
 
 
@@ -77,10 +77,10 @@ def test_a_synchronous_master_does_not_wait_for_slaves_by_default(e: ProtocolCli
 def test_an_asynchronous_master_does_not_wait_for_its_slave(e: ProtocolClient) -> None:
     """An asynchronous master does not wait for its slave, which catches up when it is back."""
     e.topic()
-    e.at(A, 1).down()
+    e.at(A, 1).stop_broker()
     e.send(b"0", b"1")
     assert e.at(A, 1).records("T") == []
-    e.at(A, 1).up()
+    e.at(A, 1).start_broker()
     assert [record.body for record in e.at(A, 1).records("T")] == [b"0", b"1"]
 
 
@@ -88,7 +88,7 @@ def test_an_asynchronous_master_does_not_wait_for_its_slave(e: ProtocolClient) -
 def test_a_send_with_wait_false_does_not_wait_for_slaves(e: BrokerProtocolClient) -> None:
     """A send with WAIT=false waits neither for slaves nor for earlier sends that do."""
     e.topic()
-    waiting = e.begin(b"0")
+    waiting = e.start_send(b"0")
     assert e.put(b"1", WAIT="false").ok
     assert waiting.sent is None
 
@@ -97,9 +97,9 @@ def test_a_send_with_wait_false_does_not_wait_for_slaves(e: BrokerProtocolClient
 def test_each_send_has_its_own_slave_timeout(e: ProtocolClient) -> None:
     """Each send has its own timeout; sends end in the order in which they arrived."""
     e.topic()
-    first = e.begin(b"0")
+    first = e.start_send(b"0")
     e.advance(1_000)
-    second = e.begin(b"1")
+    second = e.start_send(b"1")
     e.advance(2_000)
     assert late(e, first.sent)
     assert second.sent is None
@@ -112,19 +112,19 @@ def test_each_send_has_its_own_slave_timeout(e: ProtocolClient) -> None:
 def test_a_send_that_waits_for_slaves_fails_when_its_broker_stops(e: ProtocolClient) -> None:
     """A send that waits for slaves fails when its broker stops; its message is still stored after the restart."""
     e.topic()
-    waiting = [e.begin(b"0"), e.begin(b"1")]
+    waiting = [e.start_send(b"0"), e.start_send(b"1")]
     for broker in e.masters:
-        e.at(broker.name).down()
+        e.at(broker.name).stop_broker()
     assert [each.sent is not None and not each.sent.ok for each in waiting] == [True, True]
     for broker in e.masters:
-        e.at(broker.name).up()
-    assert sum(e.held().values()) == len(waiting)
+        e.at(broker.name).start_broker()
+    assert sum(e.message_counts().values()) == len(waiting)
 
 
 @through(*ALL, slave_timeout=0, **WAITS)
 def test_a_send_repeated_after_flush_slave_timeout_stores_the_message_twice(e: ProtocolClient) -> None:
     e.topic()
-    waiting = [e.begin(b"0"), e.begin(b"0")]
+    waiting = [e.start_send(b"0"), e.start_send(b"0")]
     e.advance(0)
     assert [late(e, each.sent) for each in waiting] == [True, True]
     assert e.bodies() == [b"0", b"0"]
@@ -135,7 +135,7 @@ def test_flush_slave_timeout_returns_the_offsets_and_id_of_the_message(e: Broker
     """The response FLUSH_SLAVE_TIMEOUT holds the offsets and id of the message, as a success does."""
     e.topic()
     e.send(b"0", WAIT="false")
-    waiting = e.begin(b"1")
+    waiting = e.start_send(b"1")
     e.advance(SLAVE_TIMEOUT_MS)
     record = e.records("T")[1]
     assert waiting.sent is not None
@@ -147,7 +147,7 @@ def test_flush_slave_timeout_returns_the_offsets_and_id_of_the_message(e: Broker
 def test_if_slave_and_disk_are_late_flush_slave_timeout_is_returned(e: ProtocolClient) -> None:
     """If both slave and disk are late, FLUSH_SLAVE_TIMEOUT is returned; FLUSH_DISK_TIMEOUT only if no slave is late."""
     e.topic()
-    waiting = e.begin()
+    waiting = e.start_send()
     assert waiting.sent is None
     e.advance(SLAVE_TIMEOUT_MS)
     assert late(e, waiting.sent)
@@ -159,7 +159,7 @@ def test_if_slave_and_disk_are_late_flush_slave_timeout_is_returned(e: ProtocolC
 def test_a_timed_message_waits_for_slaves_when_it_is_sent(e: ProtocolClient) -> None:
     """A timed message waits for slaves when it is sent, and not when it is delivered."""
     e.topic(kind="DELAY")
-    waiting = e.begin(b"0", deliver_ms=e.now_ms + 10_000)
+    waiting = e.start_send(b"0", deliver_ms=e.now_ms + 10_000)
     e.advance(SLAVE_TIMEOUT_MS)
     assert late(e, waiting.sent)
     e.advance(10_000)
@@ -195,12 +195,12 @@ def arrived(response: Answer | None) -> Answer:
 @through(*ALL, **WAITS)
 def test_a_half_message_after_flush_slave_timeout_is_stored_and_checked(t: ProtocolClient) -> None:
     """A half message that ends with FLUSH_SLAVE_TIMEOUT is stored and is checked at the next round of checks."""
-    t.produce("p")
-    waiting = t.begin(half=True)
+    t.register_producer("p")
+    waiting = t.start_send(half=True)
     t.advance(SLAVE_TIMEOUT_MS)
     assert late(t, waiting.sent)
     t.advance(30_000)
-    assert [each.body for each in t.asked("p")] == [b"0"]
+    assert [each.body for each in t.transaction_checks("p")] == [b"0"]
 
 
 @through(*BROKER, **WAITS)
@@ -209,10 +209,10 @@ def test_a_half_message_after_flush_slave_timeout_can_be_ended(
     t: BrokerProtocolClient, how: int, comes: list[bytes]
 ) -> None:
     """A half message that ended with FLUSH_SLAVE_TIMEOUT can be committed or rolled back by the returned offsets."""
-    waiting = t.begin(half=True)
+    waiting = t.start_send(half=True)
     t.advance(SLAVE_TIMEOUT_MS)
     assert waiting.sent is not None
-    ending = t.ending(waiting.sent, how)
+    ending = t.start_end(waiting.sent, how)
     t.advance(SLAVE_TIMEOUT_MS)
     assert arrived(ending.response).ok
     assert t.bodies() == comes
@@ -221,15 +221,15 @@ def test_a_half_message_after_flush_slave_timeout_can_be_ended(
 @through("grpc", **WAITS)
 def test_the_proxy_cannot_end_a_half_message_after_flush_slave_timeout(t: ProtocolClient) -> None:
     """The proxy cannot end a half message whose send returned FLUSH_SLAVE_TIMEOUT until the broker has checked it."""
-    t.produce("p")
-    waiting = t.begin(half=True)
+    t.register_producer("p")
+    waiting = t.start_send(half=True)
     t.advance(SLAVE_TIMEOUT_MS)
     assert waiting.sent is not None
-    response = arrived(t.ending(waiting.sent, COMMIT).response)
+    response = arrived(t.start_end(waiting.sent, COMMIT).response)
     assert (response.code, response.remark) == (50001, TRANSACTION_DATA_GONE)
     t.advance(30_000)
-    (question,) = t.asked("p")
-    ending = t.ending(question.sent, COMMIT, checked=True)
+    (question,) = t.transaction_checks("p")
+    ending = t.start_end(question.sent, COMMIT, checked=True)
     t.advance(SLAVE_TIMEOUT_MS)
     assert arrived(ending.response).ok
     assert t.bodies() == [b"0"]
@@ -248,7 +248,7 @@ def test_a_commit_waits_for_a_slave_until_the_timeout_and_succeeds(t: ProtocolCl
     """A commit waits for a slave until the timeout and then succeeds; its message is visible at once."""
     sent = t.put(half=True)
     t.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
-    ending = t.ending(sent, COMMIT)
+    ending = t.start_end(sent, COMMIT)
     assert [record.body for record in t.records("T")] == [b"0"]
     t.advance(SLAVE_TIMEOUT_MS - 1)
     assert ending.response is None
@@ -289,11 +289,11 @@ def test_a_slave_is_in_the_route_of_its_master(e: ProtocolClient) -> None:
     """A slave is in the route with the queues of its master, which stay while either of them runs."""
     e.topic(queues=2)
     assert e.route() == {A: Route(2, 2, (0, 1))}
-    e.down()
+    e.stop_broker()
     assert e.route() == {A: Route(2, 2, (1,))}
-    e.at(A, 1).down()
+    e.at(A, 1).stop_broker()
     assert e.route() == {}
-    e.up()
+    e.start_broker()
     assert e.route() == {A: Route(2, 2)}
 
 
@@ -301,19 +301,19 @@ def test_a_slave_is_in_the_route_of_its_master(e: ProtocolClient) -> None:
 def test_a_slave_rejects_every_send_as_busy(e: BrokerProtocolClient) -> None:
     e.topic()
     slave = e.at(A, 1)
-    for sent in (slave.put(), slave.again(), slave.batch((b"0", {}))):
+    for sent in (slave.put(), slave.send_to_retry_topic(), slave.send_batch_with_properties((b"0", {}))):
         assert (sent.ok, sent.code) == (False, 2)
     assert slave.send_back(0).code == 2
-    assert e.held() == {A: 0}
+    assert e.message_counts() == {A: 0}
 
 
 @through("grpc", slaves=1)
 def test_the_proxy_sends_to_masters_only(e: ProtocolClient) -> None:
     """The proxy sends to masters only, so that a send fails while the master is stopped."""
-    e.filled(1)
-    e.down()
+    e.fill_topic(1)
+    e.stop_broker()
     assert not e.put().ok
-    e.up()
+    e.start_broker()
     e.send(b"1")
     assert [record.body for record in e.at(A, 1).records("T")] == [b"0", b"1"]
 
@@ -342,7 +342,7 @@ def test_a_slave_serves_the_same_pulls_as_its_master(read: BrokerProtocolClient)
 @through(*BROKER, slaves=1, slave_read_enable=True)
 def test_a_slave_serves_pulls_while_its_master_is_stopped(read: BrokerProtocolClient) -> None:
     """A slave serves pulls of its replicated messages while its master is stopped."""
-    read.down(kill=True)
+    read.stop_broker(kill=True)
     assert arrived(read.at(A, 1).pull(1).response).bodies == [b"1", b"2"]
 
 
@@ -389,7 +389,7 @@ def test_a_pull_beyond_the_end_of_a_slave_returns_the_same_offset(read: BrokerPr
 @through(*ALL, slaves=1)
 def test_a_slave_gets_the_offsets_of_groups_with_the_tables_of_its_master(e: ProtocolClient) -> None:
     """A slave gets the offsets of groups later, together with the other tables of its master."""
-    e.filled(3)
+    e.fill_topic(3)
     for message in e.take():
         assert e.ack(message.handle).ok
     assert e.at(A, 1).committed() == -1
@@ -400,13 +400,13 @@ def test_a_slave_gets_the_offsets_of_groups_with_the_tables_of_its_master(e: Pro
 @through(*ALL, slaves=1)
 def test_a_slave_redelivers_nothing_while_its_master_is_stopped(e: ProtocolClient) -> None:
     """A slave redelivers nothing while its master is stopped; the master does so after its restart."""
-    e.filled(1)
+    e.fill_topic(1)
     assert e.bodies() == [b"0"]
-    e.down()
+    e.stop_broker()
     before = e.at(A, 1).broker.store.log.max_offset
     e.advance(120_000)
     assert e.at(A, 1).broker.store.log.max_offset == before
-    e.up()
+    e.start_broker()
     e.advance(10_000)
     assert e.bodies() == [b"0"]
     assert e.at(A, 1).broker.store.log.max_offset == e.broker.store.log.max_offset > before

@@ -26,7 +26,7 @@ CLEANED = "[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, per
 
 def no_room(e: ProtocolClient, sent: Sent | None) -> bool:
     """Return True if a send was rejected because the queue of its pool is full."""
-    return e.says(sent, (2, "[OVERLOAD]system busy, start flow control for a while"), (42900, "flow limit"))
+    return e.is_error(sent, (2, "[OVERLOAD]system busy, start flow control for a while"), (42900, "flow limit"))
 
 
 def bodies(e: ProtocolClient) -> list[bytes]:
@@ -46,7 +46,7 @@ def test_no_request_waits_while_no_thread_is_occupied(e: ProtocolClient) -> None
 def test_with_a_service_time_requests_are_stored_one_after_another(e: ProtocolClient) -> None:
     """With a service time, requests of a pool of one thread are stored one after another, each after its own time."""
     e.topic()
-    waiting = [e.begin(b"%d" % number) for number in range(3)]
+    waiting = [e.start_send(b"%d" % number) for number in range(3)]
     for number, each in enumerate(waiting):
         e.advance(49)
         assert each.sent is None
@@ -64,10 +64,10 @@ def test_a_request_that_finds_its_queue_full_is_rejected_at_once(e: ProtocolClie
     Queued requests are served, which makes room again.
     """
     e.topic()
-    waiting = [e.begin(b"%d" % number) for number in range(3)]
-    assert no_room(e, e.begin(b"too many").sent)
+    waiting = [e.start_send(b"%d" % number) for number in range(3)]
+    assert no_room(e, e.start_send(b"too many").sent)
     e.advance(50)
-    waiting.append(e.begin(b"3"))
+    waiting.append(e.start_send(b"3"))
     e.advance(150)
     assert all(each.sent is not None and each.sent.ok for each in waiting)
     assert bodies(e) == [b"0", b"1", b"2", b"3"]
@@ -77,7 +77,7 @@ def test_a_request_that_finds_its_queue_full_is_rejected_at_once(e: ProtocolClie
 def test_without_flow_limit_answer_the_proxy_does_not_respond_if_a_queue_is_full(e: ProtocolClient) -> None:
     """Without flowLimitAnswerEnable the proxy, as in 5.3.3, does not respond to a request that finds the queue full."""
     e.topic()
-    waiting = [e.begin(b"%d" % number) for number in range(4)]
+    waiting = [e.start_send(b"%d" % number) for number in range(4)]
     e.advance(60_000)
     assert [each.sent is not None for each in waiting] == [True, True, True, False]
     assert bodies(e) == [b"0", b"1", b"2"]
@@ -91,9 +91,9 @@ def test_a_request_queued_for_more_than_200_ms_is_rejected(e: BrokerProtocolClie
     """
     e.topic()
     e.advance(START_OF_LOOKS_MS + 3)
-    served, first = e.begin(b"served"), e.begin(b"first")
+    served, first = e.start_send(b"served"), e.start_send(b"first")
     e.advance(8)
-    second = e.begin(b"second")
+    second = e.start_send(b"second")
     e.advance(198)
     assert first.sent is None
     e.advance(1)
@@ -112,7 +112,7 @@ def test_a_request_queued_for_more_than_200_ms_is_rejected(e: BrokerProtocolClie
 @through("grpc", grpc_request_times="producer=5000", **ONE_THREAD)
 def test_the_proxy_never_times_out_queued_requests(e: ProtocolClient) -> None:
     e.topic()
-    waiting = [e.begin(b"0"), e.begin(b"1")]
+    waiting = [e.start_send(b"0"), e.start_send(b"1")]
     e.advance(9_999)
     assert waiting[1].sent is None
     e.advance(1)
@@ -124,11 +124,11 @@ def test_the_proxy_never_times_out_queued_requests(e: ProtocolClient) -> None:
 def test_a_full_producer_pool_does_not_delay_requests_of_consumers(e: ProtocolClient) -> None:
     e.topic()
     e.store(b"there")
-    waiting = [e.begin(b"%d" % number) for number in range(3)]
+    waiting = [e.start_send(b"%d" % number) for number in range(3)]
     (message,) = e.take()
     assert message.body == b"there"
     assert e.ack(message.handle).ok
-    e.beat("consumer")
+    e.heartbeat("consumer")
     assert e.members() != []
     assert [each.sent for each in waiting] == [None] * 3
 
@@ -171,10 +171,10 @@ def test_a_commit_occupies_its_thread_while_it_waits_for_a_slave(e: ProtocolClie
     e.topic(kind="TRANSACTION")
     halves = [e.put(b"%d" % number, half=True) for number in range(3)]
     e.configure(brokerRole="SYNC_MASTER", inSyncReplicas="2")
-    first, second, third = (e.ending(half, COMMIT) for half in halves)
+    first, second, third = (e.start_end(half, COMMIT) for half in halves)
     assert (first.response, second.response) == (None, None)
     broker, proxy = (2, "[OVERLOAD]system busy"), (42900, "flow limit")
-    assert e.says(third.response, broker, proxy), third.response
+    assert e.is_error(third.response, broker, proxy), third.response
     assert bodies(e) == [b"0"]
     e.advance(2_000)
     assert first.response is not None
@@ -197,20 +197,20 @@ def test_a_commit_occupies_its_thread_while_it_waits_for_a_slave(e: ProtocolClie
 )
 def test_a_half_message_whose_commit_a_full_pool_rejected_is_checked(e: ProtocolClient) -> None:
     e.topic(kind="TRANSACTION")
-    e.produce("p")
+    e.register_producer("p")
     response = e.end(e.put(half=True), COMMIT)
-    assert e.says(response, (2, "[OVERLOAD]"), (42900, "flow limit")), response
+    assert e.is_error(response, (2, "[OVERLOAD]"), (42900, "flow limit")), response
     e.advance(5_000)
-    assert [each.body for each in e.asked("p")][:1] == [b"0"]
+    assert [each.body for each in e.transaction_checks("p")][:1] == [b"0"]
     assert bodies(e) == []
 
 
 @through("remoting", request_refusals="ack=OVERLOAD")
 def test_a_message_whose_ack_a_full_pool_rejected_is_redelivered(e: BrokerProtocolClient) -> None:
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take()
     response = e.ack(message.handle)
-    assert e.says(response, (2, "[OVERLOAD]"), (0, "")), response
+    assert e.is_error(response, (2, "[OVERLOAD]"), (0, "")), response
     e.advance(20_000)
     (again,) = e.take()
     assert (again.body, again.attempt) == (b"0", 1)
@@ -224,7 +224,7 @@ def test_a_waiting_pop_is_not_affected_by_later_rejections(e: BrokerProtocolClie
     waits = e.pop(poll_ms=20_000)
     e.configure(requestRefusals=f"pull={form} litePull={form}")
     for turned_away in (e.pop(poll_ms=20_000).response, e.pull(0).response, e.peek()):
-        assert e.says(turned_away, (2, f"[{form}]"), (0, "")), turned_away
+        assert e.is_error(turned_away, (2, f"[{form}]"), (0, "")), turned_away
     e.send(b"0")
     assert waits.response is not None
     assert waits.response.bodies == [b"0"]

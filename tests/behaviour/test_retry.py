@@ -214,7 +214,7 @@ def test_a_send_to_a_retry_topic_is_a_dead_letter_only_above_the_retry_limit(
     level.
     """
     e.group(retry_max_times=of_group)
-    assert e.again(b"bad", times=times, most=most, DELAY="2", RETRY_TOPIC="T").ok
+    assert e.send_to_retry_topic(b"bad", times=times, most=most, DELAY="2", RETRY_TOPIC="T").ok
     e.advance(7_000)
     (found,) = e.records(DLQ if dead else RETRY)
     assert (found.body, found.reconsume_times) == (b"bad", times)
@@ -226,7 +226,7 @@ def test_a_send_to_a_retry_topic_is_a_dead_letter_only_above_the_retry_limit(
 def test_a_send_to_a_retry_topic_is_delayed_by_its_level(e: BrokerProtocolClient) -> None:
     e.group()
     e.advance(2_000)
-    assert e.again(b"bad", times=1, DELAY="4").ok
+    assert e.send_to_retry_topic(b"bad", times=1, DELAY="4").ok
     e.advance(29_999)
     assert e.records(RETRY) == []
     e.advance(1)
@@ -238,9 +238,9 @@ def test_a_send_to_the_retry_topic_of_a_locked_group_becomes_a_dead_letter(e: Br
     """While a client of the group holds a queue lock, each send to the retry topic becomes a dead letter."""
     e.fifo()
     assert e.lock("a", 0) == [0]
-    assert e.again(b"locked", times=1).ok
+    assert e.send_to_retry_topic(b"locked", times=1).ok
     e.unlock("a", 0)
-    assert e.again(b"free", times=1).ok
+    assert e.send_to_retry_topic(b"free", times=1).ok
     assert [each.body for each in e.records(DLQ)] == [b"locked"]
     assert [each.body for each in e.records(RETRY)] == [b"free"]
 
@@ -248,7 +248,7 @@ def test_a_send_to_the_retry_topic_of_a_locked_group_becomes_a_dead_letter(e: Br
 @through(*BROKER)
 def test_a_send_to_the_retry_topic_of_an_unknown_group_creates_the_group(e: BrokerProtocolClient) -> None:
     e.topic("T")
-    assert e.again(group="new").ok
+    assert e.send_to_retry_topic(group="new").ok
     assert e.broker.groups.find("new") is not None
 
 
@@ -257,7 +257,7 @@ def test_without_auto_creation_a_send_back_of_an_unknown_group_is_rejected(e: Br
     """With autoCreateSubscriptionGroup=false a send-back or retry send of an unknown group is rejected."""
     place = stored_message(e)
     before = e.state()
-    for response in (e.send_back(place, 1, group="new"), e.again(group="new")):
+    for response in (e.send_back(place, 1, group="new"), e.send_to_retry_topic(group="new")):
         assert response.code == 26
         assert response.remark.startswith("subscription group not exist, new \nSee ")
     assert {**e.state(), "topics": None} == {**before, "topics": None}
@@ -269,7 +269,7 @@ def test_without_auto_creation_a_send_back_of_an_unknown_group_is_rejected(e: Br
 @through(*ALL)
 def test_a_failed_message_is_redelivered_after_its_changed_invisible_duration(e: ProtocolClient) -> None:
     """A failed message is redelivered 2 to 4 s after its changed invisible duration, each time as the next attempt."""
-    e.filled(1)
+    e.fill_topic(1)
     for attempt, seconds in enumerate((10, 30, 60)):
         (message,) = e.take(invisible_ms=60_000)
         assert (message.body, message.attempt) == (b"0", attempt)
@@ -284,7 +284,7 @@ def test_a_failed_message_is_redelivered_after_its_changed_invisible_duration(e:
 def test_the_broker_never_moves_a_popped_message_to_the_dlq(e: ProtocolClient) -> None:
     """The broker redelivers a popped message without limit and moves none to the dead letter queue."""
     e.group(retry_max_times=1)
-    e.filled(1)
+    e.fill_topic(1)
     for attempt in range(5):
         (message,) = e.take()
         assert message.attempt == attempt
@@ -298,7 +298,7 @@ def test_the_broker_never_moves_a_popped_message_to_the_dlq(e: ProtocolClient) -
 def test_the_proxy_moves_a_message_with_too_many_deliveries_to_the_dlq(e: ProtocolClient, most: int) -> None:
     """The proxy delivers a message once more than the group retries, then moves it to the dead letter queue."""
     e.group(retry_max_times=most)
-    e.filled(1)
+    e.fill_topic(1)
     for attempt in range(most + 1):
         (message,) = e.take()
         assert message.attempt == attempt
@@ -319,7 +319,7 @@ def test_the_proxy_moves_a_message_to_the_dlq_after_seventeen_deliveries(e: Prot
     The broker stores it in queue 0 of the dead letter queue's topic, and uses no other queue.
     """
     e.group()
-    e.filled(1)
+    e.fill_topic(1)
     for attempt in range(17):
         (message,) = e.take()
         assert message.attempt == attempt
@@ -344,7 +344,7 @@ def test_a_negative_or_overflowing_retry_limit_moves_messages_to_the_dlq_at_once
     The maximum of 32-bit numbers has the same effect, because one attempt more overflows.
     """
     e.group(retry_max_times=most)
-    e.filled(1)
+    e.fill_topic(1)
     assert e.settings().backoff_policy.max_attempts == (-(2**31) if most > 0 else 0)
     assert e.bodies() == []
     assert [each.body for each in e.records(DLQ)] == [b"0"]
@@ -356,7 +356,7 @@ def test_a_forwarded_message_is_stored_in_the_dlq_and_not_redelivered(e: Protoco
     place = stored_message(e)
     (message,) = e.take()
     assert message.place == place
-    assert e.give_up(message).ok
+    assert e.forward_to_dlq(message).ok
     (dead,) = e.records(DLQ)
     origin = offset_message_id(e.broker.store.store_host, place)
     known = {"RETRY_TOPIC": "T", "ORIGIN_MESSAGE_ID": origin, "WAIT": "false", "DELAY": "0", "color": "red"}
@@ -371,7 +371,7 @@ def test_a_forwarded_message_is_stored_in_the_dlq_and_not_redelivered(e: Protoco
 def test_another_group_receives_a_dead_letter_with_all_sender_fields(e: ProtocolClient) -> None:
     """Another group receives a dead letter with all sender fields; its attempt includes the one that failed last."""
     stored_message(e)
-    e.give_up(e.take()[0])
+    e.forward_to_dlq(e.take()[0])
     (dead,) = e.take(DLQ, group="R")
     assert (dead.body, dead.tag, dead.keys, dead.attempt) == (b"bad", "A", ("k",), 1)
     assert e.ack(dead.handle, topic=DLQ, group="R").ok
@@ -383,9 +383,9 @@ def test_another_group_receives_a_dead_letter_with_all_sender_fields(e: Protocol
 def test_a_dead_letter_that_fails_again_moves_to_the_dlq_of_its_readers_group(e: ProtocolClient) -> None:
     """A dead letter that fails again moves to the dead letter queue of its reader's group and names its first topic."""
     stored_message(e)
-    e.give_up(e.take()[0])
+    e.forward_to_dlq(e.take()[0])
     (dead,) = e.take(DLQ, group="R")
-    assert e.give_up(dead, topic=DLQ, group="R").ok
+    assert e.forward_to_dlq(dead, topic=DLQ, group="R").ok
     (again,) = e.records("%DLQ%R")
     assert (again.body, again.reconsume_times, again.property_map()["RETRY_TOPIC"]) == (b"bad", 2, "T")
 
@@ -394,7 +394,7 @@ def test_a_dead_letter_that_fails_again_moves_to_the_dlq_of_its_readers_group(e:
 def test_an_unacknowledged_dead_letter_is_redelivered_to_its_readers_group(e: ProtocolClient) -> None:
     """A dead letter that is not acknowledged is redelivered to its reader's group, with one attempt more."""
     stored_message(e)
-    e.give_up(e.take()[0])
+    e.forward_to_dlq(e.take()[0])
     (dead,) = e.take(DLQ, group="R")
     assert e.change(dead.handle, 1_000, topic=DLQ, group="R").ok
     e.advance(5_000)
@@ -410,9 +410,9 @@ def test_a_message_forwarded_by_a_group_without_retry_queues_is_lost(e: Protocol
     The request succeeds nevertheless. Redelivery after a changed invisible duration still works.
     """
     e.group(retry_queue_nums=0)
-    e.filled(2)
+    e.fill_topic(2)
     first, second = e.take()
-    assert e.give_up(first).ok
+    assert e.forward_to_dlq(first).ok
     assert e.change(second.handle, 0).ok
     e.advance(5_000)
     assert e.bodies() == [b"1"]
@@ -424,17 +424,17 @@ def test_a_message_forwarded_to_the_dlq_twice_is_stored_there_twice(e: ProtocolC
     stored_message(e)
     (message,) = e.take()
     for _ in range(2):
-        assert e.give_up(message).ok
+        assert e.forward_to_dlq(message).ok
     assert len(e.records(DLQ)) == 2
 
 
 @through(*ALL)
 def test_a_message_can_be_forwarded_to_the_dlq_with_a_changed_handle(e: ProtocolClient) -> None:
     """The handle is the one that a change of the message's invisible duration returned."""
-    e.filled(3)
+    e.fill_topic(3)
     *_, last = e.take()
     changed = e.change(last.handle, 30_000)
-    assert e.give_up(replace(last, handle=changed.handle)).ok
+    assert e.forward_to_dlq(replace(last, handle=changed.handle)).ok
     assert [each.body for each in e.records(DLQ)] == [b"2"]
 
 
@@ -447,10 +447,10 @@ def test_a_message_can_be_forwarded_to_the_dlq_with_an_expired_handle(
 
     If the broker has revived the message by then, it also redelivers the message.
     """
-    e.filled(1)
+    e.fill_topic(1)
     (message,) = e.take()
     e.advance(after_ms)
-    assert e.give_up(message).ok
+    assert e.forward_to_dlq(message).ok
     e.advance(5_000)
     assert len(e.records(DLQ)) == 1
     assert e.bodies() == again
@@ -488,11 +488,11 @@ def test_a_grpc_consumers_settings_contain_the_exponential_retry_policy(e: GrpcP
 
 @through(*ALL)
 def test_retries_and_dead_letters_are_not_delivered_to_other_groups(e: ProtocolClient) -> None:
-    e.filled(2)
+    e.fill_topic(2)
     first, second = e.take()
     assert e.bodies(group="H", invisible_ms=600_000) == [b"0", b"1"]
     e.change(first.handle, 0)
-    e.give_up(second)
+    e.forward_to_dlq(second)
     e.advance(10_000)
     assert e.bodies(group="H") == []
     assert e.bodies() == [b"0"]

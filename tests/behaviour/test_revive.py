@@ -22,7 +22,7 @@ def test_a_single_check_point_is_revived_2_s_after_the_invisible_duration(e: Pro
 
     The clock of its queue is the broker's from 3 s after the time at which the check point became readable.
     """
-    e.filled(1)
+    e.fill_topic(1)
     e.take(invisible_ms=12_000)
     check_revived(e, 14_000, b"0")
 
@@ -33,7 +33,7 @@ def test_a_later_check_point_delays_redelivery_to_up_to_5_s(e: ProtocolClient) -
 
     The clock stays at the time of the later one until 3 s after it became readable.
     """
-    e.filled(2)
+    e.fill_topic(2)
     e.take(count=1, invisible_ms=12_000)
     e.take(count=1, invisible_ms=15_000)
     check_revived(e, 17_000, b"0", b"1")
@@ -41,7 +41,7 @@ def test_a_later_check_point_delays_redelivery_to_up_to_5_s(e: ProtocolClient) -
 
 @through(*ALL, revive_queue_num=1)
 def test_an_ack_during_the_delay_of_a_later_check_point_prevents_redelivery(e: ProtocolClient) -> None:
-    e.filled(2)
+    e.fill_topic(2)
     [first] = e.take(count=1, invisible_ms=12_000)
     e.take(count=1, invisible_ms=15_000)
     e.advance(11_900)
@@ -55,7 +55,7 @@ def test_a_check_point_more_than_2_s_later_revives_an_earlier_one_at_once(e: Pro
 
     The check point that had delayed the earlier one waits for the broker's clock again.
     """
-    e.filled(3)
+    e.fill_topic(3)
     for invisible_ms in (12_000, 14_000, 15_500):
         e.take(count=1, invisible_ms=invisible_ms)
     check_revived(e, 15_000, b"0")
@@ -68,7 +68,7 @@ def test_an_ack_delays_other_messages_of_its_pop_by_a_second(e: ProtocolClient) 
 
     It becomes readable when the invisible duration ends, the check point a second before.
     """
-    e.filled(2)
+    e.fill_topic(2)
     first, _ = e.take(invisible_ms=12_000)
     assert e.ack(first.handle).ok
     check_revived(e, 15_000, b"1")
@@ -77,7 +77,7 @@ def test_an_ack_delays_other_messages_of_its_pop_by_a_second(e: ProtocolClient) 
 @through(*ALL)
 def test_check_points_in_other_revive_queues_delay_nothing(e: ProtocolClient) -> None:
     """Check points in other revive queues do not delay redelivery; pops use the revive queues by turns."""
-    e.filled(2)
+    e.fill_topic(2)
     e.take(count=1, invisible_ms=12_000)
     e.take(count=1, invisible_ms=15_000)
     check_revived(e, 14_000, b"0")

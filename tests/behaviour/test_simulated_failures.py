@@ -19,7 +19,7 @@ def _sends(e: ProtocolClient) -> object:
     """Return the result of a send after the first check of the disk: at once, and a little later."""
     e.topic()
     e.advance(_DISK_CHECKED_MS)
-    sending = e.begin(b"x")
+    sending = e.start_send(b"x")
     sent = sending.sent
     e.advance(400)
     return _plain(sent), _plain(sending.sent)
@@ -28,7 +28,7 @@ def _sends(e: ProtocolClient) -> object:
 def _three_sends(e: ProtocolClient) -> object:
     """Return the results of three sends that arrive together: when the first one ends, and after a long time."""
     e.topic()
-    sendings = [e.begin(b"x") for _ in range(3)]
+    sendings = [e.start_send(b"x") for _ in range(3)]
     e.advance(600)
     early = [_plain(each.sent) for each in sendings]
     e.advance(5_000)
@@ -40,9 +40,9 @@ def _fills(e: ProtocolClient) -> object:
     e.topic()
     e.advance(_DISK_CHECKED_MS)
     for _ in range(400):
-        e.begin(bytes(10_000))
+        e.start_send(bytes(10_000))
     e.advance(10_000)
-    return _plain(e.begin(b"x").sent)
+    return _plain(e.start_send(b"x").sent)
 
 
 def _polls(e: ProtocolClient) -> object:
@@ -63,7 +63,7 @@ def _sends_during_a_shutdown(e: ProtocolClient) -> object:
     e.topic()
     if e.broker.config.enable_shutdown_gracefully:
         e.engine.stop(e.broker)
-    return _plain(e.begin(b"x").sent)
+    return _plain(e.start_send(b"x").sent)
 
 
 def _plain(sent: Any) -> object:

@@ -259,12 +259,12 @@ def test_a_timed_message_keeps_its_message_group(timed: ProtocolClient) -> None:
 @through(*BROKER)
 def test_a_timed_batch_is_delivered_message_by_message(timed: BrokerProtocolClient) -> None:
     """A batch with a timer is delivered message by message; timers of messages inside a batch have no effect."""
-    assert timed.batch((b"a", {}), (b"b", {"TIMER_DELAY_MS": "60000"}), TIMER_DELAY_SEC="2").ok
+    assert timed.send_batch_with_properties((b"a", {}), (b"b", {"TIMER_DELAY_MS": "60000"}), TIMER_DELAY_SEC="2").ok
     timed.advance(1_999)
     assert delivered_bodies(timed) == []
     timed.advance(1)
     assert delivered_bodies(timed) == [b"a", b"b"]
-    assert timed.batch((b"c", {"TIMER_DELAY_SEC": "60"}), (b"d", {})).ok
+    assert timed.send_batch_with_properties((b"c", {"TIMER_DELAY_SEC": "60"}), (b"d", {})).ok
     assert delivered_bodies(timed) == [b"a", b"b", b"c", b"d"]
 
 
@@ -397,7 +397,7 @@ def test_a_recall_after_the_messages_second_began_is_rejected(timed: ProtocolCli
     sent = timed.put(deliver_ms=START_MS + 5_500)
     timed.advance(at_ms)
     before = timed.state()
-    assert timed.says(timed.recall(sent.recall), (604, LATE), (50001, PROXY_EXCEPTION + LATE))
+    assert timed.is_error(timed.recall(sent.recall), (604, LATE), (50001, PROXY_EXCEPTION + LATE))
     assert timed.state() == before
     timed.advance(60_000)
     assert delivered_bodies(timed) == [b"0"]
@@ -419,7 +419,7 @@ def test_with_recall_message_enable_false_recalls_are_rejected(timed: ProtocolCl
     sent = timed.put(deliver_ms=START_MS + 5_000)
     before = timed.state()
     text = "recall failed, operation is forbidden"
-    assert timed.says(timed.recall(sent.recall), (16, text), (50001, PROXY_EXCEPTION + text))
+    assert timed.is_error(timed.recall(sent.recall), (16, text), (50001, PROXY_EXCEPTION + text))
     assert timed.state() == before
 
 
@@ -444,7 +444,7 @@ def test_a_broker_that_does_not_accept_sends_rejects_recalls(
         timed.broker.config.set(key, value)
     before = timed.state()
     text = "recall failed, broker service not available"
-    assert timed.says(timed.recall(sent.recall), (code, text), (50001, PROXY_EXCEPTION + text))
+    assert timed.is_error(timed.recall(sent.recall), (code, text), (50001, PROXY_EXCEPTION + text))
     assert timed.state() == before
     timed.advance(60_000)
     assert delivered_bodies(timed) == [b"0"]

@@ -86,11 +86,11 @@ def test_a_commit_stores_a_copy_that_refers_to_the_half_message(t: ProtocolClien
 
 @through(*ALL)
 def test_a_rolled_back_message_is_neither_delivered_nor_checked(t: ProtocolClient) -> None:
-    t.produce("p")
+    t.register_producer("p")
     assert_ended(t.end(half(t), ROLLBACK))
     t.advance(50_000)
     assert t.bodies() == []
-    assert t.asked("p") == []
+    assert t.transaction_checks("p") == []
 
 
 @through(*ALL)
@@ -127,7 +127,7 @@ def test_the_proxy_ends_a_transaction_once(t: ProtocolClient, first: int, again:
     sent = half(t)
     assert_ended(t.end(sent, first))
     before = t.state()
-    assert t.says(t.end(sent, again), NOT_FOUND, NOT_FOUND)
+    assert t.is_error(t.end(sent, again), NOT_FOUND, NOT_FOUND)
     assert t.state() == before
     assert delivered_bodies(t) == ([b"0"] if first == COMMIT else [])
 
@@ -145,13 +145,13 @@ def test_an_end_with_unknown_gets_no_response_and_has_no_effect(t: ProtocolClien
 def test_the_proxy_forgets_a_transaction_after_30_s(t: ProtocolClient) -> None:
     """The proxy forgets a transaction after 30 s, but the broker still checks it."""
     early, late = half(t, b"early"), half(t, b"late")
-    t.produce("p")
+    t.register_producer("p")
     t.advance(29_999)
     assert_ended(t.end(early, COMMIT))
     t.advance(1)
-    assert t.says(t.end(late, COMMIT), NOT_FOUND, NOT_FOUND)
+    assert t.is_error(t.end(late, COMMIT), NOT_FOUND, NOT_FOUND)
     t.advance(1_000)
-    assert [each.body for each in t.asked("p")] == [b"late"]
+    assert [each.body for each in t.transaction_checks("p")] == [b"late"]
 
 
 def check_late_ends(t: ProtocolClient, immune_s: int, left_ms: int, how: int) -> None:
@@ -165,7 +165,7 @@ def check_late_ends(t: ProtocolClient, immune_s: int, left_ms: int, how: int) ->
     if t.proxied:
         assert_ended(response)  # The proxy does not wait for the broker's response.
     else:
-        assert t.says(response, (604, ""), NOT_FOUND)
+        assert t.is_error(response, (604, ""), NOT_FOUND)
     assert t.state() == before
     assert delivered_bodies(t) == []
     assert_ended(t.end(asked, how, checked=True))
@@ -231,7 +231,7 @@ def test_a_commit_wakes_a_waiting_pop(t: ProtocolClient) -> None:
 @through(*BROKER)
 def test_a_commit_wakes_a_held_pull(t: BrokerProtocolClient) -> None:
     """A commit wakes a waiting pull; the half message does not."""
-    t.beat("puller")
+    t.heartbeat("puller")
     check_commit_wakes(t, t.pull(0, suspend_ms=15_000))
 
 
@@ -239,14 +239,14 @@ def test_a_commit_wakes_a_held_pull(t: BrokerProtocolClient) -> None:
 def test_with_reject_transaction_message_half_messages_are_rejected(t: ProtocolClient) -> None:
     before = t.state()
     text = "the broker[127.0.0.1] sending transaction message is forbidden"
-    assert t.says(t.put(half=True), (16, text), (50001, PROXY_EXCEPTION + text))
+    assert t.is_error(t.put(half=True), (16, text), (50001, PROXY_EXCEPTION + text))
     assert t.state() == before
 
 
 @through(*BROKER)
 def test_a_batch_of_half_messages_is_rejected_as_a_whole(t: BrokerProtocolClient) -> None:
     before = t.state()
-    refused = t.batch((b"a", {}), (b"b", {}), half=True)
+    refused = t.send_batch_with_properties((b"a", {}), (b"b", {}), half=True)
     assert refused.code == 13
     assert refused.remark.startswith("the message is illegal, maybe msg body or properties length not matched.")
     assert t.state() == before
@@ -263,34 +263,34 @@ def test_a_half_message_is_first_checked_in_a_round_after_it_is_6_s_old(
     """A half message is first checked in the first round, one every 30 s, in which it is at least 6 s old."""
     t.advance(sent_ms)
     half(t)
-    t.produce("p")
+    t.register_producer("p")
     t.advance(asked_ms - sent_ms - 1)
-    assert t.asked("p") == []
+    assert t.transaction_checks("p") == []
     t.advance(1)
-    assert [(each.body, each.times) for each in t.asked("p")] == [(b"0", 1)]
+    assert [(each.body, each.times) for each in t.transaction_checks("p")] == [(b"0", 1)]
 
 
 @through(*ALL, **QUICK)
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 def test_a_producer_ends_a_checked_transaction_by_the_offsets_of_the_check(t: ProtocolClient, how: int) -> None:
     """A producer ends a checked transaction by the new offsets of the check, and is not checked again."""
-    t.produce("p")
+    t.register_producer("p")
     half(t)
     t.advance(3_000)
-    (question,) = t.asked("p")
+    (question,) = t.transaction_checks("p")
     assert_ended(t.end(question.sent, how, checked=True))
     t.advance(45_000)
-    assert t.asked("p") == []
+    assert t.transaction_checks("p") == []
     assert delivered_bodies(t) == ([b"0"] if how == COMMIT else [])
 
 
 @through(*ALL, **QUICK)
 def test_a_check_shows_the_message_and_stores_it_again_with_its_check_count(t: ProtocolClient) -> None:
     """A check shows the message as sent; it is stored again at the end of the half topic with its number of checks."""
-    t.produce("p")
+    t.register_producer("p")
     sent = half(t, b"0", color="red")
     t.advance(3_000)
-    (question,) = t.asked("p")
+    (question,) = t.transaction_checks("p")
     again = t.records(HALF)[1]
     assert (question.body, question.times, question.sent.id) == (b"0", 1, sent.id)
     if not t.proxied:
@@ -301,19 +301,19 @@ def test_a_check_shows_the_message_and_stores_it_again_with_its_check_count(t: P
 @through(*ALL, **QUICK)
 def test_a_half_message_is_discarded_after_fifteen_checks(t: ProtocolClient) -> None:
     """A half message is checked in fifteen rounds, then moves undelivered to the topic of discarded transactions."""
-    t.produce("p")
+    t.register_producer("p")
     half(t)
     asked = []
     for _ in range(15):
         t.advance(3_000)
-        asked += t.asked("p")
+        asked += t.transaction_checks("p")
     assert [each.times for each in asked] == list(range(1, 16))
     assert t.records(GIVEN_UP) == []
     t.advance(3_000)
     (given_up,) = t.records(GIVEN_UP)
     assert (given_up.body, given_up.property_map()["TRANSACTION_CHECK_TIMES"]) == (b"0", "15")
     t.advance(6_000)
-    assert t.asked("p") == []
+    assert t.transaction_checks("p") == []
     assert t.bodies() == []
 
 
@@ -343,18 +343,18 @@ def test_a_half_message_older_than_the_retention_time_is_discarded(t: ProtocolCl
 @through(*ALL, **QUICK)
 def test_another_producer_is_checked_after_the_first_has_left(t: ProtocolClient) -> None:
     """If a producer has left, another producer of its group is checked, even one that joined later."""
-    t.produce("first")
+    t.register_producer("first")
     half(t)
-    t.retire("first")
-    t.produce("second")
+    t.unregister_producer("first")
+    t.register_producer("second")
     t.advance(3_000)
-    (question,) = t.asked("second")
-    t.retire("second")
+    (question,) = t.transaction_checks("second")
+    t.unregister_producer("second")
     t.advance(3_000)
-    t.produce("third")
+    t.register_producer("third")
     t.advance(3_000)
-    assert [each.times for each in t.asked("third")] == [3]
-    assert t.asked("first") == t.asked("second") == []
+    assert [each.times for each in t.transaction_checks("third")] == [3]
+    assert t.transaction_checks("first") == t.transaction_checks("second") == []
     assert_ended(t.end(question.sent, COMMIT, checked=True))
     assert delivered_bodies(t) == [b"0"]
 
@@ -362,16 +362,16 @@ def test_another_producer_is_checked_after_the_first_has_left(t: ProtocolClient)
 @through(*ALL, **QUICK)
 def test_a_restarted_producer_is_checked_in_the_next_round(t: ProtocolClient) -> None:
     """A producer that restarts under its old name is checked again in the next round; missed rounds count as checks."""
-    t.produce("p")
+    t.register_producer("p")
     half(t)
     t.advance(3_000)
-    assert [each.times for each in t.asked("p")] == [1]
-    t.retire("p")
+    assert [each.times for each in t.transaction_checks("p")] == [1]
+    t.unregister_producer("p")
     t.advance(4_000)
-    t.produce("p")
-    assert t.asked("p") == []
+    t.register_producer("p")
+    assert t.transaction_checks("p") == []
     t.advance(2_000)
-    (question,) = t.asked("p")
+    (question,) = t.transaction_checks("p")
     assert question.times == 3
     assert_ended(t.end(question.sent, COMMIT, checked=True))
     assert delivered_bodies(t) == [b"0"]
@@ -382,14 +382,14 @@ def test_one_producer_of_the_group_is_checked_for_each_half_message(t: ProtocolC
     """One producer of the group is checked for each half message, and none of other groups."""
     t.topic("U", kind="TRANSACTION")
     for client in ("a", "b", "c"):
-        t.produce(client)
-    t.produce("stranger", "U")
+        t.register_producer(client)
+    t.register_producer("stranger", "U")
     for number in range(6):
         half(t, b"%d" % number)
     t.advance(3_000)
-    questions = [each.body for client in ("a", "b", "c") for each in t.asked(client)]
+    questions = [each.body for client in ("a", "b", "c") for each in t.transaction_checks(client)]
     assert sorted(questions) == [b"0", b"1", b"2", b"3", b"4", b"5"]
-    assert t.asked("stranger") == []
+    assert t.transaction_checks("stranger") == []
 
 
 @through(*ALL, **QUICK)
@@ -398,15 +398,15 @@ def test_a_half_message_is_not_checked_before_its_immunity_time_is_over(
     t: ProtocolClient, immune_s: int, asked_ms: int
 ) -> None:
     """A half message with an immunity time is first checked when that time is over; earlier rounds count as checks."""
-    t.produce("p")
+    t.register_producer("p")
     half(t, b"patient", immune_s=immune_s)
     half(t, b"plain")
     t.advance(3_000)
-    assert [each.body for each in t.asked("p")] == [b"plain"]
+    assert [each.body for each in t.transaction_checks("p")] == [b"plain"]
     seen = {}
     while b"patient" not in seen and t.now_ms < START_MS + 60_000:
         t.advance(3_000)
-        seen.update({each.body: each.times for each in t.asked("p")})
+        seen.update({each.body: each.times for each in t.transaction_checks("p")})
     assert (t.now_ms - START_MS, seen[b"patient"]) == (asked_ms, asked_ms // 3_000)
     (first,) = {each.property_map().get("TRAN_PREPARED_QUEUE_OFFSET") for each in t.records(HALF)} - {None}
     assert first == "0"
@@ -415,19 +415,19 @@ def test_a_half_message_is_not_checked_before_its_immunity_time_is_over(
 @through(*ALL, transaction_check_interval=1_000)
 def test_an_immunity_time_below_6_s_brings_an_earlier_check(t: ProtocolClient) -> None:
     """A half message with an immunity time below 6 s is checked that much earlier."""
-    t.produce("p")
+    t.register_producer("p")
     half(t, b"hasty", immune_s=1)
     half(t, b"plain")
     t.advance(3_000)
-    assert {each.body for each in t.asked("p")} == {b"hasty"}
+    assert {each.body for each in t.transaction_checks("p")} == {b"hasty"}
     t.advance(5_000)
-    assert {each.body for each in t.asked("p")} == {b"hasty", b"plain"}
+    assert {each.body for each in t.transaction_checks("p")} == {b"hasty", b"plain"}
 
 
 @through(*ALL, **QUICK)
 def test_half_messages_are_never_visible(t: ProtocolClient) -> None:
     """Half messages are never delivered, neither before nor after checks nor when they are discarded."""
-    t.produce("p")
+    t.register_producer("p")
     for number in range(3):
         half(t, b"%d" % number)
     for _ in range(20):
@@ -440,13 +440,13 @@ def test_half_messages_are_never_visible(t: ProtocolClient) -> None:
 @through(*ALL, **QUICK)
 def test_a_round_checks_only_half_messages_that_were_not_ended(t: ProtocolClient) -> None:
     """A round checks only half messages that were not ended before it, a second after reading all op messages."""
-    t.produce("p")
+    t.register_producer("p")
     for number in range(40):
         sent = half(t, b"%d" % number)
         if number != 20:
             assert_ended(t.end(sent, COMMIT if number % 2 else ROLLBACK))
     t.advance(4_000)
-    assert [each.body for each in t.asked("p")] == [b"20"]
+    assert [each.body for each in t.transaction_checks("p")] == [b"20"]
     assert delivered_bodies(t) == [b"%d" % number for number in range(1, 40, 2)]
 
 
@@ -469,14 +469,14 @@ def test_a_commit_by_the_first_offsets_does_not_end_the_checked_copy(t: Protocol
     sent = half(t)
     t.advance(3_000)
     assert_ended(t.end(sent, COMMIT))
-    t.produce("p")
+    t.register_producer("p")
     t.advance(4_000)
-    (question,) = t.asked("p")
+    (question,) = t.transaction_checks("p")
     assert question.times == 2
     assert_ended(t.end(question.sent, COMMIT, checked=True))
     assert delivered_bodies(t) == [b"0", b"0"]
     t.advance(30_000)
-    assert t.asked("p") == []
+    assert t.transaction_checks("p") == []
 
 
 @through("grpc", **QUICK)
@@ -485,14 +485,14 @@ def test_the_proxy_ends_the_copy_of_the_last_check_first(t: ProtocolClient) -> N
 
     Each commit stores a message.
     """
-    t.produce("p")
+    t.register_producer("p")
     sent = half(t)
     t.advance(3_000)
-    assert len(t.asked("p")) == 1
+    assert len(t.transaction_checks("p")) == 1
     for copies in (1, 2):
         assert_ended(t.end(sent, COMMIT))
         assert delivered_bodies(t) == [b"0"] * copies
-    assert t.says(t.end(sent, COMMIT), NOT_FOUND, NOT_FOUND)
+    assert t.is_error(t.end(sent, COMMIT), NOT_FOUND, NOT_FOUND)
     first, again = t.records(HALF)
     assert [each.prepared_transaction_offset for each in t.records("T")] == [
         again.physical_offset,
@@ -507,8 +507,8 @@ def test_a_late_end_is_rejected_as_late_before_most_other_checks(t: ProtocolClie
     sent = half(t, immune_s=1)
     t.advance(6_001)
     before = t.state()
-    assert t.says(t.end(replace(sent, offset=7), how), (604, ""), NOT_FOUND)
-    assert t.says(t.end(replace(sent, place=1 << 40), how), (1, "Find prepared transaction message failed"), NOT_FOUND)
+    assert t.is_error(t.end(replace(sent, offset=7), how), (604, ""), NOT_FOUND)
+    assert t.is_error(t.end(replace(sent, place=1 << 40), how), (1, "Find prepared transaction message failed"), NOT_FOUND)
     assert t.state() == before
 
 

@@ -10,7 +10,7 @@ import pytest
 from engine_world import World, make_world
 from full_tables import full_tables
 from inspected import TABLES, in_every_state
-from lived_in import lived_in
+from world_with_data import world_with_data
 from operation_counts import executed_lines
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.explanation.explain import Explainer
@@ -88,7 +88,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "every state": lambda: _with(in_every_state),
     "full tables": full_tables,
     "full tables with a slave": lambda: full_tables(slaves=1),
-    "lived in": lived_in,
+    "lived in": world_with_data,
     **{f"consuming {table}": partial(consuming, table) for table in TABLES},
 }
 

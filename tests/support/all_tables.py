@@ -17,7 +17,7 @@ Held = dict[str, str]
 def held_by(root: object, *, beyond: tuple[type, ...] = ()) -> Held:
     """Return each value that an object holds, directly or not, as text by its path from the object.
 
-    `beyond` are classes whose objects only have their name compared, because they outlive the object.
+    `beyond`: classes of objects that outlive `root`. Such an object is represented by the name of its class.
     """
     found: Held = {}
     seen: dict[int, str] = {}

@@ -1,11 +1,11 @@
-"""The situation of the transcripts of `tests/fixtures/failures/`: a shop after a busy minute.
+"""The state of the emulator for the transcripts in `tests/fixtures/failures/`: a shop after a busy minute.
 
 | topic | messages |
 |---|---|
-| orders, 2 queues | M1, M3 (tag a), M2 (tag b); group billing (c1, `a`) pops, group audit (c2) pulls |
-| parcels | M4 is dead for group delivery (c3), M5 was retried once |
-| steps, FIFO | M6 to M8 of message group table-7, which c4 of group kitchen receives out of order; M9 of table-8 |
-| payments | M10 is half and checked once, M11 committed, M12 rolled back |
+| orders, 2 queues | M1, M3 (tag a), M2 (tag b); group billing (client c1, tag a) pops, group audit (client c2) pulls |
+| parcels | M4 is a dead letter of group delivery (client c3), M5 was retried once |
+| steps, FIFO | M6 to M8 of message group table-7, received out of order by client c4 of group kitchen; M9 of table-8 |
+| payments | M10 is a half message that was checked once; M11 was committed, M12 rolled back |
 | teas | M13 is delayed for two hours |
 | reminders | none |
 """
@@ -19,7 +19,7 @@ HOUR_MS = 3_600_000
 
 
 def busy_shop() -> NoonShop:
-    """Start an emulator and bring the situation about."""
+    """Start an emulator and bring it into this state."""
     shop = NoonShop(topics=TOPICS, config={"transactionCheckInterval": 30_000, "transactionTimeOut": 6_000})
     producer = shop.client("p1").produce("shop")
     _orders(shop, producer)

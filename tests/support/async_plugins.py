@@ -13,11 +13,14 @@ PLUGINS = {
     "asyncio": ("", ["-p", "asyncio", "-o", "asyncio_default_fixture_loop_scope=function"]),
     "anyio": (ANYIO, ["-p", "no:asyncio"]),
 }
-"""By mark: text to append to a file of tests, and pytest's options."""
+"""Plugin, which is also the name of its mark -> text to append to a file of tests, and options of pytest."""
 
 
 def passes_with(plugin: str, text: str, pytester: pytest.Pytester, tests: int) -> None:
-    """Run a file of coroutine tests, which does not import pytest or mark its tests itself, with a plugin."""
+    """Run coroutine tests with a plugin, and check that as many as `tests` pass.
+
+    `text` is a file of tests without marks and without an import of pytest, which this function adds.
+    """
     more, options = PLUGINS[plugin]
     pytester.makepyfile(f"import pytest\n\npytestmark = pytest.mark.{plugin}\n{text}{more}")
     pytester.runpytest_subprocess("-p", "no:cacheprovider", *options).assert_outcomes(passed=tests)

@@ -1,7 +1,6 @@
-"""Thirty broken applications, each with one mistake, which its docstring states as its author would never see it.
+"""Thirty broken applications, each with one mistake, which its docstring states.
 
-Every application uses unmodified SDKs and the topic and group of its scene. It returns the message that its author
-misses, or nothing if a warning is to name the mistake.
+Every application uses unmodified SDKs and the topic and group of its scene.
 """
 
 from collections.abc import Callable
@@ -35,11 +34,19 @@ class Clue:
 
 
 Run = Callable[[Scene], Message | str | Clue | None]
+"""Runs an application.
+
+Returns the message that its author misses (or the id of this message), the id of the idle client, the clue itself, or
+None if the emulator's only warning about the group names the mistake.
+"""
 
 
 @dataclass(frozen=True)
 class Application:
-    """An application. `values` are parts of the sentence that name the wrong value; `{name}` is topic and group."""
+    """An application and the expected clue.
+
+    `verdict` is that of the clue. `values` are parts of its sentence, in which `{name}` is the name of topic and group.
+    """
 
     name: str
     mistake: str
@@ -78,7 +85,7 @@ def broken(verdict: Reason | WarningKind | str, *values: str) -> Callable[[Run],
 
 
 def _passed(scene: Scene, **sent: Any) -> Message:
-    """Return a message that the group has passed."""
+    """Send a message, and return it once the group has no lag."""
     message = scene.send(**sent)
     scene.emulator.clock.advance_until(lambda: scene.emulator.groups[scene.name].lag == 0, limit="1m", wait="30s")
     return message
@@ -155,7 +162,7 @@ def members_with_other_topics(scene: Scene) -> None:
 
 @broken(Reason.NO_SUCH_GROUP, "there is no group {name}", "the nearest is {name}s")
 def wrong_group(scene: Scene) -> Message:
-    """The consumer's group has an `s` at its end, and the test asks about the group without it."""
+    """The name of the consumer's group has an `s` at its end, and the test names the group without it."""
     scene.topic()
     scene.simple("python", group=f"{scene.name}s")
     scene.emulator.wait_for_consumer(f"{scene.name}s", timeout="30s")
@@ -164,7 +171,7 @@ def wrong_group(scene: Scene) -> Message:
 
 @broken(Reason.NOBODY_SUBSCRIBES, "the only member of group {name} subscribes to {name}, and not to {name}s")
 def wrong_topic(scene: Scene) -> str:
-    """The producer sends to a topic with an `s` at its end, and the consumer reads the one without."""
+    """The producer sends to a topic with an `s` at the end of its name, and the consumer reads the topic without it."""
     topic = scene.topic()
     scene.emulator.topic(f"{topic}s", queues=1)
     scene.simple("python")
@@ -189,7 +196,7 @@ def topic_in_another_case(scene: Scene) -> str:
 
 @broken(Reason.STARTED_AT_END, "group {name} started at", "after this message")
 def group_at_the_end(scene: Scene) -> Message:
-    """The test sends first and starts its new group afterwards, whose first receive begins at the end of the queue."""
+    """The test sends before it starts a new group, and the first receive of a group begins at the end of the queue."""
     scene.topic()
     missed = scene.send(b"missed")
     scene.send(b"last")
@@ -283,7 +290,7 @@ def broadcasting_by_mistake(scene: Scene) -> Message:
 
 @broken(Reason.NO_MEMBERS, "group {name} has no connected member")
 def closed_too_early(scene: Scene) -> Message:
-    """The test closes its consumer before it sends."""
+    """The test closes its consumer before it sends a message."""
     scene.topic()
     scene.emulator.group(scene.name)
     scene.close(scene.simple("python"))

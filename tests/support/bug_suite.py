@@ -1,4 +1,4 @@
-"""A run of a separate suite with the hooks that fail a test for bugs that the emulator reports."""
+"""Runs a separate test suite with the hooks of `bug_reports`, which fail tests for bugs that the emulator reports."""
 
 import os
 import subprocess

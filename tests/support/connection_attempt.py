@@ -2,7 +2,7 @@
 
 
 class ConnectionAttempt:
-    """A connection that a client opens, and what the rules did to it."""
+    """A connection that a client opens. `done` lists the actions of rules on it."""
 
     def __init__(self) -> None:
         self.done: list[str] = []

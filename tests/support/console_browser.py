@@ -42,7 +42,7 @@ const nameOf = (button) => {
 };
 const isOffered = (button) => !button.closest('.pager[hidden]');
 """
-"""Functions of a script in the page: names of buttons, which are the same for all rows of a table."""
+"""JavaScript functions that name buttons. The button of each row of a table has the same name."""
 
 
 class Browser:
@@ -67,7 +67,7 @@ class Browser:
     # the window
 
     def resize(self, size: tuple[int, int]) -> None:
-        """Set the size of the page; a narrow one is that of a phone."""
+        """Set the size of the page (width, height), such as DESKTOP or PHONE."""
         metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size == PHONE}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
@@ -144,9 +144,9 @@ class Browser:
         return [each.text for each in self.all(f'table[aria-label="{caption}"] tbody tr')]
 
     def logged(self) -> list[str]:
-        """Return the errors that the browser has logged, such as violations of the policy, and forget them.
+        """Return the errors that the browser has logged since the last call, such as violations of the security policy.
 
-        Requests that the emulator refuses, and those to one that has stopped, are left out.
+        Errors of requests that the emulator rejects, or that find it stopped, are left out.
         """
         found = [each["message"] for each in self.driver.get_log("browser") if each["level"] == "SEVERE"]
         return [each for each in found if "Failed to load resource" not in each and "net::ERR_" not in each]
@@ -165,7 +165,7 @@ class Browser:
         ]
 
     def measures(self) -> list[float]:
-        """Return the durations (ms) of the updates of the page so far, and forget them."""
+        """Return the durations (ms) of the updates of the page since the last call."""
         found: list[float] = self.script(
             "const found = performance.getEntriesByName('console-update').map((each) => each.duration);"
             "performance.clearMeasures('console-update'); return found"
@@ -235,7 +235,7 @@ class Browser:
         option.click()
 
     def press(self, *keys: str) -> None:
-        """Press keys, each after the one before, such as TAB."""
+        """Press keys one after another, such as TAB."""
         for key in keys:
             self.driver.switch_to.active_element.send_keys(getattr(Keys, key, key))
 
@@ -244,7 +244,7 @@ class Browser:
         self.fill("Filter", text)
 
     def confirm(self, answer: str) -> None:
-        """Answer the open question."""
+        """Click a button of the open dialog."""
         self.click(answer, "dialog[open]")
 
     def noticed(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""An emulator with something in every list of the console, including texts that would be markup."""
+"""Emulators for tests of the console, and texts that a page without escaping would run as markup."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,7 +20,7 @@ VIEWS = (
     "", "topics", "topic/orders", "messages", "message/1000", "groups", "group/warehouse", "clients", "receipts",
     "scheduled", "faults", "brokers", "journal", "metrics", "requests",
 )  # fmt: skip
-"""All views of the console, with an example of each that has a name."""
+"""All views of the console. The view of one topic, message or group has an example of its name."""
 
 
 @contextmanager
@@ -53,7 +53,10 @@ class Shop:
 
 @contextmanager
 def open_shop(**options: object) -> Iterator[Shop]:
-    """Run an emulator with orders, payments, two groups, members that disagree, and a dead letter."""
+    """Run an emulator with entries in every list of the console.
+
+    It has orders, payments, two groups, members of one group with different subscriptions, and a dead letter.
+    """
     with ExitStack() as stack:
         emulator = stack.enter_context(
             Emulator(
@@ -91,7 +94,7 @@ def open_shop(**options: object) -> Iterator[Shop]:
 
 
 def add_hostile_texts(shop: Shop) -> None:
-    """Send texts that would be markup in every place that a client can choose."""
+    """Send texts with markup in every field that a client can choose."""
     shop.emulator.topics["orders"].send(
         HOSTILE, tag="<b>tag</b>", keys=["<i>key</i>"], properties={"<u>name</u>": HOSTILE, "__SHARDINGKEY": HOSTILE}
     )

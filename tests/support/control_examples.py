@@ -11,7 +11,7 @@ from rocketmq_testkit.fixtures.host.host import Host
 from rocketmq_testkit.remoting.client import RemotingClient
 
 AUTH = "org.apache.rocketmq.auth"
-KEEPING = {
+KEYS_OF_EXAMPLES = {
     "authenticationMetadataProvider": f"{AUTH}.authentication.provider.LocalAuthenticationMetadataProvider",
     "authorizationMetadataProvider": f"{AUTH}.authorization.provider.LocalAuthorizationMetadataProvider",
     "configBlackList": "popCkStayBufferTime",
@@ -22,7 +22,7 @@ TOKEN = "of-the-test"
 @contextmanager
 def emulator_of_examples() -> Iterator[Emulator]:
     """Run an emulator with the brokers and users of the examples; its control port needs `TOKEN`."""
-    with Emulator(brokers=2, slaves=1, topics=["orders:FIFO"], config=KEEPING, control_token=TOKEN) as running:
+    with Emulator(brokers=2, slaves=1, topics=["orders:FIFO"], config=KEYS_OF_EXAMPLES, control_token=TOKEN) as running:
         yield running
 
 
@@ -34,13 +34,13 @@ def start_all_brokers(emulator: Emulator) -> None:
 
 
 def stop_all_forks(host: Host) -> None:
-    """Stop the forks of an emulator. The ids begin again."""
+    """Stop the forks of an emulator. The next fork has the first id again."""
     host.forks.stop_all()
     del vars(host)["forks"]
 
 
 def keep_one_search(host: Host) -> None:
-    """Keep a search of the clock. The ids begin again."""
+    """Start a search of the clock. It has the first id, whatever searches there were."""
     vars(host._life).pop("jumps", None)
     host.jumps.keep_search("1d", None)
 

@@ -80,11 +80,11 @@ CONTROL_PARSERS: dict[str, Callable[[str], Any]] = {
     "control body": lambda text: _object(_encoded(text)),
     "control fields": lambda text: checked_body(_verb("POST /v1/topics"), _encoded('{"name": "a", ' + text)),
 }
-"""Parsers by name. Each takes the hostile text, of which the bytes are a part of what the client sends."""
+"""Parsers by name. Each takes a hostile text, and parses it as a part of the bytes of a client."""
 
 CONTROL_FRAGMENTS = [
     *("GET / HTTP/1.1\r\n\r\n", "a: b\r\n", "host: a\r\n", "0\r\n", "1\r\na\r\n", "0\r\n\r\n", ";a", "\r\n\r\n"),
     *("/", "/a", "%", "%41", "%ff", "?", "&", "a=1&", "since=1&", "limit=", "+", "://", "http://", "[::", "]:", "@"),
     *('"queues":1,', '"a":[', "Bearer ", "localhost.", "..", "\r\n ", "\x7f", "#"),
 ]
-"""Texts that HTTP, queries and verbs give a meaning to."""
+"""Texts that have a meaning in HTTP, in queries or in bodies of verbs."""

@@ -1,7 +1,7 @@
 """A protocol client that submits operations to the engine, without a protocol."""
 
 from protocol_client import BrokerProtocolClient
-from protocol_values import Answer, Asked, NewMessage, PopRequest, Route, Sent, Taken, attempt_in_order
+from protocol_values import Answer, TransactionCheck, NewMessage, PopRequest, Route, Sent, Taken, attempt_in_order
 from rocketmq_testkit.conformance.clients.receipt_handles import changed_handle, place_of, popped_receipt
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
@@ -60,7 +60,7 @@ BORN_HOST = ("10.0.0.9", 5000)
 
 
 class EngineProtocolClient(BrokerProtocolClient):
-    """Submits the operations that the protocols create."""
+    """Submits the operations that remoting requests create."""
 
     name = "engine"
 
@@ -113,7 +113,7 @@ class EngineProtocolClient(BrokerProtocolClient):
         new = changed_handle(handle, outcome.pop_time, outcome.invisible_ms, outcome.revive_qid)
         return Answer(True, 0, "", handle=new)
 
-    def start_send(self, message: NewMessage) -> "EngineWaiting":
+    def send_message(self, message: NewMessage) -> "EngineWaiting":
         topic, body, properties = message.topic, message.body, message.properties
         return self._submit(
             SendMessage(topic, topic, message.queue, body, properties, BORN_HOST, self.now_ms, message.flags)
@@ -124,15 +124,15 @@ class EngineProtocolClient(BrokerProtocolClient):
         assert sent is not None, f"{operation} waits"
         return sent
 
-    def together(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
-        return self.batch(*parts, topic=topic)
+    def send_batch(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
+        return self.send_batch_with_properties(*parts, topic=topic)
 
-    def ending(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "EngineWaiting":
+    def start_end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "EngineWaiting":
         operation = EndTransaction(topic, sent.offset, sent.place, how, checked, sent.id, sent.id, topic)
         return self._submit(operation)
 
     def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
-        ending = self.ending(sent, how, topic=topic, checked=checked)
+        ending = self.start_end(sent, how, topic=topic, checked=checked)
         assert ending.outcome is not None, "it waits"
         return ending.response
 
@@ -150,7 +150,7 @@ class EngineProtocolClient(BrokerProtocolClient):
             for each in found.queues
         }
 
-    def fixed(self, topic: str = "T") -> str | None:
+    def order_configuration(self, topic: str = "T") -> str | None:
         found = self._route(topic)
         return None if found is None else found.order_topic_conf
 
@@ -166,26 +166,26 @@ class EngineProtocolClient(BrokerProtocolClient):
         outcome = self._ask(RecallMessage(topic, handle, "PG"))
         return Answer(True, 0, "", handle=outcome.msg_id) if isinstance(outcome, RecallResult) else _answer(outcome)
 
-    def produce(self, client: str, topic: str = "T") -> None:
+    def register_producer(self, client: str, topic: str = "T") -> None:
         self._submit(Heartbeat(client, [topic], []), client)
 
-    def retire(self, client: str, topic: str = "T") -> None:
+    def unregister_producer(self, client: str, topic: str = "T") -> None:
         self._submit(UnregisterClient(client, topic), client)
 
-    def asked(self, client: str) -> list[Asked]:
+    def transaction_checks(self, client: str) -> list[TransactionCheck]:
         effects = self.channel(client).effects
         found = [each for each in effects if isinstance(each, CheckTransactionState)]
         effects.clear()
-        return [_asked(each) for each in found]
+        return [_transaction_check(each) for each in found]
 
-    def give_up(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
+    def forward_to_dlq(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
         response = self.send_back(message.place, -1, group=group, most=0)
         return self.ack(message.handle, topic=topic, group=group) if response.ok else response
 
     def send_back(self, place: int, level: int = 0, *, group: str = "G", most: int | None = None) -> Answer:
         return _answer(self._ask(SendMessageBack(group, place, level, origin_topic="T", max_reconsume_times=most)))
 
-    def again(
+    def send_to_retry_topic(
         self, body: bytes = b"0", *, group: str = "G", times: int = 0, most: int | None = None, **properties: str
     ) -> Sent:
         given = {"UNIQ_KEY": f"ID{next(self._names)}"} | properties
@@ -193,7 +193,7 @@ class EngineProtocolClient(BrokerProtocolClient):
         message.reconsume_times, message.max_reconsume_times = times, most
         return self._sent(message)
 
-    def batch(
+    def send_batch_with_properties(
         self, *parts: tuple[bytes, dict[str, str]], topic: str = "T", half: bool = False, **properties: str
     ) -> Sent:
         body, flags = batch_body(parts), 4 if half else 0
@@ -229,11 +229,11 @@ class EngineProtocolClient(BrokerProtocolClient):
     def _queues(self, queues: tuple[int, ...]) -> list[MessageQueue]:
         return [MessageQueue("T", self.broker.name, queue) for queue in queues]
 
-    def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
+    def heartbeat(self, client: str, group: str = "G", topic: str = "T") -> None:
         data = ConsumerData(group, subscriptions=[SubscriptionData(topic, "*", sub_version=1)])
         self._submit(Heartbeat(client, [], [data], version=VERSION_5_3_3), client)
 
-    def leave(self, client: str, group: str = "G") -> None:
+    def unregister_consumer(self, client: str, group: str = "G") -> None:
         self._submit(UnregisterClient(client, None, group), client)
 
     def request_mode(self, mode: str, share: int) -> None:
@@ -248,7 +248,7 @@ class EngineProtocolClient(BrokerProtocolClient):
             return None
         return [(each.queue.broker_name, each.queue.queue_id, each.mode) for each in outcome.assignments]
 
-    def progress(self) -> dict[int, tuple[int, int]]:
+    def consume_statistics(self) -> dict[int, tuple[int, int]]:
         outcome = self._ask(GetConsumeStats("G", "T"))
         assert isinstance(outcome, ConsumeStatsResult)
         return {
@@ -339,10 +339,10 @@ def _taken(record: bytes, handle: str, again: int = 0, queue_id: int = 0, queue_
     )
 
 
-def _asked(check: CheckTransactionState) -> Asked:
+def _transaction_check(check: CheckTransactionState) -> TransactionCheck:
     record = decode(check.record)
     sent = Sent(True, 0, "", check.transaction_id, check.tran_state_table_offset, check.commit_log_offset)
-    return Asked(record.body, int(record.property_map()["TRANSACTION_CHECK_TIMES"]), sent)
+    return TransactionCheck(record.body, int(record.property_map()["TRANSACTION_CHECK_TIMES"]), sent)
 
 
 def _batch(handle: str, topic: str, group: str) -> BatchAck:

@@ -1,4 +1,4 @@
-"""Reading all data that can be read: by every read-only request, by the direct interface, and by a snapshot."""
+"""Reads all data that can be read: by every read-only request, by the direct interface, and by a snapshot."""
 
 import io
 import json

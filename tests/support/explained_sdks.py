@@ -16,7 +16,7 @@ CONFIG = {"journalMaxEntries": 0, "enablePropertyFilter": True}
 
 @dataclass
 class Sdks:
-    """The drivers of an emulator, each started when a test first calls it. Java takes seconds to start."""
+    """The drivers of an emulator. Each starts when a test first uses it, because Java takes seconds to start."""
 
     emulator: Emulator
     _drivers: dict[tuple[str, int], Driver] = field(default_factory=dict)
@@ -104,13 +104,13 @@ class Scene:
         driver.wait_for_event(lambda event: event.get("of") == of and "msg" in event and body(event["msg"]) == content)
 
     def send(self, content: bytes = b"tea", **fields: Any) -> Message:
-        """Store a message as a producer would. The reason is about its consumer."""
+        """Store a message directly, for tests in which only the consumer uses an SDK."""
         return self.emulator.topic(self.name).send(content, **fields)
 
     def leave_unread(self, driver: Driver, name: str = "c1") -> Message:
         """Pause a push consumer of a queue, and return a message that it leaves unread.
 
-        The long poll that it holds receives one message after the pause.
+        The pause does not end the waiting long poll, which still receives the message before.
         """
         self.call(driver, "pause", name)
         self.send(b"of the long poll")

@@ -1,6 +1,7 @@
-"""One situation for each reason, as fake read models and a fake history: message `ID1` of topic orders, group billing.
+"""One situation for each reason of explanations: message `ID1` of topic orders, group billing.
 
-The message was sent at noon and is judged 31 s later, unless a situation says otherwise.
+A situation consists of fake read models and a fake history. The message was sent at noon and is explained 31 s later,
+unless a situation sets other times.
 """
 
 from collections.abc import Callable
@@ -460,4 +461,4 @@ SECOND: dict[str, Situation] = {
         4, all_topics=[replace(ORDERS, brokers=("broker-a", "broker-b"))], assigned=[assigned(C1, 20_000)]
     ),
 }
-"""Further situations with a sentence of their own."""
+"""Further situations by name. The explanation of each has a sentence that no situation of `SITUATIONS` has."""

@@ -14,7 +14,7 @@ CHOICES = Choices(
         [faults.drop_request(), faults.duplicate_request(), faults.stop_broker(broker="broker-a", duration="1s")]
     )
 )
-"""Two faults of requests, and one of a broker, which acts before and after a request: 0, 1, 2 and 3."""
+"""The choices 0 to 3: drop a request, duplicate it, and stop the broker before or after it."""
 
 
 def acknowledgement(message: str, nth: int = 1) -> Point:
@@ -23,14 +23,14 @@ def acknowledgement(message: str, nth: int = 1) -> Point:
 
 
 def at(point: Point, number: int = 0) -> Injection:
-    """Return the injection of one of the faults."""
+    """Return the injection of choice `number` at a point."""
     return Injection.of(point, CHOICES[number])
 
 
 def record(plan: Plan, *met: tuple[Injection, int], after: int = -1) -> Record:
-    """Return the record of a run in which all faults of the plan acted, the last one before the candidate `after` + 1.
+    """Return the record of a run in which all faults of the plan acted, the last one after the candidate `after` (index).
 
-    `met`: the injections that were possible, each with the state of the messages.
+    `met`: the injections that were possible, each with a number that stands for the state of the messages.
     """
     return Record(
         candidates=[Candidate(injection, state) for injection, state in met],

@@ -1,6 +1,6 @@
-"""A fake inspection and a fake history with the values that a test gives, for tables of situations without a broker.
+"""A fake inspection and a fake history with the values of a test, for tables of situations without a broker.
 
-The real readers are tested with an engine, and so are the rules that read them. Here the fakes keep the tables short.
+Other tests check the real ones, and the explanations from them, with an engine.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from rocketmq_testkit.emulator.message.names import TIMER_TOPIC
 
 @dataclass
 class FakeHistory(PreparedHistory):
-    """Prepared events; moves and trims of every queue and broker."""
+    """Prepared events. All moves belong to the requested group and queue, all trims to the requested broker."""
 
     offset_moves: list[OffsetMove] = field(default_factory=list)
     deletions: list[Trim] = field(default_factory=list)

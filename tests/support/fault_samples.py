@@ -27,7 +27,7 @@ CRITERIA: Mapping[str, Any] = {
     "start": "500ms",
     "end": "1h30m",
 }
-"""A value of each criterion that data can express."""
+"""A value of each criterion that JSON and YAML can express."""
 _DELAY = {"duration": "200ms", "jitter": "50ms", "distribution": "normal"}
 TOGETHER: Mapping[str, Mapping[str, Any]] = {
     "respond": {"code": "SYSTEM_BUSY", "remark": "no: not now"},
@@ -35,7 +35,7 @@ TOGETHER: Mapping[str, Mapping[str, Any]] = {
     "delay_push": _DELAY,
     "delay_response": {**_DELAY, "bytes_per_second": 1000},
 }
-"""Parameters of kinds whose parameters exclude or need each other."""
+"""Parameters of the kinds of faults whose parameters exclude or require each other."""
 OFTEN: tuple[Mapping[str, Any], ...] = (
     {"nth": 3},
     {"nth": [1, 4]},

@@ -53,7 +53,7 @@ class FaultWorld(World):
         return found
 
     def running(self) -> list[bool]:
-        """Return the state of each broker."""
+        """Return True for each running broker and False for each stopped one, in the order of the engine."""
         return [broker.running for broker in self.engine.brokers]
 
 

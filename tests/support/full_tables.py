@@ -1,4 +1,4 @@
-"""An engine of which no table is empty: a fork copies each of them."""
+"""An engine without an empty table, for tests of forks, which copy every table."""
 
 from engine_world import START_MS, World
 from rocketmq_testkit.emulator.config import BrokerConfig

@@ -17,7 +17,7 @@ from grpc_world import (
     subscribing,
 )
 from protocol_client import ProtocolClient
-from protocol_values import NOTHING, Answer, Asked, NewMessage, PopRequest, Route, Sent, Taken
+from protocol_values import NOTHING, Answer, TransactionCheck, NewMessage, PopRequest, Route, Sent, Taken
 from rocketmq_testkit.conformance.clients import grpc_requests
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -92,7 +92,7 @@ class GrpcProtocolClient(ProtocolClient):
             response.status.code == OK, response.status.code, response.status.message, handle=response.receipt_handle
         )
 
-    def start_send(self, message: NewMessage) -> "GrpcSending":
+    def send_message(self, message: NewMessage) -> "GrpcSending":
         system: dict[str, object] = {"message_id": message.id, "keys": message.keys.split()}
         kind = pb.TRANSACTION if message.half else None
         known = {"tag": message.tag, "message_group": message.message_group, "message_type": kind}
@@ -112,13 +112,13 @@ class GrpcProtocolClient(ProtocolClient):
             found.setdefault(queue.broker.name, []).append(queue)
         return {name: _route(queues) for name, queues in found.items()}
 
-    def shares(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
+    def assigned_queues(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
         response = self.world.client(client).ask("QueryAssignment", grpc_requests.assignment(topic, group, _ENDPOINTS))
         assert response.status.code in (OK, pb.TOPIC_NOT_FOUND), response.status
         queues = [each.message_queue for each in response.assignments]
         return sorted((queue.broker.name, queue.id) for queue in queues)
 
-    def together(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
+    def send_batch(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
         messages = [
             a_message(topic, body, user=properties, message_id=f"ID{next(self._names)}") for body, properties in parts
         ]
@@ -128,7 +128,7 @@ class GrpcProtocolClient(ProtocolClient):
         last = response.entries[-1]
         return Sent(True, OK, "", last.message_id, last.offset)
 
-    def ending(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "GrpcEnding":
+    def start_end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "GrpcEnding":
         source = pb.SOURCE_SERVER_CHECK if checked else pb.SOURCE_CLIENT
         request = grpc_requests.end(topic, sent.id, _ENDS[how], source=source)
         return GrpcEnding(self.world.client("producer").start("EndTransaction", request))
@@ -139,35 +139,35 @@ class GrpcProtocolClient(ProtocolClient):
             response.status.code == OK, response.status.code, response.status.message, handle=response.message_id
         )
 
-    def produce(self, client: str, topic: str = "T") -> None:
+    def register_producer(self, client: str, topic: str = "T") -> None:
         self._streams[client] = self.world.client(client).settle(grpc_requests.publishing(topic))
         self._seen[client] = 0
 
-    def retire(self, client: str, topic: str = "T") -> None:
+    def unregister_producer(self, client: str, topic: str = "T") -> None:
         self.world.client(client).ask("NotifyClientTermination", grpc_requests.termination())
 
-    def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
+    def heartbeat(self, client: str, group: str = "G", topic: str = "T") -> None:
         asking = self.world.client(client)
         if client not in self.streams:
             self.streams[client] = asking.settle(subscribing(group, topic))
         assert asking.ask("Heartbeat", grpc_requests.heartbeat(group)).status.code == OK
 
-    def leave(self, client: str, group: str = "G") -> None:
+    def unregister_consumer(self, client: str, group: str = "G") -> None:
         asked = grpc_requests.termination(group)
         assert self.world.client(client).ask("NotifyClientTermination", asked).status.code == OK
 
-    def asked(self, client: str) -> list[Asked]:
+    def transaction_checks(self, client: str) -> list[TransactionCheck]:
         commands = self._streams[client].commands
         new = commands[self._seen[client] :]
         self._seen[client] = len(commands)
         kind = "recover_orphaned_transaction_command"
-        return [_asked(each.recover_orphaned_transaction_command) for each in new if each.HasField(kind)]
+        return [_transaction_check(each.recover_orphaned_transaction_command) for each in new if each.HasField(kind)]
 
-    def give_up(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
+    def forward_to_dlq(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
         request = a_forward(message.handle, topic, group)
         return _answer(self._consumer("consumer", group, topic).ask("ForwardMessageToDeadLetterQueue", request).status)
 
-    def forward(self, handle: str) -> Answer:
+    def forward_by_handle(self, handle: str) -> Answer:
         """Forward a message of `T` to the dead letter queue of group `G` by a forged handle."""
         response = self._consumer("consumer", "G", "T").ask("ForwardMessageToDeadLetterQueue", a_forward(handle))
         return _answer(response.status)
@@ -212,7 +212,7 @@ class GrpcSending:
     def sent(self) -> Sent | None:
         """The only entry of the response.
 
-        A message that is stored despite an error is known by the producer's own id.
+        After an error, the result has the id that the producer chose, because the message may be stored nevertheless.
         """
         response = _response(self._call)
         if response is None:
@@ -273,6 +273,6 @@ def _taken(message: pb.Message) -> Taken:
     )
 
 
-def _asked(check: sv.RecoverOrphanedTransactionCommand) -> Asked:
+def _transaction_check(check: sv.RecoverOrphanedTransactionCommand) -> TransactionCheck:
     times = int(check.message.user_properties["TRANSACTION_CHECK_TIMES"])
-    return Asked(check.message.body, times, Sent(True, OK, "", check.transaction_id))
+    return TransactionCheck(check.message.body, times, Sent(True, OK, "", check.transaction_id))

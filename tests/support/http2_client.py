@@ -1,4 +1,4 @@
-"""Calls of the proxy as bytes on a socket, for tests of left-over state and of protocol violations."""
+"""Calls of the proxy as bytes on a socket, for tests of protocol violations and of abandoned connections."""
 
 import socket
 from collections.abc import Mapping

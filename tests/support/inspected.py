@@ -19,7 +19,7 @@ TABLES: dict[str, tuple[dict[str, Any], str]] = {
     "kv": (KV, "kv"),
     "kv-cache": (BUFFERED | KV, "kv"),
 }
-"""Keys by which a broker keeps popped messages in different tables, and the name of the table."""
+"""Variant -> keys by which a broker keeps popped messages in another table, and the name of that table."""
 
 
 def look(world: World) -> Inspection:

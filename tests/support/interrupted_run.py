@@ -12,7 +12,7 @@ from pathlib import Path
 
 COMMAND = Path(sys.executable).with_name("rocketmq-conformance")
 MOMENT_SECONDS = 240.0
-"""Time for two real brokers and an SDK to start on a busy machine."""
+"""Timeout for the moment: two real brokers and an SDK have to start on a busy machine."""
 END_SECONDS = 60.0
 
 

@@ -33,7 +33,7 @@ def _sdk() -> str:
 
 
 class JavaApplication:
-    """The process of one application, and its ledger. `crash` kills it and starts another."""
+    """The process of one application, and its ledger, the file in which it notes the orders that it has processed."""
 
     def __init__(self, emulator: Emulator, name: str, group: str, folder: Path, classes: Path | None = None) -> None:
         self._emulator = emulator
@@ -57,13 +57,13 @@ class JavaApplication:
         assert process.stdout.readline() == b"started\n"
 
     def stop(self) -> None:
-        """End the process after the message that it processes. A no-op if it was ended."""
+        """End the process once it has processed its current message. A no-op if it has ended."""
         if self._process is not None:
             self._process.communicate(timeout=30)
             self._process = None
 
     def kill(self) -> None:
-        """Kill the process. A no-op if it was ended."""
+        """Kill the process. A no-op if it has ended."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate(timeout=30)

@@ -1,4 +1,4 @@
-"""Walk an engine at random from a seed and print its journal."""
+"""Execute random operations on an engine; as a program, print the journal for the seed of its argument."""
 
 import sys
 

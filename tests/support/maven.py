@@ -10,12 +10,12 @@ import page_snippets
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN_GROUP = Path("io") / "github" / "rocketmq-testkit"
-"""The folder of the helpers in a repository."""
+"""The folder of this project's Java packages in a Maven repository."""
 
 
 @dataclass(frozen=True)
 class Maven:
-    """Runs Maven. Its own local repository holds the helpers of this tree, and no earlier ones."""
+    """Runs Maven with a local repository of its own, without packages of this project that were installed before."""
 
     local: Path
 

@@ -1,4 +1,4 @@
-"""Tables that mqadmin prints."""
+"""Reads tables that mqadmin prints."""
 
 import re
 

@@ -135,7 +135,7 @@ class NoonShop(Closeable):
         self.rocketmq.restart()  # the periodic work of the broker, such as transaction checks, begins at noon
         self._clients: list[ShopClient] = []
         self.popped: list[ReceivedMessage] = []
-        """Messages that a test has popped, for what follows."""
+        """Messages that a test has popped, for later steps of the test."""
 
     def close(self) -> None:
         """Close all connections and stop the emulator."""

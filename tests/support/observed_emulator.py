@@ -20,7 +20,7 @@ T = TypeVar("T")
 PASSED_MS = 90_000
 """How far the wall clock is set forward: less than the two minutes after which silent clients expire."""
 AUTH = "org.apache.rocketmq.auth"
-KEEPING = {
+USER_PROVIDERS = {
     "authenticationMetadataProvider": f"{AUTH}.authentication.provider.LocalAuthenticationMetadataProvider",
     "authorizationMetadataProvider": f"{AUTH}.authorization.provider.LocalAuthorizationMetadataProvider",
 }
@@ -63,7 +63,7 @@ class ObservedEmulator(Emulator):
         return host.event_loop.call(lambda: host.engine.scheduler.now_ms, 30)
 
     def pass_time(self) -> int:
-        """Set the wall clock forward by PASSED_MS. Return the engine's time, which does not know of it yet."""
+        """Set the wall clock forward by PASSED_MS. Return the engine's time, which is not updated yet."""
         before_ms = self.last_ms()  # a timer may update the time as soon as the wall clock is set forward
         self.began_ms.clear()
         self.ahead_ms += PASSED_MS
@@ -73,7 +73,7 @@ class ObservedEmulator(Emulator):
 @contextmanager
 def observed_emulator(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObservedEmulator]:
     """Run an emulator with the topics, groups, clients and rules that the examples of verbs name."""
-    emulator = ObservedEmulator(brokers=2, slaves=1, topics=["orders:FIFO"], config=KEEPING, control_token=TOKEN)
+    emulator = ObservedEmulator(brokers=2, slaves=1, topics=["orders:FIFO"], config=USER_PROVIDERS, control_token=TOKEN)
     for module in (beginning, life):
         monkeypatch.setattr(module, "wall_clock_ms", lambda: wall_clock_ms() + emulator.ahead_ms)
     with emulator:

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def executed_lines(function: Callable[[], object]) -> int:
-    """Return how many lines of Python `function` executes, in every function that it calls.
+    """Return the number of lines of Python that `function`, and every function that it calls, executes.
 
     Loops inside C code (`in`, `list`, `sum`) count as one line.
     """

@@ -1,7 +1,6 @@
-"""A prepared past and present of brokers, for tests of texts: the read models with values that the test gives.
+"""A fake history and a fake inspection that return prepared values, for tests of texts without a broker.
 
-The readers themselves are tested with an engine. Here they return what a test has put in, so that a table of situations
-needs no broker.
+Other tests check the real ones with an engine.
 """
 
 from collections.abc import Sequence

@@ -7,7 +7,7 @@ own protocol has. Its implementations submit operations to the engine, exchange 
 from abc import ABC, abstractmethod
 from typing import Any
 
-from protocol_values import NOTHING, Answer, Asked, NewMessage, PopRequest, Route, Sending, Sent, Taken, Waiting
+from protocol_values import NOTHING, Answer, TransactionCheck, NewMessage, PopRequest, Route, Sending, Sent, Taken, Waiting
 from virtual_brokers import VirtualBrokers
 
 
@@ -36,7 +36,7 @@ class ProtocolClient(VirtualBrokers, ABC):
     def change(self, handle: str, invisible_ms: int, *, topic: str = "T", group: str = "G") -> Answer:
         """Change the invisible duration. The response has the new handle."""
 
-    def begin(
+    def start_send(
         self,
         body: bytes = b"0",
         *,
@@ -59,79 +59,82 @@ class ProtocolClient(VirtualBrokers, ABC):
         message = NewMessage(
             body, topic, unique, tag, keys, message_group, queue, deliver_ms, half, immune_s, properties
         )
-        return self.start_send(message)
+        return self.send_message(message)
 
     @abstractmethod
-    def start_send(self, message: NewMessage) -> Sending:
+    def send_message(self, message: NewMessage) -> Sending:
         """Send a message."""
 
     @abstractmethod
-    def together(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
+    def send_batch(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
         """Send messages, each with properties of its own, by one request; return the result of the last one."""
 
     @abstractmethod
     def publish(self, *bodies: bytes, topic: str = "T", **more: Any) -> list[Sent]:
-        """Send messages one by one to the queues of the topic's route. For `more` see `begin`."""
+        """Send messages one by one to the queues of the topic's route. For `more` see `start_send`."""
 
     @abstractmethod
     def route(self, topic: str = "T") -> dict[str, Route]:
         """Return the route of a topic by broker name; empty if there is none."""
 
     @abstractmethod
-    def shares(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
+    def assigned_queues(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
         """Return the brokers and queues assigned to a consumer; the queue -1 stands for any."""
 
     @abstractmethod
-    def ending(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Waiting:
-        """Commit (8), roll back (12) or leave open (0); `checked` if the end follows a check of the broker."""
+    def start_end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Waiting:
+        """Commit (`how` 8), roll back (12) or leave open (0) and return the pending request.
+
+        `checked`: True if the end follows a transaction check of the broker.
+        """
 
     @abstractmethod
     def recall(self, handle: str, topic: str = "T") -> Answer:
         """Recall a timed message. `handle` of the response is the message id."""
 
     @abstractmethod
-    def produce(self, client: str, topic: str = "T") -> None:
+    def register_producer(self, client: str, topic: str = "T") -> None:
         """Register a producer."""
 
     @abstractmethod
-    def retire(self, client: str, topic: str = "T") -> None:
+    def unregister_producer(self, client: str, topic: str = "T") -> None:
         """Unregister a producer."""
 
     @abstractmethod
-    def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
+    def heartbeat(self, client: str, group: str = "G", topic: str = "T") -> None:
         """Send a consumer's heartbeat, and its subscription if it is new."""
 
     @abstractmethod
-    def leave(self, client: str, group: str = "G") -> None:
+    def unregister_consumer(self, client: str, group: str = "G") -> None:
         """Unregister a consumer."""
 
     @abstractmethod
-    def asked(self, client: str) -> list[Asked]:
+    def transaction_checks(self, client: str) -> list[TransactionCheck]:
         """Return the transaction checks that a producer has received since the last call."""
 
     @abstractmethod
-    def give_up(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
+    def forward_to_dlq(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
         """Forward a message to the dead letter queue and acknowledge it: one request to a proxy, two to the broker."""
 
     # Short forms.
 
-    def filled(self, count: int = 3, topic: str = "T") -> None:
+    def fill_topic(self, count: int = 3, topic: str = "T") -> None:
         """Create a topic with one queue and send messages `0`, `1`, ... through this client."""
         self.topic(topic)
         self.send(*(b"%d" % number for number in range(count)), topic=topic)
 
     def put(self, body: bytes = b"0", **more: Any) -> Sent:
-        """Send one message and return its result. For `more` see `begin`."""
-        sent = self.begin(body, **more).sent
+        """Send one message and return its result. For `more` see `start_send`."""
+        sent = self.start_send(body, **more).sent
         assert sent is not None, "it waits"
         return sent
 
     def end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> Answer | None:
-        """Commit, roll back or leave open at once. Returns None if there is no response."""
-        return self.ending(sent, how, topic=topic, checked=checked).response
+        """Do as `start_end`, and return the response, None if there is none."""
+        return self.start_end(sent, how, topic=topic, checked=checked).response
 
     def send(self, *bodies: bytes, **more: Any) -> None:
-        """Send messages one by one; every send must succeed. For `more` see `begin`.
+        """Send messages one by one; every send must succeed. For `more` see `start_send`.
 
         A message group sends all of them to one queue.
         """
@@ -140,10 +143,7 @@ class ProtocolClient(VirtualBrokers, ABC):
             assert sent.ok, sent
 
     def take(self, topic: str = "T", **options: Any) -> list[Taken]:
-        """Return the messages that are available now.
-
-        A proxy uses another code for a response without messages.
-        """
+        """Return the messages that are available now."""
         response = self.pop(topic, **options).response
         assert response is not None, "it waits"
         assert response.ok or response.remark in NOTHING, response
@@ -153,10 +153,10 @@ class ProtocolClient(VirtualBrokers, ABC):
         """Return the bodies of the messages that are available now."""
         return [each.body for each in self.take(topic, **options)]
 
-    def says(self, response: Answer | Sent | None, broker: tuple[int, str], proxy: tuple[int, str]) -> bool:
-        """Return True if a response is an error with this code and the beginning of this remark.
+    def is_error(self, response: Answer | Sent | None, broker: tuple[int, str], proxy: tuple[int, str]) -> bool:
+        """Return True if a response is an error with the expected code, and its remark begins as expected.
 
-        The expectation for the broker or that for the proxy applies.
+        `proxy` is the expected (code, remark) if requests pass a proxy, `broker` otherwise.
         """
         code, remark = proxy if self.proxied else broker
         return response is not None and not response.ok and response.code == code and response.remark.startswith(remark)
@@ -169,7 +169,7 @@ class BrokerProtocolClient(ProtocolClient):
         """Send to writable queues by turns, or to the queues of the topic's order configuration."""
         sent = []
         for body in bodies:
-            fixed = self.fixed(topic)
+            fixed = self.order_configuration(topic)
             writable = {name: each.writable for name, each in self.route(topic).items() if 0 in each.ids}
             if fixed:
                 writable = {name: int(queues) for name, _, queues in (each.partition(":") for each in fixed.split(";"))}
@@ -180,7 +180,7 @@ class BrokerProtocolClient(ProtocolClient):
         return sent
 
     @abstractmethod
-    def fixed(self, topic: str = "T") -> str | None:
+    def order_configuration(self, topic: str = "T") -> str | None:
         """Return the order configuration in the route of a topic."""
 
     def pop_one_queue(
@@ -221,20 +221,20 @@ class BrokerProtocolClient(ProtocolClient):
         """Send a message back by its commit log offset, with at most `most` retries."""
 
     @abstractmethod
-    def again(
+    def send_to_retry_topic(
         self, body: bytes = b"0", *, group: str = "G", times: int = 0, most: int | None = None, **properties: str
     ) -> Sent:
         """Send to the retry topic of a group, as clients do when a send-back fails."""
 
     @abstractmethod
-    def batch(
+    def send_batch_with_properties(
         self, *parts: tuple[bytes, dict[str, str]], topic: str = "T", half: bool = False, **properties: str
     ) -> Sent:
         """Send messages, each with properties of its own, by one request that also has properties."""
 
     @abstractmethod
     def request_mode(self, mode: str, share: int) -> None:
-        """Set the request mode of group `G` for `T`."""
+        """Set the request mode (PULL or POP) of group `G` for `T`. `share`: see popShareQueueNum of upstream."""
 
     def assigned(self, client: str, strategy: str = "AVG", model: str = "CLUSTERING") -> list[tuple[int, str]] | None:
         """Return the queues of `T` that a client of `G` is assigned, with their mode.
@@ -244,7 +244,7 @@ class BrokerProtocolClient(ProtocolClient):
         found = self.assignments(client, strategy, model)
         return None if found is None else [(queue, mode) for _, queue, mode in found]
 
-    def shares(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
+    def assigned_queues(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
         """Return the queues assigned by the broker."""
         found = self.assignments(client, group=group, topic=topic)
         return sorted((broker, queue) for broker, queue, _ in found or ())
@@ -256,5 +256,5 @@ class BrokerProtocolClient(ProtocolClient):
         """Return the brokers and queues assigned to a client, with their mode; None if the broker assigns nothing."""
 
     @abstractmethod
-    def progress(self) -> dict[int, tuple[int, int]]:
-        """Return the end of each queue of `T` and the offset of group `G` from the consume statistics."""
+    def consume_statistics(self) -> dict[int, tuple[int, int]]:
+        """Return queue -> (end offset of the queue, offset of group `G`) of `T` from the consume statistics."""

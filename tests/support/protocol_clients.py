@@ -1,4 +1,4 @@
-"""The protocol clients of a rule: `@through(...)` runs a test once for each."""
+"""The protocol clients of a test: `@through(...)` runs it once for each."""
 
 from dataclasses import replace
 from typing import Any

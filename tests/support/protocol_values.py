@@ -28,7 +28,7 @@ class PopRequest:
 
 @dataclass(frozen=True)
 class NewMessage:
-    """A message to send. See `ProtocolClient.begin`."""
+    """A message to send; the fields are the parameters of `ProtocolClient.start_send`."""
 
     body: bytes
     topic: str
@@ -124,7 +124,7 @@ class Route:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TransactionCheck:
     """A transaction check that a producer received. `sent` identifies the transaction, `times` counts the checks."""
 
     body: bytes

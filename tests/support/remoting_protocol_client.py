@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from protocol_client import BrokerProtocolClient
-from protocol_values import Answer, Asked, NewMessage, PopRequest, Route, Sent, Taken, attempt_in_order
+from protocol_values import Answer, TransactionCheck, NewMessage, PopRequest, Route, Sent, Taken, attempt_in_order
 from remoting_world import Peer, Port
 from rocketmq_testkit.conformance.clients.receipt_handles import built_handle, changed_handle, place_of
 from rocketmq_testkit.conformance.clients.remoting_consumption import (
@@ -105,7 +105,7 @@ class RemotingProtocolClient(BrokerProtocolClient):
         new = changed_handle(handle, given["popTime"], given["invisibleTime"], given["reviveQid"])
         return Answer(True, 0, "", handle=new)
 
-    def start_send(self, message: NewMessage) -> "RemotingSending":
+    def send_message(self, message: NewMessage) -> "RemotingSending":
         return self._sending(
             send_request(
                 message.topic,
@@ -127,10 +127,10 @@ class RemotingProtocolClient(BrokerProtocolClient):
         assert sent is not None, "it waits"
         return sent
 
-    def together(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
-        return self.batch(*parts, topic=topic)
+    def send_batch(self, *parts: tuple[bytes, dict[str, str]], topic: str = "T") -> Sent:
+        return self.send_batch_with_properties(*parts, topic=topic)
 
-    def ending(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "RemotingWaiting":
+    def start_end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "RemotingWaiting":
         fields = end_fields(
             topic,
             how,
@@ -156,7 +156,7 @@ class RemotingProtocolClient(BrokerProtocolClient):
             for each in found.get("queueDatas", ())
         }
 
-    def fixed(self, topic: str = "T") -> str | None:
+    def order_configuration(self, topic: str = "T") -> str | None:
         found: str | None = self._route(topic).get("orderTopicConf")
         return found
 
@@ -172,24 +172,24 @@ class RemotingProtocolClient(BrokerProtocolClient):
             return _answer(response)
         return Answer(True, 0, "", handle=(response.ext_fields or {})["msgId"])
 
-    def produce(self, client: str, topic: str = "T") -> None:
+    def register_producer(self, client: str, topic: str = "T") -> None:
         assert self.peer(client).ask(*heartbeat_request(client, producers=[topic])).code == 0
 
-    def retire(self, client: str, topic: str = "T") -> None:
+    def unregister_producer(self, client: str, topic: str = "T") -> None:
         assert self.peer(client).ask(*unregister_request(client, producers=topic)).code == 0
 
-    def asked(self, client: str) -> list[Asked]:
+    def transaction_checks(self, client: str) -> list[TransactionCheck]:
         pushes = self.peer(client).received()
-        return [_asked(each) for each in pushes if each.code == RequestCode.CHECK_TRANSACTION_STATE]
+        return [_transaction_check(each) for each in pushes if each.code == RequestCode.CHECK_TRANSACTION_STATE]
 
-    def give_up(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
+    def forward_to_dlq(self, message: Taken, *, topic: str = "T", group: str = "G") -> Answer:
         response = self.send_back(message.place, -1, group=group, most=0)
         return self.ack(message.handle, topic=topic, group=group) if response.ok else response
 
     def send_back(self, place: int, level: int = 0, *, group: str = "G", most: int | None = None) -> Answer:
         return _answer(self._ask(send_back_request(group, place, level, maxReconsumeTimes=most)))
 
-    def again(
+    def send_to_retry_topic(
         self, body: bytes = b"0", *, group: str = "G", times: int = 0, most: int | None = None, **properties: str
     ) -> Sent:
         given = {"UNIQ_KEY": f"ID{next(self._names)}"} | properties
@@ -204,7 +204,7 @@ class RemotingProtocolClient(BrokerProtocolClient):
             )
         )
 
-    def batch(
+    def send_batch_with_properties(
         self, *parts: tuple[bytes, dict[str, str]], topic: str = "T", half: bool = False, **properties: str
     ) -> Sent:
         flags = 4 if half else 0
@@ -239,10 +239,10 @@ class RemotingProtocolClient(BrokerProtocolClient):
     def unlock(self, client: str, *queues: int) -> None:
         assert self._ask(lock_request(client, "G", "T", self.broker.name, queues, unlock=True)).code == 0
 
-    def beat(self, client: str, group: str = "G", topic: str = "T") -> None:
+    def heartbeat(self, client: str, group: str = "G", topic: str = "T") -> None:
         self._say(client, heartbeat_request(client, groups={group: {topic: "*"}}, version=1))
 
-    def leave(self, client: str, group: str = "G") -> None:
+    def unregister_consumer(self, client: str, group: str = "G") -> None:
         self._say(client, unregister_request(client, group=group))
 
     def _say(self, client: str, said: Request) -> None:
@@ -268,7 +268,7 @@ class RemotingProtocolClient(BrokerProtocolClient):
         queues = [(each["messageQueue"], each["mode"]) for each in found]
         return sorted((queue["brokerName"], queue["queueId"], mode) for queue, mode in queues)
 
-    def progress(self) -> dict[int, tuple[int, int]]:
+    def consume_statistics(self) -> dict[int, tuple[int, int]]:
         response = self._ask(request(RequestCode.GET_CONSUME_STATS, {"consumerGroup": "G", "topic": "T"}))
         found = [(json.loads(queue), value) for queue, value in json_of(response.body)["offsetTable"].items()]
         return {
@@ -376,9 +376,9 @@ def _taken(message: ReceivedMessage, handle: str, again: int = 0) -> Taken:
     )
 
 
-def _asked(check: RemotingCommand) -> Asked:
+def _transaction_check(check: RemotingCommand) -> TransactionCheck:
     fields = check.ext_fields or {}
     offset, place = int(fields["tranStateTableOffset"]), int(fields["commitLogOffset"])
     (message,) = decode_messages(check.body)
     times = int(message.properties["TRANSACTION_CHECK_TIMES"])
-    return Asked(message.body, times, Sent(True, 0, "", fields["transactionId"], offset, place))
+    return TransactionCheck(message.body, times, Sent(True, 0, "", fields["transactionId"], offset, place))

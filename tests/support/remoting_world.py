@@ -55,7 +55,7 @@ class RecordingNode:
         self.responses = ResponseCounts()
 
     def count_connection(self, what: str) -> None:
-        """Do not count connections."""
+        """Do nothing."""
 
     def _record(self, call: Call, operation: Operation) -> Result:
         self.calls.append(call)

@@ -1,4 +1,4 @@
-"""Objects that two engines share and that could change: an object that one of them changes is changed in both.
+"""Finds mutable objects that two engines share, so that a change by one engine would be a change of the other.
 
 The walk asks the garbage collector what each object refers to, so it follows attributes, slots, items, closures and
 bound methods, and needs no list of tables.
@@ -19,7 +19,7 @@ _UNCHANGEABLE = (
     *(str, bytes, int, float, complex, bool, type(None), Enum, range, slice, type, ModuleType, CodeType),
     *(BuiltinFunctionType, FunctionType, MethodType, tuple, frozenset, SqlFilter, LentSegment),
 )
-"""Classes whose objects nobody changes. Objects in a tuple or a segment are looked at by themselves."""
+"""Classes of immutable objects. The walk visits the objects in a tuple or a segment as well."""
 Objects = dict[int, object]
 
 
@@ -46,10 +46,10 @@ def _referents(value: object) -> Iterable[object]:
 
 
 def shared_objects(one: object, other: object, *unrelated: object) -> list[object]:
-    """Return the objects that could change and that both roots refer to.
+    """Return the mutable objects that both roots refer to, directly or not.
 
-    Left out are objects of the process, which `unrelated` roots refer to as well, and buffers of which both know that
-    they are shared: bytes and units that were lent, and full chunks of the delivery record.
+    Objects of the process, to which `unrelated` roots refer as well, are left out. So are buffers that both engines
+    share on purpose: bytes and units that were lent, and full chunks of the delivery record.
     """
     ours, theirs = reachable(one), reachable(other)
     of_process: set[int] = set()

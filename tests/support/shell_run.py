@@ -8,7 +8,7 @@ from rocketmq_testkit.fixtures.command import main
 
 
 class Shell:
-    """Runs commands and returns exit code, output and errors. `control` is added to each command if it is given."""
+    """Runs commands. `control`, if given, is the value of the option `--control` of each command."""
 
     def __init__(
         self, captured: pytest.CaptureFixture[bytes], patch: pytest.MonkeyPatch, control: str | None = None
@@ -18,7 +18,7 @@ class Shell:
         self._control = [] if control is None else ["--control", control]
 
     def __call__(self, *words: str, text: bytes = b"") -> tuple[int, bytes, str]:
-        """Run a command; `text` is its standard input. Of the errors, the name of the program is removed."""
+        """Run a command with standard input `text`; return exit code, output and errors without the program's name."""
         self._captured.readouterr()
         self._patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
         code = main([*words, *self._control])

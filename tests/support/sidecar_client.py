@@ -1,4 +1,4 @@
-"""Scenarios for an emulator in another process: `docker/check.py` runs them in the network of the sidecar.
+"""Runs scenarios against an emulator in another process. `docker/check.py` starts it in the network of the sidecar.
 
 Addresses come from the environment. The exit code is 1 if an outcome differs from the one recorded from a real broker.
 The control port advances the clock, so that no scenario waits.

@@ -7,18 +7,18 @@ from struct import pack, unpack_from
 from typing import Any
 from zlib import crc32
 
-from lived_in import lived_in
+from world_with_data import world_with_data
 from rocketmq_testkit.emulator.snapshot.snapshot_file import MAGIC, VERSION
 from snapshot_files import saved
 
 WAYS = ("removed", "doubled", "moved", "replaced")
-"""What happens to a value; one outside of a list cannot be doubled and is replaced."""
+"""Changes of a value in a list or an object. A value outside of a list cannot be doubled and is replaced."""
 VALUES: list[Any] = [
     None, True, False, -1, 0, 1, 1.5, 2**31, 2**63, -(2**63) - 1, 10**30, "", "x", "5", "\ud800", [], {}, [1], ["x"],
     "a\nb; c", "x" * 5000, [None], {"a": 1}, {"5": "x"}, [[1, 2], [3]],
 ]  # fmt: skip
 Frame = tuple[bytes, bytes]
-SNAPSHOT = saved(lived_in().engine)
+SNAPSHOT = saved(world_with_data().engine)
 
 
 def frames(data: bytes) -> list[Frame]:

@@ -1,4 +1,4 @@
-"""Child processes that are suspended, as a client that hangs: their connections stay open, and they answer nothing."""
+"""Suspends child processes, as clients that hang: their connections stay open, and they do not respond."""
 
 import os
 import signal
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 def suspend(process: int) -> None:
     """Suspend a child process, and wait until it has stopped.
 
-    The signal returns before that: other threads run until one thread has received it, 0.2 s on a busy machine. A
-    client that is expired meanwhile connects again, and registers.
+    The call that sends the signal returns earlier: threads run until one of them has received the signal, 0.2 s on a
+    busy machine. A client that the broker expires meanwhile would connect and register again.
     """
     os.kill(process, signal.SIGSTOP)
     os.waitid(os.P_PID, process, os.WSTOPPED | os.WEXITED | os.WNOWAIT)

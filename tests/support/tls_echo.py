@@ -54,8 +54,8 @@ class EchoFactory(Factory):
         self.lost = 0
 
 
-def door_keeper(log: Callable[[str], None]) -> PortGuard:
-    """Return the door keeper of a port that belongs to no emulator."""
+def port_guard(log: Callable[[str], None]) -> PortGuard:
+    """Return the guard of a port that belongs to no emulator."""
     return PortGuard(WrongPortDetector(RouteAddress("127.0.0.1", Advertised()), Warnings(log)), PortKind.REMOTING)
 
 
@@ -72,7 +72,7 @@ class EchoServer:
             settings=settings,
             contexts=contexts,
             log_line=self.lines.append,
-            guard=door_keeper(self.lines.append),
+            guard=port_guard(self.lines.append),
             clock=event_loop.reactor,
             reads_prologue=reads_prologue,
         )

@@ -9,7 +9,7 @@ from rocketmq_testkit import Emulator
 from sdk_worker import configuration, message
 
 PATIENCE_S = 20
-"""The timeout of requests (s), none of which is lost in silence. Too short a one lets the SDK start without a route."""
+"""The timeout of requests (s). With a shorter one the SDK can start without a route."""
 
 
 class Shop(ABC):
@@ -77,7 +77,7 @@ class Shop(ABC):
 
 
 def running(shop: type[Shop], emulator: Emulator) -> Iterator[Shop]:
-    """Create the topic of a shop, and let it run until the test has ended."""
+    """Create the topic of a shop, and run the shop until the test has ended."""
     emulator.topic("orders", type="TRANSACTION", queues=1)
     found = shop(emulator)
     found.start()

@@ -1,4 +1,4 @@
-"""The work of requests of the control port in one turn of the event loop, in executed lines of Python."""
+"""Measures the work of requests of the control port in one turn of the event loop, in executed lines of Python."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ from rocketmq_testkit.fixtures.control.schema.table import Verb
 from rocketmq_testkit.fixtures.host.host import Host
 
 PIECES = 40
-"""Pieces of a response that are measured."""
+"""The number of pieces of a response, from its start, that are measured."""
 INVISIBLE_MS = 600_000
 
 
@@ -42,7 +42,7 @@ class Load:
 class Case:
     """A request of a verb: its example, or another path and body.
 
-    `stopped` is a broker that is stopped before. With `is_flushed`, brokers have flushed all messages before.
+    `stopped`: the broker to stop before the request. `is_flushed`: True if brokers flush all messages before it.
     """
 
     verb: Verb
@@ -53,7 +53,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The verb with what distinguishes the request from its example."""
+        """The name of the verb, and the differences from its example."""
         path, body = request_of(self.verb)
         parts = [self.verb.name, *([self.path] if self.path != path else [])]
         return " ".join([*parts, *([json.dumps(self.body)] if self.body != body else [])])
@@ -125,7 +125,7 @@ def _keep_snapshots(host: Host) -> None:
 
 
 def most_lines(emulator: Emulator, case: Case) -> int:
-    """Return the most lines in one turn of the loop, and in one of the first pieces of the response."""
+    """Return the most lines in one turn of the loop, or in one of the first PIECES pieces of the response."""
     if case.is_flushed:
         emulator.clock.advance("1s", wait=None)
     if case.stopped is not None:
@@ -153,7 +153,7 @@ def most_lines(emulator: Emulator, case: Case) -> int:
 
 
 _OUTCOMES = {ASSERTION_FAILED, CLOCK_TIMEOUT}
-"""Problems of requests that did their whole work."""
+"""Problems of requests that do their whole work before they report the problem."""
 
 
 async def _driven(work: Coroutine[Any, Any, Any], turns: list[int]) -> Any:

@@ -41,7 +41,7 @@ class Setup:
 
 
 class VirtualBrokers:
-    """Brokers in virtual time, and the one that is set up and inspected, at first `broker-a`. Times are in ms."""
+    """Brokers in virtual time (ms). Methods set up and inspect the broker in `broker`, at first `broker-a`."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -64,24 +64,24 @@ class VirtualBrokers:
         there.broker = found
         return there
 
-    def down(self, *, kill: bool = False) -> None:
+    def stop_broker(self, *, kill: bool = False) -> None:
         """Stop the broker: gracefully, or as a crash with `kill=True`."""
         self.engine.stop(self.broker, kill=kill)
 
-    def up(self) -> None:
+    def start_broker(self) -> None:
         """Start the broker again."""
         self.engine.start(self.broker)
 
-    def wipe(self, *, back: bool = False) -> None:
-        """Remove the write permission of the broker's topics from routes, or restore it with `back=True`."""
-        self.engine.execute(self.engine.name_server, SetPermOfBroker(self.broker.name, add=back))
+    def wipe_write_permission(self, *, restore: bool = False) -> None:
+        """Remove the write permission of the broker's topics from routes, or restore it with `restore=True`."""
+        self.engine.execute(self.engine.name_server, SetPermOfBroker(self.broker.name, add=restore))
 
-    def fix(self, order: str, topic: str = "T") -> None:
+    def set_order_configuration(self, order: str, topic: str = "T") -> None:
         """Set the order configuration of a topic, such as `broker:queues;...`."""
         self.engine.execute(self.engine.name_server, UpdateNamesrvConfig({"orderMessageEnable": "true"}))
         self.engine.execute(self.engine.name_server, PutKvConfig("ORDER_TOPIC_CONFIG", topic, order))
 
-    def held(self, topic: str = "T") -> dict[str, int]:
+    def message_counts(self, topic: str = "T") -> dict[str, int]:
         """Return the number of messages of a topic on each master."""
         return {
             broker.name: sum(queue.max_offset for queue in broker.store.queues_of(topic)) for broker in self.masters

@@ -7,7 +7,7 @@ import pytest
 from all_tables import changes, held_by
 from engine_world import World, make_world
 from inspected import in_every_state, look
-from lived_in import lived_in
+from world_with_data import world_with_data
 from rocketmq_testkit.emulator import explanation, inspection
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.explanation.explain import Explainer
@@ -150,7 +150,7 @@ def every_state() -> World:
     return world
 
 
-@pytest.mark.parametrize("make", [every_state, lived_in, acknowledged_and_unread])
+@pytest.mark.parametrize("make", [every_state, world_with_data, acknowledged_and_unread])
 def test_explaining_everything_changes_nothing(make: Callable[[], World]) -> None:
     """Explanations of each stored record, with and without a group, change no table of the engine."""
     world = make()

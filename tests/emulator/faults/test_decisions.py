@@ -21,10 +21,10 @@ def test_rules_of_general_and_single_operations_act_in_the_order_of_adding(e: Pr
     passing = rules.add(WATCH)
     first = rules.add(DropRequest(), **SEND)
     second = rules.add(DropRequest())
-    assert e.begin().sent is None
+    assert e.start_send().sent is None
     assert (passing.fired, first.fired, second.fired) == (1, 1, 0)
     rules.remove(first)
-    assert e.begin().sent is None
+    assert e.start_send().sent is None
     assert (passing.fired, first.fired, second.fired) == (2, 1, 1)
 
 
@@ -34,14 +34,14 @@ def test_two_rules_on_one_response_act_one_after_the_other(e: ProtocolClient) ->
     e.topic()
     rules = Rules(e.engine)
     delays = [rules.add(DelayResponse(f"{ms}ms"), **SEND) for ms in (100, 50)]
-    sending = e.begin()
+    sending = e.start_send()
     e.advance(149)
     assert sending.sent is None
     e.advance(1)
     assert sending.sent is not None
     assert [rule.fired for rule in delays] == [1, 1]
     rules.add(DropResponse(), **SEND)
-    sending = e.begin()
+    sending = e.start_send()
     e.advance(1_000)
     assert sending.sent is None
 
@@ -53,9 +53,9 @@ def test_a_rule_for_requests_and_one_for_responses_act_on_one_request(e: Protoco
     rules = Rules(e.engine)
     rules.add(DelayRequest("100ms"), **SEND)
     rules.add(DelayResponse("100ms"), **SEND)
-    sending = e.begin()
+    sending = e.start_send()
     e.advance(100)
-    assert (e.held(), sending.sent) == ({"broker-a": 1}, None)
+    assert (e.message_counts(), sending.sent) == ({"broker-a": 1}, None)
     e.advance(100)
     assert sending.sent is not None
 
@@ -67,13 +67,13 @@ def test_the_removal_of_a_rule_releases_the_requests_or_responses_that_it_delays
     e.topic()
     rules = Rules(e.engine)
     rule = rules.add(fault, **SEND)
-    sendings = [e.begin(body) for body in (b"1", b"2", b"3")]
+    sendings = [e.start_send(body) for body in (b"1", b"2", b"3")]
     assert sendings[-1].sent is None
     rules.remove(rule)
     assert all(sending.sent is not None and sending.sent.ok for sending in sendings)
     assert [record.body for record in e.records("T")] == [b"1", b"2", b"3"]
     e.advance(7_200_000)
-    assert e.held() == {"broker-a": 3}
+    assert e.message_counts() == {"broker-a": 3}
 
 
 def test_a_delayed_request_is_executed_although_its_connection_has_closed() -> None:
@@ -82,10 +82,10 @@ def test_a_delayed_request_is_executed_although_its_connection_has_closed() -> N
     assert isinstance(e, RemotingProtocolClient)
     e.topic()
     Rules(e.engine).add(DelayRequest("1s"), **SEND)
-    sending = e.begin()
+    sending = e.start_send()
     sending._peer.connection.closed()  # type: ignore[attr-defined]  # of a remoting client
     e.advance(1_000)
-    assert (e.held(), sending.sent) == ({"broker-a": 1}, None)
+    assert (e.message_counts(), sending.sent) == ({"broker-a": 1}, None)
 
 
 @through("remoting", "grpc")
@@ -96,9 +96,9 @@ def test_a_delayed_request_is_lost_when_the_broker_stops(e: ProtocolClient, kill
     e.put(b"stored")
     rules = Rules(e.engine)
     rule = rules.add(DelayRequest("10s"), **SEND)
-    e.begin(b"held")
-    e.down(kill=kill)
-    e.up()
+    e.start_send(b"held")
+    e.stop_broker(kill=kill)
+    e.start_broker()
     e.advance(20_000)
     rules.remove(rule)
     assert [record.body for record in e.records("T")] == [b"stored"]
@@ -145,10 +145,10 @@ def test_oneway_requests_match_rules_for_requests_and_not_rules_for_responses() 
     peer = e.peer()
     for _ in range(2):
         assert peer.exchange(*send_request("T", b"x", born_ms=e.now_ms), flag=2) == []
-    assert (request.fired, response.matched, e.held(), peer.socket.ends) == (1, 0, {"broker-a": 1}, [])
+    assert (request.fired, response.matched, e.message_counts(), peer.socket.ends) == (1, 0, {"broker-a": 1}, [])
     refused = rules.add(Respond("SYSTEM_BUSY"), **SEND)
     assert peer.exchange(*send_request("T", b"x", born_ms=e.now_ms), flag=2) == []
-    assert (refused.fired, e.held()) == (1, {"broker-a": 1})
+    assert (refused.fired, e.message_counts()) == (1, {"broker-a": 1})
 
 
 def test_an_exception_of_the_rules_is_reported_and_the_request_is_executed() -> None:

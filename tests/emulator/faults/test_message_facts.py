@@ -42,15 +42,15 @@ def test_messages_of_batches_and_transactions_are_looked_up(e: BrokerProtocolCli
         rules.add(WATCH, operation=each, tag="b")
         for each in ("SEND_BATCH_MESSAGE", "SEND_MESSAGE_V2", "BatchAckMessage")
     )
-    e.batch((b"1", {"TAGS": "a"}), (b"2", {"TAGS": "b"}))
-    e.batch((b"3", {"TAGS": "c"}))
+    e.send_batch_with_properties((b"1", {"TAGS": "a"}), (b"2", {"TAGS": "b"}))
+    e.send_batch_with_properties((b"3", {"TAGS": "c"}))
     assert (batch.matched, plain.matched) == (1, 0)
     assert e.ack(*(each.handle for each in e.take())).ok
     assert acks.matched == 1
     ends = rules.add(WATCH, operation="EndTransaction", tag="half", topic="T")
     backs = rules.add(WATCH, operation="SendMessageBack", tag="b")
     sent = e.put(b"half", tag="half", half=True)
-    e.ending(sent, 8, topic="none")
+    e.start_end(sent, 8, topic="none")
     assert ends.matched == 1
     assert [rule.matched for rule in (ends, backs)] == [1, 0]
     e.send_back(e.records("T")[1].physical_offset)
@@ -73,7 +73,7 @@ def test_a_transaction_check_has_group_topic_and_message(e: ProtocolClient) -> N
     """The group of a check is that of the producer, its message the half message."""
     rules = Rules(e.engine)
     e.topic(kind="TRANSACTION")
-    e.produce("producer")
+    e.register_producer("producer")
     meets = {"operation": "CheckTransactionState", "topic": "T", "key": "k", "body_matches": "base64:aGE="}
     dropped = rules.add(DropPush(), times=1, client="producer", **meets)
     others = [
@@ -83,7 +83,7 @@ def test_a_transaction_check_has_group_topic_and_message(e: ProtocolClient) -> N
     e.put(b"half", keys="k", half=True, immune_s=1)
     e.advance(90_000)
     assert (dropped.fired, [rule.matched for rule in others]) == (1, [0, 0, 0, 0])
-    assert e.asked("producer"), "only the first check is lost"
+    assert e.transaction_checks("producer"), "only the first check is lost"
 
 
 def test_a_compressed_body_is_searched_as_the_application_sent_it() -> None:

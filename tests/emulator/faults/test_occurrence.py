@@ -29,7 +29,7 @@ FIRINGS: list[tuple[dict[str, Any], list[int]]] = [
 
 def _lost(e: ProtocolClient, number: int = 8) -> list[int]:
     """Send messages, and return the numbers of those that a rule dropped."""
-    return [at for at in range(1, number + 1) if e.begin().sent is None]
+    return [at for at in range(1, number + 1) if e.start_send().sent is None]
 
 
 @pytest.mark.parametrize("client", ["remoting", "grpc"])
@@ -87,7 +87,7 @@ def test_a_rule_acts_only_within_its_window_of_time(e: ProtocolClient) -> None:
     seen = []
     for jump_ms in (0, 9_999, 1, 49_999, 1, 3_600_000):
         e.advance(jump_ms)
-        seen.append(e.begin().sent is None)
+        seen.append(e.start_send().sent is None)
     assert seen == [False, False, True, True, False, False]
     assert rule.matched == 2
 
@@ -98,7 +98,7 @@ def test_a_window_counts_from_the_time_at_which_the_rule_was_added() -> None:
     e.topic()
     e.advance(60_000)
     Rules(e.engine).add(DropRequest(), operation="SendMessage", end="1s")
-    assert e.begin().sent is None
+    assert e.start_send().sent is None
     e.advance(1_000)
     assert e.put().ok
 

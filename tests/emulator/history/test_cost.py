@@ -58,7 +58,7 @@ def filled(name: str, entries: int = 65_536) -> ProtocolClient:
     e = protocol_client(name, delivery_record_max_entries=entries)
     e.topic()
     e.group()
-    e.filled(200)
+    e.fill_topic(200)
     return e
 
 

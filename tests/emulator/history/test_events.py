@@ -209,7 +209,7 @@ def test_firing_of_a_rule_remains_in_the_history_after_its_removal() -> None:
     e.topic()
     rules = Rules(e.engine)
     rule = rules.add(DropRequest(), operation="SendMessage", name="lost-sends")
-    e.begin()
+    e.start_send()
     rules.remove(rule)
     (found,) = e.engine.history.firings()
     assert (found.rule, found.operation, found.effect) == ("lost-sends", "SendMessage", "drop_request")

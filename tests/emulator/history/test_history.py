@@ -109,7 +109,7 @@ def filled(name: str, count: int = 3, **keys: Any) -> ProtocolClient:
     e = protocol_client(name, **keys)
     e.topic()
     e.group()
-    e.filled(count)
+    e.fill_topic(count)
     return e
 
 

@@ -11,7 +11,7 @@ import pytest
 from engine_world import START_MS, World, bodies, make_world
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lived_in import lived_in
+from world_with_data import world_with_data
 from rocketmq_testkit.emulator.message.receipt import Receipt
 from rocketmq_testkit.emulator.operations.cluster import GetKvConfig, KvResult
 from rocketmq_testkit.emulator.snapshot.durable_state import EngineState
@@ -28,7 +28,7 @@ from stored import committed, stored_bodies
 VERSION_1 = Path(__file__).with_name("snapshot_version_1.bin")
 
 
-SNAPSHOT = saved(lived_in().engine)
+SNAPSHOT = saved(world_with_data().engine)
 
 
 def complaint(data: bytes) -> str:
@@ -43,7 +43,7 @@ def complaint(data: bytes) -> str:
 
 def test_equal_states_give_equal_snapshot_bytes() -> None:
     """Equal states give equal bytes, in another engine and in a second snapshot of the same one."""
-    world = lived_in()
+    world = world_with_data()
     assert saved(world.engine) == saved(world.engine) == SNAPSHOT
 
 
@@ -75,7 +75,7 @@ def test_a_snapshot_can_be_written_to_and_read_from_a_compressed_stream() -> Non
     """A snapshot is read and written sequentially, so that a compressed stream can be used."""
     small = BytesIO()
     with gzip.open(small, "wb") as out:
-        write_snapshot(lived_in().engine.state(), out)
+        write_snapshot(world_with_data().engine.state(), out)
     small.seek(0)
     with gzip.open(small, "rb") as source:
         assert saved_again(read_snapshot(source)) == SNAPSHOT

@@ -328,7 +328,7 @@ def test_a_pull_has_the_same_faults(e: BrokerProtocolClient) -> None:
     ]
     for fault, bodies in expected:
         e = protocol_client("remoting")  # type: ignore[assignment]  # it has the requests of a broker
-        e.filled(3)
+        e.fill_topic(3)
         Rules(e.engine).add(fault, body_matches="1", **PULL)
         response = e.pull(0).response
         assert response is not None
@@ -338,7 +338,7 @@ def test_a_pull_has_the_same_faults(e: BrokerProtocolClient) -> None:
 @through("remoting")
 def test_messages_of_a_pull_are_redelivered_through_the_retry_topic(e: BrokerProtocolClient) -> None:
     """A message for a second consumer arrives after the shortest delay, a skipped one when the rule is removed."""
-    e.filled(2)
+    e.fill_topic(2)
     e.group()
     rules = Rules(e.engine)
     rules.add(DeliverToSecondConsumer(), body_matches="0", **PULL)
@@ -357,7 +357,7 @@ def test_messages_of_a_pull_are_redelivered_through_the_retry_topic(e: BrokerPro
 @through("remoting")
 def test_a_pull_whose_messages_are_all_skipped_is_repeated_at_once(e: BrokerProtocolClient) -> None:
     """The response is that of a filtered message: no messages, and the offset after them."""
-    e.filled(1)
+    e.fill_topic(1)
     Rules(e.engine).add(SkipDelivery(), **PULL)
     response = e.pull(0).response
     assert response is not None
@@ -371,7 +371,7 @@ def test_a_pop_whose_messages_are_all_skipped_gets_the_response_of_an_empty_pop_
     e.send(b"1", keys="late")
     response = e.pop(poll_ms=10_000).response
     assert response is not None
-    assert e.says(response, (210, "NO_MESSAGE_IN_QUEUE"), (40401, "no new message"))
+    assert e.is_error(response, (210, "NO_MESSAGE_IN_QUEUE"), (40401, "no new message"))
 
 
 @through("remoting", "grpc")

@@ -41,9 +41,9 @@ def test_drop_request_stores_nothing_and_sends_no_response(e: ProtocolClient, ho
         assert isinstance(e, GrpcProtocolClient)
         call = e.world.client().start("SendMessage", a_send(a_message()))
         assert (call.finished, call.control.ends) == (False, ends)
-    assert e.held() == {"broker-a": 0}
+    assert e.message_counts() == {"broker-a": 0}
     assert e.put().ok
-    assert e.held() == {"broker-a": 1}
+    assert e.message_counts() == {"broker-a": 1}
 
 
 @through("remoting", "grpc")
@@ -70,10 +70,10 @@ def test_delay_request_executes_the_request_later(e: ProtocolClient) -> None:
     """The message is stored at the end of the delay, and the response follows at once."""
     e.topic()
     Rules(e.engine).add(DelayRequest("2s"), times=1, **SEND)
-    sending = e.begin(b"late")
+    sending = e.start_send(b"late")
     e.put(b"early")
     e.advance(1_999)
-    assert (sending.sent, e.held()) == (None, {"broker-a": 1})
+    assert (sending.sent, e.message_counts()) == (None, {"broker-a": 1})
     e.advance(1)
     assert sending.sent is not None
     assert [record.body for record in e.records("T")] == [b"early", b"late"]
@@ -87,7 +87,7 @@ def test_a_delayed_send_is_stored_even_if_its_client_has_cancelled_the_call() ->
     call = e.world.client().start("SendMessage", a_send(a_message()))
     call.cancel()
     e.advance(2_000)
-    assert (e.held(), call.sent) == ({"broker-a": 1}, [])
+    assert (e.message_counts(), call.sent) == ({"broker-a": 1}, [])
 
 
 @through("remoting", "grpc")
@@ -129,12 +129,12 @@ def test_later_rules_act_on_a_request_that_a_rule_has_delayed(
         rules.add(faults[0], operation="SendMessage")
         e.put()
     added = [rules.add(fault, operation="SendMessage", times=1, phase=_phase(fault)) for fault in faults[throttled:]]
-    sending = e.begin()
+    sending = e.start_send()
     e.advance(1_999)
     assert sending.sent is None
     e.advance(1)
     assert [rule.fired for rule in added] == [1] * len(added)
-    assert (e.held(), sending.sent is not None) == ({"broker-a": stored + throttled}, responds)
+    assert (e.message_counts(), sending.sent is not None) == ({"broker-a": stored + throttled}, responds)
 
 
 def _phase(fault: Any) -> str | None:
@@ -148,12 +148,12 @@ def test_a_rule_that_is_removed_during_a_delay_does_not_act(e: ProtocolClient) -
     rules = Rules(e.engine)
     rules.add(DelayRequest("2s"), **SEND)
     removed = rules.add(DropRequest(), **SEND)
-    sending = e.begin()
+    sending = e.start_send()
     rules.remove(removed)
     added = rules.add(DropRequest(), optional=True, **SEND)
     e.advance(2_000)
     assert sending.sent is not None
-    assert (e.held(), removed.fired, added.matched) == ({"broker-a": 1}, 0, 0)
+    assert (e.message_counts(), removed.fired, added.matched) == ({"broker-a": 1}, 0, 0)
 
 
 @through("remoting", "grpc")
@@ -163,11 +163,11 @@ def test_the_end_of_its_rule_passes_a_delayed_request_to_the_later_rules(e: Prot
     rules = Rules(e.engine)
     delay = rules.add(DelayRequest("1h"), **SEND)
     drop = rules.add(DropRequest(), times=1, **SEND)
-    first, second = e.begin(), e.begin()
+    first, second = e.start_send(), e.start_send()
     rules.remove(delay)
     assert (first.sent, drop.fired) == (None, 1)
     assert second.sent is not None
-    assert e.held() == {"broker-a": 1}
+    assert e.message_counts() == {"broker-a": 1}
 
 
 @through("remoting", "grpc")
@@ -177,7 +177,7 @@ def test_duplicate_request_stores_copies_and_responds_once(e: ProtocolClient, co
     e.topic()
     rule = Rules(e.engine).add(DuplicateRequest(copies), **SEND)
     sent = e.put(b"x", tag="a", color="red")
-    assert (sent.offset, rule.matched, e.held()) == (0, 1, {"broker-a": 1 + copies})
+    assert (sent.offset, rule.matched, e.message_counts()) == (0, 1, {"broker-a": 1 + copies})
     records = e.records("T")
     assert len({record.properties.replace("\x02", ";") for record in records}) == 1
     answered = [each for each in e.engine.journal if each.event == "answered" and each.label != "direct"]
@@ -231,10 +231,10 @@ def test_throttle_executes_requests_at_its_rate_and_the_others_wait(e: ProtocolC
     Rules(e.engine).add(Throttle(per_second=10, burst=2), **SEND)
 
     def stored() -> int:
-        return e.held()["broker-a"]
+        return e.message_counts()["broker-a"]
 
     for _ in range(5):
-        e.begin()
+        e.start_send()
     counts = [stored()]
     for _ in range(4):
         e.advance(100)
@@ -242,7 +242,7 @@ def test_throttle_executes_requests_at_its_rate_and_the_others_wait(e: ProtocolC
     assert counts == [2, 3, 4, 5, 5]
     e.advance(10_000)
     for _ in range(3):
-        e.begin()
+        e.start_send()
     assert stored() == 7
     e.advance(100)
     assert stored() == 8
@@ -256,7 +256,7 @@ def test_throttle_with_a_code_rejects_requests_above_the_rate(e: ProtocolClient)
     Rules(e.engine).add(Throttle(per_second=10, code=name, remark="wait"), **SEND)
 
     def code() -> tuple[int, str]:
-        sent = e.begin().sent
+        sent = e.start_send().sent
         assert sent is not None
         return (0, "") if sent.ok else (sent.code, sent.remark)
 
@@ -277,7 +277,7 @@ def test_a_code_of_throttle_must_be_one_of_the_request(protocol: str) -> None:
 
 def _half(e: ProtocolClient) -> None:
     e.topic(kind="TRANSACTION")
-    e.produce("producer")
+    e.register_producer("producer")
     e.put(b"half", half=True, immune_s=1)
 
 
@@ -288,9 +288,9 @@ def test_a_lost_transaction_check_is_repeated_by_the_next_one(e: ProtocolClient)
     _half(e)
     while not rule.fired:
         e.advance(1_000)
-    assert e.asked("producer") == []
+    assert e.transaction_checks("producer") == []
     e.advance(90_000)
-    assert e.asked("producer")[0].times == 2
+    assert e.transaction_checks("producer")[0].times == 2
     pushed = [each for each in e.engine.journal if each.event in ("pushed", "faulted")]
     assert [each.event for each in pushed][:2] == ["faulted", "pushed"]
 
@@ -304,14 +304,14 @@ def test_a_delayed_transaction_check_arrives_later(e: ProtocolClient) -> None:
     while not rule.fired:
         e.advance(1_000)
     e.advance(9_000)
-    assert e.asked("producer") == []
+    assert e.transaction_checks("producer") == []
     e.advance(1_000)
-    assert len(e.asked("producer")) == 1
+    assert len(e.transaction_checks("producer")) == 1
     while rule.fired < 2:
         e.advance(1_000)
-    assert e.asked("producer") == []
+    assert e.transaction_checks("producer") == []
     rules.remove(rule)
-    assert len(e.asked("producer")) == 1
+    assert len(e.transaction_checks("producer")) == 1
 
 
 @through("remoting", "grpc")
@@ -321,7 +321,7 @@ def test_a_duplicated_transaction_check_arrives_several_times(e: ProtocolClient)
     _half(e)
     while not rule.fired:
         e.advance(1_000)
-    assert [each.times for each in e.asked("producer")] == [1, 1, 1]
+    assert [each.times for each in e.transaction_checks("producer")] == [1, 1, 1]
 
 
 @through("remoting", "grpc")
@@ -335,9 +335,9 @@ def test_later_rules_act_on_a_check_that_a_rule_has_delayed(e: ProtocolClient) -
     while not delay.fired:
         e.advance(1_000)
     e.advance(9_000)
-    assert e.asked("producer") == []
+    assert e.transaction_checks("producer") == []
     e.advance(1_000)
-    assert [each.times for each in e.asked("producer")] == [1, 1]
+    assert [each.times for each in e.transaction_checks("producer")] == [1, 1]
     assert dropped.fired == 1
 
 
@@ -346,12 +346,12 @@ def test_a_lost_change_of_a_group_is_not_repeated() -> None:
     e = protocol_client("remoting")
     assert isinstance(e, RemotingProtocolClient)
     e.topic()
-    e.beat("one")
+    e.heartbeat("one")
     e.pushes("one")
     rule = Rules(e.engine).add(DropPush(), operation="NotifyConsumerIdsChanged", group="G", client="one", times=1)
-    e.beat("two")
+    e.heartbeat("two")
     assert (e.pushes("one"), rule.fired) == ([], 1)
-    e.beat("three")
+    e.heartbeat("three")
     assert [each.code for each in e.pushes("one")] == [40]
 
 
@@ -365,7 +365,7 @@ def test_pushes_to_a_closed_connection_are_dropped_when_their_time_comes() -> No
         e.advance(1_000)
     e.peer("producer").connection.closed()
     e.advance(10_000)
-    assert e.asked("producer") == []
+    assert e.transaction_checks("producer") == []
 
 
 @through("remoting")
@@ -373,7 +373,7 @@ def test_a_rule_about_all_pushes_does_not_match_the_close_of_an_idle_connection(
     """A rule without operation drops pushes to clients; the close is housekeeping of the broker."""
     assert isinstance(e, RemotingProtocolClient)
     rule = Rules(e.engine).add(DropPush(), optional=True)
-    e.beat("one")
+    e.heartbeat("one")
     e.advance(300_000)
     assert e.peer("one").socket.ends == ["close"]
     assert {each.operation for each in rule.events} == {"NotifyConsumerIdsChanged"}

@@ -61,9 +61,9 @@ def test_respond_rejects_the_request_with_the_code_and_does_not_execute_it(e: Pr
     e.topic()
     name, number = CODES[e.name]
     Rules(e.engine).add(Respond(name, remark="flow limit"), times=1, **SEND)
-    sent = e.begin().sent
+    sent = e.start_send().sent
     assert sent is not None
-    assert (sent.code, sent.remark, e.held()) == (number, "flow limit", {"broker-a": 0})
+    assert (sent.code, sent.remark, e.message_counts()) == (number, "flow limit", {"broker-a": 0})
     assert e.put().ok
 
 
@@ -91,7 +91,7 @@ def test_respond_ends_a_call_with_a_status_of_grpc() -> None:
     assert (call.status, call.text, call.sent) == (14, "gone", [])
     received = e.world.client("consumer").receive(a_receive())
     assert (received.call.status, received.call.text, received.call.sent) == (14, "gone", [])
-    assert e.held() == {"broker-a": 0}
+    assert e.message_counts() == {"broker-a": 0}
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_delay_response_stores_at_once_and_responds_later(e: ProtocolClient) -> 
     """The message is stored at once, and the response is sent at the end of the delay."""
     e.topic()
     Rules(e.engine).add(DelayResponse("200ms"), **SEND)
-    sending = e.begin()
+    sending = e.start_send()
     e.advance(199)
-    assert (sending.sent, e.held()) == (None, {"broker-a": 1})
+    assert (sending.sent, e.message_counts()) == (None, {"broker-a": 1})
     e.advance(1)
     assert sending.sent is not None
     assert sending.sent.ok
@@ -127,7 +127,7 @@ def test_delays_with_jitter_are_drawn_from_the_seed(distribution: str, low: int,
         Rules(e.engine).add(DelayResponse("200ms", jitter="100ms", distribution=distribution), **SEND)
         delays = []
         for _ in range(20):
-            start, sending = e.now_ms, e.begin()
+            start, sending = e.now_ms, e.start_send()
             while sending.sent is None:
                 e.advance(1)
             delays.append(e.now_ms - start)
@@ -161,7 +161,7 @@ def test_drop_response_stores_the_message_and_loses_the_response(e: ProtocolClie
     e.topic()
     rule = Rules(e.engine).add(DropResponse(how), times=1, **SEND)
     assert _ends(e) == ends
-    assert (e.held(), rule.fired) == ({"broker-a": 1}, 1)
+    assert (e.message_counts(), rule.fired) == ({"broker-a": 1}, 1)
     assert e.put().ok
 
 
@@ -171,9 +171,9 @@ def test_drop_response_can_send_a_rejection_in_place_of_the_response(e: Protocol
     e.topic()
     name, number = {"remoting": ("SYSTEM_ERROR", 1), "grpc": ("INTERNAL_SERVER_ERROR", 50001)}[e.name]
     Rules(e.engine).add(DropResponse(name), **SEND)
-    sent = e.begin().sent
+    sent = e.start_send().sent
     assert sent is not None
-    assert (sent.code, e.held()) == (number, {"broker-a": 1})
+    assert (sent.code, e.message_counts()) == (number, {"broker-a": 1})
 
 
 @through("remoting", "grpc")
@@ -200,7 +200,7 @@ def test_duplicate_response_sends_equal_frames_to_a_remoting_client() -> None:
     frames = _peer(e).exchange(*send_request("T", b"x", born_ms=e.now_ms))
     assert len(frames) == 3
     assert frames[0] == frames[1] == frames[2]
-    assert e.held() == {"broker-a": 1}
+    assert e.message_counts() == {"broker-a": 1}
 
 
 def test_duplicate_response_repeats_the_messages_of_a_grpc_response() -> None:
@@ -242,7 +242,7 @@ def test_a_held_response_is_sent_after_its_longest_time_or_when_the_rule_is_remo
     e.topic()
     rules = Rules(e.engine)
     rule = rules.add(ReorderResponses(at_most="2s"), **SEND)
-    sending = e.begin()
+    sending = e.start_send()
     e.advance(1_999)
     assert sending.sent is None
     if end == "time":
@@ -362,10 +362,10 @@ def test_a_pool_thread_is_free_again_after_a_request_that_a_rule_ends(client: st
     e.topic(kind="TRANSACTION")
     rule = Rules(e.engine).add(made, operation="EndTransaction", times=1)
     first, second = (e.put(b"half", half=True) for _ in range(2))
-    e.ending(first, 8)
+    e.start_end(first, 8)
     e.advance(10)
     assert rule.fired == 1
-    waiting = e.ending(second, 8)
+    waiting = e.start_end(second, 8)
     e.advance(10)
     assert e.name == "remoting" or waiting.response is not None
     assert len(e.records("T")) == (2 if fault in ("drop_response", "delay_request") else 1)

@@ -52,10 +52,11 @@ E = TypeVar("E", bound=ProtocolClient)
 
 
 @dataclass(frozen=True)
-class Pushed:
-    """A server-initiated request or notification: a body to consume, or offsets by queue.
+class ReceivedRequest:
+    """A server-initiated request or notification.
 
-    `token` is for the response.
+    `kind` is CONSUME, INFO, STATUS, RESET or MEMBERS. `body` is that of the message to consume, or the name of the
+    changed group; `offsets` are the (queue, offset) pairs of a reset. `token` identifies the request in its response.
     """
 
     kind: str
@@ -65,7 +66,7 @@ class Pushed:
 
 
 @dataclass(frozen=True)
-class Told:
+class AdminResponse:
     """The response to an administrator. The body is JSON or empty."""
 
     code: int
@@ -74,68 +75,71 @@ class Told:
 
     @property
     def result(self) -> object:
-        """The result of a listener."""
+        """The result of the listener that consumed a message directly, such as CR_SUCCESS."""
         return json.loads(self.body).get("consumeResult")
 
 
-class Telling(Protocol):
+class AdminRequest(Protocol):
     """An administrator's request, which waits for clients."""
 
     @property
-    def told(self) -> Told | None:
+    def response(self) -> AdminResponse | None:
         """The response, None while the request waits."""
 
 
-class Questions(ABC, Generic[E]):
-    """Requests to clients of the broker of a protocol client. Administrators use the broker's own protocol."""
+class ClientRequests(ABC, Generic[E]):
+    """Requests of administrators that the broker of a protocol client forwards to its clients.
+
+    Administrators use the broker's own protocol.
+    """
 
     def __init__(self, protocol_client: E) -> None:
         self.protocol_client = protocol_client
 
     @abstractmethod
-    def pushed(self, client: str) -> list[Pushed]:
+    def received(self, client: str) -> list[ReceivedRequest]:
         """Return the requests and notifications that a client has received since the last call, without settings."""
 
     @abstractmethod
-    def consumed(self, client: str, question: Pushed, result: str) -> None:
+    def respond_consumed(self, client: str, received: ReceivedRequest, result: str) -> None:
         """Respond with the result of a direct consumption."""
 
-    def say(self, client: str, question: Pushed, body: bytes, code: int = 0) -> None:
-        """Respond with a body of the client's own, which only clients of the broker's protocol can do."""
+    def respond(self, client: str, received: ReceivedRequest, body: bytes, code: int = 0) -> None:
+        """Respond with a body that the test chooses, which only clients of the broker's own protocol can do."""
         raise NotImplementedError
 
-    def give(self, client: str, record: Record, *, group: str = "G") -> Telling:
+    def consume_directly(self, client: str, record: Record, *, group: str = "G") -> AdminRequest:
         """Request that a client consumes a stored message directly."""
         host = pack_host(self.protocol_client.broker.store_host)
-        return self.give_id(client, offset_message_id(host, record.physical_offset), group=group)
+        return self.consume_directly_by_id(client, offset_message_id(host, record.physical_offset), group=group)
 
-    def give_id(self, client: str, message_id: str, *, group: str = "G") -> Telling:
+    def consume_directly_by_id(self, client: str, message_id: str, *, group: str = "G") -> AdminRequest:
         """Request a direct consumption by the broker's id of a message of `T`."""
         fields = {"consumerGroup": group, "clientId": client, "msgId": message_id, "topic": "T"}
         code = RequestCode.CONSUME_MESSAGE_DIRECTLY
         return self._ask(ConsumeMessageDirectly(group, client, message_id, "T", {}), request(code, fields))
 
-    def running_info(self, client: str, group: str = "G") -> Telling:
+    def running_info(self, client: str, group: str = "G") -> AdminRequest:
         """Request the running info of a client, with its stacks."""
         fields, more = {"consumerGroup": group, "clientId": client}, {"jstackEnable": "true"}
         asked = request(RequestCode.GET_CONSUMER_RUNNING_INFO, {**fields, **more})
         return self._ask(GetConsumerRunningInfo(group, client, more), asked)
 
-    def status(self, client: str | None = None, group: str = "G") -> Telling:
+    def status(self, client: str | None = None, group: str = "G") -> AdminRequest:
         """Request the offsets of clients for `T`."""
         fields = {"topic": "T", "group": group, "clientAddr": client}
         code = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
         return self._ask(GetConsumerStatus("T", group, client), request(code, fields))
 
-    def reset(self, timestamp: int = 0, *, force: bool = True, group: str = "G") -> Told:
+    def reset(self, timestamp: int = 0, *, force: bool = True, group: str = "G") -> AdminResponse:
         """Reset the offsets of a group for `T`."""
         fields = {"topic": "T", "group": group, "timestamp": timestamp, "isForce": force}
         asked = request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, fields)
-        told = self._ask(ResetOffset(group, "T", timestamp, force=force), asked).told
+        told = self._ask(ResetOffset(group, "T", timestamp, force=force), asked).response
         assert told is not None
         return told
 
-    def _ask(self, operation: Operation, asked: Request) -> Telling:
+    def _ask(self, operation: Operation, asked: Request) -> AdminRequest:
         """Send an administrator's request; where the protocol has none, submit the operation."""
         engine, broker = self.protocol_client.engine, self.protocol_client.broker
         return _Operation(engine.submit(broker, operation, DirectChannel("administrator")))
@@ -148,78 +152,78 @@ class _Operation:
         self._call = call
 
     @property
-    def told(self) -> Told | None:
+    def response(self) -> AdminResponse | None:
         """The outcome. The status of consumers is the list of their client ids."""
         match self._call.outcome:
             case None:
                 return None
             case EngineError() as refusal:
-                return Told(refusal.code, refusal.remark or "", b"")
+                return AdminResponse(refusal.code, refusal.remark or "", b"")
             case ClientResponse() as response:
-                return Told(response.code, response.remark or "", response.body)
+                return AdminResponse(response.code, response.remark or "", response.body)
             case ConsumerStatusResult() as result:
-                return Told(0, "", json.dumps(sorted(result.responses)).encode())
+                return AdminResponse(0, "", json.dumps(sorted(result.responses)).encode())
             case ResetOffsetResult():
-                return Told(0, "", b"")
+                return AdminResponse(0, "", b"")
             case other:
                 raise AssertionError(other)
 
 
-class EngineQuestions(Questions[EngineProtocolClient]):
+class EngineClientRequests(ClientRequests[EngineProtocolClient]):
     """Requests as effects of the engine."""
 
-    def pushed(self, client: str) -> list[Pushed]:
+    def received(self, client: str) -> list[ReceivedRequest]:
         effects = self.protocol_client.channel(client).effects
         found = [_of_effect(each) for each in effects]
         effects.clear()
         return found
 
-    def consumed(self, client: str, question: Pushed, result: str) -> None:
-        self.say(client, question, json.dumps({"consumeResult": result}).encode())
+    def respond_consumed(self, client: str, received: ReceivedRequest, result: str) -> None:
+        self.respond(client, received, json.dumps({"consumeResult": result}).encode())
 
-    def say(self, client: str, question: Pushed, body: bytes, code: int = 0) -> None:
-        assert isinstance(question.token, int)
+    def respond(self, client: str, received: ReceivedRequest, body: bytes, code: int = 0) -> None:
+        assert isinstance(received.token, int)
         protocol_client = self.protocol_client
-        answered = ClientResponded(question.token, code, body=body)
+        answered = ClientResponded(received.token, code, body=body)
         protocol_client.engine.submit(protocol_client.broker, answered, protocol_client.channel(client))
 
 
-def _of_effect(effect: Effect) -> Pushed:
+def _of_effect(effect: Effect) -> ReceivedRequest:
     ticket = effect.ticket if isinstance(effect, ServerRequest) else None
     match effect:
         case RequestDirectConsumption():
-            return Pushed(CONSUME, decode(effect.record).body, token=ticket)
+            return ReceivedRequest(CONSUME, decode(effect.record).body, token=ticket)
         case RequestRunningInfo():
-            return Pushed(INFO, token=ticket)
+            return ReceivedRequest(INFO, token=ticket)
         case RequestConsumerStatus():
-            return Pushed(STATUS, token=ticket)
+            return ReceivedRequest(STATUS, token=ticket)
         case ResetConsumerOffset():
-            return Pushed(RESET, offsets=tuple(sorted(effect.offsets.items())))
+            return ReceivedRequest(RESET, offsets=tuple(sorted(effect.offsets.items())))
         case NotifyConsumerIdsChanged():
-            return Pushed(MEMBERS, effect.consumer_group.encode())
+            return ReceivedRequest(MEMBERS, effect.consumer_group.encode())
         case other:
             raise AssertionError(other)
 
 
-class RemotingQuestions(Questions[RemotingProtocolClient]):
+class RemotingClientRequests(ClientRequests[RemotingProtocolClient]):
     """Requests as remoting frames."""
 
     def __init__(self, protocol_client: RemotingProtocolClient) -> None:
         super().__init__(protocol_client)
         self._numbers = count()
 
-    def pushed(self, client: str) -> list[Pushed]:
+    def received(self, client: str) -> list[ReceivedRequest]:
         return [_of_frame(each) for each in self.protocol_client.pushes(client)]
 
-    def consumed(self, client: str, question: Pushed, result: str) -> None:
-        self.say(client, question, json.dumps({"consumeResult": result}).encode())
+    def respond_consumed(self, client: str, received: ReceivedRequest, result: str) -> None:
+        self.respond(client, received, json.dumps({"consumeResult": result}).encode())
 
-    def say(self, client: str, question: Pushed, body: bytes, code: int = 0) -> None:
-        assert isinstance(question.token, int)
-        response = RemotingCommand(code, opaque=question.token, flag=RESPONSE, body=body)
+    def respond(self, client: str, received: ReceivedRequest, body: bytes, code: int = 0) -> None:
+        assert isinstance(received.token, int)
+        response = RemotingCommand(code, opaque=received.token, flag=RESPONSE, body=body)
         assert self.protocol_client.peer(client).send(response)
 
-    def _ask(self, operation: Operation, asked: Request) -> Telling:
+    def _ask(self, operation: Operation, asked: Request) -> AdminRequest:
         peer = self.protocol_client.peer(f"administrator {next(self._numbers)}")
         return _Frame(peer, peer.exchange(*asked))
 
@@ -228,14 +232,14 @@ class _Frame(OnlyFrame):
     """An administrator's request."""
 
     @property
-    def told(self) -> Told | None:
+    def response(self) -> AdminResponse | None:
         """The response. The status of consumers is the list of their client ids."""
         if (response := self.frame) is None:
             return None
         body = response.body
         if body.startswith(b'{"consumerTable"'):
             body = json.dumps(sorted(json.loads(body)["consumerTable"])).encode()
-        return Told(response.code, response.remark or "", body)
+        return AdminResponse(response.code, response.remark or "", body)
 
 
 _KINDS = {
@@ -245,55 +249,55 @@ _KINDS = {
 }
 
 
-def _of_frame(frame: RemotingCommand) -> Pushed:
+def _of_frame(frame: RemotingCommand) -> ReceivedRequest:
     if frame.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED:
-        return Pushed(MEMBERS, (frame.ext_fields or {})["consumerGroup"].encode())
+        return ReceivedRequest(MEMBERS, (frame.ext_fields or {})["consumerGroup"].encode())
     if frame.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET:
         table = json_of(frame.body)["offsetTable"]
         found = [(json.loads(queue)["queueId"], offset) for queue, offset in table.items()]
-        return Pushed(RESET, offsets=tuple(sorted(found)))
+        return ReceivedRequest(RESET, offsets=tuple(sorted(found)))
     kind = _KINDS[RequestCode(frame.code)]
     body = decode_messages(frame.body)[0].body if kind == CONSUME else b""
-    return Pushed(kind, body, token=frame.opaque)
+    return ReceivedRequest(kind, body, token=frame.opaque)
 
 
-class GrpcQuestions(Questions[GrpcProtocolClient]):
+class GrpcClientRequests(ClientRequests[GrpcProtocolClient]):
     """Requests as commands on telemetry streams."""
 
     def __init__(self, protocol_client: GrpcProtocolClient) -> None:
         super().__init__(protocol_client)
         self._seen: dict[str, int] = {}
 
-    def pushed(self, client: str) -> list[Pushed]:
+    def received(self, client: str) -> list[ReceivedRequest]:
         commands = self.protocol_client.streams[client].commands
         new = commands[self._seen.get(client, 0) :]
         self._seen[client] = len(commands)
         return [_of_command(each) for each in new if not each.HasField("settings")]
 
-    def consumed(self, client: str, question: Pushed, result: str) -> None:
-        assert isinstance(question.token, str)
-        said = sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce=question.token))
+    def respond_consumed(self, client: str, received: ReceivedRequest, result: str) -> None:
+        assert isinstance(received.token, str)
+        said = sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce=received.token))
         said.status.code = RESULTS[result]
         self.protocol_client.streams[client].send(said)
 
 
-def _of_command(command: sv.TelemetryCommand) -> Pushed:
+def _of_command(command: sv.TelemetryCommand) -> ReceivedRequest:
     assert command.HasField("verify_message_command"), command
     verify = command.verify_message_command
-    return Pushed(CONSUME, verify.message.body, token=verify.nonce)
+    return ReceivedRequest(CONSUME, verify.message.body, token=verify.nonce)
 
 
-AnyQuestions = Questions[EngineProtocolClient] | Questions[RemotingProtocolClient] | Questions[GrpcProtocolClient]
+AnyClientRequests = ClientRequests[EngineProtocolClient] | ClientRequests[RemotingProtocolClient] | ClientRequests[GrpcProtocolClient]
 
 
-def questions(protocol_client: ProtocolClient) -> AnyQuestions:
+def client_requests(protocol_client: ProtocolClient) -> AnyClientRequests:
     """Return the requests to the clients of a protocol client."""
     match protocol_client:
         case EngineProtocolClient():
-            return EngineQuestions(protocol_client)
+            return EngineClientRequests(protocol_client)
         case RemotingProtocolClient():
-            return RemotingQuestions(protocol_client)
+            return RemotingClientRequests(protocol_client)
         case GrpcProtocolClient():
-            return GrpcQuestions(protocol_client)
+            return GrpcClientRequests(protocol_client)
         case other:
             raise AssertionError(other)

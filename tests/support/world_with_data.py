@@ -1,4 +1,4 @@
-"""A broker that holds data of each kind, for snapshots of it."""
+"""A broker with data of each kind, for tests of snapshots."""
 
 from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.operations.cluster import PutKvConfig, UpdateBrokerConfig
@@ -7,7 +7,7 @@ from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from stored import filled
 
 
-def lived_in() -> World:
+def world_with_data() -> World:
     """Return a world with topics, groups, settings, and plain, delayed, timed, half and popped messages."""
     world = make_world(seed=3)
     world.engine.execute(world.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
