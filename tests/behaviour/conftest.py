@@ -1,4 +1,4 @@
-"""The fixture `e` (the protocol client of a rule) and the option that selects protocol clients."""
+"""The fixture `e`, the protocol client of a test, and the option that selects protocol clients."""
 
 import pytest
 from protocol_client import ProtocolClient
@@ -7,7 +7,7 @@ from protocol_clients import protocol_client
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option `--protocol-clients`."""
-    parser.addoption("--protocol-clients", default="", help="run rules only through these, such as remoting,grpc")
+    parser.addoption("--protocol-clients", default="", help="run only the tests of these protocol clients, such as remoting,grpc")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""Acknowledgement and revive: which popped messages are redelivered, when, and with which fields."""
+"""Acknowledgement and revive: redelivery of popped messages that are not acknowledged, its time and its fields."""
 
 import pytest
 from grpc_texts import EXPIRED

@@ -167,7 +167,7 @@ def test_a_group_set_back_from_pop_to_pull_is_assigned_queues_to_pull(e: BrokerP
 
 
 @through(*ALL)
-def test_four_consumers_share_one_queue(e: ProtocolClient) -> None:
+def test_four_polling_consumers_receive_a_quarter_of_one_queue_each(e: ProtocolClient) -> None:
     """Four long-polling consumers of one queue receive a quarter of 400 messages each.
 
     The pop that has waited longest is served first.

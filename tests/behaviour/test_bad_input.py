@@ -12,9 +12,10 @@ from rocketmq_testkit.conformance.clients.receipt_handles import forged
 ABNORMAL = (50001, "ack failed: status is abnormal")
 TOO_SHORT = "java.lang.IllegalArgumentException: getBrokerName fail, extraInfoStrs length "
 NO_NUMBER = 'For input string: "{}". NumberFormatException.'
-Said = tuple[int, str]
+Error = tuple[int, str]
+"""Code and beginning of the remark."""
 
-TORN: dict[str, tuple[Said, Said]] = {
+MALFORMED: dict[str, tuple[Error, Error]] = {
     "garbage": ((1, f"{TOO_SHORT}1"), (50001, short_handle(1))),
     "0 1": ((1, f"{TOO_SHORT}2"), (50001, short_handle(2))),
     "0 1 10000 0 0": ((1, f"{TOO_SHORT}5"), (50001, short_handle(5))),
@@ -37,7 +38,7 @@ TORN: dict[str, tuple[Said, Said]] = {
 }
 """Malformed handle -> code and remark of the broker, code and remark of the proxy."""
 
-PLACES: dict[str, tuple[dict[str, object], Said, Said]] = {
+WRONG_PLACES: dict[str, tuple[dict[str, object], Error, Error]] = {
     "queue": ({"queue": 9}, (13, "queueId[9] is illegal, topic:[T]"), ABNORMAL),
     "negative queue": ({"queue": -1}, (13, "queueId[-1] is illegal, topic:[T]"), ABNORMAL),
     "offset": ({"offset": 9}, (208, ""), ABNORMAL),
@@ -56,12 +57,12 @@ def handle(e: ProtocolClient) -> str:
 
 
 @through(*ALL)
-@pytest.mark.parametrize("text", TORN)
+@pytest.mark.parametrize("text", MALFORMED)
 def test_an_ack_with_a_malformed_handle_is_rejected(e: ProtocolClient, handle: str, text: str) -> None:
     """An acknowledgement with a handle that is too short or has a non-numeric field is rejected."""
     before = e.state()
     response = e.ack(text)
-    assert e.is_error(response, *TORN[text]), response
+    assert e.is_error(response, *MALFORMED[text]), response
     assert e.state() == before
 
 
@@ -81,11 +82,11 @@ def test_a_change_with_a_malformed_handle_is_rejected(e: ProtocolClient, handle:
 
 
 @through(*ALL)
-@pytest.mark.parametrize("what", PLACES)
+@pytest.mark.parametrize("what", WRONG_PLACES)
 def test_an_ack_of_a_nonexistent_queue_offset_or_retry_topic_is_rejected(
     e: ProtocolClient, handle: str, what: str
 ) -> None:
-    changes, broker, proxy = PLACES[what]
+    changes, broker, proxy = WRONG_PLACES[what]
     before = e.state()
     response = e.ack(forged(handle, **changes))
     assert e.is_error(response, broker, proxy), response
@@ -93,7 +94,7 @@ def test_an_ack_of_a_nonexistent_queue_offset_or_retry_topic_is_rejected(
 
 
 @through(*ALL)
-@pytest.mark.parametrize("what", PLACES)
+@pytest.mark.parametrize("what", WRONG_PLACES)
 def test_a_change_at_a_nonexistent_queue_offset_or_retry_topic_is_rejected(
     e: ProtocolClient, handle: str, what: str
 ) -> None:
@@ -101,7 +102,7 @@ def test_a_change_at_a_nonexistent_queue_offset_or_retry_topic_is_rejected(
 
     The offset at the end of a queue, where no message is stored yet, is rejected as well.
     """
-    changes, broker, _ = PLACES[what]
+    changes, broker, _ = WRONG_PLACES[what]
     before = e.state()
     for new in (changes, changes | {"offset": 3}) if "offset" in changes else (changes,):
         response = e.change(forged(handle, **new), 1_000)
@@ -231,7 +232,7 @@ def test_a_change_to_more_than_three_days_is_rejected(e: BrokerProtocolClient, h
     assert e.bodies() == [b"1", b"2"]
 
 
-BAD_POPS: dict[str, tuple[dict[str, Any], Said, Said]] = {
+BAD_POPS: dict[str, tuple[dict[str, Any], Error, Error]] = {
     "unknown topic": ({"topic": "none"}, (17, "topic[none] not exist"), (50001, NO_TOPIC_CONFIG)),
     "group name": ({"group": "a b"}, (26, "subscription group [a b] does not exist"), (40003, group_characters("a b"))),
     "expression": (

@@ -17,7 +17,8 @@ ILLEGAL = "timer message illegal, the delay time should not be bigger than the m
 INVALID = "recall handle is invalid"
 NOT_FOUND = (50001, PROXY_EXCEPTION + "cannot found transaction data")
 COMMIT, ROLLBACK = 8, 12
-Said = tuple[int, str]
+Error = tuple[int, str]
+"""Code and beginning of the remark."""
 
 
 # Delay levels and times.

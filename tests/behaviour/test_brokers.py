@@ -7,7 +7,6 @@ from protocol_clients import ALL, BROKER, through
 from protocol_values import Route
 
 A, B = "broker-a", "broker-b"
-TWO = 2
 OFFSETS_FIRST_WRITTEN_MS, OFFSETS_WRITTEN_MS = 10_000, 5_000
 """Time from the start until group offsets are first written, and the interval of writes from then on."""
 
@@ -39,7 +38,7 @@ def test_a_route_shows_the_permissions_of_the_topic_on_each_broker(e: ProtocolCl
     e.topic(perm=4, on=[A])
     e.topic(perm=2, on=[B])
     assert e.route() == {A: Route(1, 0), B: Route(0, 1)}
-    assert len(e.publish(b"0", b"1")) == TWO
+    assert len(e.publish(b"0", b"1")) == 2
     assert e.message_counts() == {A: 0, B: 2}
 
 
@@ -127,7 +126,7 @@ def test_sends_avoid_a_broker_without_write_permission(two: ProtocolClient) -> N
     two.at(A).wipe_write_permission()
     two.publish(b"4", b"5", b"6", b"7")
     assert two.message_counts() == {A: 2, B: 6}
-    assert len(two.at(A).bodies()) == TWO
+    assert len(two.at(A).bodies()) == 2
 
 
 @through(*BROKER, brokers=2)
@@ -295,7 +294,7 @@ def test_a_group_has_offsets_of_its_own_on_each_broker(two: BrokerProtocolClient
     for message in two.at(A).take():
         assert two.at(A).ack(message.handle).ok
     two.advance(20_000)
-    assert two.at(A).committed() == TWO
+    assert two.at(A).committed() == 2
     assert two.at(B).committed() == -1
     assert two.at(A).consume_statistics()[0] == (2, 2)
     assert two.at(B).bodies() == [b"2"]

@@ -12,8 +12,8 @@ OWN = "1s 2m 3h 1d"
 
 
 @pytest.fixture
-def waiting(e: BrokerProtocolClient) -> BrokerProtocolClient:
-    """Return a protocol client with a topic, at a whole second, when delay levels are checked."""
+def delayed(e: BrokerProtocolClient) -> BrokerProtocolClient:
+    """Return a protocol client with a topic, at the whole second at which the broker checks delay levels."""
     e.topic(queues=3)
     e.advance(2_000)
     return e
@@ -27,15 +27,15 @@ def delivered_bodies(e: BrokerProtocolClient, queue: int = 0, topic: str = "T") 
 @through(*BROKER)
 @pytest.mark.parametrize(("level", "seconds"), list(enumerate(LEVELS_S, 1)))
 def test_a_delayed_message_is_delivered_once_when_its_levels_time_is_over(
-    waiting: BrokerProtocolClient, level: int, seconds: int
+    delayed: BrokerProtocolClient, level: int, seconds: int
 ) -> None:
-    assert waiting.put(DELAY=str(level)).ok
-    waiting.advance(seconds * 1000 - 1)
-    assert delivered_bodies(waiting) == []
-    waiting.advance(1)
-    assert delivered_bodies(waiting) == [b"0"]
-    waiting.advance(8_000_000)
-    assert delivered_bodies(waiting) == [b"0"]
+    assert delayed.put(DELAY=str(level)).ok
+    delayed.advance(seconds * 1000 - 1)
+    assert delivered_bodies(delayed) == []
+    delayed.advance(1)
+    assert delivered_bodies(delayed) == [b"0"]
+    delayed.advance(8_000_000)
+    assert delivered_bodies(delayed) == [b"0"]
 
 
 @through(*BROKER, message_delay_level=OWN)
@@ -43,34 +43,34 @@ def test_a_delayed_message_is_delivered_once_when_its_levels_time_is_over(
     ("level", "taken", "seconds"), [(1, 1, 1), (2, 2, 120), (3, 3, 10_800), (4, 4, 86_400), (9, 4, 86_400)]
 )
 def test_message_delay_level_sets_the_number_and_times_of_levels(
-    waiting: BrokerProtocolClient, level: int, taken: int, seconds: int
+    delayed: BrokerProtocolClient, level: int, taken: int, seconds: int
 ) -> None:
     """messageDelayLevel sets the number of delay levels and their times; a higher level counts as the last one."""
-    waiting.put(DELAY=str(level))
-    assert [each.property_map()["DELAY"] for each in waiting.records(SCHEDULE, taken - 1)] == [str(taken)]
-    waiting.advance(seconds * 1000 - 1)
-    assert delivered_bodies(waiting) == []
-    waiting.advance(1)
-    assert delivered_bodies(waiting) == [b"0"]
+    delayed.put(DELAY=str(level))
+    assert [each.property_map()["DELAY"] for each in delayed.records(SCHEDULE, taken - 1)] == [str(taken)]
+    delayed.advance(seconds * 1000 - 1)
+    assert delivered_bodies(delayed) == []
+    delayed.advance(1)
+    assert delivered_bodies(delayed) == [b"0"]
 
 
 @through(*BROKER, message_delay_level="+2s 03s 0s -5s")
 @pytest.mark.parametrize(("level", "due_ms"), [(1, 2_000), (2, 3_000), (3, 0), (4, -5_000)])
 def test_times_of_delay_levels_may_have_a_sign_and_leading_zeros(
-    waiting: BrokerProtocolClient, level: int, due_ms: int
+    delayed: BrokerProtocolClient, level: int, due_ms: int
 ) -> None:
     """Times of delay levels may have a sign and leading zeros. A time of 0 or less delivers the message at once."""
-    sent_ms = waiting.now_ms
-    waiting.put(DELAY=str(level))
-    queue = waiting.broker.store.queue(SCHEDULE, level - 1)
+    sent_ms = delayed.now_ms
+    delayed.put(DELAY=str(level))
+    queue = delayed.broker.store.queue(SCHEDULE, level - 1)
     assert queue is not None
     assert list(queue.tags_codes) == [sent_ms + due_ms]
     if due_ms > 0:
-        waiting.advance(due_ms - 1)
-        assert delivered_bodies(waiting) == []
-        waiting.advance(1)
-    waiting.advance(0)
-    assert delivered_bodies(waiting) == [b"0"]
+        delayed.advance(due_ms - 1)
+        assert delivered_bodies(delayed) == []
+        delayed.advance(1)
+    delayed.advance(0)
+    assert delivered_bodies(delayed) == [b"0"]
 
 
 BEYOND = "106751991168d"
@@ -84,20 +84,20 @@ MANY = " ".join(["1m", "1h", "1d", BEYOND, "106751991167d", *["2s"] * 15])
     [(1, 1, 60), (2, 2, 3_600), (3, 3, 86_400), (4, 4, 0), (5, 5, 0), (18, 18, 2), (20, 20, 2), (21, 20, 2)],
 )
 def test_there_may_be_more_than_eighteen_levels(
-    waiting: BrokerProtocolClient, level: int, taken: int, seconds: int
+    delayed: BrokerProtocolClient, level: int, taken: int, seconds: int
 ) -> None:
     """There may be more than eighteen delay levels, in all four units.
 
     A level whose time, or whose delivery time, overflows 64 bits delivers at once.
     """
-    waiting.put(DELAY=str(level))
-    assert [each.property_map()["DELAY"] for each in waiting.records(SCHEDULE, taken - 1)] == [str(taken)]
+    delayed.put(DELAY=str(level))
+    assert [each.property_map()["DELAY"] for each in delayed.records(SCHEDULE, taken - 1)] == [str(taken)]
     if seconds:
-        waiting.advance(seconds * 1000 - 1)
-        assert delivered_bodies(waiting) == []
-        waiting.advance(1)
-    waiting.advance(0)
-    assert delivered_bodies(waiting) == [b"0"]
+        delayed.advance(seconds * 1000 - 1)
+        assert delivered_bodies(delayed) == []
+        delayed.advance(1)
+    delayed.advance(0)
+    assert delivered_bodies(delayed) == [b"0"]
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -130,148 +130,148 @@ def test_a_broker_with_an_invalid_message_delay_level_does_not_start(name: str, 
 
 @through(*BROKER)
 @pytest.mark.parametrize("level", [19, 99, 2**31 - 1])
-def test_a_delay_level_above_the_last_is_stored_as_the_last(waiting: BrokerProtocolClient, level: int) -> None:
-    assert waiting.put(DELAY=str(level)).ok
-    (message,) = waiting.records(SCHEDULE, 17)
+def test_a_delay_level_above_the_last_is_stored_as_the_last(delayed: BrokerProtocolClient, level: int) -> None:
+    assert delayed.put(DELAY=str(level)).ok
+    (message,) = delayed.records(SCHEDULE, 17)
     assert message.property_map()["DELAY"] == "18"
 
 
 @through(*BROKER)
 @pytest.mark.parametrize("level", ["0", "-1", "-99", str(-(2**31))])
-def test_a_delay_level_of_0_or_less_delivers_at_once(waiting: BrokerProtocolClient, level: str) -> None:
+def test_a_delay_level_of_0_or_less_delivers_at_once(delayed: BrokerProtocolClient, level: str) -> None:
     """A delay level of 0 or less delivers the message at once; the message keeps the property."""
-    assert waiting.put(DELAY=level).ok
-    (message,) = waiting.records("T")
+    assert delayed.put(DELAY=level).ok
+    (message,) = delayed.records("T")
     assert message.property_map()["DELAY"] == level
     assert "REAL_TOPIC" not in message.property_map()
 
 
 @through(*BROKER)
-def test_a_delayed_message_is_stored_in_the_queue_of_its_level(waiting: BrokerProtocolClient) -> None:
+def test_a_delayed_message_is_stored_in_the_queue_of_its_level(delayed: BrokerProtocolClient) -> None:
     """A delayed message is stored in the queue of its level, with all its properties and its real topic and queue.
 
     The send returns the offset of that queue.
     """
-    sent = waiting.put(b"0", tag="A", keys="k", queue=2, DELAY="4", color="red")
-    (message,) = waiting.records(SCHEDULE, 3)
+    sent = delayed.put(b"0", tag="A", keys="k", queue=2, DELAY="4", color="red")
+    (message,) = delayed.records(SCHEDULE, 3)
     assert (sent.offset, sent.place, sent.recall) == (0, message.physical_offset, "")
     known = {"REAL_TOPIC": "T", "REAL_QID": "2", "DELAY": "4", "TAGS": "A", "KEYS": "k", "color": "red"}
     assert message.property_map().items() >= known.items()
-    waiting.advance(30_000)
-    (delivered,) = waiting.records("T", 2)
+    delayed.advance(30_000)
+    (delivered,) = delayed.records("T", 2)
     assert delivered.property_map() == message.property_map()
     assert (delivered.born_timestamp, delivered.reconsume_times) == (START_MS + 2_000, 0)
     assert delivered.store_timestamp == START_MS + 32_000
 
 
 @through(*BROKER)
-def test_messages_of_one_delay_level_are_delivered_in_the_order_of_sending(waiting: BrokerProtocolClient) -> None:
+def test_messages_of_one_delay_level_are_delivered_in_the_order_of_sending(delayed: BrokerProtocolClient) -> None:
     for number in range(6):
-        waiting.put(b"%d" % number, DELAY="2")
-        waiting.advance(700)
-    waiting.advance(5_000)
-    assert delivered_bodies(waiting) == [b"0", b"1", b"2", b"3", b"4", b"5"]
+        delayed.put(b"%d" % number, DELAY="2")
+        delayed.advance(700)
+    delayed.advance(5_000)
+    assert delivered_bodies(delayed) == [b"0", b"1", b"2", b"3", b"4", b"5"]
 
 
 @through(*BROKER)
-def test_a_message_of_a_shorter_delay_level_is_delivered_first(waiting: BrokerProtocolClient) -> None:
+def test_a_message_of_a_shorter_delay_level_is_delivered_first(delayed: BrokerProtocolClient) -> None:
     """A message of a shorter delay level is delivered first, though it was sent later."""
     for level, body in (("3", b"ten"), ("2", b"five"), ("1", b"one"), ("0", b"now")):
-        waiting.put(body, DELAY=level)
-    waiting.advance(10_000)
-    assert delivered_bodies(waiting) == [b"now", b"one", b"five", b"ten"]
+        delayed.put(body, DELAY=level)
+    delayed.advance(10_000)
+    assert delivered_bodies(delayed) == [b"now", b"one", b"five", b"ten"]
 
 
 @through(*BROKER)
-def test_a_delay_level_takes_precedence_over_timer_properties(waiting: BrokerProtocolClient) -> None:
+def test_a_delay_level_takes_precedence_over_timer_properties(delayed: BrokerProtocolClient) -> None:
     """A delay level takes precedence over timer properties, which are removed from the message."""
-    sent = waiting.put(DELAY="1", TIMER_DELAY_MS="60000", TIMER_DELAY_SEC="60", deliver_ms=waiting.now_ms + 60_000)
+    sent = delayed.put(DELAY="1", TIMER_DELAY_MS="60000", TIMER_DELAY_SEC="60", deliver_ms=delayed.now_ms + 60_000)
     assert sent.recall == ""
-    waiting.advance(1_000)
-    (message,) = waiting.records("T")
+    delayed.advance(1_000)
+    (message,) = delayed.records("T")
     assert not [name for name in message.property_map() if name.startswith("TIMER_")]
 
 
 @through(*BROKER)
-def test_a_delayed_message_of_a_deleted_topic_is_delivered_to_its_queue(waiting: BrokerProtocolClient) -> None:
+def test_a_delayed_message_of_a_deleted_topic_is_delivered_to_its_queue(delayed: BrokerProtocolClient) -> None:
     """A delayed message of a deleted topic is delivered to that topic's queue; the topic stays unknown."""
-    waiting.put(DELAY="1")
-    waiting.delete_topic("T")
-    waiting.advance(1_000)
-    assert delivered_bodies(waiting) == [b"0"]
-    assert waiting.broker.topics.find("T") is None
+    delayed.put(DELAY="1")
+    delayed.delete_topic("T")
+    delayed.advance(1_000)
+    assert delivered_bodies(delayed) == [b"0"]
+    assert delayed.broker.topics.find("T") is None
 
 
 @through(*BROKER)
-def test_a_delayed_message_wakes_waiting_consumers_on_delivery(waiting: BrokerProtocolClient) -> None:
+def test_a_delayed_message_wakes_waiting_consumers_on_delivery(delayed: BrokerProtocolClient) -> None:
     """A delayed message wakes a waiting pull and a waiting pop on delivery, not on send."""
-    waiting.heartbeat("puller")
-    pull, pop = waiting.pull(0, suspend_ms=15_000), waiting.pop(group="P", poll_ms=15_000)
-    waiting.put(DELAY="2")
-    waiting.advance(4_999)
+    delayed.heartbeat("puller")
+    pull, pop = delayed.pull(0, suspend_ms=15_000), delayed.pop(group="P", poll_ms=15_000)
+    delayed.put(DELAY="2")
+    delayed.advance(4_999)
     assert pull.response is pop.response is None
-    waiting.advance(1)
+    delayed.advance(1)
     for response in (pull.response, pop.response):
         assert response is not None
         assert response.bodies == [b"0"]
 
 
 @through(*BROKER)
-def test_a_delayed_message_is_invisible_until_it_is_delivered(waiting: BrokerProtocolClient) -> None:
+def test_a_delayed_message_is_invisible_until_it_is_delivered(delayed: BrokerProtocolClient) -> None:
     """A delayed message is invisible to consumers and to consume statistics until it is delivered."""
-    waiting.put(DELAY="3")
-    waiting.advance(9_999)
-    assert waiting.bodies() == []
-    assert waiting.consume_statistics().get(0, (0, 0))[0] == 0
+    delayed.put(DELAY="3")
+    delayed.advance(9_999)
+    assert delayed.bodies() == []
+    assert delayed.consume_statistics().get(0, (0, 0))[0] == 0
 
 
 @through(*BROKER)
-def test_a_delayed_ordered_message_is_delivered_behind_messages_sent_meanwhile(waiting: BrokerProtocolClient) -> None:
+def test_a_delayed_ordered_message_is_delivered_behind_messages_sent_meanwhile(delayed: BrokerProtocolClient) -> None:
     """A delayed ordered message is delivered to its queue, behind messages that were sent meanwhile.
 
     It keeps its message group.
     """
-    waiting.put(b"later", message_group="g", queue=1, DELAY="2")
-    waiting.put(b"now", message_group="g", queue=1)
-    waiting.advance(5_000)
-    assert delivered_bodies(waiting, 1) == [b"now", b"later"]
-    assert [each.property_map()["__SHARDINGKEY"] for each in waiting.records("T", 1)] == ["g", "g"]
+    delayed.put(b"later", message_group="g", queue=1, DELAY="2")
+    delayed.put(b"now", message_group="g", queue=1)
+    delayed.advance(5_000)
+    assert delivered_bodies(delayed, 1) == [b"now", b"later"]
+    assert [each.property_map()["__SHARDINGKEY"] for each in delayed.records("T", 1)] == ["g", "g"]
 
 
 @through(*BROKER)
-def test_a_batch_with_a_delay_level_is_rejected(waiting: BrokerProtocolClient) -> None:
+def test_a_batch_with_a_delay_level_is_rejected(delayed: BrokerProtocolClient) -> None:
     """A batch with a delay level is rejected; a delay level of a message inside a batch is stored without effect."""
-    before = waiting.state()
-    refused = waiting.send_batch_with_properties((b"a", {}), (b"b", {}), DELAY="1")
+    before = delayed.state()
+    refused = delayed.send_batch_with_properties((b"a", {}), (b"b", {}), DELAY="1")
     assert refused.code == 13
     assert refused.remark.startswith("the message is illegal, maybe msg body or properties length not matched.")
-    assert waiting.state() == before
-    assert waiting.send_batch_with_properties((b"a", {"DELAY": "1"}), (b"b", {})).ok
-    assert waiting.send_batch_with_properties((b"c", {}), (b"d", {}), DELAY="0").ok
-    assert waiting.send_batch_with_properties((b"e", {}), DELAY="-1").ok
-    assert delivered_bodies(waiting) == [b"a", b"b", b"c", b"d", b"e"]
+    assert delayed.state() == before
+    assert delayed.send_batch_with_properties((b"a", {"DELAY": "1"}), (b"b", {})).ok
+    assert delayed.send_batch_with_properties((b"c", {}), (b"d", {}), DELAY="0").ok
+    assert delayed.send_batch_with_properties((b"e", {}), DELAY="-1").ok
+    assert delivered_bodies(delayed) == [b"a", b"b", b"c", b"d", b"e"]
 
 
 @through(*BROKER)
-def test_a_half_message_with_a_level_is_lost(waiting: BrokerProtocolClient) -> None:
+def test_a_half_message_with_a_level_is_lost(delayed: BrokerProtocolClient) -> None:
     """A half message with a delay level is lost: it loses its real topic, so that its commit delivers nothing."""
-    sent = waiting.put(half=True, DELAY="1")
-    (message,) = waiting.records(SCHEDULE)
+    sent = delayed.put(half=True, DELAY="1")
+    (message,) = delayed.records(SCHEDULE)
     assert message.property_map()["REAL_TOPIC"] == "RMQ_SYS_TRANS_HALF_TOPIC"
-    response = waiting.end(sent, 8)
+    response = delayed.end(sent, 8)
     assert response is not None
     assert response.ok
-    waiting.advance(120_000)
-    assert delivered_bodies(waiting) == []
+    delayed.advance(120_000)
+    assert delivered_bodies(delayed) == []
 
 
 @through(*BROKER)
-def test_an_unacknowledged_delayed_message_is_delayed_by_its_level_again(waiting: BrokerProtocolClient) -> None:
+def test_an_unacknowledged_delayed_message_is_delayed_by_its_level_again(delayed: BrokerProtocolClient) -> None:
     """An unacknowledged delayed message is delayed by its level again, after its invisible duration and its revival."""
-    waiting.put(DELAY="2")
-    waiting.advance(5_000)
-    assert waiting.bodies(invisible_ms=2_000) == [b"0"]
-    waiting.advance(2_000 + 2_000 + 4_900)
-    assert waiting.bodies() == []
-    waiting.advance(2_100)
-    assert waiting.bodies() == [b"0"]
+    delayed.put(DELAY="2")
+    delayed.advance(5_000)
+    assert delayed.bodies(invisible_ms=2_000) == [b"0"]
+    delayed.advance(2_000 + 2_000 + 4_900)
+    assert delayed.bodies() == []
+    delayed.advance(2_100)
+    assert delayed.bodies() == [b"0"]

@@ -1,4 +1,4 @@
-"""Sends with an error status: which status the producer gets, and which messages are stored nevertheless."""
+"""Sends that return an error status, and the messages that are stored nevertheless."""
 
 from protocol_client import BrokerProtocolClient, ProtocolClient
 from protocol_clients import ALL, BROKER, through

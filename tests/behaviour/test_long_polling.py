@@ -1,4 +1,4 @@
-"""Long polling: which requests wait, which events wake them, and how they end without a message."""
+"""Long polling: requests that wait, the events that wake them, and their end without a message."""
 
 import pytest
 from protocol_client import BrokerProtocolClient, ProtocolClient

@@ -1,4 +1,4 @@
-"""Deleted commit log files: where groups continue to read, and the fate of messages in flight."""
+"""Deleted commit log files: the offset at which groups continue to read, and messages in flight."""
 
 from protocol_client import BrokerProtocolClient, ProtocolClient
 from protocol_clients import ALL, BROKER, through
@@ -11,20 +11,20 @@ SIZES: dict[str, object] = {
     "file_reserved_time": 0,
 }
 FILLER = b"x" * 10_000
-IN_A_FILE = 25
-MOVED = 21
+MESSAGES_PER_FILE = 25
+PULL_OFFSET_MOVED = 21
 
 
 def fill(e: ProtocolClient, files: int = 1, topic: str = "T", **options: str) -> None:
     """Send enough messages to fill a number of log files and one message more."""
-    e.send(*(b"%d %s" % (number, FILLER) for number in range(files * IN_A_FILE + 1)), topic=topic, **options)
+    e.send(*(b"%d %s" % (number, FILLER) for number in range(files * MESSAGES_PER_FILE + 1)), topic=topic, **options)
 
 
 def delete(e: ProtocolClient) -> None:
     """Request the deletion of full files, and advance to its next run, a minute after the start of the broker."""
     e.engine.execute(e.broker, DeleteExpiredCommitLog())
     e.advance(60_000)
-    assert first(e) == IN_A_FILE
+    assert first(e) == MESSAGES_PER_FILE
 
 
 def first(e: ProtocolClient) -> int:
@@ -52,7 +52,7 @@ def test_deleted_messages_in_flight_are_not_redelivered(e: ProtocolClient) -> No
     """Deleted messages in flight are not redelivered; remaining messages in flight are."""
     e.topic()
     fill(e)
-    gone = e.take(count=IN_A_FILE, invisible_ms=90_000)
+    gone = e.take(count=MESSAGES_PER_FILE, invisible_ms=90_000)
     kept = e.take(invisible_ms=90_000)
     assert numbers([each.body for each in (*gone, *kept)]) == list(range(26))
     delete(e)
@@ -84,11 +84,11 @@ def test_a_pull_of_a_deleted_offset_returns_the_first_remaining_offset(e: Broker
     e.topic()
     fill(e)
     delete(e)
-    for offset in (0, 7, IN_A_FILE - 1):
+    for offset in (0, 7, MESSAGES_PER_FILE - 1):
         moved = e.pull(offset).response
         assert moved is not None
-        assert (moved.code, moved.number, moved.messages) == (MOVED, IN_A_FILE, [])
-    found = e.pull(IN_A_FILE).response
+        assert (moved.code, moved.number, moved.messages) == (PULL_OFFSET_MOVED, MESSAGES_PER_FILE, [])
+    found = e.pull(MESSAGES_PER_FILE).response
     assert found is not None
     assert (numbers(found.bodies), found.number) == ([25], 26)
 

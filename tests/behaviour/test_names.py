@@ -23,7 +23,7 @@ GROUPS = {
     "a b": (40003, "the specified group[a b] contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"),
     "a" * 256: (40003, "the specified group is longer than group max length 255."),
 }
-BY_A_PROXY = {
+REJECTED_BY_PROXY = {
     "a tag of a blank": ({"tag": " "}, 40004, "tag cannot be the char sequence of whitespace"),
     "a tag with a bar": ({"tag": "a|b"}, 40004, "tag cannot contain '|'"),
     "a name that the system uses": ({"TIMER_OUT_MS": "1"}, 40007, "property is used by system: TIMER_OUT_MS"),
@@ -57,11 +57,11 @@ def test_a_pop_of_a_group_with_an_invalid_name_is_rejected(e: ProtocolClient, gr
     assert e.bodies() == [b"0"]
 
 
-@pytest.mark.parametrize("what", BY_A_PROXY)
+@pytest.mark.parametrize("what", REJECTED_BY_PROXY)
 @through(*ALL)
 def test_only_the_proxy_rejects_invalid_tags_and_properties(e: ProtocolClient, what: str) -> None:
     """The proxy rejects invalid tags and properties; the broker stores them unchecked."""
-    given, code, remark = BY_A_PROXY[what]
+    given, code, remark = REJECTED_BY_PROXY[what]
     e.topic()
     sent = e.put(**given)  # type: ignore[arg-type]  # tags and properties are strings
     if e.proxied:

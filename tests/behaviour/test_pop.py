@@ -1,4 +1,4 @@
-"""Pop: which messages are returned, with which receipt handles, and which check points are stored."""
+"""Pop: the returned messages, their receipt handles, and the stored check points."""
 
 import json
 
@@ -44,8 +44,7 @@ def test_a_receipt_handle_holds_the_fields_that_acks_need(e: ProtocolClient) -> 
     """A receipt handle holds the fields that acknowledgements need.
 
     These are the start of the read, pop time, invisible duration, revive queue, kind of topic, broker, queue and
-    offset.
-    The proxy adds the commit log offset of the message.
+    offset. The proxy adds the commit log offset of the message.
     """
     e.fill_topic(3)
     e.bodies(count=1)
@@ -117,7 +116,7 @@ def test_an_empty_pop_leaves_no_check_point(e: ProtocolClient) -> None:
 
 @through(*ALL)
 def test_a_pop_moves_the_offset_of_its_group(e: ProtocolClient) -> None:
-    """A pop moves the offset of the group, not the acknowledgement."""
+    """The pop moves the offset of its group; the acknowledgement does not."""
     e.fill_topic(5)
     e.take(count=3)
     assert e.committed() == 3
@@ -307,7 +306,7 @@ def test_a_buffered_check_point_whose_messages_are_acknowledged_is_never_stored(
 
 @through(*ALL, pop_consumer_kv_service_init=True, pop_consumer_kv_service_enable=True)
 def test_with_pop_consumer_kv_service_a_pop_stores_no_check_point(e: ProtocolClient) -> None:
-    """With popConsumerKVService a pop stores no check point.
+    """With popConsumerKVServiceEnable a pop stores no check point.
 
     A message is redelivered half a second after its invisible duration ends.
     """

@@ -319,7 +319,7 @@ def test_the_proxy_sends_to_masters_only(e: ProtocolClient) -> None:
 
 
 @pytest.fixture
-def read(e: BrokerProtocolClient) -> BrokerProtocolClient:
+def replicated(e: BrokerProtocolClient) -> BrokerProtocolClient:
     """Return a protocol client with three messages and a slave that has fetched the topic."""
     e.topic()
     e.group()
@@ -329,27 +329,27 @@ def read(e: BrokerProtocolClient) -> BrokerProtocolClient:
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True)
-def test_a_slave_serves_the_same_pulls_as_its_master(read: BrokerProtocolClient) -> None:
+def test_a_slave_serves_the_same_pulls_as_its_master(replicated: BrokerProtocolClient) -> None:
     """A slave serves the same pull as its master and wakes a waiting pull when its master stores a message."""
-    slave = read.at(A, 1)
-    assert arrived(slave.pull(0).response) == arrived(read.pull(0).response)
+    slave = replicated.at(A, 1)
+    assert arrived(slave.pull(0).response) == arrived(replicated.pull(0).response)
     waits = slave.pull(3, suspend_ms=15_000)
     assert waits.response is None
-    read.send(b"3")
+    replicated.send(b"3")
     assert arrived(waits.response).bodies == [b"3"]
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True)
-def test_a_slave_serves_pulls_while_its_master_is_stopped(read: BrokerProtocolClient) -> None:
+def test_a_slave_serves_pulls_while_its_master_is_stopped(replicated: BrokerProtocolClient) -> None:
     """A slave serves pulls of its replicated messages while its master is stopped."""
-    read.stop_broker(kill=True)
-    assert arrived(read.at(A, 1).pull(1).response).bodies == [b"1", b"2"]
+    replicated.stop_broker(kill=True)
+    assert arrived(replicated.at(A, 1).pull(1).response).bodies == [b"1", b"2"]
 
 
 @through(*BROKER, slaves=1)
-def test_a_slave_rejects_pulls_unless_slave_read_enable_is_set(read: BrokerProtocolClient) -> None:
+def test_a_slave_rejects_pulls_unless_slave_read_enable_is_set(replicated: BrokerProtocolClient) -> None:
     """A slave rejects pulls as busy unless slaveReadEnable is set."""
-    slave = read.at(A, 1)
+    slave = replicated.at(A, 1)
     response = arrived(slave.pull(0).response)
     assert (response.ok, response.code) == (False, 2)
     slave.configure(slaveReadEnable="true")
@@ -357,33 +357,33 @@ def test_a_slave_rejects_pulls_unless_slave_read_enable_is_set(read: BrokerProto
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True, access_message_in_memory_max_ratio=0)
-def test_a_pull_far_behind_the_end_gets_the_slave_as_suggested_broker(read: BrokerProtocolClient) -> None:
+def test_a_pull_far_behind_the_end_gets_the_slave_as_suggested_broker(replicated: BrokerProtocolClient) -> None:
     """A pull far behind the end gets the id of the slave as suggested broker, one near the end that of the master.
 
     The ids of the group configuration take precedence, at master and slave alike.
     """
-    for asked in (read, read.at(A, 1)):
+    for asked in (replicated, replicated.at(A, 1)):
         assert arrived(asked.pull(0).response).suggests == 1
         assert arrived(asked.pull(3).response).suggests == 0
         asked.group(broker_id=3, which_broker_when_consume_slowly=2)
-    assert [arrived(read.pull(offset).response).suggests for offset in (0, 3)] == [2, 3]
+    assert [arrived(replicated.pull(offset).response).suggests for offset in (0, 3)] == [2, 3]
 
 
 @through(*BROKER, slaves=1, access_message_in_memory_max_ratio=0)
-def test_a_slave_that_serves_no_reads_is_not_suggested(read: BrokerProtocolClient) -> None:
+def test_a_slave_that_serves_no_reads_is_not_suggested(replicated: BrokerProtocolClient) -> None:
     """A pull far behind the end gets the master as suggested broker if slaves do not serve reads."""
-    assert arrived(read.pull(0).response).suggests == 0
+    assert arrived(replicated.pull(0).response).suggests == 0
 
 
 @through(*BROKER, slaves=1, slave_read_enable=True)
-def test_a_pull_beyond_the_end_of_a_slave_returns_the_same_offset(read: BrokerProtocolClient) -> None:
+def test_a_pull_beyond_the_end_of_a_slave_returns_the_same_offset(replicated: BrokerProtocolClient) -> None:
     """A pull beyond the end returns the same offset with PULL_RETRY_IMMEDIATELY at a slave, a new offset at the master.
 
     The slave may lack messages that its master has.
     """
-    for asked, code, goes_on in ((read, 21, 3), (read.at(A, 1), 20, 30)):
+    for asked, code, next_offset in ((replicated, 21, 3), (replicated.at(A, 1), 20, 30)):
         response = arrived(asked.pull(30).response)
-        assert (response.ok, response.code, response.number) == (False, code, goes_on)
+        assert (response.ok, response.code, response.number) == (False, code, next_offset)
 
 
 @through(*ALL, slaves=1)

@@ -19,8 +19,8 @@ ONE_THREAD = {
 }
 SEND_TAKES_50 = {"request_times": "send=50", "grpc_request_times": "producer=50", **ONE_THREAD}
 COMMIT = 8
-START_OF_LOOKS_MS = 1_000
-"""Time from the start of a broker until it checks its queues."""
+FIRST_QUEUE_CHECK_MS = 1_000
+"""Time from the start of a broker until it first checks the queues of its thread pools."""
 CLEANED = "[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: {}ms, size of queue: {}"
 
 
@@ -90,7 +90,7 @@ def test_a_request_queued_for_more_than_200_ms_is_rejected(e: BrokerProtocolClie
     The request in service continues.
     """
     e.topic()
-    e.advance(START_OF_LOOKS_MS + 3)
+    e.advance(FIRST_QUEUE_CHECK_MS + 3)
     served, first = e.start_send(b"served"), e.start_send(b"first")
     e.advance(8)
     second = e.start_send(b"second")

@@ -1,4 +1,4 @@
-"""Keys that simulate failures: each changes the requests of the clients that are declared for it, and no others."""
+"""Keys that simulate failures: each changes the results of the clients that it declares, and of no others."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -128,7 +128,7 @@ _CASES = [pytest.param(each, id=" ".join(each.keys)) for each in _FAILURES]
 
 @pytest.mark.parametrize("failure", _CASES)
 def test_a_simulated_failure_changes_requests_of_the_declared_clients_only(failure: _Failure) -> None:
-    """Requests with the failure and without it have other results for the declared clients, and equal ones else."""
+    """The failure changes the results of requests of the declared clients, and of no other clients."""
     changed = {
         name: failure.observe(protocol_client(name, **failure.settings))
         != failure.observe(protocol_client(name, **failure.otherwise))
@@ -157,7 +157,7 @@ def test_a_failure_of_brokers_that_spares_grpc_clients_is_a_warning(failure: _Fa
 
 
 def test_every_declared_key_of_a_failure_is_observed() -> None:
-    """A key that simulates failures needs a declaration of its clients, and a request that observes it."""
+    """Each key that simulates failures has a declaration of its clients, and a request whose result it changes."""
     observed = [key for failure in _FAILURES for key in failure.keys]
     assert sorted(observed) == sorted(AFFECTED_CLIENTS)
     assert AFFECTED_CLIENTS.keys() >= FAULT_KEYS

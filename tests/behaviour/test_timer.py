@@ -18,7 +18,8 @@ ILLEGAL = (
 )
 TOO_FAR = (40012, "the max delay time of message is too large, max is 86400000")
 LATE = "recall failed, timestamp invalid"
-Said = tuple[int, str]
+Error = tuple[int, str]
+"""Code and beginning of the remark."""
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from protocol_values import Answer, Sent, Waiting
 from rocketmq_testkit.emulator.message.stored_record import decode
 from virtual_brokers import START_MS
 
-HALF, OPS, GIVEN_UP = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"
+HALF, OPS, DISCARDED = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"
 UNKNOWN, COMMIT, ROLLBACK = 0, 8, 12
 NOT_FOUND = (50001, PROXY_EXCEPTION + "cannot found transaction data")
 QUICK = {"transaction_check_interval": 3_000, "transaction_time_out": 1_000}
@@ -308,10 +308,10 @@ def test_a_half_message_is_discarded_after_fifteen_checks(t: ProtocolClient) -> 
         t.advance(3_000)
         asked += t.transaction_checks("p")
     assert [each.times for each in asked] == list(range(1, 16))
-    assert t.records(GIVEN_UP) == []
+    assert t.records(DISCARDED) == []
     t.advance(3_000)
-    (given_up,) = t.records(GIVEN_UP)
-    assert (given_up.body, given_up.property_map()["TRANSACTION_CHECK_TIMES"]) == (b"0", "15")
+    (discarded,) = t.records(DISCARDED)
+    assert (discarded.body, discarded.property_map()["TRANSACTION_CHECK_TIMES"]) == (b"0", "15")
     t.advance(6_000)
     assert t.transaction_checks("p") == []
     assert t.bodies() == []
@@ -322,9 +322,9 @@ def test_rounds_without_a_producer_count_as_checks(t: ProtocolClient) -> None:
     """Rounds without a producer count as checks, so that such a half message is discarded as early as another."""
     half(t)
     t.advance(8_999)
-    assert t.records(GIVEN_UP) == []
+    assert t.records(DISCARDED) == []
     t.advance(1)
-    assert len(t.records(GIVEN_UP)) == 1
+    assert len(t.records(DISCARDED)) == 1
 
 
 @through(*ALL, **QUICK, file_reserved_time=1, transaction_check_max=10_000)
@@ -332,9 +332,9 @@ def test_a_half_message_older_than_the_retention_time_is_discarded(t: ProtocolCl
     """A half message older than the store's retention time is discarded, however few checks it had."""
     half(t)
     t.advance(3_600_000)
-    assert t.records(GIVEN_UP) == []
+    assert t.records(DISCARDED) == []
     t.advance(3_000)
-    assert len(t.records(GIVEN_UP)) == 1
+    assert len(t.records(DISCARDED)) == 1
     halves = len(t.records(HALF))
     t.advance(60_000)
     assert len(t.records(HALF)) == halves
@@ -433,7 +433,7 @@ def test_half_messages_are_never_visible(t: ProtocolClient) -> None:
     for _ in range(20):
         t.advance(3_000)
         assert t.bodies() == []
-    assert len(t.records(GIVEN_UP)) == 3
+    assert len(t.records(DISCARDED)) == 3
     assert t.broker.store.max_offset("T", 0) == 0
 
 
@@ -455,9 +455,9 @@ def test_a_discarded_half_message_can_still_be_committed(t: ProtocolClient) -> N
     """A discarded half message can still be committed by its offsets."""
     sent = half(t)
     t.advance(6_000)
-    (given_up,) = t.records(GIVEN_UP)
+    (discarded,) = t.records(DISCARDED)
     assert_ended(t.end(sent, COMMIT, checked=True))
-    assert delivered_bodies(t) == [given_up.body]
+    assert delivered_bodies(t) == [discarded.body]
 
 
 @through(*ALL, **QUICK)

@@ -28,7 +28,7 @@ def at(point: Point, number: int = 0) -> Injection:
 
 
 def record(plan: Plan, *met: tuple[Injection, int], after: int = -1) -> Record:
-    """Return the record of a run in which all faults of the plan acted, the last one after the candidate `after` (index).
+    """Return the record of a run in which all faults of the plan acted, the last one after the candidate at `after`.
 
     `met`: the injections that were possible, each with a number that stands for the state of the messages.
     """

@@ -7,7 +7,7 @@ ROUNDS = 20
 
 
 def cyclic_garbage(work: Callable[[], object]) -> int:
-    """Return the number of objects that the collector finds after ROUNDS runs of `work`; ten earlier runs fill caches."""
+    """Return the number of objects that the collector finds after ROUNDS runs of `work`; earlier runs fill caches."""
     for _ in range(10):
         work()
     gc.collect()

@@ -147,7 +147,7 @@ class Client:
     def start(
         self, name: str, request: Message | None, *, deadline_ms: int | None = 30_000, **metadata: str
     ) -> MemoryCall:
-        """Start an RPC; keyword `x_mq_language=""` removes a header."""
+        """Start an RPC. A keyword is a header of the call, such as `x_mq_language`; an empty text removes it."""
         changed = {key.replace("_", "-"): value for key, value in metadata.items()}
         merged = {key: value for key, value in {**self.metadata, **changed}.items() if value}
         rpc = _RPCS[name]
