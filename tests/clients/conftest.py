@@ -1,4 +1,4 @@
-"""An emulator for real clients."""
+"""The fixture `server`: an emulator for real clients."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

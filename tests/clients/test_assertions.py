@@ -1,4 +1,4 @@
-"""Assertions about what an unmodified SDK, the official one for Python, sends and receives."""
+"""Assertions about messages that an unmodified SDK, the official one for Python, sends and receives."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -59,7 +59,7 @@ def message(topic: str, body: bytes, **fields: Any) -> Any:
 
 
 def test_sent_messages_are_named_by_receipt_key_tag_body_and_message_group(emulator: Emulator, producer: Any) -> None:
-    """The receipt of a send and the sent message name the stored one."""
+    """An assertion finds the stored message by the receipt of its send, and by the message object of the SDK."""
     sent = message("orders", b'{"id": 1001}', tag="tea", keys="1001")
     receipt = producer.send(sent)
     producer.send(message("steps", b"boil", message_group="table-7"))
@@ -121,7 +121,7 @@ def test_simple_consumer_receives_by_tag_and_in_order(emulator: Emulator, config
 
 
 def test_transactions_are_committed_checked_and_rolled_back(emulator: Emulator, producer: Any) -> None:
-    """Each by the receipt of its send."""
+    """Assertions find each transaction by the receipt of its send."""
     ended = {}
     for name in ("commit", "rollback", "neither"):
         transaction = producer.begin_transaction()

@@ -1,4 +1,4 @@
-"""A real consumer that a function of the test kills at its first acknowledgement, and one that takes its place."""
+"""A rule calls a function of the test, which kills a real consumer at its first acknowledgement."""
 
 from contextlib import ExitStack
 
@@ -11,7 +11,7 @@ from wait_budget import SECONDS, until
 
 @pytest.mark.parametrize("sdk", ["python", "java-grpc"])
 def test_a_consumer_killed_before_its_acknowledgement_is_stored_loses_no_message(sdk: str) -> None:
-    """The acknowledgement had arrived, and the broker carries it out after the crash; the other message comes again."""
+    """The broker stores the acknowledgement that had arrived, and redelivers the other message to a new consumer."""
     with ExitStack() as stack, Emulator(topics=["orders:NORMAL:1"]) as emulator:
         emulator.group("billing")
         for text in (b"one", b"two"):

@@ -1,4 +1,4 @@
-"""Fallbacks of SDKs whose send-back of a failed message is rejected by a relay before the broker.
+"""Reactions of SDKs to a rejected send-back of a failed message. A relay before the broker rejects it.
 
 Only Java's SDK then sends the message to the retry topic itself. Go's SDK (2.1.2) checks that there is a response, not
 its code. The C++ SDK (1.0, in the wrapper for Python) checks neither, so that a rejected message is lost.
@@ -21,7 +21,7 @@ from rocketmq_testkit.remoting.wire.frame import FrameSplitter, decode, encode, 
 from sdks import JAVA_REMOTING
 
 RELAYED = "127.0.0.2"
-"""Host in the addresses that clients get. The relay listens there, on the broker's port at 127.0.0.1."""
+"""Host in the addresses that clients get. The relay listens there, on the port that the broker has at 127.0.0.1."""
 TOPIC, GROUP = "orders", "billing"
 SECONDS = 90.0
 """Timeout for actions of a client on a busy machine."""
@@ -47,7 +47,7 @@ def _sent_back_or_again(request: RemotingCommand) -> bool:
 class Relay:
     """Forwards frames between clients and a broker, except requests for which `refused` returns True.
 
-    It responds to those with an error, or never if it is `silent`. `kept_back` counts them.
+    To such a request it responds with an error, or never if it is `silent`. `kept_back` counts these requests.
     """
 
     def __init__(self, port: int, refused: Refused, *, silent: bool = False) -> None:

@@ -20,7 +20,7 @@ def parent() -> Iterator[Emulator]:
 
 @pytest.mark.parametrize("sdk", ["python", "java-remoting"])
 def test_a_consumer_of_a_fork_and_one_of_its_parent_are_independent(parent: Emulator, sdk: str) -> None:
-    """Both receive the prepared messages, the parent's after the fork's, and each the new message of its emulator."""
+    """Both receive the messages sent before the fork, and each only the later message of its own emulator."""
     parent.reset()
     for text in (b"first", b"second"):
         parent.topics["orders"].send(text)

@@ -1,4 +1,4 @@
-"""The helper for Go tests: its own tests, and those of an application that gets it as a packed module."""
+"""The helper library for Go tests: its own tests, and those of an application that uses it as a packed module."""
 
 import os
 import re
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.xdist_group("go-helper")
 
 @pytest.fixture(scope="module", autouse=True)
 def without_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test of this file finds a Python in PATH. The command is found by the variable."""
+    """Remove Python from PATH. The helper finds the emulator's command by an environment variable."""
     with page_snippets.no_python_in_path(tmp_path_factory.mktemp("path") / "bin"):
         yield
 
@@ -52,7 +52,7 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping
         "GOPROXY": f"file://{proxy},file://{cache}/cache/download,{others}",
         "GONOSUMDB": MODULE,
         "GOFLAGS": "-mod=mod -modcacherw",
-        # Of its own: Go would take the module of an earlier run, whose version is the same.
+        # A new folder: Go would use the module of an earlier run, whose version is the same.
         "GOMODCACHE": str(folder / "modules"),
     }
 
@@ -86,7 +86,7 @@ def test_application_passes_with_a_running_emulator(application: tuple[Path, Map
 
 
 def test_parallel_tests_with_a_running_emulator_are_refused(tmp_path: Path) -> None:
-    """The emulator is reset for each test, so that a second test would lose the messages of the first."""
+    """The helper resets the emulator for each test, so a parallel test would delete the messages of the first."""
     shutil.copytree(HELPER, tmp_path / "helper")
     (tmp_path / "helper" / "held_test.go").write_text(
         """package rocketmqtest
@@ -144,7 +144,7 @@ README_WAREHOUSE = """refuse := func(string) error { return errors.New("no tea")
 
 
 def test_code_of_the_readme_passes(application: tuple[Path, Mapping[str, str]], tmp_path: Path) -> None:
-    """With a shop that panics on errors, and the warehouse of the example in place of the comment about one."""
+    """The test defines a shop that panics on errors, and replaces the comment about a warehouse by the example's."""
     folder, variables = application
     shutil.copytree(folder, tmp_path / "orders")
     blocks = re.findall(r"^```go\n(.*?)^```$", (HELPER / "README.md").read_text(encoding="utf-8"), re.M | re.S)
@@ -186,8 +186,8 @@ func TestFailed(t *testing.T) {
     )
     assert done.returncode == 1, done.stderr
     assert "most similar to 'two teas' is b'two tea'" in done.stdout
-    told = done.stdout.partition("rocketmqtest: messages that are not acknowledged:")[2]
-    assert re.search(r"message \w+ of orders\n +[\d:.]+  sent  direct", told), done.stdout
+    log = done.stdout.partition("rocketmqtest: messages that are not acknowledged:")[2]
+    assert re.search(r"message \w+ of orders\n +[\d:.]+  sent  direct", log), done.stdout
 
 
 def test_snippet_of_the_page_about_containers_is_that_of_the_example() -> None:

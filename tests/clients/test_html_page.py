@@ -25,7 +25,7 @@ TEST = """
 
 
 def test_page_shows_what_the_consumer_received(pytester: pytest.Pytester) -> None:
-    """The order without acknowledgement comes first; the other has its delivery to the SDK and its acknowledgement."""
+    """The order without acknowledgement is listed first; the other has a delivery to the SDK and an acknowledgement."""
     pytester.makepyfile(test_shop=TEST)
     pytester.runpytest_subprocess("--rocketmq-html=pages").assert_outcomes(failed=1)
     [page] = (pytester.path / "pages").rglob("*.html")

@@ -48,7 +48,7 @@ def look(emulator: Emulator) -> InspectionView:
 
 
 def until(condition: Callable[[], Any]) -> Any:
-    """Return the first true value of a condition, which an SDK fulfills at a time of its own. Fails after 60 s."""
+    """Return the first true value of a condition that an SDK fulfills some time later. Fails after 60 s."""
     deadline = time.monotonic() + WAIT_S
     while not (found := condition()):
         assert time.monotonic() < deadline, condition

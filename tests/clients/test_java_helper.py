@@ -1,4 +1,4 @@
-"""The helper for Java tests: its own tests, the packed artifact, and applications that get it from a repository."""
+"""The helper library for Java tests: its own tests, the packed artifact, and applications that use the artifact."""
 
 import re
 import shlex
@@ -34,14 +34,14 @@ pytestmark = pytest.mark.xdist_group("java-helper")
 
 @pytest.fixture(scope="module", autouse=True)
 def without_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test of this file finds a Python in PATH. The command is found by the variable."""
+    """Remove Python from PATH. The helper finds the emulator's command by an environment variable."""
     with page_snippets.no_python_in_path(tmp_path_factory.mktemp("path") / "bin"):
         yield
 
 
 @pytest.fixture(scope="module")
 def maven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Maven]:
-    """Maven with a local repository without helpers."""
+    """Maven with a local repository that does not contain the helper libraries."""
     created = Maven.create(tmp_path_factory.mktemp("maven") / "local")
     yield created
     created.keep_downloads()
@@ -58,7 +58,7 @@ def repository(maven: Maven, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def packed(maven: Maven, repository: Path) -> tuple[str, ...]:
-    """The options with which Maven gets the helpers as published artifacts, from the repository alone."""
+    """The options with which Maven finds the helper libraries as published artifacts in the repository."""
     shutil.rmtree(maven.local / OWN_GROUP)
     settings = repository.with_name("settings.xml")
     settings.write_text(
@@ -115,7 +115,7 @@ def test_artifact_has_classes_license_sources_and_documentation(
 
 
 def test_gradle_file_of_the_page_has_the_versions_of_the_maven_files() -> None:
-    """No test runs Gradle, as the page says: repositories for Maven do not have the program."""
+    """The versions are compared because no test runs Gradle, whose program repositories for Maven do not have."""
     text = page_snippets.only(PAGE, "kotlin")
     found = dict(re.findall(r'mplementation\("([\w.-]+:[\w.-]+):([\d.]+)"\)', text))
     pom = page_snippets.only(PAGE, "xml")
@@ -165,7 +165,7 @@ def test_tests_of_the_helper_for_spring_pass(maven: Maven, packed: tuple[str, ..
 def test_spring_applications_and_the_test_of_the_page_pass(
     maven: Maven, packed: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """The applications with the starters of both protocols. The test of docs/java.md is about the first."""
+    """Applications with the Spring starter of either protocol pass. The test of docs/java.md passes with the first."""
     folder = application(EXAMPLE_OF_SPRING, tmp_path)
     tests = [each for each in page_snippets.snippets(PAGE) if each.file and "SpringBootTest" in each.text]
     assert len(page_snippets.write_files(tests, folder / "remoting")) == 1
@@ -174,7 +174,7 @@ def test_spring_applications_and_the_test_of_the_page_pass(
 
 
 def test_clients_of_both_protocols_use_mapped_ports(maven: Maven, packed: tuple[str, ...], tmp_path: Path) -> None:
-    """The tests of the example with Testcontainers. A forwarder maps the ports; the container is compiled."""
+    """The tests of the example with Testcontainers pass with a forwarder, which maps the ports, for the container."""
     folder = application(EXAMPLE_OF_CONTAINERS, tmp_path)
     maven.run(folder, *packed, "test", "-Dtest=ForwarderTest")
     protocols = 2
@@ -243,7 +243,7 @@ def application(example: Path, folder: Path) -> Path:
 
 @pytest.mark.executable
 def test_page_leads_from_an_empty_folder_to_a_passing_test(maven: Maven, tmp_path: Path) -> None:
-    """The commands and the files of docs/java.md, with the paths of this tree and an installed command."""
+    """The commands and files of docs/java.md work with the paths of this tree and an installed command."""
     first = page_snippets.snippets(PAGE, before="## What a test can do")
     assert page_snippets.write_files(first, tmp_path) == {"pom.xml", "src/test/java/OrdersTest.java"}
     [commands] = [each.text for each in first if each.language == "sh" and "mvn" in each.text]

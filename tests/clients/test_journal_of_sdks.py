@@ -10,7 +10,7 @@ from shared_drivers import EVERYTHING, SharedDrivers
 SDKS = ("go-remoting", "python")
 SECONDS = 30.0
 WAITING = {"go-remoting": "PullMessage", "python": "Notification"}
-"""The operation that waits for messages, by SDK. The proxy waits for a notification, and then pops."""
+"""SDK -> operation that waits for messages. The proxy sends a notification request, and pops after its response."""
 DELIVERING = {"go-remoting": "PullMessage", "python": "PopMessage"}
 
 
@@ -37,7 +37,7 @@ def until_a_request_waits(emulator: Emulator, topic: str, operation: str) -> Non
 def test_entries_of_an_sdk_are_joined_by_request_client_and_message(
     emulator: Emulator, drivers: SharedDrivers, sdk: str
 ) -> None:
-    """A request that waited has the id of its answer; each step of a message is found by its id.
+    """The entries of a waiting request and of its outcome have one request id; a message id finds each step.
 
     All requests of the consumer have the client id under which it registered.
     """

@@ -1,4 +1,4 @@
-"""Unmodified SDKs whose emulator is reset and keeps their connections."""
+"""Unmodified SDKs while their emulator is reset and keeps their connections."""
 
 from collections.abc import Iterator
 
@@ -12,14 +12,14 @@ from wait_budget import SECONDS
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[Emulator]:
-    """An emulator for the whole module: each test finds it as after its start."""
+    """An emulator for the whole module, which each test resets."""
     with Emulator(topics=["orders:NORMAL:1"]) as running:
         yield running
 
 
 @pytest.mark.parametrize("sdk", ALL)
 def test_a_producer_sends_to_the_emptied_broker_without_an_error(emulator: Emulator, sdk: str) -> None:
-    """Its next send is the first message of the queue."""
+    """The next message of a connected producer is the first one of the emptied queue."""
     emulator.reset()
     with start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)) as driver:
         driver.call("producer", as_="p", topics=["orders"], group="shop")
@@ -38,9 +38,9 @@ def test_a_producer_sends_to_the_emptied_broker_without_an_error(emulator: Emula
 
 @pytest.mark.parametrize("sdk", PUSH)
 def test_a_consumer_receives_from_the_emptied_broker(emulator: Emulator, sdk: str) -> None:
-    """A gRPC consumer receives all new messages, one that pulls only those from its own offset on.
+    """A gRPC consumer receives all new messages; a pulling consumer only those from its own offset on.
 
-    It has consumed one message, and continues at offset 1, where the emptied broker has a message by then.
+    The pulling consumer had consumed one message, so it continues at offset 1 of the emptied queue.
     """
     emulator.reset()
     with start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)) as driver:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.sampled
 
 ORDERS: Fields = {"group": "billing", "sub": {"orders": {"expr": "*", "type": "TAG"}}}
 FOREVER_MS = 600_000
-"""How long a listener hangs that does not return within a test."""
+"""Time (ms) that a listener hangs: longer than any test."""
 PUSHED: Fields = {**ORDERS, "mode": "concurrent", "from": "first"}
 
 
@@ -75,7 +75,7 @@ def received(driver: Driver) -> list[bytes]:
 
 
 def held(driver: Driver) -> list[bytes]:
-    """Return the bodies with which a listener has begun."""
+    """Return the bodies of the messages that a listener has begun to process."""
     return [body(event["msg"]) for event in driver.events("c") if event["ev"] == "begin"]
 
 
@@ -83,9 +83,9 @@ def held(driver: Driver) -> list[bytes]:
     ("sdk", "mode"), [("java-remoting", "orderly"), ("java-remoting", "concurrent"), ("go-remoting", "concurrent")]
 )
 def test_queues_and_messages_of_an_expired_hanging_consumer_go_to_another(sdk: str, mode: str) -> None:
-    """A consumer in a suspended process keeps its connection, and messages that it has not answered.
+    """The test expires a consumer in a suspended process, which would keep its connection for another 130 s.
 
-    Expired, it loses queues, locks and messages without 130 s of waiting.
+    The broker assigns its queues, locks and unacknowledged messages to another consumer.
     """
     with Emulator(time="frozen", topics=["orders:NORMAL:2"]) as emulator:
         emulator.group("billing", orderly=mode == "orderly")
@@ -115,9 +115,10 @@ def test_queues_and_messages_of_an_expired_hanging_consumer_go_to_another(sdk: s
 
 @pytest.mark.parametrize("sdk", ["java-grpc", "go-grpc", "python", "node"])
 def test_a_message_of_an_expired_hanging_push_consumer_goes_to_another(sdk: str) -> None:
-    """The message that a gRPC push consumer has not answered is redelivered a second after the consumer expires.
+    """The message that a gRPC push consumer has not acknowledged is redelivered a second after the consumer expires.
 
-    The proxy renews its invisible duration before, and ends it with the client (ReceiptHandleProcessor.clearGroup).
+    Until then the proxy renews the invisible duration of the message; with the client it ends the duration (upstream:
+    ReceiptHandleProcessor.clearGroup).
     """
     with Emulator(time="frozen", topics=["orders:NORMAL:1"]) as emulator:
         emulator.group("billing")

@@ -40,7 +40,7 @@ def _consume(driver: Driver, name: str, group: str, topic: str, **fields: Any) -
 
 @pytest.mark.parametrize("sdk", ["python", "java-remoting"])
 def test_order(emulator: Emulator, drivers: SharedDrivers, sdk: str) -> None:
-    """A FIFO topic, read with a group that is not orderly or with a concurrent listener, is a warning."""
+    """Consumers of a FIFO topic with a group that is not orderly, or with a concurrent listener, cause a warning."""
     topic, group = f"tables-{sdk}", f"waiters-{sdk}"
     emulator.topic(topic, type="FIFO", queues=1)
     if sdk == "python":
@@ -54,7 +54,7 @@ def test_order(emulator: Emulator, drivers: SharedDrivers, sdk: str) -> None:
 
 
 def test_subscriptions(emulator: Emulator, drivers: SharedDrivers) -> None:
-    """Two members with different tags are a warning that names both tags."""
+    """Two members with different tags cause a warning that names both tags."""
     emulator.topic("orders")
     for name, tags in (("dine-in", "table"), ("take-away", "street")):
         _consume(drivers["java-remoting"], name, "kitchen", "orders", tags=tags)
@@ -66,7 +66,7 @@ def test_subscriptions(emulator: Emulator, drivers: SharedDrivers) -> None:
 
 
 def test_shared_group(emulator: Emulator, drivers: SharedDrivers) -> None:
-    """Listeners of two topics in one group are a warning that names both topics."""
+    """Listeners of two topics in one group cause a warning that names both topics."""
     for topic in ("bills", "refunds"):
         emulator.topic(topic)
         _consume(drivers["go-remoting"], topic, "accounting", topic)
@@ -78,7 +78,7 @@ def test_shared_group(emulator: Emulator, drivers: SharedDrivers) -> None:
 
 
 def test_missing_topic(emulator: Emulator, drivers: SharedDrivers) -> None:
-    """A producer that sends to a missing topic, and one whose topic was deleted, are warnings with its name."""
+    """A producer whose topic does not exist, or was deleted, causes a warning with the name of the topic."""
     driver = drivers["python"]
     emulator.topic("menus")
     driver.call("producer", as_="printer", topics=["menus"])
@@ -94,9 +94,10 @@ def test_missing_topic(emulator: Emulator, drivers: SharedDrivers) -> None:
 
 @pytest.mark.parametrize(("sdk", "mode", "offset"), [("java-grpc", "concurrent", 2), ("java-remoting", "broadcast", 3)])
 def test_starts_at_end(emulator: Emulator, drivers: SharedDrivers, sdk: str, mode: str, offset: int) -> None:
-    """A group that starts at the end after the test has sent is a warning that counts the messages it skips.
+    """A group that starts at the end after the test has sent causes a warning with the number of skipped messages.
 
-    A gRPC group starts at the last message of a queue that is not young, a broadcasting one behind it.
+    A gRPC group starts at the last message of a queue whose first messages are no longer in memory, a broadcasting
+    group behind the last message.
     """
     topic, group = f"reservations-{sdk}", f"host-{sdk}"
     emulator.topic(topic, queues=1)
@@ -111,7 +112,7 @@ def test_starts_at_end(emulator: Emulator, drivers: SharedDrivers, sdk: str, mod
 
 @pytest.mark.parametrize("sdk", ["python", "java-grpc"])
 def test_slow_listener(emulator: Emulator, drivers: SharedDrivers, sdk: str) -> None:
-    """An acknowledgement after the invisible duration is a warning with delay and duration."""
+    """An acknowledgement after the invisible duration causes a warning with the delay and the duration."""
     driver, topic, group = drivers[sdk], f"dishes-{sdk}", f"washers-{sdk}"
     emulator.topic(topic, queues=1)
     driver.call("simple", as_=group, group=group, sub={topic: EVERYTHING}, await_ms=20_000)
@@ -127,7 +128,7 @@ def test_slow_listener(emulator: Emulator, drivers: SharedDrivers, sdk: str) -> 
 
 
 def test_hidden_refusal() -> None:
-    """An orderly consumer that may not send to its retry topic is a warning, though its SDK reports nothing."""
+    """An orderly consumer without the right on its retry topic causes a warning; its SDK reports nothing."""
     with Emulator(topics=["orders:NORMAL:1"], config=ACL_KEYS) as emulator:
         emulator.user("shop", "shop-secret", allow={"Topic:orders": ["Pub", "Sub"], "Group:kitchen": "Sub"})
         keys = Credentials("shop", "shop-secret")

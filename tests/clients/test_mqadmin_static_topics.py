@@ -11,7 +11,7 @@ SECONDS = 60.0
 
 
 def _map(namesrv: str, *command: str) -> None:
-    """Change the mapping, and delete the two files to which mqadmin writes it."""
+    """Run a command of mqadmin that changes the mapping, and delete the two files to which it writes the mapping."""
     printed = mqadmin(namesrv, *command)
     files = [Path(word) for word in printed.split() if word.endswith((".before", ".after"))]
     for file in files:

@@ -12,7 +12,7 @@ SECONDS = 30.0
 
 
 class Server(Protocol):
-    """The fixture of this folder as the tests use it."""
+    """The attributes of the fixture `server` that the tests use."""
 
     @property
     def emulator(self) -> Emulator: ...

@@ -1,4 +1,4 @@
-"""The helper for Node tests: its own tests, and those of an application that gets it as a packed tarball."""
+"""The helper library for Node tests: its own tests, and those of an application that uses it as a packed tarball."""
 
 import json
 import re
@@ -23,13 +23,13 @@ pytestmark = pytest.mark.xdist_group("node-helper")
 
 @pytest.fixture(scope="module", autouse=True)
 def without_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test of this file finds a Python in PATH. The command is found by the variable."""
+    """Remove Python from PATH. The helper finds the emulator's command by an environment variable."""
     with page_snippets.no_python_in_path(tmp_path_factory.mktemp("path") / "bin"):
         yield
 
 
 def npm(folder: Path, *words: str) -> str:
-    """Run a command of npm, without questions to the registry that no test needs, and return its output."""
+    """Run a command of npm without audits and other optional requests to the registry; return its output."""
     return run(folder, "npm", *words, "--no-audit", "--no-fund", "--no-update-notifier").stdout
 
 
@@ -68,7 +68,7 @@ def test_types_fit_the_methods_and_refuse_mistakes(application: Path) -> None:
 
 
 def test_types_declare_each_method_and_no_other() -> None:
-    """The declarations of methods are written by hand, like the methods."""
+    """The hand-written type declarations have the same methods as the code."""
     types = (HELPER / "index.d.ts").read_text(encoding="utf-8")
     for name in ("RocketMQ", "Inspection", "Journal", "Snapshots", "Brokers", "Clock", "Faults"):
         [declared] = re.findall(rf"^export (?:class|interface) {name} {{\n(.*?)^}}", types, re.MULTILINE | re.DOTALL)
@@ -100,7 +100,7 @@ def test_application_passes_with_a_running_emulator(application: Path) -> None:
 
 
 def test_a_second_test_is_refused_while_one_holds_the_running_emulator(application: Path) -> None:
-    """The emulator is reset for each test, so that a second test would lose the messages of the first."""
+    """The helper resets the emulator for each test, so a second test would delete the messages of the first."""
     (application / "held.mjs").write_text(
         """import assert from "node:assert";
 import { RocketMQ } from "rocketmq-testkit";
@@ -119,7 +119,7 @@ await second.stop();
 
 
 def test_code_of_the_readme_passes(application: Path) -> None:
-    """With a shop that numbers its orders itself."""
+    """The test defines a shop that numbers its orders itself."""
     page = (HELPER / "README.md").read_text(encoding="utf-8")
     [block] = re.findall(r"^```js\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     shop = """import { Shop as Numbered } from "./shop.js";
@@ -136,7 +136,7 @@ class Shop extends Numbered {
 
 
 def test_an_sdk_uses_mapped_ports(application: Path) -> None:
-    """The block of docs/node.md about mapped ports, with forwarders in place of a container engine."""
+    """The block of docs/node.md about mapped ports works with forwarders in place of a container engine."""
     [block] = [each.text for each in page_snippets.snippets(PAGE, "js") if ".mapped(" in each.text]
     template = Path(__file__).with_name("node_mapped_ports.js").read_text(encoding="utf-8")
     assert template.count("  // PAGE\n") == 1
@@ -147,7 +147,7 @@ def test_an_sdk_uses_mapped_ports(application: Path) -> None:
 
 @pytest.mark.executable
 def test_page_leads_from_an_empty_folder_to_a_passing_test_with_either_runner(tmp_path: Path) -> None:
-    """The commands and the files of docs/node.md, with an installed command."""
+    """The commands and files of docs/node.md work with an installed command."""
     files = page_snippets.write_files(page_snippets.snippets(PAGE), tmp_path)
     assert files == {"orders.test.js", "stock.test.js"}
     _, install_and_run, add_jest = [each.text for each in page_snippets.snippets(PAGE, "sh")]

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module", autouse=True)
 def without_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test of this file finds a Python in PATH. The command is found by the variable."""
+    """Remove Python from PATH. The tests of the pages find the emulator's command by an environment variable."""
     with page_snippets.no_python_in_path(tmp_path_factory.mktemp("path") / "bin"):
         yield
 
@@ -52,7 +52,7 @@ def test_rust_code_of_the_page_is_formatted(tmp_path: Path) -> None:
 
 @pytest.mark.executable
 def test_cpp_page_leads_from_an_empty_folder_to_passing_tests(tmp_path: Path) -> None:
-    """The package that the first commands download is the one of the driver."""
+    """The commands of the page work; the package that the first ones download is that of the driver."""
     recipe = registry.recipe("cpp")
     [library] = build(recipe).rglob("librocketmq.so")
     (tmp_path / "sdk").symlink_to(library.parents[1])

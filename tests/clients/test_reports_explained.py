@@ -1,7 +1,7 @@
 """Situations of public bug reports: in each, an explanation or a warning names the cause that the reporter missed.
 
-Each test rebuilds the situation of one report with an unmodified SDK. The docstring states what the report observed and
-the cause.
+The name of a test has the repository and the number of the report. The test rebuilds its situation with an unmodified
+SDK. The docstring states the observation of the report, and the cause.
 """
 
 import re
@@ -58,9 +58,9 @@ def _queues_of(driver: Driver, *names: str) -> list[int]:
 
 
 def _disagreement(emulator: Emulator, driver: Driver, topic: str, tags: tuple[str, str], sent: str) -> Message:
-    """Start two members with other tags, and send a tagged message to the queue of the first one.
+    """Start two members with different tags, and send a message with tag `sent` to the queue of the first one.
 
-    Returns the message after the group has passed it.
+    Returns the message once the group's offset is beyond it.
     """
     group = f"{topic}-readers"
     emulator.topic(topic, queues=2)
@@ -90,7 +90,7 @@ def test_rocketmq_2836(emulator: Emulator, drivers: SharedDrivers) -> None:
 
 
 def test_rocketmq_2954(emulator: Emulator, drivers: SharedDrivers) -> None:
-    """Two members of a group subscribe to `tag1` and `tag2`, and messages with these tags reach none of them.
+    """Two members of a group subscribe to `tag1` and `tag2`, and neither receives the messages with these tags.
 
     Cause: the queue of a message belongs to the member with the other tag.
     """
@@ -277,8 +277,8 @@ def test_rocketmq_10872(emulator: Emulator, drivers: SharedDrivers, delay: str) 
 def test_rocketmq_clients_951(emulator: Emulator, drivers: SharedDrivers) -> None:
     """A simple consumer extends the invisible duration of a message, and finds it in the retry topic of its group.
 
-    Cause: a changed duration is an ordinary end of invisibility, after which the broker stores the message for
-    redelivery, and an acknowledgement has to come before it.
+    Cause: the broker stores the message for redelivery when a changed invisible duration ends, too. The acknowledgement
+    has to arrive before that.
     """
     driver = drivers["python"]
     emulator.topic("tasks", queues=1)

@@ -1,4 +1,4 @@
-"""Real SDKs whose emulator is reset."""
+"""Real SDKs after a reset of their emulator, which closes their connections."""
 
 from collections.abc import Iterator
 
@@ -11,14 +11,14 @@ from wait_budget import SECONDS
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[Emulator]:
-    """An emulator for the whole module: each test finds it as after its start."""
+    """An emulator for the whole module, which each test resets."""
     with Emulator(topics=["orders:NORMAL:2"]) as running:
         yield running
 
 
 @pytest.mark.parametrize("sdk", ALL)
 def test_a_producer_sends_again_after_the_reset(emulator: Emulator, sdk: str) -> None:
-    """It connects again, and its first successful send is the first message of the queue."""
+    """A producer connects again, and its first successful send is the first message of the queue."""
     emulator.reset()
     with start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)) as driver:
         driver.call("producer", as_="p", topics=["orders"], group="shop")
@@ -36,7 +36,7 @@ def test_a_producer_sends_again_after_the_reset(emulator: Emulator, sdk: str) ->
 
 @pytest.mark.parametrize("sdk", GRPC_PUSH)
 def test_a_consumer_receives_again_after_the_reset(emulator: Emulator, sdk: str) -> None:
-    """It sends its settings again on a new connection."""
+    """A gRPC consumer sends its settings again on a new connection, and receives."""
     emulator.reset()
     with start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)) as driver:
         subscription = {"orders": {"expr": "*", "type": "TAG"}}

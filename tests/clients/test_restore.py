@@ -1,4 +1,4 @@
-"""Real SDKs whose emulator returns to a snapshot, on the same ports."""
+"""Real SDKs after their emulator has restored a snapshot, on the same ports."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from wait_budget import SECONDS
 
 @pytest.mark.parametrize("sdk", ["python", "java-remoting"])
 def test_a_producer_sends_behind_the_messages_of_the_snapshot(sdk: str) -> None:
-    """It connects again; its message follows that of the snapshot, and the one after the snapshot is gone."""
+    """A producer connects again; its message follows that of the snapshot, and later messages are deleted."""
     with (
         Emulator(topics=["orders:NORMAL:1"]) as emulator,
         start(sdk, Addresses(namesrv=emulator.namesrv, endpoint=emulator.endpoint)) as driver,
@@ -32,7 +32,7 @@ def test_a_producer_sends_behind_the_messages_of_the_snapshot(sdk: str) -> None:
 
 @pytest.mark.parametrize("sdk", ["python", "node"])
 def test_a_consumer_receives_after_the_restore(sdk: str) -> None:
-    """It sends its settings again on a new connection, and receives a message that is sent after the restore."""
+    """A consumer sends its settings again on a new connection, and receives a message sent after the restore."""
 
     def received(text: bytes) -> Callable[[Fields], bool]:
         return lambda event: event["ev"] == "msg" and body(event["msg"]) == text

@@ -23,8 +23,8 @@ POLICIES = {"node": EXPONENTIAL}
 TAKING = tuple(sdk for sdk in GRPC_PUSH if sdk != "python")
 """Push consumers that apply new settings.
 
-Python's push consumer (5.1.2) reads nothing of the stream after its first settings: without metrics, an error of its
-own ends the reading.
+Python's push consumer (5.1.2) stops reading its telemetry stream after the first settings, because of an error of its
+own if metrics are disabled.
 """
 MESSAGES_MAX = 20
 ORDERS: Fields = {"sub": {"orders": {"expr": "*", "type": "TAG"}}, "mode": "orderly", "fail": {"*": 1000}}

@@ -66,7 +66,7 @@ def test_sends_go_to_other_brokers_while_one_is_stopped(sdk: str) -> None:
 def test_two_consumers_share_the_queues_of_all_brokers_until_one_leaves(sdk: str) -> None:
     """Two consumers hold half of the queues of all brokers each; after one has left, the other holds all.
 
-    It also receives the messages of the queues that it took over.
+    The remaining consumer also receives the messages of the other's queues.
     """
     with Emulator(brokers=3, topics=["orders:NORMAL:2"]) as emulator, started(emulator, sdk) as driver:
         emulator.group("billing")

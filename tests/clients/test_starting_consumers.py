@@ -1,4 +1,4 @@
-"""A jump directly after the start of a push consumer: real SDKs with their own long intervals."""
+"""Jumps directly after the start of a push consumer, with real SDKs that keep their own long intervals."""
 
 import contextlib
 from collections.abc import Iterator
@@ -68,9 +68,9 @@ def test_a_message_that_always_fails_becomes_a_dead_letter(sdk: str) -> None:
 
 
 def test_a_jump_waits_until_the_sdk_finds_its_retry_topic() -> None:
-    """With the profile `faithful`, a jump waits until the SDK finds its retry topic, or names the topic.
+    """With the profile `faithful`, a jump waits until the SDK has found its retry topic, or its error names the topic.
 
-    The SDK finds it by its own clock.
+    The SDK queries the topic at an interval of its own clock.
     """
     with started("java-remoting", "faithful") as now:
         now.push(fail={"*": 1000})

@@ -1,4 +1,4 @@
-"""SDKs whose start-up races get worse with a fast server start reliably, with fixtures and with the command."""
+"""SDKs with races at their start, which a fast server makes more likely, start reliably with either profile."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ STARTS = 100
 
 
 class Server(Protocol):
-    """A server as the tests use it."""
+    """The methods of a server that the tests use."""
 
     def create_topic(self, name: str) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Upstream's defects as applications see them: a real SDK with one defect on, and with none."""
+"""Upstream's defects as applications see them: a real SDK with one defect enabled, and with none."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -23,7 +23,7 @@ class Application:
     driver: Driver
 
     def defects(self, names: tuple[str, ...], *, on: bool) -> ExitStack:
-        """Switch these defects on within a block, or none of them."""
+        """Enable these defects within a block if `on`, else none of them."""
         block = ExitStack()
         for name in names if on else ():
             block.enter_context(self.emulator.faults.add(faults.upstream_defect(name)))
@@ -60,8 +60,8 @@ def application() -> Iterator[Application]:
 
 
 @DEFECTIVE
-def test_a_message_that_was_put_off_and_acknowledged_is_redelivered(application: Application, defective: bool) -> None:
-    """With `ack_with_changed_handle_is_lost` a message that was put off is redelivered after its acknowledgement."""
+def test_an_acknowledged_message_with_a_changed_duration_is_redelivered(application: Application, defective: bool) -> None:
+    """With `ack_with_changed_handle_is_lost` a message whose duration was changed is redelivered after its ack."""
     name = f"put-off-{defective}".lower()
     with application.defects(("ack_with_changed_handle_is_lost",), on=defective):
         application.consumer(name)
@@ -77,7 +77,7 @@ def test_a_message_that_was_put_off_and_acknowledged_is_redelivered(application:
 
 
 @DEFECTIVE
-def test_a_consumer_that_stood_still_cannot_receive(application: Application, defective: bool) -> None:
+def test_a_consumer_that_was_silent_for_140_s_cannot_receive(application: Application, defective: bool) -> None:
     """A consumer that was silent for 140 s cannot receive if its settings expire and receives need them."""
     name = f"silent-{defective}".lower()
     with application.defects(EXPIRY, on=defective):

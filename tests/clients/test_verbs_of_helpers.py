@@ -22,7 +22,7 @@ GENERIC = {
     "go": '| `mq.Request("GET", "/openapi.json", nil, &found)` |',
     "node": '| `mq.control.get("/openapi.json")` |',
 }
-"""The row of the page of each helper about requests without a method."""
+"""The row of each helper's page that shows how to send requests for which the helper has no method."""
 DESCRIBES = "describes requests and files to programs; the methods of a helper know what it describes"
 EXCEPTIONS: Mapping[str, str] = {
     "GET /": DESCRIBES,
@@ -141,7 +141,7 @@ OVERLOADED = {
     "go": {"AssertSentTimes", "AssertDeliveredTimes", "AssertBodiesInOrder"},
     "node": set(),
 }
-"""Further methods: Java's with an order, and Go's, which has no overloading and no optional parameters."""
+"""Further assertion methods: in Java those about order, in Go variants, as it has neither overloading nor defaults."""
 INITIALISMS = {"AssertInDlq": "AssertInDLQ"}
 """Go writes initialisms in capitals."""
 

@@ -159,7 +159,7 @@ ALTERNATIVES = (
 
 
 def test_a_jump_waits_for_a_listener_that_works_long(story: Story) -> None:
-    """A jump gives a slow listener up after `wait`, names it and the alternatives, and waits longer with more `wait`.
+    """A jump fails after `wait` because of a slow listener, names it and the alternatives; a longer `wait` succeeds.
 
     The message is delivered once, although its invisible duration ends within the jump.
     """
@@ -178,7 +178,7 @@ def test_a_jump_waits_for_a_listener_that_works_long(story: Story) -> None:
 
 
 def test_a_hanging_client_holds_a_jump_until_it_expires(story: Story) -> None:
-    """A client in a suspended process holds a jump up; `wait: null` jumps without it, and expired it holds none."""
+    """A jump waits for a client in a suspended process, but not with `wait: null`, nor after the client has expired."""
     story.hold("an order that is never answered", 600_000)
     [process] = story.driver.pids
     with suspended(process):
@@ -211,7 +211,7 @@ def test_frozen_time_moves_by_jumps_alone_and_consumers_receive(frozen_story: St
 
 
 def test_waits_end_when_a_consumer_and_a_producer_have_registered(story: Story) -> None:
-    """A wait for a client that nobody starts returns 504 with a hint; with started clients it ends.
+    """A wait for a client that does not start returns 504 with a hint; it ends once the clients have started.
 
     A producer of the Java remoting SDK registers with its first message, because before that it knows no broker.
     """

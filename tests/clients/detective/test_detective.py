@@ -1,6 +1,6 @@
-"""The detective: thirty broken applications, and for each the sentence of the emulator that names the mistake.
+"""Thirty broken applications: for each, a sentence of the emulator names the mistake.
 
-`detective.md` has mistakes and sentences side by side, for a reader to judge; write it with UPDATE_DETECTIVE=1.
+`detective.md` shows each mistake beside its sentence, so that a reader can judge them. UPDATE_DETECTIVE=1 writes it.
 """
 
 import os
@@ -47,7 +47,7 @@ def shared_sdks() -> Iterator[Sdks]:
 
 @pytest.fixture
 def scene(shared_sdks: Sdks, name: str) -> Iterator[Scene]:
-    """The topic and the group of an application have its name."""
+    """A scene for the application, whose name its topic and group have."""
     with ExitStack() as clients:
         yield Scene(shared_sdks, name.replace("_", "-"), clients)
 

@@ -9,7 +9,7 @@ from rocketmq_testkit.fixtures import Emulator
 
 @pytest.fixture(scope="session")
 def shared_sdks() -> Iterator[Sdks]:
-    """One emulator for all tests of the folder that leave its brokers and their configuration alone."""
+    """One emulator for all tests of the folder that change neither its brokers nor their configuration."""
     with Emulator(config=CONFIG) as emulator:
         sdks = Sdks(emulator)
         yield sdks

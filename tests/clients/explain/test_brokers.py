@@ -1,6 +1,6 @@
 """Reasons that lie in a broker or a topic: stopped, unreachable, not readable, overloaded, slow readers.
 
-These tests change brokers, so their emulators are their own.
+These tests change brokers, so they start emulators of their own.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ MIB = 1024 * 1024
 def own_sdks() -> Iterator[Sdks]:
     """An emulator whose brokers the tests may stop, and whose log holds 1 MiB.
 
-    The guard against slow consumers acts 100 bytes behind the end.
+    With disableConsumeIfConsumerReadSlowly it disables groups that read more than 100 bytes behind the end of the log.
     """
     guard = {"disableConsumeIfConsumerReadSlowly": False, "consumerFallbehindThreshold": 100}
     with Emulator(
@@ -37,8 +37,8 @@ def scene(own_sdks: Sdks, request: pytest.FixtureRequest) -> Iterator[Scene]:
     yield from scene_of(own_sdks, request)
 
 
-def test_topic_not_readable(scene: Scene) -> None:
-    """Nobody reads a topic without read permission; a consumer of its group is connected."""
+def test_a_topic_without_read_permission_is_the_reason(scene: Scene) -> None:
+    """A message in a topic without read permission is unread, although a consumer of its group is connected."""
     topic = scene.topic()
     message = scene.send()
     with RemotingClient(scene.emulator.broker) as client:
@@ -49,7 +49,7 @@ def test_topic_not_readable(scene: Scene) -> None:
     assert str(found).endswith(f"but topic {topic} has the permission -W; nobody can read it")
 
 
-def test_broker_down(scene: Scene) -> None:
+def test_a_stopped_broker_is_the_reason(scene: Scene) -> None:
     """An unread message of a stopped broker waits for its start."""
     scene.topic()
     driver = scene.push("go-remoting")
@@ -65,8 +65,8 @@ def test_broker_down(scene: Scene) -> None:
     assert scene.emulator.explain(message, scene.name).reason is not Reason.BROKER_DOWN
 
 
-def test_broker_unreachable(scene: Scene) -> None:
-    """Without its name server a running broker cannot be found, and without connections it cannot be reached."""
+def test_an_unreachable_broker_is_the_reason(scene: Scene) -> None:
+    """Clients cannot find a running broker without the name server, nor reach one that refuses connections."""
     scene.topic()
     driver = scene.push("java-remoting")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
@@ -77,8 +77,8 @@ def test_broker_unreachable(scene: Scene) -> None:
             assert "broker-a runs and clients cannot reach it: " in str(found)
 
 
-def test_broker_read_only(scene: Scene) -> None:
-    """A broker whose permission is 2 refuses pulls."""
+def test_a_broker_without_read_permission_is_the_reason(scene: Scene) -> None:
+    """A broker whose permission is 2 (write only) refuses pulls."""
     scene.topic()
     driver = scene.push("go-remoting")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
@@ -91,8 +91,8 @@ def test_broker_read_only(scene: Scene) -> None:
     assert str(found).endswith("but broker-a refuses pulls and pops: brokerPermission=2")
 
 
-def test_suspended(scene: Scene) -> None:
-    """The guard against slow consumers disables a group that reads 100 bytes behind the end of the log."""
+def test_a_group_disabled_for_slow_reads_is_suspended(scene: Scene) -> None:
+    """The broker disables a group that reads more than 100 bytes behind the end of the log."""
     scene.topic()
     driver = scene.simple("python")
     scene.emulator.configure({"disableConsumeIfConsumerReadSlowly": True})
@@ -113,8 +113,8 @@ def test_suspended(scene: Scene) -> None:
 ALL_COLD = {"coldDataFlowControlEnable": True, "accessMessageInMemoryHotRatio": 0, "cgColdReadThreshold": 1}
 
 
-def test_suspended_by_cold_data_control() -> None:
-    """A group has read more cold data than its limit, and its next pull is refused until the count starts again."""
+def test_a_group_over_its_cold_read_limit_is_suspended() -> None:
+    """After a group has read more cold data than its limit, its pulls are refused until the count starts again."""
     with Emulator(topics=["orders:NORMAL:1"], config=CONFIG | ALL_COLD, time="frozen") as emulator:
         sdks = Sdks(emulator)
         try:
@@ -140,7 +140,7 @@ def test_suspended_by_cold_data_control() -> None:
     assert "is suspended in queue 0 until " in idle
 
 
-def test_overloaded(scene: Scene) -> None:
+def test_a_full_request_pool_is_the_reason(scene: Scene) -> None:
     """A broker whose pool for pulls is full refuses the pulls of a remoting consumer."""
     scene.topic()
     driver = scene.push("java-remoting")
@@ -158,7 +158,7 @@ def test_overloaded(scene: Scene) -> None:
     assert "a request pool of broker-a refused PULL_MESSAGE" in str(found)
 
 
-def test_started_at_end_of_an_old_queue(scene: Scene) -> None:
+def test_a_new_group_skips_messages_of_an_old_queue(scene: Scene) -> None:
     """A new group of a remoting SDK starts at the end of a queue whose first messages are deleted.
 
     The broker lets it start at the first message of a queue that still has all messages.

@@ -1,4 +1,4 @@
-"""Reasons that lie in the delivery: in flight, returned, waiting for a retry, dead, acknowledged."""
+"""Reasons that lie in the delivery: in flight, invisible, waiting for a retry, dead, acknowledged."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def receive(scene: Scene, driver: Driver, invisible_ms: int = 30_000) -> dict[st
     return found[0]
 
 
-def test_in_flight_of_a_simple_consumer(scene: Scene) -> None:
+def test_a_received_message_is_in_flight(scene: Scene) -> None:
     """A received message is in flight for its invisible duration; then the broker redelivers it."""
     scene.topic()
     driver = scene.simple("python")
@@ -36,7 +36,7 @@ def test_in_flight_of_a_simple_consumer(scene: Scene) -> None:
     assert "is available for retry 1 of 16" in str(again)
 
 
-def test_in_flight_of_a_push_consumer(scene: Scene) -> None:
+def test_a_pulled_message_without_commit_is_in_flight(scene: Scene) -> None:
     """A pulled message is in flight until the consumer commits an offset beyond it."""
     scene.topic()
     driver = scene.push("java-remoting", hang_ms={"slow": 3_600_000}, begin=True)
@@ -48,7 +48,7 @@ def test_in_flight_of_a_push_consumer(scene: Scene) -> None:
     assert found.until_ms is None
 
 
-def test_invisible_after_failure(scene: Scene) -> None:
+def test_a_message_with_a_changed_duration_is_invisible(scene: Scene) -> None:
     """A message whose invisible duration a client has changed is invisible for the new duration."""
     scene.topic()
     driver = scene.simple("python")
@@ -61,7 +61,7 @@ def test_invisible_after_failure(scene: Scene) -> None:
     assert found.until_ms - found.at_ms <= 10_000
 
 
-def test_waiting_for_retry(scene: Scene) -> None:
+def test_a_failed_message_waits_for_its_retry(scene: Scene) -> None:
     """A message that a listener fails is sent back, and waits for its next retry at a delay level."""
     scene.topic()
     driver = scene.push("go-remoting", fail={"bad": 2})
@@ -81,8 +81,8 @@ def test_waiting_for_retry(scene: Scene) -> None:
     )
 
 
-def test_dead(scene: Scene) -> None:
-    """A message with one retry is dead after its second failure."""
+def test_a_message_without_further_retries_is_dead(scene: Scene) -> None:
+    """A message of a group with one retry is dead after its second failure."""
     scene.topic()
     driver = scene.push("java-remoting", fail={"*": 9}, max_reconsume=1)
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
@@ -97,7 +97,7 @@ def test_dead(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("sdk", ALL)
-def test_acknowledged(scene: Scene, sdk: str) -> None:
+def test_a_consumed_message_is_acknowledged(scene: Scene, sdk: str) -> None:
     """A message is acknowledged by an acknowledgement, or by a commit of an offset beyond it.
 
     Remoting SDKs commit every 5 s. The commit of a closed consumer may come before its listener returns.
@@ -120,7 +120,7 @@ def test_acknowledged(scene: Scene, sdk: str) -> None:
     assert found.history_since_ms is None
 
 
-def test_a_lost_acknowledgement_is_named(scene: Scene) -> None:
+def test_a_rule_that_refuses_an_acknowledgement_is_named(scene: Scene) -> None:
     """A rule of faults refuses the acknowledgement, so the message stays in flight."""
     topic = scene.topic()
     driver = scene.simple("python")
@@ -136,8 +136,8 @@ def test_a_lost_acknowledgement_is_named(scene: Scene) -> None:
     assert found.changes[-1].sentence == "remove the rule lost-ack"
 
 
-def test_the_end_of_the_invisible_duration_leaves_no_acknowledgement(scene: Scene) -> None:
-    """The proxy refuses an acknowledgement after the end, so the verdict does not propose it."""
+def test_after_the_duration_no_acknowledgement_is_proposed(scene: Scene) -> None:
+    """The proxy refuses an acknowledgement after the invisible duration, so the verdict does not propose it."""
     scene.topic()
     driver = scene.simple("python")
     message = scene.send()
@@ -149,7 +149,7 @@ def test_the_end_of_the_invisible_duration_leaves_no_acknowledgement(scene: Scen
 
 
 def test_a_dead_letter_of_a_grpc_consumer_had_as_many_retries_as_the_group_allows(scene: Scene) -> None:
-    """The proxy pops the last retry, and makes it a dead letter instead of passing it on."""
+    """After the last retry the proxy pops the message once more, and makes it a dead letter without delivering it."""
     scene.topic()
     scene.emulator.group(scene.name, retry_max_times=1)
     driver = scene.simple("python")

@@ -1,4 +1,4 @@
-"""The facts of explanations agree with mqadmin, which reads the same broker over its own requests."""
+"""The facts of explanations agree with mqadmin, which sends its own requests to the same broker."""
 
 from explained_sdks import Scene
 from mqadmin_text import cells
@@ -32,8 +32,8 @@ def ends(scene: Scene, topic: str) -> dict[int, int]:
     return {int(row[1]): int(row[3]) for row in rows}
 
 
-def test_delayed_agrees(scene: Scene) -> None:
-    """The level of a delayed message is the queue of the schedule topic, plus one."""
+def test_mqadmin_shows_the_same_delay_level(scene: Scene) -> None:
+    """mqadmin finds a delayed message in the queue of the schedule topic whose number is the level minus one."""
     scene.topic("DELAY")
     before = ends(scene, "SCHEDULE_TOPIC_XXXX")
     found = scene.explain(scene.produce(scene.producer("java-remoting"), delay_level=4)["id"], Reason.DELAYED)
@@ -42,8 +42,8 @@ def test_delayed_agrees(scene: Scene) -> None:
     assert grown == [int(str(fact(found, "timer")["level"])) - 1]
 
 
-def test_timed_agrees(scene: Scene) -> None:
-    """A timed message is in the topic of the timer wheel, and in its own topic after its time."""
+def test_mqadmin_finds_a_timed_message_in_the_timer_topic(scene: Scene) -> None:
+    """mqadmin finds a timed message in the topic of the timer wheel, and in its own topic after its time."""
     topic = scene.topic("DELAY")
     due_ms = int(scene.emulator.clock.now.timestamp() * 1000) + HOUR_MS
     before = ends(scene, "rmq_sys_wheel_timer").get(0, 0)
@@ -55,8 +55,8 @@ def test_timed_agrees(scene: Scene) -> None:
     assert ends(scene, topic)[0] == 1
 
 
-def test_consume_disabled_agrees(scene: Scene) -> None:
-    """mqadmin prints the group as disabled."""
+def test_mqadmin_shows_the_group_as_disabled(scene: Scene) -> None:
+    """mqadmin prints that a disabled group may not consume."""
     scene.topic()
     scene.emulator.group(scene.name, consume_enable=False)
     found = scene.explain(scene.send(), Reason.CONSUME_DISABLED)
@@ -65,7 +65,7 @@ def test_consume_disabled_agrees(scene: Scene) -> None:
     assert "consumeEnable=false" in config.replace(" ", "")
 
 
-def test_no_members_agrees(scene: Scene) -> None:
+def test_mqadmin_finds_no_connection_of_the_group(scene: Scene) -> None:
     """mqadmin finds no connection of the group."""
     scene.topic()
     scene.emulator.group(scene.name)
@@ -73,8 +73,8 @@ def test_no_members_agrees(scene: Scene) -> None:
     assert "not online" in printed(scene, "consumerConnection", "-g", scene.name)
 
 
-def test_filtered_by_tag_agrees(scene: Scene) -> None:
-    """mqadmin prints the expression of the sentence, and no difference, although the message was not delivered."""
+def test_mqadmin_shows_the_expression_that_filtered(scene: Scene) -> None:
+    """mqadmin prints the expression that the sentence has, and a lag of 0, although the message was not delivered."""
     scene.topic()
     driver = scene.push("java-remoting", expression="b")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
@@ -86,8 +86,8 @@ def test_filtered_by_tag_agrees(scene: Scene) -> None:
     assert [scene.name, fact(found, "tag_filter")["expression"]] in rows
 
 
-def test_in_flight_agrees(scene: Scene) -> None:
-    """mqadmin counts the pulled message, whose offset is not committed, as difference and as in flight."""
+def test_mqadmin_counts_a_message_in_flight(scene: Scene) -> None:
+    """mqadmin counts a pulled message whose offset is not committed in the lag (difference) and as in flight."""
     scene.topic()
     first = scene.push("java-remoting")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
@@ -103,8 +103,8 @@ def test_in_flight_agrees(scene: Scene) -> None:
     assert progress(scene) == (1, 1, 1)
 
 
-def test_reset_past_agrees(scene: Scene) -> None:
-    """The offset that mqadmin prints is the end of the move, beyond the message."""
+def test_mqadmin_shows_the_offset_after_a_reset(scene: Scene) -> None:
+    """mqadmin prints the offset to which the reset moved the group, beyond the message."""
     topic = scene.topic()
     driver = scene.push("java-remoting")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
@@ -117,8 +117,8 @@ def test_reset_past_agrees(scene: Scene) -> None:
     assert difference == 0
 
 
-def test_dead_agrees(scene: Scene) -> None:
-    """The place of the dead letter is the last one of the dead letter queue."""
+def test_mqadmin_shows_the_place_of_the_dead_letter(scene: Scene) -> None:
+    """The offset of the dead letter in the facts is the last one that mqadmin prints for the dead letter queue."""
     scene.topic()
     driver = scene.push("java-remoting", fail={"*": 9}, max_reconsume=0)
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
@@ -131,8 +131,8 @@ def test_dead_agrees(scene: Scene) -> None:
     assert ends(scene, str(dead["topic"])) == {dead["queue_id"]: int(str(dead["offset"])) + 1}
 
 
-def test_acknowledged_agrees(scene: Scene) -> None:
-    """The committed offset of the facts is that of mqadmin."""
+def test_mqadmin_shows_the_committed_offset(scene: Scene) -> None:
+    """mqadmin prints the committed offset that the facts have."""
     scene.topic()
     driver = scene.push("java-remoting")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)

@@ -1,4 +1,4 @@
-"""Reasons that lie in the subscription: tags, SQL, members that disagree, tags with one hash."""
+"""Reasons that lie in the subscription: tags, SQL, members with different subscriptions, tags with the same hash."""
 
 import pytest
 from explained_sdks import Scene
@@ -28,7 +28,7 @@ def pass_over(scene: Scene, sdk: str, driver: Driver, accepted: Message) -> None
 
 
 @pytest.mark.parametrize("sdk", ALL)
-def test_filtered_by_tag(scene: Scene, sdk: str) -> None:
+def test_another_tag_is_the_reason(scene: Scene, sdk: str) -> None:
     """The sentence has the expression of the subscription and the tag of the message."""
     scene.topic()
     driver = consume(scene, sdk, "b || c")
@@ -41,8 +41,8 @@ def test_filtered_by_tag(scene: Scene, sdk: str) -> None:
 
 
 @pytest.mark.parametrize("sdk", ["java-grpc", "java-remoting"])
-def test_filtered_by_sql(scene: Scene, sdk: str) -> None:
-    """The sentence has the condition that was false, and the value that it saw."""
+def test_a_false_sql_condition_is_the_reason(scene: Scene, sdk: str) -> None:
+    """The sentence has the condition that was false, and the value of its property."""
     scene.topic()
     driver = consume(scene, sdk, "price > 10 AND region = 'n'", "SQL92")
     filtered = scene.send(b"filtered", properties={"price": "9", "region": "n"})
@@ -53,8 +53,8 @@ def test_filtered_by_sql(scene: Scene, sdk: str) -> None:
     assert "region =" in str(found)  # the whole subscription precedes its condition
 
 
-def test_filtered_by_member(scene: Scene) -> None:
-    """Of two members that disagree, the broker filters with the newest subscription, also for the other member.
+def test_the_subscription_of_another_member_is_the_reason(scene: Scene) -> None:
+    """If two members subscribe differently, the broker filters for both with the newest subscription.
 
     The first member has the queue and subscribes to the tag of the message, and never receives it.
     """
@@ -75,7 +75,7 @@ def test_filtered_by_member(scene: Scene) -> None:
     assert scene.bodies(first) == []
 
 
-def test_tag_hash_collision(scene: Scene) -> None:
+def test_a_tag_with_the_same_hash_is_dropped_by_the_sdk(scene: Scene) -> None:
     """The broker compares hashes of tags, and those of `Aa` and `BB` are equal; the SDK compares the tags again."""
     scene.topic()
     driver = consume(scene, "java-remoting", "BB")

@@ -11,17 +11,18 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 
-def test_no_such_group(scene: Scene) -> None:
-    """The sentence names the group with the nearest name, which has the consumer."""
+def test_an_unknown_group_is_named_with_the_nearest_one(scene: Scene) -> None:
+    """The sentence about a misspelled group names the group with the nearest name."""
     scene.topic()
     scene.simple("python")
     scene.emulator.wait_for_consumer(scene.name)
-    found = scene.explain(scene.send(), Reason.NO_SUCH_GROUP, group="no-such-gruop")
-    assert str(found).endswith("but there is no group no-such-gruop; the nearest is no-such-group")
+    misspelled = scene.name.replace("group", "gruop")
+    found = scene.explain(scene.send(), Reason.NO_SUCH_GROUP, group=misspelled)
+    assert str(found).endswith(f"but there is no group {misspelled}; the nearest is {scene.name}")
 
 
-def test_deleted_group(scene: Scene) -> None:
-    """A clean-up between two tests deletes the group; its new consumer gets the acknowledged message again."""
+def test_a_deleted_group_is_the_reason(scene: Scene) -> None:
+    """If a clean-up between two tests deletes the group, a new consumer of it gets the acknowledged message again."""
     scene.topic()
     driver = scene.simple("python")
     first = scene.send()
@@ -40,7 +41,7 @@ def test_deleted_group(scene: Scene) -> None:
     assert f"; group {scene.name} was deleted at " in str(again)
 
 
-def test_group_forbidden(scene: Scene) -> None:
+def test_a_group_forbidden_for_the_topic_is_the_reason(scene: Scene) -> None:
     """The broker refuses the pulls of a consumer whose group is forbidden for the topic."""
     topic = scene.topic()
     scene.emulator.group(scene.name)
@@ -53,7 +54,7 @@ def test_group_forbidden(scene: Scene) -> None:
     assert f"group {scene.name} is forbidden to consume {topic}" in str(found)
 
 
-def test_consume_disabled(scene: Scene) -> None:
+def test_a_disabled_group_is_the_reason(scene: Scene) -> None:
     """A receive of a disabled group fails; when the group is enabled, it returns the message."""
     scene.topic()
     driver = scene.simple("java-grpc")
@@ -70,8 +71,8 @@ def test_consume_disabled(scene: Scene) -> None:
     scene.explain(message, Reason.IN_FLIGHT)
 
 
-def test_nobody_subscribes(scene: Scene) -> None:
-    """The sentence lists the topics that the members subscribe to instead."""
+def test_members_with_other_topics_are_the_reason(scene: Scene) -> None:
+    """The sentence lists the topics to which the members subscribe instead."""
     topic = scene.topic()
     scene.emulator.topic("another-topic", queues=1)
     scene.push("java-remoting", sub={"another-topic": {"expr": "*", "type": "TAG"}})
@@ -81,8 +82,8 @@ def test_nobody_subscribes(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("received", [True, False], ids=["receiver", "no receiver"])
-def test_no_members(scene: Scene, *, received: bool) -> None:
-    """A message waits for a consumer: one that was never delivered, or the retry of one whose consumer has left."""
+def test_a_group_without_members_is_the_reason(scene: Scene, *, received: bool) -> None:
+    """Both a message that was never delivered and the retry of a message whose consumer has left wait for a member."""
     scene.topic()
     scene.emulator.group(scene.name)
     driver = scene.simple("python")

@@ -27,8 +27,8 @@ def consumed(scene: Scene, message_id: str) -> MessageHistory:
     return scene.emulator.history(message_id)
 
 
-def test_failed_message_of_a_grpc_consumer(scene: Scene) -> None:
-    """Its producer's SDK and trace context are named; the consumer returns it, and a retry acknowledges it."""
+def test_history_of_a_failure_over_grpc_has_the_retry(scene: Scene) -> None:
+    """The history has the producer's SDK and trace context, the failure, and the acknowledgement of the retry."""
     topic = scene.topic()
     producer = scene.client("producer", "java-grpc", "p1", topics=[topic])
     scene.push("java-grpc", fail={"tea": 1})
@@ -53,8 +53,8 @@ def test_failed_message_of_a_grpc_consumer(scene: Scene) -> None:
     ]
 
 
-def test_failed_message_of_a_remoting_consumer(scene: Scene) -> None:
-    """The consumer sends it back; a delay level holds it before each retry."""
+def test_history_of_a_failure_over_remoting_has_each_retry(scene: Scene) -> None:
+    """The history has each send-back, and the delay level before each retry."""
     scene.topic()
     driver = scene.push("go-remoting", fail={"tea": 1})
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
@@ -75,8 +75,8 @@ def test_failed_message_of_a_remoting_consumer(scene: Scene) -> None:
     assert "before retry 1, level 3, until" in repr(found)
 
 
-def test_checked_transaction(scene: Scene) -> None:
-    """The producer leaves the transaction undecided and commits it at its first check."""
+def test_history_of_a_checked_transaction_has_its_commit(scene: Scene) -> None:
+    """The history has the transaction check at which the producer commits an undecided transaction."""
     topic = scene.topic("TRANSACTION")
     producer = scene.client("producer", "java-grpc", "p1", topics=[topic], check="COMMIT")
     sent = scene.call(producer, "send_tx", "p1", topic=topic, body=b"tea", outcome="UNKNOWN")
@@ -86,8 +86,8 @@ def test_checked_transaction(scene: Scene) -> None:
     assert found.steps[2].client is not None
 
 
-def test_fault_that_acted(scene: Scene) -> None:
-    """The rule that lost the response of an acknowledgement is a step of the message."""
+def test_history_has_the_rule_that_acted(scene: Scene) -> None:
+    """The history has a step for the rule that dropped the response of a receive."""
     topic = scene.topic()
     driver = scene.simple("python")
     message = scene.send()
@@ -103,7 +103,7 @@ def test_fault_that_acted(scene: Scene) -> None:
 
 @pytest.mark.parametrize("sdk", ["java-remoting", "go-remoting", "java-grpc", "python"])
 def test_producer_that_has_left_is_named_with_its_sdk(scene: Scene, sdk: str) -> None:
-    """Its messages contain an address only; the emulator remembers the client that had the address."""
+    """A message contains only the address of its producer; the emulator remembers the client with that address."""
     topic = scene.topic()
     driver = scene.producer(sdk)
     sent = scene.produce(driver)

@@ -8,8 +8,8 @@ from suspended import suspended
 SILENCE_MS = 31_000
 
 
-def test_all_queues_are_empty(scene: Scene) -> None:
-    """The queues of the member are named, and the long polls in which it waits."""
+def test_a_member_with_empty_queues_is_idle(scene: Scene) -> None:
+    """The sentence names the queues of the member, and the long polls in which it waits."""
     topic = scene.topic(queues=4)
     scene.push("java-remoting")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
@@ -19,7 +19,7 @@ def test_all_queues_are_empty(scene: Scene) -> None:
         assert found.changes[0].sentence == f"send a message to {topic}"
 
 
-def test_paused_consumer_leaves_messages(scene: Scene) -> None:
+def test_a_paused_consumer_is_idle_with_messages_to_read(scene: Scene) -> None:
     topic = scene.topic(queues=1)
     driver = scene.push("java-remoting")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
@@ -28,8 +28,8 @@ def test_paused_consumer_leaves_messages(scene: Scene) -> None:
     assert f"has queue 0 of {topic}, with 1 message to read in broker-a/0" in str(found)
 
 
-def test_members_with_different_subscriptions(scene: Scene) -> None:
-    """Both members are named with their expressions."""
+def test_idle_members_with_different_subscriptions_are_named(scene: Scene) -> None:
+    """The sentence names both members with their filter expressions."""
     topic = scene.topic()
     scene.push("java-remoting", "c1", expression="a")
     scene.push("java-remoting", "c2", expression="b")
@@ -40,8 +40,8 @@ def test_members_with_different_subscriptions(scene: Scene) -> None:
     assert "subscribes `b`" in str(found)
 
 
-def test_member_without_a_queue(scene: Scene) -> None:
-    """Of two members of a topic with one queue, the second is idle for good."""
+def test_a_member_without_a_queue_is_idle(scene: Scene) -> None:
+    """Of two members of a group whose topic has one queue, one has no queue and stays idle."""
     topic = scene.topic(queues=1)
     scene.push("java-remoting", "c1")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
@@ -55,10 +55,10 @@ def test_member_without_a_queue(scene: Scene) -> None:
     assert found.changes[0].sentence == f"give {topic} at least 2 queues"
 
 
-def test_silent_client(scene: Scene) -> None:
-    """A client whose process hangs has sent no heartbeat for 31 s.
+def test_a_client_without_heartbeats_is_idle(scene: Scene) -> None:
+    """The sentence says that a client whose process hangs has sent no heartbeat for 31 s.
 
-    The time of the engine passes at once. A jump of the clock would extend the leases of all clients.
+    The test moves the engine's time directly, because a jump of the clock would extend the leases of all clients.
     """
     scene.topic(queues=1)
     driver = scene.push("java-remoting", number=1)
@@ -71,8 +71,8 @@ def test_silent_client(scene: Scene) -> None:
     assert " s of emulator time" in str(found)
 
 
-def test_stopped_lock_owner(scene: Scene) -> None:
-    """A member that waits for the lock of a silent one is told who holds it."""
+def test_a_member_that_waits_for_a_lock_is_idle(scene: Scene) -> None:
+    """The sentence about a member that waits for a queue lock names the silent client that holds the lock."""
     topic = scene.topic(queues=1)
     hanging = scene.push("java-remoting", "z", number=1, mode="orderly")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
@@ -89,7 +89,7 @@ def test_stopped_lock_owner(scene: Scene) -> None:
 
 
 def test_skipped_messages_are_named(scene: Scene) -> None:
-    """The queue of a consumer with a wrong tag is empty, and the message that its filter skipped is named."""
+    """The sentence about a consumer with a wrong tag says that its queue is empty, and names the filtered message."""
     topic = scene.topic(queues=1)
     driver = scene.simple("python", expression="coffe")
     message = scene.send(tag="coffee")
@@ -100,7 +100,7 @@ def test_skipped_messages_are_named(scene: Scene) -> None:
 
 
 def test_a_simple_consumer_that_receives_nothing_is_named(scene: Scene) -> None:
-    """A message waits, and the application does not receive."""
+    """The sentence says that a message waits, and that the application has no receive in progress."""
     scene.topic(queues=1)
     scene.simple("python")
     scene.emulator.wait_for_consumer(scene.name)
@@ -110,7 +110,7 @@ def test_a_simple_consumer_that_receives_nothing_is_named(scene: Scene) -> None:
 
 
 def test_messages_of_a_client_that_left_are_named(scene: Scene) -> None:
-    """A consumer takes a message and is closed; the message stays in flight."""
+    """The sentence about a group names the messages in flight of a consumer that was closed."""
     scene.topic(queues=1)
     driver = scene.simple("python")
     message = scene.send()

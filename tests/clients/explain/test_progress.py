@@ -1,4 +1,4 @@
-"""Reasons that lie in the progress of a group: its first offset, resets, commits, lost responses, and none at all."""
+"""Reasons that lie in the progress of a group: its first offset, resets, commits, lost responses, no request yet."""
 
 from contextlib import suppress
 
@@ -8,7 +8,7 @@ from rocketmq_testkit.conformance.drivers.process import Driver, DriverError, bo
 from rocketmq_testkit.fixtures import Reason
 
 
-def test_started_at_end(scene: Scene) -> None:
+def test_a_new_group_that_starts_at_the_end_is_named(scene: Scene) -> None:
     """A new group that starts at the end of a queue never receives the messages before the last one.
 
     By default brokers start at the first message of a queue whose messages are all in memory.
@@ -27,7 +27,7 @@ def test_started_at_end(scene: Scene) -> None:
     assert scene.bodies(driver) == [b"received"]
 
 
-def test_reset_past(scene: Scene) -> None:
+def test_an_offset_reset_beyond_the_message_is_the_reason(scene: Scene) -> None:
     """A reset to the end while no consumer runs moves the group past the message."""
     topic = scene.topic()
     driver = scene.push("java-remoting")
@@ -47,11 +47,11 @@ def test_reset_past(scene: Scene) -> None:
     scene.wait_for(again, b"skipped", "c2")
 
 
-def test_committed_past(scene: Scene) -> None:
+def test_a_commit_beyond_an_unread_message_is_the_reason(scene: Scene) -> None:
     """A consumer that seeks over a message and commits passes it without a delivery.
 
-    The SDK requests messages on its own, so the consumer is paused while the message is stored; the long poll that it
-    holds receives the message before.
+    The consumer is paused while the message is stored, because the SDK requests messages on its own. Its waiting long
+    poll receives the message before.
     """
     topic = scene.topic()
     driver = scene.client("lite", "java-remoting", sub=scene.subscription(), from_="first")
@@ -79,8 +79,8 @@ def poll(scene: Scene, driver: Driver) -> list[bytes]:
     return [body(message) for message in found]
 
 
-def test_fault_acted(scene: Scene) -> None:
-    """A rule drops the response with the message; the client has not received it."""
+def test_a_rule_that_drops_the_response_is_the_reason(scene: Scene) -> None:
+    """The sentence names the rule that dropped the response with the message."""
     topic = scene.topic()
     driver = scene.simple("rust")
     message = scene.send()
@@ -91,8 +91,8 @@ def test_fault_acted(scene: Scene) -> None:
     assert "lost-pops" in str(found)
 
 
-def test_available(scene: Scene) -> None:
-    """A simple consumer receives when its application decides; a push consumer waits in a long poll."""
+def test_a_message_that_nobody_has_requested_is_available(scene: Scene) -> None:
+    """The sentence says that the application of a simple consumer decides when it receives."""
     scene.topic()
     scene.simple("python")
     found = scene.explain(scene.send(), Reason.AVAILABLE)
@@ -100,8 +100,8 @@ def test_available(scene: Scene) -> None:
     assert "decides when it receives" in str(found)
 
 
-def test_available_while_the_consumer_polls_another_queue(scene: Scene) -> None:
-    """A consumer that has paused one of two queues waits in a long poll of the other one."""
+def test_a_message_is_available_while_another_queue_is_polled(scene: Scene) -> None:
+    """The sentence about a consumer that has paused one of two queues names its long poll of the other queue."""
     topic = scene.topic(queues=2)
     driver = scene.client("lite", "java-remoting", sub=scene.subscription(), from_="first")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)

@@ -6,8 +6,8 @@ from rocketmq_testkit.fixtures import Reason
 from suspended import suspended
 
 
-def test_broadcast(scene: Scene) -> None:
-    """Members of a broadcasting group report no progress; the sentence names the members with a delivery."""
+def test_a_broadcast_message_names_the_members_that_received_it(scene: Scene) -> None:
+    """Members of a broadcasting group report no progress; the sentence names those that received the message."""
     scene.topic()
     driver = scene.push("java-remoting", mode="broadcast")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
@@ -18,8 +18,8 @@ def test_broadcast(scene: Scene) -> None:
     assert f"{scene.name}-c1" in str(found)
 
 
-def test_fewer_queues(scene: Scene) -> None:
-    """A topic with one queue leaves the second member without one; the first has paused."""
+def test_more_members_than_queues_are_the_reason(scene: Scene) -> None:
+    """Of two members of a group whose topic has one queue, the member with the queue has paused."""
     topic = scene.topic(queues=1)
     first = scene.push("java-remoting", "c1")
     scene.emulator.wait_for_consumer(scene.name, assigned=True)
@@ -30,8 +30,8 @@ def test_fewer_queues(scene: Scene) -> None:
     assert found.changes[0].sentence == f"give {topic} at least 2 queues"
 
 
-def test_strategy(scene: Scene) -> None:
-    """Members with two strategies leave a queue to each other: c1 takes 0 and 1, c2 takes 1 and 3, nobody takes 2."""
+def test_members_with_different_strategies_are_the_reason(scene: Scene) -> None:
+    """Two members with different strategies leave out a queue: c1 takes 0 and 1, c2 takes 1 and 3, nobody takes 2."""
     topic = scene.topic(queues=4)
     scene.push("java-remoting", "c1", allocate="AVG")
     scene.push("java-remoting", "c2", allocate="AVG_BY_CIRCLE")
@@ -51,8 +51,8 @@ def _has_requested(scene: Scene, queue_id: int) -> bool:
     )
 
 
-def test_not_rebalanced(scene: Scene, shared_sdks: Sdks) -> None:
-    """A queue that is new to a running consumer is requested after its next rebalance, by the SDK's own clock."""
+def test_a_new_queue_waits_for_the_next_rebalance(scene: Scene, shared_sdks: Sdks) -> None:
+    """A running consumer requests a new queue after its next rebalance, whose time the SDK's own clock determines."""
     topic = scene.topic(queues=1)
     emulator = shared_sdks.emulator
     with start("go-remoting", Addresses(emulator.namesrv, emulator.endpoint), slow=True) as driver:
@@ -67,8 +67,8 @@ def test_not_rebalanced(scene: Scene, shared_sdks: Sdks) -> None:
     assert found.changes[0].sentence == f'rocketmq.wait_for_consumer("{scene.name}", assigned=True)'
 
 
-def test_queue_locked(scene: Scene) -> None:
-    """A consumer that hangs keeps its lock; the member that has the queue by now waits for it.
+def test_a_queue_locked_by_a_silent_client_is_the_reason(scene: Scene) -> None:
+    """A consumer that hangs keeps its lock, for which the member that the queue is now assigned to waits.
 
     The broker divides queues by client id, so the second consumer has the name that comes first.
     """
@@ -86,7 +86,7 @@ def test_queue_locked(scene: Scene) -> None:
     assert found.until_ms is not None
 
 
-def test_behind_in_order(scene: Scene) -> None:
+def test_a_message_behind_another_of_its_group_waits(scene: Scene) -> None:
     """The second message of a message group waits until the first is acknowledged."""
     scene.topic("FIFO")
     scene.emulator.group(scene.name, orderly=True)
@@ -103,7 +103,7 @@ def test_behind_in_order(scene: Scene) -> None:
     scene.explain(second, Reason.IN_FLIGHT)
 
 
-def test_flow_controlled(scene: Scene) -> None:
+def test_the_limit_of_messages_in_flight_is_the_reason(scene: Scene) -> None:
     """A broker with a limit of messages in flight returns no more of the queue."""
     scene.topic()
     driver = scene.simple("java-grpc")

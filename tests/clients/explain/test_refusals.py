@@ -45,7 +45,7 @@ def test_a_wrong_filter_expression_is_named_as_the_cause(scene: Scene) -> None:
 
 
 def test_a_missing_right_is_named_as_the_cause(guarded: Emulator) -> None:
-    """A consumer without the right on its group is refused, and its group never comes to exist."""
+    """The receives of a consumer without the right on its group are refused, so that the group is never created."""
     message = guarded.topic("orders").send(b"tea")
     driver = signed(guarded, "its secret")
     with suppress(DriverError):
@@ -60,7 +60,7 @@ def test_a_missing_right_is_named_as_the_cause(guarded: Emulator) -> None:
 
 
 def test_a_producer_with_a_wrong_secret_is_named(guarded: Emulator) -> None:
-    """A producer without a route never sends, so its message is unknown, and the refused request is named."""
+    """A producer without a route never sends, so the explanation of its message names the refused route request."""
     driver = signed(guarded, "another secret")
     with suppress(DriverError):  # at the start or at the send
         driver.call("producer", as_="p", group="shop", topics=["orders"])

@@ -1,4 +1,4 @@
-"""Reasons that lie in the store: a message that no broker received, kept, or has delivered to its topic yet."""
+"""Reasons that lie in the store: a message was not received, not kept, or not delivered to its topic yet."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ HOUR_MS = 3_600_000
 SMALL = {"storeMaxBytes": 1024 * 1024, "mappedFileSizeCommitLog": 256 * 1024, "maxMessageSize": 64 * 1024}
 
 
-def test_never_received(scene: Scene) -> None:
-    """A message that went to another emulator is unknown here; an id with one wrong digit has a nearest one."""
+def test_a_message_of_another_emulator_was_never_received(scene: Scene) -> None:
+    """A message of another emulator is unknown; for an id with one wrong digit the sentence names the nearest id."""
     topic = scene.topic()
     with (
         Emulator(topics=[f"{topic}:NORMAL:1"]) as other,
@@ -34,8 +34,8 @@ def test_never_received(scene: Scene) -> None:
     assert f"the nearest id or key is {sent} in {topic}" in str(found)
 
 
-def test_refused_type(scene: Scene) -> None:
-    """The proxy refuses a message without a message group in a FIFO topic; its key still finds it.
+def test_a_message_of_the_wrong_type_was_refused(scene: Scene) -> None:
+    """The proxy refuses a message without a message group for a FIFO topic; the explanation finds it by its key.
 
     The other gRPC SDKs refuse it themselves, and brokers do not compare the types for remoting SDKs.
     """
@@ -47,7 +47,7 @@ def test_refused_type(scene: Scene) -> None:
     assert f"topic {topic} has the type FIFO, and the message is NORMAL" in str(found)
 
 
-def test_refused(scene: Scene) -> None:
+def test_a_message_refused_by_the_broker_has_its_remark(scene: Scene) -> None:
     """A broker refuses a message that is due in forty days; the sentence has its code and its remark."""
     scene.topic("DELAY")
     driver = scene.producer("java-remoting")
@@ -59,7 +59,7 @@ def test_refused(scene: Scene) -> None:
     assert "and never stored: MESSAGE_ILLEGAL: " in str(found)
 
 
-def test_send_lost_by_fault(scene: Scene) -> None:
+def test_a_rule_that_dropped_the_send_is_the_reason(scene: Scene) -> None:
     """The sentence names the rule that dropped the send."""
     topic = scene.topic()
     driver = scene.producer("go-grpc")
@@ -71,7 +71,7 @@ def test_send_lost_by_fault(scene: Scene) -> None:
     assert "was never stored: rule lossy (drop_request) acted on its send at " in str(found)
 
 
-def test_delayed(scene: Scene) -> None:
+def test_a_message_of_a_delay_level_is_delayed(scene: Scene) -> None:
     """A message of delay level 3 is delayed until the first check of its level, 10 s after its send."""
     scene.topic("DELAY")
     message_id = scene.produce(scene.producer("java-remoting"), delay_level=3)["id"]
@@ -82,7 +82,7 @@ def test_delayed(scene: Scene) -> None:
     scene.explain(message_id, Reason.NO_SUCH_GROUP)
 
 
-def test_timed(scene: Scene) -> None:
+def test_a_message_with_a_delivery_time_is_timed(scene: Scene) -> None:
     """A message with a delivery time is timed until then."""
     scene.topic("DELAY")
     due_ms = int(scene.emulator.clock.now.timestamp() * 1000) + HOUR_MS
@@ -94,8 +94,8 @@ def test_timed(scene: Scene) -> None:
     scene.explain(message_id, Reason.NO_SUCH_GROUP)
 
 
-def test_recalled(scene: Scene) -> None:
-    """A recalled message is never delivered, before and after its time."""
+def test_a_recalled_message_stays_recalled(scene: Scene) -> None:
+    """The explanation of a recalled message is the same before and after its delivery time."""
     topic = scene.topic("DELAY")
     driver = scene.producer("node")
     due_ms = int(scene.emulator.clock.now.timestamp() * 1000) + HOUR_MS
@@ -112,8 +112,8 @@ def test_recalled(scene: Scene) -> None:
     assert "was recalled at " in str(found)
 
 
-def test_expired(scene: Scene) -> None:
-    """A full store deletes its oldest messages; a message that a test still has is explained by its place."""
+def test_a_message_deleted_from_a_full_store_is_expired(scene: Scene) -> None:
+    """A full store deletes its oldest messages; the object of a deleted message has the offset that explains it."""
     with Emulator(topics=["orders:NORMAL:1"], config=CONFIG | SMALL) as emulator:
         sdks = Sdks(emulator)
         try:
@@ -131,7 +131,7 @@ def test_expired(scene: Scene) -> None:
     assert str(found).endswith("because the log had reached storeMaxBytes")
 
 
-def test_compacted_away() -> None:
+def test_a_message_replaced_by_its_key_is_compacted_away() -> None:
     """A later message with the same key replaces the message in a compacted topic."""
     keys = {"compactionCqMappedFileSize": 460, "compactionScheduleInternal": 60_000}
     with Emulator(config=CONFIG | keys) as emulator, RemotingClient(emulator.broker) as client:
@@ -165,7 +165,7 @@ def test_compacted_away() -> None:
     assert "has the same key tea" in str(found)
 
 
-def test_lost_in_crash() -> None:
+def test_an_unflushed_message_is_lost_in_a_crash() -> None:
     """A crash before the next flush loses the message."""
     with Emulator(topics=["orders:NORMAL:1"], config=CONFIG, time="frozen") as emulator:
         sdks = Sdks(emulator)
@@ -183,7 +183,7 @@ def test_lost_in_crash() -> None:
 
 
 def test_the_history_of_a_lost_message_has_its_steps() -> None:
-    """A received and acknowledged message that a crash removes keeps its steps, also by its key."""
+    """The history of an acknowledged message that a crash removed keeps its steps, also if the key is given."""
     with Emulator(topics=["orders:NORMAL:1"], config=CONFIG, time="frozen") as emulator:
         sdks = Sdks(emulator)
         try:
@@ -200,8 +200,8 @@ def test_the_history_of_a_lost_message_has_its_steps() -> None:
     assert [step.kind for step in found.steps] == ["sent", "delivered", "acknowledged", "lost"]
 
 
-def test_topic_deleted(scene: Scene) -> None:
-    """A message of a deleted topic is found by its id and its key, and a new topic of that name changes nothing."""
+def test_a_message_of_a_deleted_topic_is_found_by_id_and_key(scene: Scene) -> None:
+    """A message of a deleted topic is found by its id and its key, also if a new topic has the same name."""
     topic = scene.topic()
     driver = scene.producer("python")
     sent = scene.produce(driver, keys=["deleted-with-its-topic"])["id"]
@@ -219,11 +219,11 @@ def test_topic_deleted(scene: Scene) -> None:
     assert str(found).endswith(", and deleted with its topic; the topic of this name was created later")
 
 
-def test_other_cluster() -> None:
+def test_members_of_another_cluster_are_the_reason() -> None:
     """The members of the group are connected to the other cluster, because their topic is stored there.
 
-    A consumer that is assigned its queues requests no retry topic, whose route has the brokers of all clusters. The
-    template topic of automatic creation, which all producers request, has them as well.
+    The consumer assigns queues to itself, because a subscribing consumer requests the route of its retry topic, which
+    has the brokers of all clusters. So has the template topic of automatic creation, which all producers request.
     """
     brokers = [
         {"brokerName": "broker-a", "brokerClusterName": "north"},

@@ -1,4 +1,4 @@
-"""Verdicts beside the reports of Apache's mqadmin about the same messages and groups."""
+"""Verdicts agree with the reports of Apache's mqadmin about the same messages and groups."""
 
 import re
 
@@ -12,11 +12,11 @@ TRACKS = {
     Reason.FILTERED_BY_TAG: "CONSUMED_BUT_FILTERED",
     Reason.NO_MEMBERS: "NOT_ONLINE",
 }
-"""The type of a track of mqadmin for a verdict about a group of pulling consumers. Source: TrackType (5.3.3)."""
+"""Verdict about a group of pulling consumers -> track type that mqadmin prints. Source: TrackType (5.3.3)."""
 
 
 def test_tracks_of_a_message_agree_with_its_verdicts(scene: Scene) -> None:
-    """Four groups differ about one message: consumed, not read yet, filtered, without a connected member.
+    """For one message, four groups have four tracks: consumed, not read yet, filtered, without a connected member.
 
     A real broker printed the same four tracks in this situation (5.3.3, 2026-11-26).
     """

@@ -4,8 +4,8 @@ from explained_sdks import Scene
 from rocketmq_testkit.fixtures import Reason
 
 
-def test_half_unchecked_and_half_checked(scene: Scene) -> None:
-    """Each check of an undecided transaction is counted, and the verdict ends with the next one."""
+def test_checks_of_an_undecided_transaction_are_counted(scene: Scene) -> None:
+    """The verdict counts the checks of an undecided transaction, and holds until the next check."""
     scene.topic("TRANSACTION")
     driver = scene.producer("java-grpc", check="UNKNOWN")
     message_id = scene.produce(driver, verb="send_tx", outcome="UNKNOWN")["id"]
@@ -21,7 +21,7 @@ def test_half_unchecked_and_half_checked(scene: Scene) -> None:
         assert f"checked {number} time" in str(found)
 
 
-def test_rolled_back(scene: Scene) -> None:
+def test_a_rolled_back_message_names_its_producer(scene: Scene) -> None:
     """The sentence names the producer that rolled the transaction back."""
     scene.topic("TRANSACTION")
     driver = scene.producer("java-remoting", check="UNKNOWN")
@@ -34,7 +34,7 @@ def test_rolled_back(scene: Scene) -> None:
 
 
 def test_committed_transaction_is_explained_for_the_group(scene: Scene) -> None:
-    """After a commit the message is one like all others."""
+    """The explanation of a committed message for a group is that of an ordinary message."""
     scene.topic("TRANSACTION")
     driver = scene.producer("java-remoting", check="UNKNOWN")
     message_id = scene.produce(driver, verb="send_tx", outcome="COMMIT")["id"]
@@ -44,8 +44,8 @@ def test_committed_transaction_is_explained_for_the_group(scene: Scene) -> None:
     scene.explain(message_id, Reason.NO_SUCH_GROUP)
 
 
-def test_put_aside(scene: Scene) -> None:
-    """A broker puts a transaction aside after as many checks without an answer as it is configured to send."""
+def test_a_transaction_without_answers_is_put_aside(scene: Scene) -> None:
+    """A broker puts a transaction aside after transactionCheckMax checks without a commit or rollback."""
     scene.topic("TRANSACTION")
     driver = scene.producer("java-grpc", check="UNKNOWN")
     scene.emulator.configure({"transactionCheckMax": 2})
