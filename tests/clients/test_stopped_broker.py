@@ -43,7 +43,7 @@ def test_a_broker_stopped_during_its_start_leaves_no_process_and_home() -> None:
 
 
 def test_a_broker_that_does_not_stop_gracefully_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a broker does not stop gracefully, it is killed, and an error is raised because its files may be incomplete."""
+    """A broker that does not stop gracefully is killed, and an error is raised: its files may be incomplete."""
     monkeypatch.setattr(apache, "STOP_SECONDS", 0.5)
     broker = ApacheBroker()
     broker.start()

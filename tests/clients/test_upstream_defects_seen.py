@@ -60,9 +60,11 @@ def application() -> Iterator[Application]:
 
 
 @DEFECTIVE
-def test_an_acknowledged_message_with_a_changed_duration_is_redelivered(application: Application, defective: bool) -> None:
+def test_an_acknowledged_message_with_a_changed_duration_is_redelivered(
+    application: Application, defective: bool
+) -> None:
     """With `ack_with_changed_handle_is_lost` a message whose duration was changed is redelivered after its ack."""
-    name = f"put-off-{defective}".lower()
+    name = f"changed-{defective}".lower()
     with application.defects(("ack_with_changed_handle_is_lost",), on=defective):
         application.consumer(name)
         for number in range(3):

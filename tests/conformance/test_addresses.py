@@ -1,4 +1,4 @@
-"""A RocketMQ given by its addresses: all cases share it, it can fail, and its control port can advance its clock."""
+"""A target given by its addresses: all cases share it, it can fail, and its control port can advance its clock."""
 
 import itertools
 import types
@@ -41,7 +41,7 @@ def run(cases: list[Case], text: str, *, jobs: int = 1, each: Callable[[Outcome]
 
 
 def cases(*nouns: str) -> list[Case]:
-    """Return the cases of some nouns that need no broker of their own."""
+    """Return the cases of some nouns, such as `send`, that need no broker of their own."""
     return [each for each in all_cases() if each.noun in nouns and not each.mark.settings and not each.mark.alone]
 
 
@@ -90,9 +90,9 @@ def test_keys_that_differ_from_the_recorded_ones_are_likely_causes(served: Emula
 
 
 def test_cases_that_share_a_broker_have_the_same_outcomes_as_with_their_own(served: Emulator) -> None:
-    """Many cases of both protocols at once on one broker have the same outcomes as with a broker each.
+    """Cases of both protocols that run at the same time on one broker have the same outcomes as with a broker each.
 
-    All names are unique.
+    Each case uses unique names.
     """
     shared = cases("send", "pop", "ack", "offsets", "routes", "tag", "grpc_send", "grpc_fifo", "limits")
     assert len(shared) > 100
@@ -102,16 +102,13 @@ def test_cases_that_share_a_broker_have_the_same_outcomes_as_with_their_own(serv
 
 
 JUMPS_MS = 20_000
-"""A lower bound for the jumps of delay, timer and invisible duration cases.
-
-Without jumps the clock would not advance.
-"""
+"""A lower bound (ms) for the jumps of cases of delays, timers and invisible durations."""
 
 
 def test_with_a_control_port_waiting_cases_advance_the_clock(served: Emulator) -> None:
-    """With a control port, cases that wait for minutes take no time.
+    """With a control port, cases that wait for minutes advance the clock instead.
 
-    A deliberate difference of the emulator in this process is accepted for this emulator as well.
+    The deliberate differences of the target `emulator` are accepted for an emulator at an address as well.
     """
     wanted = cases("delay", "timer", "grpc_invisible")
     before = served.clock.now_ms
@@ -142,7 +139,7 @@ def test_with_a_control_port_a_broker_can_crash_and_restart(served: Emulator) ->
 
 @pytest.mark.parametrize("controlled", [False, True])
 def test_an_emulator_stopped_for_a_while_keeps_its_messages(served: Emulator, controlled: bool) -> None:
-    """An emulator can be stopped for a while, also by its control port, and keeps its messages."""
+    """An emulator that is stopped for a while, directly or by its control port, keeps its messages."""
     target = choose(addresses(served, f"control={served.control}")) if controlled else EmulatorTarget()
     with target, target.lend({}, alone=True) as place, RemotingContext(place, "t2") as t:
         topic = t.topic(queues=1)

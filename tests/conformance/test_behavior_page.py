@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| (.*) \| `([a-z0-9_.]+)` \| (remoting|grpc|both) \| (.+) \| (.+) \|$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#]*)#?([^)]*)\)")
 INDEX_BYTES_MAX = 40 * 1024
-"""The index stays one short page; a commit with a new case changes one line of it."""
+"""Limit of the index, which is to stay one short page."""
 
 
 @cache
@@ -63,7 +63,7 @@ def test_the_index_has_the_number_of_rows_of_each_list() -> None:
 
 
 def test_docs_contains_only_the_index_of_behaviors() -> None:
-    """docs/ contains only the index, because the lists would change with every case."""
+    """docs/ contains only the index, not the lists, which would change with every case."""
     listed = [path.name for path in (ROOT / "docs").rglob("*") if path.name.startswith(("behavio", "differences-"))]
     assert listed == [behavior_page.NAME]
 

@@ -9,9 +9,9 @@ from rocketmq_testkit.conformance import cases, scenarios
 
 SUITE = "rocketmq_testkit.conformance."
 FORBIDDEN = ("deployment.", "targets.", "runner.", "report.", "outcomes.", "rocketmq_testkit.fixtures")
-"""Parts of the suite that distinguish targets or read records, and the emulator itself."""
+"""Beginnings of forbidden imports: parts of the suite that distinguish targets or read records, and the emulator."""
 OF_A_PLACE = {"access", "kill", "name_server_stopped", "now_ms", "restart", "start", "stopped"}
-"""Attributes of a deployment that cases may use: its addresses, its time, and what stops and starts its servers."""
+"""Attributes of a deployment that cases may use: addresses, time, and methods that stop and start servers."""
 
 
 def imported(node: ast.AST) -> Iterator[str]:
@@ -23,7 +23,7 @@ def imported(node: ast.AST) -> Iterator[str]:
 
 
 def knowledge(text: str) -> Iterator[str]:
-    """Yield the forbidden knowledge of a module."""
+    """Yield each forbidden import or attribute of a module."""
     for node in ast.walk(ast.parse(text)):
         for name in imported(node):
             if name.startswith(FORBIDDEN) and name != "deployment.target.Capability":

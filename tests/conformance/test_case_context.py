@@ -1,4 +1,4 @@
-"""Clients of a case in unusual conditions of the target."""
+"""Clients of a case with a target in an unusual state, and the stopwatch of a case."""
 
 import socket
 import threading

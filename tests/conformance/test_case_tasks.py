@@ -1,4 +1,4 @@
-"""Cases that use one broker in sequence: which cases share it, and which cases follow a failed one."""
+"""Cases that share one broker in sequence, and new brokers after a failed case."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

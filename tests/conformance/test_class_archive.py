@@ -17,7 +17,7 @@ HELLO = b'{"i": 0, "do": "hello"}\n{"i": 1, "do": "exit"}\n'
 
 
 def printed(built: Path, of: Recipe, home: Path, *jvm: str) -> str:
-    """Return the output of a build's program that receives only a greeting."""
+    """Return the output of a build's program that receives only the commands `hello` and `exit`."""
     java, *words = of.command(Launch(built=built, home=home))
     ended = subprocess.run(
         [java, *jvm, *words, "--namesrv", "127.0.0.1:1"],

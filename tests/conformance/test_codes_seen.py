@@ -1,7 +1,7 @@
-"""Request code x response code, RPC x status: every code that the emulator can return is provoked by some case.
+"""Some case provokes each response code of each operation, and each status of each RPC, that the emulator can return.
 
-A case without a record fails in test_runner, and one that differs fails the stage `conformance`. Every pair seen here
-was therefore compared with a real broker.
+Each of these pairs was compared with a real broker: a case without a record fails in test_runner, and a case that
+differs from its record fails the stage `conformance`.
 """
 
 from collections.abc import Callable
@@ -82,7 +82,7 @@ class Listening(GrpcContext):
         return heard
 
     def note(self, label: str, value: Any, code: int | str | None = None) -> Any:
-        """Also record the status of telemetry commands, which a case notes as it reads them."""
+        """Also record the status of a telemetry command, which a case notes when it reads the command."""
         if isinstance(value, TelemetryCommand):
             self.heard.add(("Telemetry", code_name(value.status.code)))
         return super().note(label, value, code)

@@ -1,4 +1,4 @@
-"""The command: list, run, report, and its errors for bad input."""
+"""The command `rocketmq-conformance`: list, run, report, and its errors for wrong options."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def test_page_junit_and_json_of_a_run_hold_the_same_outcomes(
 
 
 def test_report_joins_the_findings_of_several_runs(tmp_path: Path) -> None:
-    """`report` joins the findings of several runs; the last one of a case counts."""
+    """`report` merges the outcomes of several runs; of several outcomes of a case it shows the last one."""
     first, second = tmp_path / "1.json", tmp_path / "2.json"
     main(["run", "-k", SENT, "--json", str(first)])
     main(["run", "-k", "pop.a_popped_message_is_hidden", "--json", str(second)])

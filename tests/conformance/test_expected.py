@@ -1,4 +1,4 @@
-"""Deviations that a user expects of a broker: how an entry changes a verdict, and the valid form of a file."""
+"""Files of expected deviations of a user's broker: an entry changes a verdict, and an invalid file is rejected."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ ENTRY = {"reason": "ours", "seen": [["sent", {"code": 17}]]}
 
 
 def outcome(verdict: Verdict, notes: list[tuple[str, object]] | None = None, reason: str = "") -> Outcome:
-    """Return an outcome of one case with a user's broker."""
+    """Return the outcome of a case with a user's broker."""
     return Outcome("send.x", "mine", verdict, 0.1, SEEN if notes is None else notes, reason=reason)
 
 

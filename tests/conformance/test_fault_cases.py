@@ -1,4 +1,4 @@
-"""Cases that bring the emulator into a situation by a fault, and a real broker by other means."""
+"""Cases that cause a situation by a fault of the emulator, and by configuration keys of a real broker."""
 
 import secrets
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ CASES = {each.id: each for each in all_cases() if each.mark.fault}
 
 
 class Observed(EmulatorDeployment):
-    """An emulator that keeps the rules which a case has added."""
+    """An emulator that keeps a list of the rules that a case has added."""
 
     def __init__(self, emulator: Emulator) -> None:
         super().__init__(emulator)
@@ -34,7 +34,7 @@ class Observed(EmulatorDeployment):
 
 
 def run(case: Case) -> list[tuple[str, bool]]:
-    """Run a case on an emulator, and return the kind of each of its rules, and if it fired."""
+    """Run a case on an emulator; return for each of its rules (kind, True if the rule fired)."""
     with Emulator(profile="faithful", config={**COMMON_SETTINGS, **case.mark.settings}) as emulator:
         deployment = Observed(emulator)
         with world_of(case.mark.protocol)(deployment, secrets.token_hex(4)) as world:
@@ -50,7 +50,7 @@ def kind_of(rule: Rule) -> str:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_case_of_a_fault_adds_one_rule_of_its_kind_which_fires(case: str) -> None:
-    """The fault, and nothing else, makes the difference between the emulator of the case and any other."""
+    """Only the fault distinguishes the emulator of such a case from that of any other case."""
     assert run(CASES[case]) == [(CASES[case].mark.fault, True)]
 
 
@@ -66,7 +66,7 @@ def test_a_case_of_a_fault_adds_one_rule_of_its_kind_which_fires(case: str) -> N
     ],
 )
 def test_a_situation_that_a_real_broker_can_be_in_is_recorded(situation: str, kinds: list[str]) -> None:
-    """Each kind has cases with a record of the reference version, and the page shows cases and date."""
+    """Each kind has cases with a record of the reference version, and the page of kinds shows cases and date."""
     page = (ROOT / "docs" / "fault-kinds.md").read_text()
     records = RecordedOutcomes()
     for kind in kinds:
@@ -84,7 +84,7 @@ def test_a_situation_that_a_real_broker_can_be_in_is_recorded(situation: str, ki
 
 @pytest.mark.parametrize("case", CASES)
 def test_only_a_real_broker_has_the_keys_that_stand_for_the_fault(case: str) -> None:
-    """The keys `real` are those of real brokers; without a target that can be configured the case is not applicable."""
+    """Only real brokers get the keys `real`. With a target that cannot be configured the case is not applicable."""
     mark = CASES[case].mark
     assert CASES[case].settings_of(EmulatorTarget()) == mark.settings
     assert CASES[case].settings_of(ApacheTarget("5.3.3")) == {**mark.settings, **mark.real}

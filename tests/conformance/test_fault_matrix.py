@@ -20,7 +20,7 @@ SENT = Reaction("no error", "at once", 2, "other broker", 2, [2])
 
 
 def test_each_kind_of_fault_has_exactly_one_situation() -> None:
-    """A kind that is declared without a situation, or a situation of an unknown kind, fails."""
+    """The kinds of the situations are exactly the declared kinds of faults, each once."""
     assert sorted(each.kind for each in SITUATIONS) == sorted(KINDS)
 
 
@@ -31,7 +31,7 @@ def test_a_kind_without_situation_is_an_error_that_says_what_to_do() -> None:
 
 @pytest.mark.parametrize("each", SITUATIONS, ids=lambda each: each.kind)
 def test_the_rule_of_a_situation_is_valid_in_each_protocol_of_its_kind(each: Situation) -> None:
-    """A rule can be read, and does not change when it is written and read again."""
+    """The rule of a situation can be read, and does not change when it is written and read again."""
     for protocol in KINDS[each.kind].KIND.protocols:
         form = each.rule(protocol)
         spec = read_rule(form)
@@ -40,7 +40,7 @@ def test_the_rule_of_a_situation_is_valid_in_each_protocol_of_its_kind(each: Sit
 
 
 def test_every_kind_was_observed_with_every_sdk() -> None:
-    """A cell that no run of `make fault-matrix` has filled fails."""
+    """Each cell of the matrix has the result of a run of `make fault-matrix`."""
     assert empty_cells(Record(), list(KINDS)) == []
 
 
@@ -103,7 +103,7 @@ def test_reactions_agree_up_to_one_class_of_time(change: dict[str, object], expe
 
 
 def test_a_reaction_with_two_times_agrees_with_either_and_shows_both() -> None:
-    """Several observations make one reaction, unless they differ in more than their times."""
+    """Observations that differ only in their times are one reaction, which agrees with each of the times."""
     slow, later = replace(SENT, after="about 3 s"), replace(SENT, after="about 10 s")
     both = replace(SENT, or_after="about 3 s")
     assert varied([slow, SENT, slow]) == both

@@ -1,4 +1,4 @@
-"""The page of a run with two targets: a column for each, and both sides of each difference."""
+"""The page of a run with two targets: a column for each target, and for each difference the record and the notes."""
 
 import re
 from collections.abc import Iterator
@@ -140,7 +140,7 @@ def test_columns_of_outcomes_have_the_same_width(page: Page) -> None:
 
 
 def test_a_page_masks_secrets_in_the_command() -> None:
-    """A page masks secrets in the command and shows the rest as typed."""
+    """A page masks secrets in the command and shows the rest of the command as typed."""
     target = "namesrv=h:1,endpoint=h:2,access_key=me,secret_key=very secret,token=x,control_token=y"
 
     assert shown(["run", "--target", target]) == (

@@ -1,4 +1,4 @@
-"""Texts on the page of a run: escaped, and shown as they are in the document."""
+"""Texts on the page of a run: each text of the document is escaped, and shown unchanged."""
 
 import json
 import re
@@ -53,7 +53,7 @@ def document(*outcomes: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_every_text_is_escaped() -> None:
-    """A text with markup is shown as it is, wherever it comes from; no element of its own results."""
+    """A text with markup in any field is shown unchanged, and creates no element."""
     recorded = {"version": "5.3.3", "date": "2026-01-31", "seen": []}
     differs = outcome("send.one", "differs", reason=ODD, seen=SEEN, recorded=recorded)
     content = document(differs)
@@ -69,7 +69,7 @@ def test_every_text_is_escaped() -> None:
 
 
 def test_cells_say_how_an_outcome_relates_to_the_record() -> None:
-    """A cell has the word of its verdict, its duration unless nothing ran, and a link if there are details."""
+    """A cell has the name of its verdict, the duration if the case ran, and a link if there are details."""
     recorded = {"version": "5.5.0", "date": "2026-01-31", "seen": SEEN}
     text = page(
         document(
@@ -91,7 +91,7 @@ def test_cells_say_how_an_outcome_relates_to_the_record() -> None:
 
 
 def test_page_of_nothing_has_no_tables_of_outcomes() -> None:
-    """A run without outcomes shows its facts and targets alone."""
+    """A run without outcomes shows only its facts and targets."""
     text = page(document())
     assert re.findall(r"<h[23]>", text) == []
     assert text.endswith("</script>\n</body></html>\n")

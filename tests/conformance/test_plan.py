@@ -37,7 +37,7 @@ def test_a_malformed_expression_is_refused(expression: str) -> None:
 
 
 def test_each_form_of_a_target_has_its_kind_version_and_capabilities() -> None:
-    """The three forms of a target give its kind, version and capabilities."""
+    """Each of the three forms of a target determines its kind, version and capabilities."""
     assert isinstance(target("emulator"), EmulatorTarget)
     real = target("apache:5.5.0,enablePopLog=true,popPollingSize=7")
     assert isinstance(real, ApacheTarget)

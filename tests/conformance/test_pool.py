@@ -1,4 +1,4 @@
-"""Tasks of a run are executed concurrently, each queue with its own limit."""
+"""The pool that executes tasks of a run concurrently, with a limit for each queue of tasks."""
 
 import threading
 from collections.abc import Iterable
@@ -55,7 +55,7 @@ def test_one_thread_runs_all_tasks_of_the_first_queue_first() -> None:
 
 @pytest.mark.parametrize(("seconds", "most_beside"), [(LONG_SECONDS, 4), (LONG_SECONDS / 2, 2)])
 def test_while_jobs_wait_long_others_start_in_their_place(seconds: float, most_beside: int) -> None:
-    """While jobs wait for a long time, as many others start in their place; during short waits none do."""
+    """While jobs wait for a long time, as many other jobs start; during short waits none starts."""
     lock = threading.Lock()
     running = most = 0
 

@@ -1,4 +1,4 @@
-"""Ports for real brokers: reserved ports are not assigned twice, and ports in use by other programs are skipped."""
+"""Ports for real brokers: reserved ports are not assigned twice, and ports that other programs use are skipped."""
 
 import socket
 
@@ -34,7 +34,7 @@ def test_reserved_ports_stay_reserved_while_no_broker_listens(first: int) -> Non
 
 
 def test_a_block_with_a_port_of_another_program_is_skipped(first: int) -> None:
-    """A block with a port that another program uses is skipped, even if it is the last port."""
+    """A block of ports is skipped even if another program uses only its last port."""
     with socket.create_server(("127.0.0.1", first + SIZE - 1)):
         found = Ports()
     assert found.namesrv == first + SIZE
@@ -42,7 +42,7 @@ def test_a_block_with_a_port_of_another_program_is_skipped(first: int) -> None:
 
 
 def test_all_ports_of_a_block_are_distinct() -> None:
-    """All ports of a block are distinct. A broker listens on two ports in addition to its configured one."""
+    """All ports of a block are distinct, including the two on which a broker listens beside its configured port."""
     held = Ports()
     wanted = [held.namesrv, held.grpc, held.remoting]
     wanted += [port + more for port in (held.broker, held.second_broker) for more in (-2, 0, 1)]

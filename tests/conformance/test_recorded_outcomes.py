@@ -1,4 +1,4 @@
-"""Records: files with the outcomes of real brokers."""
+"""Files of records, which hold the outcomes of real brokers."""
 
 import json
 from pathlib import Path

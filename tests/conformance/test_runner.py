@@ -1,4 +1,4 @@
-"""Running cases: verdicts, isolation, failing targets, interruption."""
+"""Runs of cases: verdicts, isolation, failing targets, interruption."""
 
 import os
 import signal
@@ -103,7 +103,7 @@ def recorded(records: RecordedOutcomes, function: Callable[..., None]) -> None:
 
 @pytest.mark.parametrize("function", [stored, configured, waiting, routed])
 def test_a_case_with_the_recorded_notes_is_same(records: RecordedOutcomes, function: Callable[..., None]) -> None:
-    """A run with other names and times leaves the recorded notes and has the verdict SAME."""
+    """A run with other names and times makes the recorded notes and has the verdict SAME."""
     assert outcome(function, records).verdict is Verdict.UNRECORDED
     recorded(records, function)
     assert outcome(function, records).verdict is Verdict.SAME
@@ -163,7 +163,7 @@ def test_a_case_that_needs_more_than_the_target_offers_is_not_applicable(records
 def test_a_listed_difference_is_expected_and_stale_without_a_difference(
     records: RecordedOutcomes, monkeypatch: pytest.MonkeyPatch, table: str, verdict: Verdict
 ) -> None:
-    """A listed difference is expected with its reason; a listed case without difference fails."""
+    """A listed difference has the verdict of its list and its reason; a listed case without difference fails."""
     monkeypatch.setattr(known_differences, table, {"own.stored": "because"})
     records.store("5.3.3", "own", {"stored": [("sent", {"code": 29})]}, "2026-01-31")
     found = outcome(stored, records)
@@ -226,7 +226,7 @@ def test_errors_and_contradictions_are_not_recorded(records: RecordedOutcomes) -
 
 
 class MortalTarget(EmulatorTarget):
-    """A target that fails after a number of lent emulators."""
+    """A target that fails after it has lent `lives` emulators."""
 
     def __init__(self, lives: int) -> None:
         self.lives = lives
@@ -260,7 +260,7 @@ def test_a_target_that_fails_ends_the_run(records: RecordedOutcomes) -> None:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt, even if the tests run in the background, which ignores it."""
+    """Make SIGINT raise KeyboardInterrupt, even if the tests run in the background, where SIGINT is ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -286,7 +286,7 @@ def test_an_interrupted_run_keeps_its_outcomes_and_stops_its_targets(records: Re
 
 
 def test_an_outcome_expected_at_a_later_attempt_is_reported_as_repeated(records: RecordedOutcomes) -> None:
-    """An outcome that is expected only at a later attempt counts and is reported as repeated."""
+    """A case whose outcome is as expected only at a later attempt passes, and is reported as repeated."""
     recorded(records, stored)
     good = outcome(stored, records)
     bad = outcome(contradicted, records)

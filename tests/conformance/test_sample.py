@@ -1,4 +1,4 @@
-"""The sample of scenarios and SDKs that CI runs, and the record of the last whole matrix."""
+"""The sample of pairs (scenario, SDK) that CI runs, and the record of the last run of all pairs, the whole matrix."""
 
 import json
 from collections.abc import Mapping
@@ -42,7 +42,10 @@ def protocols(sdks: list[str]) -> set[str]:
 
 
 def document(without: str = "", bad: str = "", early: str = "") -> dict[str, Any]:
-    """Return a document of the whole matrix without one pair, with an unexpected outcome, or of a run that ended."""
+    """Return the document of a run of the whole matrix.
+
+    `without`: a pair that did not run; `bad`: a pair with an unexpected outcome; `early`: why the run ended early.
+    """
     outcomes = [
         {"id": id_, "target": "emulator", "verdict": Verdict.SAME.value, "expected": id_ != bad}
         for id_ in PAIRS
@@ -52,7 +55,7 @@ def document(without: str = "", bad: str = "", early: str = "") -> dict[str, Any
 
 
 def matrix(folder: Path, **change: Any) -> MatrixRecord:
-    """Return the record of a whole matrix, with other fields."""
+    """Return the record of a whole matrix, with some fields changed."""
     file = folder / "matrix.json"
     file.write_text(text_of(form_of(document(), SCENARIOS, RECORDS)))
     return replace(MatrixRecord.read(file), **change)
@@ -90,7 +93,7 @@ def test_the_sample_does_not_depend_on_the_order_of_scenarios_or_sdks() -> None:
 
 
 def test_a_new_scenario_changes_no_choice_of_the_others() -> None:
-    """A new scenario takes pairs away at most from the share of an SDK, not from the two SDKs of other scenarios."""
+    """A new scenario can change the third of the scenarios of an SDK, but not the two SDKs of another scenario."""
     whole = {pair for pair in DRAWN if pair[0] != SCENARIOS[0].id}
     assert len(whole ^ drawn(TAKES_PART[1:])) <= len(registry.names())
 
@@ -99,7 +102,7 @@ def test_a_new_scenario_changes_no_choice_of_the_others() -> None:
 
 
 def test_the_record_of_the_matrix_is_current() -> None:
-    """`make matrix` ran every scenario with every SDK, apart from few new ones that each run of CI executes."""
+    """`make matrix` has recorded every pair, apart from a few new ones, which each run of CI executes."""
     assert problem(SCENARIOS, RECORDS, MatrixRecord.read()) == ""
 
 
@@ -160,7 +163,7 @@ def test_a_changed_scenario_and_a_changed_sdk_run_whole(tmp_path: Path) -> None:
 
 
 def test_a_recorded_outcome_that_changes_changes_the_digest_of_its_scenario(tmp_path: Path) -> None:
-    """The digest depends on the notes of each SDK and on the source of the scenario."""
+    """The digest of a scenario depends on the recorded notes of each SDK and on its source."""
     scenario, other = SCENARIOS[0], replace(SCENARIOS[0], run=SCENARIOS[1].run)
     records = RecordedOutcomes(tmp_path)
     digests = [digest_of(scenario, records), digest_of(other, records)]
@@ -172,7 +175,7 @@ def test_a_recorded_outcome_that_changes_changes_the_digest_of_its_scenario(tmp_
 
 
 def test_an_omitted_pair_whose_driver_lost_a_verb_is_still_an_error(tmp_path: Path) -> None:
-    """The pairs that do not run are checked against the features of the drivers."""
+    """Pairs outside the sample are checked against the features of the drivers, too."""
     [(scenario, _)] = [pair for pair in TAKES_PART if not {"python"} & set(pair[1]) and "rust" in pair[1]][:1]
 
     class Omitting(Sample):

@@ -66,7 +66,7 @@ _SDKS_OF_THE_PAGE = {
     ("remoting", "Java 4.x and 5.x, Go, C++"): {"java-remoting-4.9", "java-remoting", "go-remoting", "cpp"},
     ("gRPC", "Java, Go, Python, Node, Rust"): {"java-grpc", "java-grpc-5.0", "go-grpc", "python", "node", "rust"},
 }
-"""Protocol and SDKs in the table of topics that clients create, with the drivers of these SDKs."""
+"""(protocol, SDKs as the page names them) in the table of topics that clients create -> drivers of these SDKs."""
 
 
 @pytest.mark.parametrize(("words", "sdks"), _SDKS_OF_THE_PAGE.items(), ids=["remoting", "gRPC"])
@@ -168,9 +168,9 @@ def test_a_scenario_with_settings_runs_with_an_emulator_that_has_them(tmp_path: 
 
 @pytest.mark.parametrize("style", ["concurrent", "broadcast"])
 def test_an_sdk_whose_consumers_start_at_the_end_misses_no_message(tmp_path: Path, style: Style) -> None:
-    """An SDK whose consumers start at the end of a queue misses no message.
+    """An SDK whose consumers start at the end of a queue misses no message of a scenario.
 
-    A message primes its consumers first, which the scenario can see only in the offset.
+    The suite first sends a message of its own to such consumers. A scenario sees it only in the offsets.
     """
 
     @scenario("DefaultMQPushConsumerImpl", modes={style})
@@ -236,7 +236,7 @@ def test_every_scenario_is_in_exactly_one_piece_of_each_sdk(tmp_path: Path) -> N
 
 
 def test_a_comparison_names_lost_repeated_unknown_and_changed_messages() -> None:
-    """A comparison names lost, repeated, unknown and changed messages only."""
+    """A comparison of sent and received messages names only lost, repeated, unknown and changed messages."""
 
     def came(body: str, tag: str = "t") -> dict[str, object]:
         return {"body": body, "topic": "x", "tag": tag, "keys": ["b", "a"], "props": {}, "id": "1", "attempt": 1}

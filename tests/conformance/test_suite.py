@@ -43,7 +43,7 @@ def test_each_scenario_is_a_test_with_the_id_of_its_outcome(tmp_path: Path) -> N
 
 
 def test_a_scenario_that_differs_fails(tmp_path: Path) -> None:
-    """A scenario that differs fails the test of its SDK."""
+    """The test of a scenario and an SDK fails if the outcome differs from the record."""
     with Emulator(profile="faithful", config={"autoCreateTopicEnable": "false"}) as emulator:
         target = f"namesrv={emulator.namesrv},endpoint={emulator.endpoint}"
         done = run(

@@ -1,4 +1,4 @@
-"""Progress output of a run and of builds, in a log and on a terminal."""
+"""Progress output of a run and of builds: in a log, and on a terminal."""
 
 import io
 import re

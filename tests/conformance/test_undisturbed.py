@@ -1,4 +1,4 @@
-"""Clean-up that signals do not interrupt."""
+"""The function that completes clean-up work although signals arrive."""
 
 import os
 import signal

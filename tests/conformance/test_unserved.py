@@ -1,4 +1,4 @@
-"""The list of request codes that real brokers serve and nothing here is compared with."""
+"""The list of request codes that real brokers serve and the emulator does not."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Defects of upstream: with them on, the cases that differ on purpose have the recorded outcome of a real broker."""
+"""Defects of upstream: with them enabled, cases that differ on purpose have the recorded outcome of a real broker."""
 
 import secrets
 
@@ -19,11 +19,11 @@ PAIRS = [(each.name, case) for each in UPSTREAM_DEFECTS.values() for case in eac
 
 
 NEIGHBORS = ("grpc_route", "groups")
-"""Nouns whose other cases must not change with the defects."""
+"""Nouns of affected cases, whose other cases must not change with the defects."""
 
 
 def outcome(case: str, *defects: str) -> Outcome:
-    """Return the outcome of a case with these defects on, compared with the record of the reference version."""
+    """Return the outcome of a case with these defects enabled, compared with the record of the reference version."""
     return run_case(CASES[case], EmulatorTarget(defects=defects), RecordedOutcomes(), secrets.token_hex(4))
 
 
@@ -66,7 +66,7 @@ def test_a_defect_is_listed_for_exactly_the_versions_with_its_recorded_outcome()
 def test_with_all_defects_of_a_version_each_case_has_the_outcome_of_its_broker(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """With `--faults upstream:5.3.3` no case differs: neither those that the defects cause, nor their neighbors."""
+    """With `--faults upstream:5.3.3` no case differs: neither those that a defect affects, nor others of their noun."""
     shown = {case for each in defects_of("5.3.3") for case in each.shown_by if "@" not in case}
     chosen = [*sorted(shown), *(f"{noun}." for noun in NEIGHBORS)]
     selected = [case for case in CASES if any(each in case for each in chosen)]

@@ -1,4 +1,4 @@
-"""The page of differences of another version."""
+"""The page with the differences of another RocketMQ version from the reference version."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from rocketmq_testkit.conformance.scenario import record_key
 
 
 def rows(here: Notes, there: Notes) -> list[tuple[str, str, str]]:
-    """Return the differences between two lists of notes."""
+    """Return the rows for the differences between two lists of notes: (label and path, here, there)."""
     return [(": ".join(each.path), each.before, each.after) for each in changes(here, there)]
 
 
@@ -119,7 +119,7 @@ def test_an_equal_change_at_several_places_of_a_list_is_one_row(tmp_path: Path) 
 
 
 def test_an_equal_change_at_many_labels_is_one_row(tmp_path: Path) -> None:
-    """An equal change at many labels is one row, at the first one's place, with three labels and a count of others."""
+    """An equal change at many labels is one row, at the place of the first, with three labels and a count of others."""
     here: Notes = [(label, {"code": 0, "version": 1}) for label in "abcde"]
     there: Notes = [(label, {"code": 0, "version": 2}) for label in "abcde"]
     assert table(tmp_path, here, there) == ["| a_case | a, b, c and 2 more: version | `1` | `2` |"]

@@ -42,7 +42,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def browser(chromium: Browser) -> Iterator[Browser]:
-    """The browser. A test fails if the page logs an error, such as a violation of its policy."""
+    """The browser. A test fails if the page logs an error, such as a violation of its security policy."""
     yield chromium
     logged = chromium.logged()
     chromium.driver.get("about:blank")
@@ -57,7 +57,7 @@ def shop() -> Iterator[Shop]:
 
 @pytest.fixture(scope="module")
 def shown() -> Iterator[Shop]:
-    """A shop for the tests of a file that only look at it. After two minutes its silent clients have expired."""
+    """A shop for the tests of a file that do not change it. Its silent clients expire after two minutes."""
     with open_shop() as opened:
         yield opened
 
@@ -69,7 +69,7 @@ def quiet() -> Iterator[Emulator]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Move the tests of `test_clicked_buttons.py` to the end. They need all others: a run of some files has none."""
+    """Move the tests of `test_clicked_buttons.py` to the end, or deselect them if not all other files run."""
     here = Path(__file__).parent
     last = [each for each in items if each.path == here / LAST]
     others = [each for each in items if each not in last]

@@ -1,4 +1,4 @@
-"""The console with a keyboard and a screen reader. `test_pictures.py` looks for violations in every view."""
+"""The console with a keyboard and a screen reader. `test_pictures.py` checks every view with axe-core."""
 
 import pytest
 from console_browser import DESKTOP, Browser
@@ -8,14 +8,14 @@ from rocketmq_testkit.fixtures import Emulator
 
 @pytest.fixture
 def restored(browser: Browser) -> Browser:
-    """The browser, whose size and colors are those of a desktop again after the test."""
+    """The browser. After the test it has the size and the colors of a desktop again."""
     browser.resize(DESKTOP)
     browser.scheme("light")
     return browser
 
 
 def test_keyboard_reaches_and_uses_everything(restored: Browser, quiet: Emulator) -> None:
-    """Tab reaches the link to the content, the bar, the views and the filter in their order; Enter uses them."""
+    """Tab reaches the link to the content, the bar, the views and the filter in this order; Enter activates them."""
     restored.open(quiet.control)
     reached = []
     for _ in range(24):

@@ -1,4 +1,4 @@
-"""Every button of the views does what it says, and a refusal is shown in its own words."""
+"""Every button of the views has its effect, and the page shows the text of a rejection."""
 
 from console_browser import Browser
 from console_shop import Shop
@@ -7,7 +7,7 @@ from rocketmq_testkit.fixtures import Emulator
 
 
 def test_topics_are_created_and_deleted(browser: Browser, quiet: Emulator) -> None:
-    """The form creates a topic with its type; the button of the topic deletes it after a question."""
+    """The form creates a topic with its type; the button of the topic deletes it after a confirmation."""
     browser.open(quiet.control, "topics")
     browser.fill("Name", "parcels")
     browser.choose("Type", "FIFO")
@@ -27,7 +27,7 @@ def test_topics_are_created_and_deleted(browser: Browser, quiet: Emulator) -> No
 
 
 def test_message_is_sent_from_the_form(browser: Browser, quiet: Emulator) -> None:
-    """Body, tag, keys and properties of the form are those of the stored message."""
+    """The stored message has the body, tag, keys and properties of the form."""
     browser.open(quiet.control, "topic/orders")
     browser.fill("Body", "two teas")
     browser.fill("Tag", "tea")
@@ -61,7 +61,7 @@ def test_groups_are_created_reset_and_deleted(browser: Browser, quiet: Emulator)
 
 
 def test_client_expires(browser: Browser, shop: Shop) -> None:
-    """The button ends the registrations of one client."""
+    """The button ends all registrations of one client."""
     browser.open(shop.emulator.control, "clients")
     browser.click("Expire packer-2")
     browser.noticed("Client packer-2 has expired")
@@ -70,7 +70,7 @@ def test_client_expires(browser: Browser, shop: Shop) -> None:
 
 
 def test_clock_is_advanced_in_three_ways(browser: Browser, quiet: Emulator) -> None:
-    """By a duration, to the next event, and until a condition holds; a condition that cannot hold is refused."""
+    """The clock advances by a duration, to the next event, or until a condition is true; invalid input is rejected."""
     browser.open(quiet.control, "scheduled")
     begin = quiet.clock.now_ms
     browser.fill("By", "10s")
@@ -124,7 +124,7 @@ def test_rule_is_added_from_the_form_of_the_schema(browser: Browser, quiet: Emul
 
 
 def test_rule_is_added_as_json(browser: Browser, quiet: Emulator) -> None:
-    """A rule can be written as JSON; a mistake is explained in the words of the emulator."""
+    """A rule can be written as JSON; for a mistake the page shows the emulator's error text."""
     browser.open(quiet.control, "faults")
     browser.click("As JSON")
     browser.click("Write it as JSON")
@@ -140,7 +140,7 @@ def test_rule_is_added_as_json(browser: Browser, quiet: Emulator) -> None:
 
 
 def test_fired_rule_is_counted(browser: Browser, shown: Shop) -> None:
-    """A rule that has fired shows the number, and the journal its action."""
+    """The page shows how often a rule has fired, and the journal shows its action."""
     browser.open(shown.emulator.control, "faults")
     [row] = browser.until(lambda: browser.rows("Rules of faults"))
     assert row.split("\n")[-1].split()[:2] == ["1", "1"] or " 1 1" in row.replace("\n", " ")
@@ -161,7 +161,7 @@ def test_brokers_are_stopped_started_restarted_and_crashed(browser: Browser, qui
 
 
 def test_journal_is_cleared(browser: Browser, quiet: Emulator) -> None:
-    """The button deletes all lines."""
+    """The button deletes all lines of the journal."""
     browser.open(quiet.control, "journal")
     browser.click("Clear")
     browser.noticed("lines are deleted")

@@ -1,14 +1,14 @@
-"""No button of the console is left out by the tests: they run before this one, in the same browser."""
+"""The tests of this folder click every button of the console. They run before this test, in the same browser."""
 
 from console_browser import Browser
 from console_shop import VIEWS, Shop
 
 KNOWN = 30
-"""There are more buttons than this."""
+"""A lower bound for the number of buttons."""
 
 
 def test_every_button_was_clicked(browser: Browser, shown: Shop) -> None:
-    """The buttons that each view has, by a query of its elements, are those that tests have clicked."""
+    """The tests have clicked every button that a query of the elements of each view finds."""
     browser.open(shown.emulator.control)
     offered: set[str] = set()
     for view in VIEWS:

@@ -9,7 +9,7 @@ TOKEN = "of-this-run"
 
 
 def test_lost_connection_comes_back(browser: Browser) -> None:
-    """While the emulator is stopped the dot is red. Another one on the port is shown without a reload."""
+    """While the emulator is stopped, the dot is red. The page shows a new emulator on its port without a reload."""
     with open_quiet_shop() as first:
         port = int(first.control.rpartition(":")[2])
         browser.open(first.control)
@@ -26,7 +26,7 @@ def test_lost_connection_comes_back(browser: Browser) -> None:
 
 
 def test_reset_keeps_the_page_live(browser: Browser, quiet: Emulator) -> None:
-    """A reset from elsewhere empties the lists of the open page."""
+    """A reset by another client of the emulator empties the lists of the open page."""
     browser.open(quiet.control, "messages")
     browser.until(lambda: browser.rows("Messages"))
     quiet.reset()
@@ -36,7 +36,7 @@ def test_reset_keeps_the_page_live(browser: Browser, quiet: Emulator) -> None:
 
 
 def test_hidden_page_closes_its_stream(browser: Browser, quiet: Emulator) -> None:
-    """A hidden page pauses, and a visible one is live again."""
+    """A hidden page closes its stream of changes, and a page that is visible again opens it."""
     browser.open(quiet.control)
     hide = "Object.defineProperty(document, 'hidden', {value: arguments[0], configurable: true});"
     dispatch = "document.dispatchEvent(new Event('visibilitychange'))"
@@ -50,7 +50,7 @@ def test_hidden_page_closes_its_stream(browser: Browser, quiet: Emulator) -> Non
 
 @pytest.mark.parametrize("way", ["form", "query"])
 def test_token_opens_the_console(browser: Browser, way: str) -> None:
-    """The token is typed once or given in the address once; then a cookie that no script reads keeps the page open."""
+    """A token, typed once or given in the address once, opens the page; a cookie that scripts cannot read keeps it."""
     with open_quiet_shop(control_token=TOKEN) as guarded:
         browser.driver.get(guarded.control)
         browser.shows("started with a token")

@@ -7,8 +7,8 @@ from rocketmq_testkit.fixtures import Emulator
 HEADINGS = ["Topics", "Messages, newest first", "Due next", "Journal"]
 
 
-def test_parts_follow_in_the_order_of_questions(browser: Browser, shown: Shop) -> None:
-    """Topics, messages, due events and the journal follow, with lag, dead letters, verdicts and causes."""
+def test_the_first_screen_has_topics_messages_events_and_journal(browser: Browser, shown: Shop) -> None:
+    """Topics, messages, due events and the journal are in this order, with lag, dead letters, verdicts and causes."""
     browser.open(shown.emulator.control)
     assert [each.text for each in browser.all("main h2")] == HEADINGS
     topics = browser.rows("Topics")
@@ -26,8 +26,8 @@ def test_parts_follow_in_the_order_of_questions(browser: Browser, shown: Shop) -
     assert browser.all(".chip.bad")
 
 
-def test_bar_copies_addresses(browser: Browser, shown: Shop) -> None:
-    """Each address has a button that copies it."""
+def test_buttons_of_the_bar_copy_addresses(browser: Browser, shown: Shop) -> None:
+    """Each address has a button that copies it to the clipboard."""
     browser.open(shown.emulator.control)
     running = shown.emulator
     addresses = {
@@ -52,7 +52,7 @@ def test_buttons_of_the_bar_move_the_clock(browser: Browser, quiet: Emulator) ->
 
 
 def test_reset_asks_first(browser: Browser, quiet: Emulator) -> None:
-    """`Reset` asks; `No` changes nothing, and `Yes` empties the emulator."""
+    """`Reset` opens a dialog: `No` changes nothing, and `Yes` empties the emulator."""
     browser.open(quiet.control)
     browser.click("Reset")
     browser.confirm("No")
@@ -74,7 +74,7 @@ def test_new_messages_appear_without_a_reload(browser: Browser, shop: Shop) -> N
 
 
 def test_one_filter_restricts_every_list(browser: Browser, shown: Shop) -> None:
-    """The filter applies to topics, messages, events and journal; an empty one shows everything again."""
+    """The filter applies to topics, messages, events and journal; an empty filter shows everything again."""
     browser.open(shown.emulator.control)
     browser.filter("key:1003")
     browser.shows("No topic matches the filter.")

@@ -12,7 +12,7 @@ HARMLESS = "return [window.hurt ?? 0, document.querySelectorAll('img[src=x], svg
 
 
 def test_hostile_texts_are_shown_as_text(browser: Browser, shop: Shop) -> None:
-    """Every view shows them literally, creates no element of them, and violates no policy."""
+    """Every view shows hostile texts literally, without an element made from them, and violates no security policy."""
     add_hostile_texts(shop)
     browser.open(shop.emulator.control)
     shown = ""
@@ -31,14 +31,14 @@ def test_hostile_texts_are_shown_as_text(browser: Browser, shop: Shop) -> None:
 
 @pytest.mark.parametrize("view", ["topic", "message", "group", "no-such-view"])
 def test_hostile_address_is_shown_as_text(browser: Browser, shown: Shop, view: str) -> None:
-    """A link with markup in its hash, as another site could set it, shows a text."""
+    """A link with markup in its hash, which another site could contain, shows the markup as text."""
     browser.open(shown.emulator.control, f"{view}/%3Cimg%20src%3Dx%20onerror%3D%22window.hurt%3D1%22%3E")
     browser.until(lambda: browser.all("main section"))
     assert browser.script(HARMLESS) == [0, 0]
 
 
 def test_markup_from_text_is_forbidden_by_the_policy(browser: Browser, shown: Shop) -> None:
-    """If a later change of the page assigned a text to innerHTML, the browser would refuse it."""
+    """The security policy makes the browser reject a script that assigns a text to innerHTML."""
     browser.open(shown.emulator.control)
     for attempt in ("document.body.innerHTML = '<p>'", "document.body.setAttribute('onclick', 'window.hurt = 9')"):
         assert browser.script(f"try {{ {attempt}; return false }} catch (error) {{ return true }}")

@@ -1,4 +1,4 @@
-"""Pages in files, in Chromium: the run of a failed test, the conformance report and that of an audit, with one look."""
+"""HTML files in Chromium: the pages of a failed test, of a conformance run and of an audit, which look alike."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ def test_late(rocketmq):
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The address of a page of each kind, all with texts that would be markup."""
+    """Kind of page -> address of a page of this kind, with texts that an unescaped page would run as markup."""
     folder = tmp_path_factory.mktemp("pages")
     (folder / "test_shop.py").write_text(TEST)
     command = [str(Path(sys.executable).with_name("pytest")), "-q", "-p", "no:cacheprovider", "--rocketmq-html=made"]
@@ -106,7 +106,7 @@ def _document() -> dict[str, object]:
 def test_page_is_usable_and_runs_no_text(
     browser: Browser, pages: dict[str, str], axe: str, kind: str, size: tuple[int, int], scheme: str
 ) -> None:
-    """No serious finding of axe-core, no error, no request, no text that became markup, no sideways scrolling."""
+    """A page has no serious finding of axe-core, logs no error, sends no request, runs no text, and fits its width."""
     browser.resize(size)
     browser.scheme(scheme)
     browser.driver.get(pages[kind])
@@ -124,7 +124,7 @@ def test_page_is_usable_and_runs_no_text(
 
 
 def test_page_of_a_run_shows_histories(browser: Browser, pages: dict[str, str]) -> None:
-    """It shows the failure, how to repeat the run, and each message with its timeline and its body."""
+    """The page of a failed test shows the failure, the command that repeats it, and the history of each message."""
     browser.driver.get(pages["run"])
     assert len(browser.all("main > details[open]")) == 10
     browser.script("for (const each of document.querySelectorAll('details')) each.open = true")
@@ -137,7 +137,7 @@ def test_page_of_a_run_shows_histories(browser: Browser, pages: dict[str, str]) 
 
 
 def test_filter_of_the_conformance_report_hides_rows(browser: Browser, pages: dict[str, str]) -> None:
-    """The page's own script runs under its policy."""
+    """The security policy of the page allows its own script, which filters the rows."""
     browser.driver.get(pages["conformance"])
     shown = "return [...document.querySelectorAll('.outcomes tbody tr')].filter((each) => each.offsetParent).length"
     assert browser.script(shown) == 4

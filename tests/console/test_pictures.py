@@ -1,7 +1,7 @@
-"""Every view in both color schemes and at two widths: pictures, and violations of rules for accessible pages.
+"""Every view in both color schemes and at two widths: it has a picture, and no violation that axe-core finds.
 
-`.reports/console/` gets all pictures. With the environment variable CONSOLE_PICTURES those of the documentation are
-written into `docs/pictures/` as well (`make console-pictures`).
+All pictures are written to `.reports/console/`. With the environment variable CONSOLE_PICTURES, those of the
+documentation are written to `docs/pictures/` as well (`make console-pictures`).
 """
 
 import os
@@ -20,17 +20,17 @@ OF_DOCS = {
     "group/warehouse": "console-group",
     "faults": "console-faults",
 }
-"""The pictures of docs/console.md, by their view: at the width of a desktop, in light colors."""
+"""View -> name of its picture in docs/console.md, which has the width of a desktop and light colors."""
 LOOKS = {"desktop": (DESKTOP, "light"), "dark": (DESKTOP, "dark"), "phone": (PHONE, "light")}
 LEAST_BYTES = 10_000
-"""An empty page has fewer."""
+"""Lower bound of the size of a picture; that of an empty page is smaller."""
 
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_every_view_is_usable_and_has_its_picture(browser: Browser, shown: Shop, axe: str, name: str) -> None:
-    """No view is empty, scrolls sideways, or has a violation of impact serious or critical that axe-core finds.
+    """No view is empty, is wider than the window, or has a serious or critical violation that axe-core finds.
 
-    These are violations of contrasts, names, roles, labels and the order of headings.
+    axe-core checks contrasts, names, roles, labels and the order of headings.
     """
     size, scheme = LOOKS[name]
     browser.resize(size)

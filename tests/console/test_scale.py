@@ -1,7 +1,7 @@
 """The console with 100,000 messages and 1,000 clients: the time of its updates, and the size of its page.
 
-`tests/fixtures/console/test_work.py` limits the work of each answer by a count. With the environment variable
-CONSOLE_UPDATES this file measures so many updates of each view, such as 100 for the table of `bench/README.md`.
+`tests/fixtures/console/test_work.py` limits the work of each response by counting executed lines. The environment
+variable CONSOLE_UPDATES sets the number of measured updates of each view, such as 100 for `bench/README.md`.
 """
 
 import os
@@ -26,15 +26,15 @@ VIEWS = ("", "topics", "messages", "topic/orders", "groups", "clients", "schedul
 SPENT_MS_MAX = 500.0
 """Limit of the processor time of an update, of the emulator and the page together.
 
-It is five times what an update takes, so that only work that grows with the messages or clients exceeds it.
+An update takes a fifth of it, so that only work that grows with the messages or clients exceeds it.
 """
 ELEMENTS_MAX = 2_000
-"""The most elements of a page, whatever the emulator holds."""
+"""Limit of the elements of a page, independent of the number of messages and clients."""
 
 
 @pytest.fixture(scope="module")
 def busy() -> Iterator[Emulator]:
-    """An emulator whose journal has one failure, before the sends."""
+    """An emulator with many messages and clients, whose journal has one failure, before all sends."""
     with ExitStack() as stack:
         emulator = stack.enter_context(Emulator(topics=["orders::8", "parcels::8"], time="frozen", call_timeout="10m"))
         host = emulator._host
@@ -67,7 +67,7 @@ def busy() -> Iterator[Emulator]:
 def test_first_search_of_failures_in_a_long_journal_is_made_in_parts(
     browser: Browser, busy: Emulator, tell_figure: Callable[[str], None]
 ) -> None:
-    """The only failure is older than 50,000 other lines: the page finds it after several short updates."""
+    """The page finds the only failure, which is older than 50,000 other lines, after several short updates."""
     browser.open(busy.control, "journal")
     browser.until(lambda: browser.rows("Failures"))
     found = browser.measures()
@@ -81,7 +81,7 @@ def test_first_search_of_failures_in_a_long_journal_is_made_in_parts(
 def test_an_update_with_many_messages_and_clients_draws_few_rows(
     browser: Browser, busy: Emulator, view: str, tell_figure: Callable[[str], None]
 ) -> None:
-    """The log states the time of an update, from the event of the stream to the changed page."""
+    """An update changes few elements. The figure is its time, from the event of the stream to the changed page."""
     browser.open(busy.control, view)
     browser.measures()
     found: list[float] = []
@@ -101,7 +101,7 @@ def test_an_update_with_many_messages_and_clients_draws_few_rows(
 
 
 def test_filter_finds_one_of_many_messages(browser: Browser, busy: Emulator) -> None:
-    """A filter that selects one of 100,000 messages finds it; its updates read the new messages only."""
+    """A filter finds the only match of 100,000 messages, and its updates read only the new messages."""
     browser.open(busy.control, "messages")
     browser.filter("key:777")
     browser.until(lambda: len(browser.rows("Messages")) == 15)

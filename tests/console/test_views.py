@@ -1,4 +1,4 @@
-"""Every view: its content, and the way to it."""
+"""Every view: its content, and the links to it."""
 
 from functools import partial
 
@@ -33,7 +33,7 @@ NAMES = (
     ],
 )
 def test_view_shows_its_content(browser: Browser, shown: Shop, view: str, texts: list[str]) -> None:
-    """The view shows everything that it is about."""
+    """The view shows each of the listed texts."""
     browser.open(shown.emulator.control, view)
     for text in texts:
         browser.shows(text)
@@ -55,7 +55,7 @@ def _is_open(browser: Browser, name: str) -> bool:
 
 
 def test_message_shows_body_history_and_verdicts(browser: Browser, shop: Shop) -> None:
-    """A message is reached from a list, with its body in each form, its timeline, and a verdict for each group."""
+    """A list links to the page of a message, which has its body in each form, its timeline, and all verdicts."""
     browser.open(shop.emulator.control, "messages")
     [link] = [each for each in browser.all("td.message a") if "key 1000" in each.find_element("xpath", "../..").text]
     link.click()
@@ -78,7 +78,7 @@ def test_message_shows_body_history_and_verdicts(browser: Browser, shop: Shop) -
 
 
 def test_filter_restricts_metrics_and_requests(browser: Browser, shown: Shop) -> None:
-    """The filter of the page applies to the views without a list of the emulator's own, too."""
+    """The filter of the page also applies to the lists of metrics and of requests."""
     browser.open(shown.emulator.control, "metrics")
     browser.filter("rocketmq_messages_in_total")
     browser.until(lambda: browser.rows("Metrics") and all("messages_in" in each for each in browser.rows("Metrics")))
@@ -97,7 +97,7 @@ def test_filter_restricts_metrics_and_requests(browser: Browser, shown: Shop) ->
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_dead_letters_are_red(browser: Browser, shown: Shop, scheme: str) -> None:
-    """The number of dead letters has a red text on a red ground in each color scheme, unlike other numbers."""
+    """The number of dead letters is red on a red background in each color scheme; other numbers are not."""
     browser.scheme(scheme)
     browser.open(shown.emulator.control, "topics")
     colors = browser.until(lambda: browser.script(COLORS_OF_CHIPS))
@@ -118,7 +118,7 @@ def _is_red(color: list[float]) -> bool:
 
 
 def test_binary_and_unknown_messages_are_shown(browser: Browser, quiet: Emulator) -> None:
-    """A body that is no text is shown as hex digits only; a message that does not exist is explained."""
+    """A body that is no text is shown as hex digits only; the page of an unknown message explains it."""
     sent = quiet.topics["orders"].send(bytes(range(256)))
     browser.open(quiet.control, f"message/{sent.message_id}")
     browser.shows("f0 f1 f2")
@@ -147,7 +147,7 @@ def test_long_lists_have_pages(browser: Browser, quiet: Emulator) -> None:
 
 
 def test_journal_shows_the_fields_of_a_line_and_follows(browser: Browser, quiet: Emulator) -> None:
-    """A line opens to all its fields. Without `Follow` new lines do not appear."""
+    """A line can be opened to show all its fields. Without `Follow` new lines do not appear."""
     browser.open(quiet.control, "journal")
     browser.click("Fields of line 0")
     browser.shows("CreateTopic")

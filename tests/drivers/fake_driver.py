@@ -1,4 +1,4 @@
-"""A driver without an SDK: it implements the frame of the protocol, and misbehaves on request of a test."""
+"""A driver without an SDK: it reads commands and writes replies, and its verbs make it misbehave."""
 
 import json
 import os

@@ -135,7 +135,7 @@ def test_a_failed_build_leaves_nothing_and_shows_the_output(recipe: Recipe, cach
 
 
 def test_a_build_whose_last_step_fails_is_removed_from_the_cache(recipe: Recipe, cache: Path) -> None:
-    """A build that cannot be finished in its final folder raises an error and is removed; the next attempt succeeds."""
+    """A build whose last step, in its final folder, fails raises an error and is removed; the next attempt succeeds."""
     failing = replace(recipe, finish_in_place=_fail_in_place)
     with pytest.raises(
         BuildError, match=r"the toy driver cannot be built\. sh -c .*exit code 5(.|\n)*there is no archive"
@@ -178,7 +178,7 @@ def test_the_command_reports_each_driver(capsys: pytest.CaptureFixture[str], mon
 
 
 def test_every_recipe_has_its_name_its_source_and_a_pinned_version() -> None:
-    """Every recipe of the registry has the name by which it is found, a source folder and a pinned version."""
+    """Every recipe has the name under which the registry finds it, a source folder and a pinned version."""
     for name in registry.names():
         recipe = registry.recipe(name)
         assert recipe.name == name

@@ -10,7 +10,7 @@ from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.targets import apache
 
 BROKERS = ("5.3.3", "5.5.0")
-"""Versions with records."""
+"""Versions of RocketMQ with recorded outcomes."""
 RECIPES = {name: registry.recipe(name) for name in registry.names()}
 
 
@@ -40,7 +40,7 @@ def test_python_requirements_are_exact(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", _by_file("package-lock.json"))
-def test_npm_packages_are_pinned_without_a_place_to_fetch_them(name: str) -> None:
+def test_npm_packages_are_pinned_without_a_registry(name: str) -> None:
     """package.json pins one version, every package of the lock has a checksum, and no registry is named."""
     recipe = RECIPES[name]
     assert json.loads(_read(name, "package.json"))["dependencies"] == {recipe.package: recipe.version}

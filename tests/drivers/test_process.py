@@ -19,9 +19,10 @@ def driver() -> Iterator[Driver]:
 
 
 def test_a_command_is_answered_with_its_own_reply(driver: Driver) -> None:
-    """A reply belongs to the command whose number it repeats in `i`, in whatever order the replies arrive.
+    """A reply belongs to the command whose number `i` it repeats, in any order of replies.
 
-    The driver's `hello` is command 1. The fake driver answers `release` first, then the held commands, the last first.
+    The driver's `hello` is command 1. The fake driver replies to `release` first, then to the held commands, the last
+    one first.
     """
     first, second = driver.post("hold"), driver.post("hold")
     third = driver.call("release")
@@ -36,7 +37,7 @@ def test_capabilities_of_a_driver_are_those_of_its_hello(driver: Driver) -> None
 
 
 def test_keywords_and_bytes_are_encoded_for_the_protocol(driver: Driver) -> None:
-    """Of a command's keywords a trailing underscore is removed, bytes become base64, None and text stay unchanged."""
+    """A trailing underscore of a keyword is removed, bytes become base64, None and text stay unchanged."""
     reply = driver.call("echo", as_="p", body=b"\x00\xff", messages=[{"body": b"hi", "tag": None}], text="grün")
     command = {name: value for name, value in reply["command"].items() if name != "i"}
     assert command == {

@@ -1,4 +1,4 @@
-"""Every driver implements the frame of the protocol; no broker is needed."""
+"""Every driver reads commands and writes replies as PROTOCOL.md says; no broker is needed."""
 
 import contextlib
 import json
@@ -35,7 +35,7 @@ def _words(cell: str) -> list[str]:
 
 
 def _who(head: str) -> dict[str, set[str]]:
-    """Return what each SDK supports according to the table with this head."""
+    """Return SDK -> the verbs, outcomes or options that it supports according to the table with this head."""
     has: dict[str, set[str]] = {sdk: set() for sdk in registry.names()}
     for cell, sdks in _rows(head):
         named = set() if sdks == "all" else set(sdks.removeprefix("all but ").split(", "))
@@ -79,7 +79,7 @@ def _answers(name: str, home: Path, lines: Sequence[bytes], count: int) -> tuple
     return responses, code
 
 
-def test_hello_tells_what_the_recipe_promises(driver: Driver) -> None:
+def test_hello_has_the_package_version_language_and_protocol_of_the_recipe(driver: Driver) -> None:
     """The reply to `hello` has the recipe's package, version, language and protocol."""
     recipe = registry.recipe(driver.name)
     wanted = (recipe.version, recipe.language, recipe.protocol, 1)
@@ -90,15 +90,15 @@ def test_hello_tells_what_the_recipe_promises(driver: Driver) -> None:
     assert bool(driver.modes) == ("push" in driver.verbs)
 
 
-def test_every_verb_of_the_page_is_had_by_a_driver() -> None:
-    """The table of verbs and the table of SDKs per verb name the same verbs, each once."""
+def test_both_tables_of_the_page_name_the_same_verbs() -> None:
+    """The table that explains the verbs and the table of their SDKs name the same verbs, each once."""
     explained = [word for row in _rows("verb") for word in _words(row[0])]
     had = [word for row in _rows("verbs") for word in _words(row[0])]
     assert sorted(explained) == sorted(had)
     assert len(set(had)) == len(had)
 
 
-def test_a_driver_has_what_the_page_says(driver: Driver) -> None:
+def test_a_driver_supports_exactly_the_features_on_the_page(driver: Driver) -> None:
     """The reply to `hello` lists exactly the verbs, outcomes, allocations and options on the page for the SDK."""
     assert driver.verbs == _who("verbs")[driver.name]
     assert driver.outcomes == _who("outcomes")[driver.name]
@@ -130,8 +130,8 @@ def test_a_bad_command_is_refused_and_the_driver_lives(
 @pytest.mark.parametrize(
     "check", ["PERHAPS", 7, [], ["COMMIT", "PERHAPS"], ["COMMIT", None], {"a": "PERHAPS"}, {"a": None}, {"a": []}]
 )
-def test_an_answer_that_is_no_state_is_refused(driver: Driver, check: object) -> None:
-    """A producer with an invalid answer to checks is refused; one SDK supports no checks at all."""
+def test_a_check_response_that_is_no_transaction_state_is_refused(driver: Driver, check: object) -> None:
+    """A producer with an invalid response to checks is refused. An SDK without checks refuses every one."""
     with pytest.raises(DriverError) as caught:
         driver.call("producer", as_="p", topics=[], group="g", check=check)
     assert caught.value.kind == ("BadCommand" if "send_tx" in driver.verbs else "Unsupported")
@@ -139,7 +139,7 @@ def test_an_answer_that_is_no_state_is_refused(driver: Driver, check: object) ->
 
 @pytest.mark.parametrize("field", ["fail", "throw", "hang_ms"])
 def test_a_script_that_is_no_table_of_numbers_is_refused(driver: Driver, field: str) -> None:
-    """A push consumer with an invalid script is refused, and every push consumer of an SDK without them."""
+    """A push consumer with an invalid script is refused. An SDK without push consumers refuses every one."""
     refusals = {"BadCommand", "Unsupported"} if "push" in driver.verbs else {"UnknownVerb"}
     for table in ({"a": "b"}, ["a"], 7):
         fields: dict[str, Any] = {"sub": {"t": {"expr": "*", "type": "TAG"}}, field: table}
@@ -152,7 +152,7 @@ def test_a_script_that_is_no_table_of_numbers_is_refused(driver: Driver, field: 
 def test_lines_that_are_no_commands_are_refused(name: str, tmp_path: Path) -> None:
     """Invalid JSON, a value that is not an object and a line without verb are refused.
 
-    The end of input exits with 0.
+    At the end of its input the driver exits with code 0.
     """
     lines = (b'{"i": 1, "do": "hel', b"[1, 2]", b'{"i": 3}', b'{"i": 4, "do": "hello"}')
     responses, code = _answers(name, tmp_path, lines, 4)
@@ -176,7 +176,7 @@ def test_exit_is_answered_and_ends_the_process(name: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", JAVA)
-def test_text_of_every_plane_survives_the_java_reader(name: str, tmp_path: Path) -> None:
+def test_java_drivers_return_text_of_every_unicode_plane_unchanged(name: str, tmp_path: Path) -> None:
     """Raw UTF-8 and escapes, including surrogate pairs, are returned unchanged."""
     verb = 'a "b" \\ \n grün ☕ 😀'
     lines = [json.dumps({"i": 1, "do": verb}, ensure_ascii=ascii_only).encode() for ascii_only in (True, False)]

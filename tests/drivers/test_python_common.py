@@ -1,4 +1,4 @@
-"""Common parts of the Python drivers: reading commands, scripts of listeners, load."""
+"""Shared code of the Python drivers: commands, scripts of listeners, responses to checks, events, bulk messages."""
 
 import base64
 import json
@@ -39,7 +39,7 @@ def test_missing_and_wrong_fields_are_refused(read: Callable[[Command], Any], fi
 
 
 def test_null_is_the_same_as_absent() -> None:
-    """A field that is null has the default, as a missing one."""
+    """A field that is null has the default value, like a missing field."""
     command = Command({"x": None})
     assert not command.has("x")
     assert command.text("x", "default") == "default"
@@ -48,7 +48,7 @@ def test_null_is_the_same_as_absent() -> None:
     assert command.pairs("x") == {}
 
 
-def test_handles_are_one_or_many() -> None:
+def test_the_field_h_is_one_handle_or_a_list() -> None:
     """The field h is a number or a list of numbers."""
     assert Command({"h": 3}).handles() == [3]
     assert Command({"h": [3, 4]}).handles() == [3, 4]
@@ -67,25 +67,25 @@ def test_a_script_fails_the_first_attempts() -> None:
     assert script.calls == 4
 
 
-def test_a_script_counts_where_the_sdk_does_not() -> None:
+def test_a_script_counts_attempts_if_the_sdk_does_not() -> None:
     """A script counts attempts itself if the SDK shows every attempt as the first."""
     script = _script(fail={"a": 2})
     assert [script.act({"id": "1", "attempt": 1}, b"a") for _ in range(3)] == ["fail", "fail", "success"]
 
 
-def test_a_script_believes_an_attempt_that_another_consumer_began() -> None:
-    """Attempts of earlier consumers of the group count as well."""
+def test_a_script_counts_attempts_of_an_earlier_consumer() -> None:
+    """The attempt number of the SDK includes attempts of earlier consumers of the group, and so does the script."""
     assert _script(fail={"a": 2}).act({"id": "1", "attempt": 3}, b"a") == "success"
 
 
 def test_a_script_throws_before_it_fails() -> None:
-    """If both outcomes apply to a body, `throw` gets the first attempts and `fail` the rest of its own number."""
+    """If both outcomes apply to a body, `throw` applies to the first attempts, and `fail` to the rest of its number."""
     script = _script(fail={"a": 2}, throw={"a": 1})
     assert [script.act({"id": "1", "attempt": n}, b"a") for n in (1, 2, 3)] == ["throw", "fail", "success"]
 
 
 def test_a_star_stands_for_the_bodies_that_are_not_named() -> None:
-    """A named body has its own number, even zero; all others have that of the star."""
+    """A named body fails as often as its own number says, even zero; all others as often as that of the star."""
     script = _script(fail={"*": 1, "a": 0})
     assert [script.act({"id": text, "attempt": 1}, text.encode()) for text in "abc"] == ["success", "fail", "fail"]
 
@@ -105,35 +105,35 @@ def _base64(text: str) -> str:
         ({"b": "COMMIT"}, ["UNKNOWN", "UNKNOWN", "UNKNOWN"]),
     ],
 )
-def test_answers_to_checks(check: Any, wanted: list[str]) -> None:
-    """One state answers all checks, a list answers them one by one and repeats its end, a map goes by the body."""
+def test_checks_are_answered_by_one_state_a_list_or_a_map_by_body(check: Any, wanted: list[str]) -> None:
+    """One state answers all checks; a list answers them in order and repeats its last item; a map answers by body."""
     responses = Answers(check)
     assert [responses.next(_base64("a")) for _ in range(3)] == list(zip(wanted, (1, 2, 3), strict=True))
 
 
-def test_checks_of_two_bodies_are_counted_apart() -> None:
-    """Checks of two bodies are counted separately."""
+def test_checks_of_two_bodies_are_counted_separately() -> None:
+    """Each of two bodies gets the list of answers from its start."""
     responses = Answers(["UNKNOWN", "COMMIT"])
     assert [responses.next(_base64(text))[0] for text in "abab"] == ["UNKNOWN", "UNKNOWN", "COMMIT", "COMMIT"]
 
 
 @pytest.mark.parametrize("check", ["PERHAPS", [], ["COMMIT", "PERHAPS"], {"a": "PERHAPS"}, 7])
-def test_words_that_are_no_states_are_refused(check: Any) -> None:
+def test_an_answer_that_is_no_transaction_state_is_refused(check: Any) -> None:
     """A producer with an unknown state as answer is refused."""
     with pytest.raises(Refusal, match="COMMIT, ROLLBACK, UNKNOWN"):
         Answers(check)
 
 
-def test_a_check_is_told_with_what_the_sdk_shows() -> None:
-    """The event of a check has the answer to the SDK, the count, the broker's count and the transaction id."""
+def test_the_event_of_a_check_has_answer_counts_and_transaction_id() -> None:
+    """The event of a check has the answer, the driver's and the broker's count of checks, and the transaction id."""
     read, write = os.pipe()
     driver = Driver({}, write)
     message = {"body": _base64("a"), "props": {"TRANSACTION_CHECK_TIMES": "4", "__transactionId__": "t1"}}
     assert driver.checked("p", Answers("ROLLBACK"), message) == "ROLLBACK"
     os.close(write)
     (event,) = _replies(read, 1)
-    told = {"ev": "check", "of": "p", "n": 1, "times": 4, "transaction": "t1", "answer": "ROLLBACK", "msg": message}
-    assert {name: value for name, value in event.items() if name != "t"} == told
+    expected = {"ev": "check", "of": "p", "n": 1, "times": 4, "transaction": "t1", "answer": "ROLLBACK", "msg": message}
+    assert {name: value for name, value in event.items() if name != "t"} == expected
 
 
 def _replies(read: int, count: int) -> list[dict[str, Any]]:
@@ -141,8 +141,8 @@ def _replies(read: int, count: int) -> list[dict[str, Any]]:
         return [json.loads(lines.readline()) for _ in range(count)]
 
 
-def test_events_are_lines_of_their_own() -> None:
-    """Events of a listener report its call and its outcome; a quiet listener reports nothing and is counted."""
+def test_events_of_a_listener_are_lines_unless_it_is_quiet() -> None:
+    """A listener reports its call and its outcome, each in a line; a quiet listener only counts its calls."""
     read, write = os.pipe()
     driver = Driver({}, write)
     quiet = _script(quiet=True)
@@ -156,8 +156,8 @@ def test_events_are_lines_of_their_own() -> None:
     assert quiet.calls == 1
 
 
-def test_names_and_handles_are_the_drivers_own() -> None:
-    """A name belongs to one object until the object is taken; a handle refers to its message permanently."""
+def test_a_name_has_one_object_and_a_handle_one_message() -> None:
+    """A name belongs to one object until `take` removes it; a handle refers to its message permanently."""
     read, write = os.pipe()
     driver = Driver({}, write)
     named = Command({"as": "a", "on": "a"})
@@ -193,8 +193,8 @@ def test_a_client_that_cannot_be_made_leaves_its_name_free() -> None:
     os.close(write)
 
 
-def test_load_numbers_every_message_once() -> None:
-    """Each body and key is sent once by any number of threads, and failures are counted."""
+def test_a_bulk_send_sends_each_number_once() -> None:
+    """Several threads send each body and key once, and count failures."""
     sent: list[tuple[bytes, list[str] | None]] = []
 
     def send(body: bytes, keys: list[str] | None) -> None:
@@ -208,7 +208,7 @@ def test_load_numbers_every_message_once() -> None:
     assert (reply["count"], reply["errors"], reply["first_error"]) == (50, 1, "seven")
 
 
-def test_draining_ends_when_there_is_nothing_more() -> None:
+def test_a_drain_ends_at_a_receive_without_messages() -> None:
     """A receive without messages ends a drain, and a missing acknowledgement counts as error."""
     batches = iter([(3, 0), (2, 1), (0, 0)])
     reply = drain(Command({"count": 100}), lambda: next(batches))

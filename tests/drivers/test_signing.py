@@ -1,4 +1,4 @@
-"""Every driver signs with the given keys as its protocol requires."""
+"""Every driver signs requests with the given access keys as its protocol requires."""
 
 import json
 import queue
@@ -44,7 +44,7 @@ class Listener(socketserver.ThreadingTCPServer):
         return f"127.0.0.1:{self.server_address[1]}"
 
     def response(self, asked: RemotingCommand) -> RemotingCommand:
-        """Return a route to this listener, or success."""
+        """Return the response to a request: a route to this listener, or success."""
         if asked.code in SENDS:
             self.sends.put(asked)
         body = b""

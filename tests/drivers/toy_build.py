@@ -8,7 +8,7 @@ from rocketmq_testkit.conformance.drivers.toolchains.recipe import BuildFolders,
 
 
 def make(folders: BuildFolders) -> None:
-    """Log the build, so that builds can be counted, and take long enough for concurrent builds."""
+    """Log the build, so that tests can count builds, and take long enough for another process to start meanwhile."""
     folders.run("sh", "-c", f"echo built >> {folders.source.parent / 'log'}; sleep 0.3; echo whole > result")
 
 

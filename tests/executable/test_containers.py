@@ -1,4 +1,4 @@
-"""Examples with Testcontainers in Java, Go and Python, run with Podman: random mapped ports for both protocols."""
+"""Examples with Testcontainers in Java, Go and Python pass with Podman, with random mapped ports of both protocols."""
 
 import os
 import shutil

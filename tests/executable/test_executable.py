@@ -106,7 +106,7 @@ def test_ready_line_and_exit_code_after_a_signal_are_those_of_the_installed_comm
 
 
 def test_executable_ends_with_its_parent(executable: str) -> None:
-    """The launcher is replaced by the program, so that the pipe, the process id and signals are the program's own."""
+    """The program replaces its launcher, so that the pipe, the process id and signals are its own."""
     for process, _ in started(executable, *ANY_PORTS, "--exit-with-parent"):
         assert process.stdin is not None
         process.stdin.close()
@@ -169,7 +169,7 @@ def test_changed_byte_of_a_file_in_the_cache_is_found(executable: str, cache: Pa
 
 
 def test_copied_cache_is_compared_once_and_used(executable: str, cache: Path, tmp_path: Path) -> None:
-    """A copy has other stamps. The start that finds its hashes right writes new ones."""
+    """A copied cache has other time stamps. The first start compares the hashes and writes new stamps."""
     output(executable, "--version")
     copy = tmp_path / "copy"
     shutil.copytree(cache, copy, symlinks=True)

@@ -33,7 +33,7 @@ def run(*words: str | Path, cwd: Path = ROOT) -> str:
 
 @pytest.fixture(scope="module")
 def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of `make dist`, without the parts that have tests of their own."""
+    """The folder that `make dist` fills, without the artifacts that have tests of their own."""
     folder = tmp_path_factory.mktemp("dist")
     run(sys.executable, "scripts/dist.py", folder, "python", "node", "go", "sbom")
     return folder
@@ -41,7 +41,7 @@ def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def schemas(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program that compares files with the schemas of their formats."""
+    """The path of check-jsonschema, which compares files with the schemas of their formats."""
     programs = make_venv(tmp_path_factory.mktemp("schemas") / "venv")
     install(programs, SCHEMAS)
     return programs / "check-jsonschema"
@@ -58,7 +58,7 @@ def configurations(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_python_package_installs_from_an_index_and_starts(artifacts: Path, tmp_path: Path) -> None:
-    """The index is a folder in the form of package registries. Dependencies come from the usual one."""
+    """The package installs from a folder in the form of a package index; its dependencies from the usual index."""
     [wheel] = artifacts.glob("*.whl")
     page = tmp_path / "index" / "rocketmq-testkit"
     page.mkdir(parents=True)
@@ -104,7 +104,7 @@ def test_bill_of_materials_names_each_locked_library_with_its_version(artifacts:
 
 
 def test_workflows_are_valid(schemas: Path, configurations: Path) -> None:
-    """The release workflow and the snippet for GitHub Actions, by actionlint and the schema of workflows."""
+    """actionlint and the schema of workflows accept the release workflow and the snippet for GitHub Actions."""
     files = (WORKFLOW, configurations / ".github" / "workflows" / "tests.yml")
     run("go", "run", ACTIONLINT, *files)
     run(schemas, "--builtin-schema", "vendor.github-workflows", *files)

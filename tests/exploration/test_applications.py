@@ -50,7 +50,7 @@ def test_the_repaired_application_passes_each_plan(explored: Sequence[Explored],
 
 
 @pytest.mark.parametrize("application", sorted(DEEP))
-def test_a_bug_of_two_faults_survives_each_single_one(explored: Sequence[Explored], application: str) -> None:
+def test_a_bug_that_needs_two_faults_is_not_found_with_one(explored: Sequence[Explored], application: str) -> None:
     assert of(explored, application, "one_fault").plan == ""
 
 

@@ -47,5 +47,5 @@ def test_the_repaired_java_application_passes_each_plan(explored: Sequence[Explo
     assert of(explored, application, "Repaired").plan == ""
 
 
-def test_a_bug_of_two_faults_in_java_survives_each_single_one(explored: Sequence[Explored]) -> None:
+def test_a_java_bug_that_needs_two_faults_is_not_found_with_one(explored: Sequence[Explored]) -> None:
     assert of(explored, "dedupe_window", "one_fault").plan == ""

@@ -1,4 +1,4 @@
-"""Orders of two events that an exploration finds by itself, without a fault in its list."""
+"""Bugs that need another order of two events: the exploration finds each one without a fault in its list."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -41,5 +41,5 @@ def test_the_repaired_application_passes_each_order(explored: Sequence[Explored]
     assert of(explored, application, "Repaired").plan == ""
 
 
-def test_a_bug_of_check_crash_and_commit_survives_two_faults_in_the_usual_order(explored: Sequence[Explored]) -> None:
+def test_a_bug_of_check_crash_and_commit_is_not_found_by_two_faults_alone(explored: Sequence[Explored]) -> None:
     assert of(explored, "crash_after_check", "faults").plan == ""

@@ -1,4 +1,4 @@
-"""Numbers of thousands of digits, which Python does not convert, in texts that clients, files and users choose."""
+"""Numbers of thousands of digits, which Python does not convert, in texts of clients, files and users."""
 
 import pytest
 from engine_world import World, make_world

@@ -1,6 +1,6 @@
 """Bounded memory: handling a client's frame takes at most four times the memory of the largest frame.
 
-Peaks are those of Python's allocations, including the bytes from the socket.
+Measured are peaks of Python's allocations, including the bytes from the socket.
 """
 
 import gzip
@@ -39,7 +39,7 @@ def filled(begin: str, fragment: str, end: str = "", size: int = FRAME) -> bytes
 
 
 def numbered(begin: str, fragment: str, end: str, count: int) -> bytes:
-    """Return a list of members that differ."""
+    """Return a list of `count` members, each with its own number."""
     return (begin + ",".join(fragment.replace("#", str(number)) for number in range(count)) + end).encode()
 
 
@@ -146,7 +146,7 @@ def test_a_frame_costs_at_most_the_memory_of_four_frames(name: str) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 100])
 def test_a_frame_in_small_pieces_costs_at_most_the_memory_of_four_frames(size: int) -> None:
-    """A client chooses the pieces; each is an object of forty bytes until it is joined with others."""
+    """Small pieces, each an object of forty bytes until they are joined, do not add to the memory of a frame."""
     data = frame.join(b"{}", bytes(range(256)) * 800)
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
     splitter = frame.FrameSplitter()
@@ -183,7 +183,7 @@ def test_tags_of_clients_are_not_kept_after_the_journal_drops_the_requests() -> 
 
 
 def test_history_of_long_and_unique_names_takes_little_memory() -> None:
-    """Refused requests, and groups and connections that are used once, leave notes of limited number and size."""
+    """The history keeps a limited number of records about refused requests, groups and connections, of limited size."""
     port = Port(Engine(emulation=EmulationConfig(journal_max_entries=0), now_ms=1_700_000_000_000))
     create(port.peer(), "T")
     send(port.peer(), "T")
@@ -206,7 +206,7 @@ def test_history_of_long_and_unique_names_takes_little_memory() -> None:
 
 @pytest.mark.parametrize("count", [1, 50])
 def test_a_large_but_usual_heartbeat_is_accepted(count: int) -> None:
-    """A heartbeat with fifty groups of a hundred topics, far more than real ones, is accepted."""
+    """A heartbeat with fifty groups of a hundred topics, more than real clients send, is accepted."""
     subscriptions = [
         {"topic": f"T{n}", "subString": "*", "tagsSet": [], "codeSet": [], "subVersion": n} for n in range(100)
     ]
@@ -231,7 +231,7 @@ def test_a_rejected_request_names_the_limit() -> None:
 
 
 def test_a_grpc_request_of_countless_messages_is_refused() -> None:
-    """A gRPC request of countless empty messages is rejected: two bytes become sixty bytes after decoding."""
+    """A gRPC request of countless empty messages is rejected, because each takes two bytes, and sixty when decoded."""
     decode = decoder(sv.SendMessageRequest)
     usual = sv.SendMessageRequest(messages=[pb.Message(body=bytes(1000))] * 1000).SerializeToString()
     assert len(decode(usual).messages) == 1000  # type: ignore[attr-defined]  # a send request

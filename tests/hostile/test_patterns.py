@@ -16,7 +16,7 @@ SEARCHING = {"search", "split", "sub", "subn", "findall", "finditer"}
 FUNCTIONS = {"compile", "match", "fullmatch", *SEARCHING}
 CALLS = re.compile(rf"\bre\s*\.\s*(?:{'|'.join(sorted(FUNCTIONS))})\b")
 GIVEN_BY_USERS = {"emulator/faults/criteria.py", "emulator/faults/criterion_checks.py", "spark/options/option.py"}
-"""Files that compile a pattern of a user: a rule of the test itself, or an option of a Spark job for its own topics."""
+"""Files that compile a pattern of a user, who harms only the user's own rule or Spark job."""
 
 PUMPED = (
     *("a", "0", " ", "\n", "/", "*", "'", '"', "\\", ".", ",", "-", "+", "%", "=", "_", "|", ":", "e", "F", "\u00e4"),

@@ -1,4 +1,4 @@
-"""The image of the sidecar: build from the Dockerfile, start, use, measurements, stop."""
+"""The container image for a sidecar, built from the Dockerfile: start, memory, size, user, stop."""
 
 import json
 import subprocess
@@ -43,7 +43,7 @@ def test_idle_memory_is_at_most_80_mib(figures: dict[str, Any]) -> None:
 
 
 def test_image_is_at_most_150_mb_and_80_mb_as_pulled(figures: dict[str, Any]) -> None:
-    """A registry sends the layers compressed."""
+    """The limit for the unpacked image is 150 MB, that for its compressed layers, as registries send them, 80 MB."""
     size, unit = figures["image"].split()
     assert unit == "MB"
     assert float(size) <= 150

@@ -1,4 +1,4 @@
-"""The metrics of the emulator after the traffic of the record, compared with those of a real broker and proxy."""
+"""The metrics of the emulator, compared with those recorded from a real broker and proxy after the same traffic."""
 
 import re
 import urllib.request
@@ -45,13 +45,13 @@ def of_family(scrape: Scrape, family: str) -> dict[str, Mapping[tuple[tuple[str,
 
 
 def test_record_names_its_version_and_date() -> None:
-    """The record is of the reference version."""
+    """The record names the reference version and its date."""
     assert RECORD.version == REFERENCE_VERSION
     assert re.fullmatch(r"20\d\d-\d\d-\d\d", RECORD.date)
 
 
 def test_every_recorded_metric_is_declared_and_every_declared_one_recorded() -> None:
-    """The traffic gives each metric of a broker a value, and the emulator declares no other of upstream's names."""
+    """The traffic changes each metric of a broker, and the emulator declares no other names of upstream."""
     recorded = {name: kind for scrape in RECORD.broker.values() for name, kind in scrape.types.items()}
     recorded |= RECORD.proxy.types
     assert recorded == {name: family.kind.value for name, family in UPSTREAM.items()}
@@ -59,7 +59,7 @@ def test_every_recorded_metric_is_declared_and_every_declared_one_recorded() -> 
 
 @pytest.mark.parametrize("family", [name for name in UPSTREAM if name != PROXY_METRIC])
 def test_metric_has_the_recorded_type_names_labels_and_values(family: str, scrapes: Mapping[str, Scrape]) -> None:
-    """Values are equal unless a listed reason says why not; then names, labels and buckets are."""
+    """Values equal the recorded ones. If a listed reason explains a difference, names, labels and buckets are equal."""
     for moment in MOMENTS:
         real, own = RECORD.broker[moment], scrapes[moment]
         assert own.types.get(family) == real.types.get(family), moment
@@ -73,18 +73,18 @@ def test_metric_has_the_recorded_type_names_labels_and_values(family: str, scrap
 
 
 def without_polls(values: Mapping[tuple[tuple[str, str], ...], float]) -> Mapping[object, float | None]:
-    """Return values without those of requests that the traffic repeats."""
+    """Return values without those of polls, whose number differs in each run."""
     return {labels: None if ("request_code", POLLED) in labels else value for labels, value in values.items()}
 
 
 def test_proxy_metric_equals_that_of_a_proxy_in_cluster_mode(scrapes: Mapping[str, Scrape]) -> None:
-    """A proxy in the process of a broker exports none of its own."""
+    """The proxy metric is compared separately, because a proxy in the process of a broker does not export it."""
     assert of_family(scrapes["end"], PROXY_METRIC) == of_family(RECORD.proxy, PROXY_METRIC)
     assert PROXY_METRIC not in RECORD.broker["end"].types
 
 
 @pytest.mark.parametrize("pattern", [*DELIBERATE, *NOT_DETERMINED])
 def test_reason_is_about_a_recorded_metric(pattern: str) -> None:
-    """A reason that no longer applies to a name must go."""
+    """A listed reason that applies to no recorded metric fails."""
     names = {name for scrape in RECORD.broker.values() for name in scrape.names}
     assert any(re.fullmatch(pattern, name) for name in names)

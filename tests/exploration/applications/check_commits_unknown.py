@@ -1,4 +1,4 @@
-"""A check that answers commit for unknown: a rejected order whose rollback was lost is sent nevertheless."""
+"""A check that commits unknown orders: a rejected order whose rollback was lost is sent nevertheless."""
 
 from collections.abc import Iterator
 from typing import Any

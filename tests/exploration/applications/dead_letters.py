@@ -19,7 +19,7 @@ class Broken(Worker):
         super().__init__(emulator, "billing", "orders")
         self.producer = Producer(configuration(emulator), ["invoices"])
         self.for_people: set[str] = set()
-        """Orders that a person has to look at."""
+        """Orders for manual processing."""
 
     def handle(self, received: Any, acknowledge: Callable[[], None]) -> None:
         try:
@@ -34,7 +34,7 @@ class Broken(Worker):
 
 
 class Repaired(Broken):
-    """Lists an order for people at its last attempt."""
+    """Lists an order for manual processing at its last attempt."""
 
     def gives_up(self, order: str, attempt: int) -> bool:
         if attempt < ATTEMPTS:

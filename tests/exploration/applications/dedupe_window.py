@@ -1,4 +1,4 @@
-"""Wrong dedupe window: billing forgets an order when its duplicate arrives. Only a second duplicate shows it."""
+"""Wrong dedupe window: billing forgets an order when its duplicate arrives. Only a second duplicate shows the bug."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -33,7 +33,7 @@ class Broken(Worker):
 
 
 class Repaired(Broken):
-    """Looks at the account."""
+    """Reads the account, which survives crashes."""
 
     def is_refunded(self, order: str) -> bool:
         return order in self.paid

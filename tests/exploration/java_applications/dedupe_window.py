@@ -1,4 +1,4 @@
-"""Wrong dedupe window, in Java: billing forgets an order at its first duplicate. Only a second duplicate shows it."""
+"""Wrong dedupe window, in Java: billing forgets an order at its first duplicate. Only a second one shows the bug."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Two consumers that store states as they come: only an old state that is slower than a newer one shows the bug.
+"""Two consumers that store the states of an order: the bug shows only if an old state arrives after a newer one.
 
-A redelivered state is compared with the stored one, so late and repeated deliveries are survived.
+The application compares redelivered states with the stored one, so it survives late and repeated deliveries.
 """
 
 import threading
@@ -12,7 +12,7 @@ from rocketmq_testkit import Emulator
 from sdk_worker import Worker, message, send
 
 BETWEEN_S = 1.0
-"""The longest time (s) between the two messages: the second one is sent earlier if the first one is stored."""
+"""Maximal time (s) between the sends of the two messages: the second is sent earlier if the first is stored."""
 
 
 class States:

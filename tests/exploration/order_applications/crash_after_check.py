@@ -1,7 +1,7 @@
 """A crash of the broker between check and commit: the commit fails, but the answer to the check has committed already.
 
-The shop takes an earlier check for a proof that the commit never arrived. Each other order of check, commit and crash
-is survived.
+The shop concludes from an earlier check that the commit never arrived. It survives each other order of check, commit
+and crash.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class Broken(Shop):
 
 
 class Repaired(Broken):
-    """Knows that its answer to the check has decided."""
+    """Treats an order as sent if it has answered a check."""
 
     def is_lost(self, order: str) -> bool:
         return False
@@ -52,7 +52,7 @@ def test_an_order_is_sent_unless_it_is_cancelled(rocketmq: Emulator, shop: Shop)
 @pytest.mark.parametrize("shop", [Broken], indirect=True)
 @pytest.mark.rocketmq_explore(
     depth=2,
-    never={"operation": "EndTransaction", "nth": 2},  # the new producer is careless: it does not survive a crash
+    never={"operation": "EndTransaction", "nth": 2},  # a crash at the second end of the transaction is another bug
     faults=[
         faults.restart_broker(kill=True, operation="EndTransaction"),
         faults.drop_push(operation="CheckTransactionState"),

@@ -1,6 +1,6 @@
 """A check that arrives before the commit: the shop takes the order for abandoned, cancels it, and sends it as well.
 
-A broker carries out a commit after a rollback, because it looks at the half message only (EndTransactionProcessor).
+A broker executes a commit after a rollback, because it reads only the half message (EndTransactionProcessor).
 """
 
 from collections.abc import Iterator
