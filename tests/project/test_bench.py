@@ -1,4 +1,4 @@
-"""The ruler: warm clients, one running server at a time, and two recorded runs with the CPU time of clients."""
+"""The benchmark: warm clients, one running server at a time, and two recorded runs with the CPU time of clients."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ import pytest
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 WARM_UP_MIN = 60_000
-"""Below, the JIT compiler of a Java client takes a third of the measured time."""
+"""Messages of the warm-up. With fewer, the JIT compiler of a Java client takes a third of the measured time."""
 STOPPED = "T"
 
 
@@ -35,14 +35,14 @@ def state_of(process: int) -> str:
 
 @pytest.fixture
 def waiting() -> "Iterator[subprocess.Popen[bytes]]":
-    """A process in place of the server that is not measured."""
+    """A process that stands for the server that is not measured."""
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
         yield process
         process.kill()
 
 
 def until_stopped(process: int) -> None:
-    """Wait for the signal, which returns before the process has stopped."""
+    """Wait until the process has stopped, because the call that sends the signal returns earlier."""
     deadline = time.monotonic() + 60
     while state_of(process) != STOPPED:
         assert time.monotonic() < deadline
@@ -51,7 +51,7 @@ def until_stopped(process: int) -> None:
 def test_the_other_server_is_stopped_during_a_round(
     bench: Any, waiting: "subprocess.Popen[bytes]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each server is measured twice and is the first one once; meanwhile the other one does not run."""
+    """Each server is measured twice, once as the first one; meanwhile the other server is stopped."""
     servers = [SimpleNamespace(name=name, pids=[waiting.pid]) for name in ("one", "other")]
     rounds: list[str] = []
 
@@ -72,9 +72,9 @@ def test_clients_are_warm_before_a_round(bench: Any) -> None:
 
 
 def test_the_record_has_two_runs_with_the_processor_time_of_clients(bench: Any) -> None:
-    """Each run has three rows for each workload, both with the same names, and was made on one day.
+    """Both runs have the same three rows for each workload, and each run was made on one day.
 
-    Workloads that are newer than the record are listed below it.
+    The page lists workloads that are newer than the record below it.
     """
     text = (BENCH / "README.md").read_text()
     _, begun, rest = text.partition("<!-- table begins -->")

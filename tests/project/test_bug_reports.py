@@ -1,4 +1,4 @@
-"""A bug that the emulator reports fails the test in which it happened, or the run."""
+"""A bug that the emulator reports during a test fails the test, and one that it reports between tests the run."""
 
 import sys
 from pathlib import Path
@@ -38,7 +38,7 @@ def pytest_runtest_logfinish(nodeid, location):
 def test_a_test_during_which_a_bug_was_reported_fails(tmp_path: Path, words: tuple[str, ...]) -> None:
     """A test during which a bug was reported fails, also with workers and child processes.
 
-    A report with the marker does not fail the test; a missing one does.
+    A test with the marker `provokes_bugs` fails if no bug was reported.
     """
     done = run_suite(tmp_path, SUITE, *words)
     assert failed_teardowns(done.stdout) == {
@@ -52,8 +52,8 @@ def test_a_test_during_which_a_bug_was_reported_fails(tmp_path: Path, words: tup
 
 
 @pytest.mark.parametrize("words", [(), ("-p", "xdist", "-n", "2")])
-def test_a_report_between_tests_fails_the_run_suite(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """A report between tests fails the run, for instance one by a session's emulator after the last test."""
+def test_a_bug_report_between_tests_fails_the_run(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A bug report between tests fails the run, such as one of a session's emulator after the last test."""
     suite = "def test_usual(): pass\n"
     assert run_suite(tmp_path, suite, *words).returncode == 0
     (tmp_path / "late.py").write_text(LATE)

@@ -1,4 +1,4 @@
-"""The classifiers of the package tell the truth: systems and Pythons that tests run on, and no others."""
+"""The classifiers of the package name the systems and Python versions that tests run on, and no others."""
 
 import tomllib
 from pathlib import Path

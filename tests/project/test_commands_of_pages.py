@@ -67,7 +67,7 @@ OTHERS = frozenset(
         *("cargo", "g++", "touch", "./orders_test"),
     }
 )
-"""Other programs and shell keywords. The tests that run a block check these."""
+"""Other programs and shell keywords, whose arguments are not checked here but by the tests that run the block."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Command:
 
 
 def commands() -> Iterator[Command]:
-    """Yield all commands of all pages: in blocks, and in backquotes if a program's name is followed by more words."""
+    """Yield all commands of all pages: those in blocks, and those in backquotes that have arguments."""
     for path in PAGES:
         text, page = path.read_text(), path.relative_to(ROOT).as_posix()
         blocks = [*BLOCK.findall(text), *(each for each in INDENTED.findall(text) if path.parts[-3] == "examples")]
@@ -118,7 +118,7 @@ def test_the_search_finds_the_commands_of_the_pages() -> None:
 
 @pytest.mark.parametrize("command", ALL, ids=str)
 def test_a_command_of_a_page_has_a_known_program_and_valid_options(command: Command) -> None:
-    """The program of a command is known, our own programs accept all its words, and `make` has the target."""
+    """The program of a command is known, a program of this project accepts all words, and `make` has the target."""
     words = shlex.split(command.text, comments=True)
     while words and re.fullmatch(r"\w+=.*", words[0], re.DOTALL):
         words.pop(0)
@@ -141,7 +141,7 @@ def test_a_command_of_a_page_has_a_known_program_and_valid_options(command: Comm
 
 
 def check_pip(text: str) -> None:
-    """Check that the project is installed from a clone, because no index has it, and with existing extras."""
+    """Check that a command installs the project from a clone, because no index has it, and names existing extras."""
     for word in shlex.split(text, comments=True)[2:]:
         name, bracket, found = word.partition("[")
         if bracket:
@@ -150,7 +150,7 @@ def check_pip(text: str) -> None:
 
 
 def sources() -> Iterator[tuple[str, str]]:
-    """Yield the sources that contain an installation command, and the command."""
+    """Yield (source file, installation command in it)."""
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for found in PIP.findall(path.read_text()):

@@ -38,7 +38,7 @@ def json_list(text: str, key: str) -> list[str]:
 
 
 def test_the_health_check_of_compose_is_that_of_the_image() -> None:
-    """The health check of compose.yaml is that of the image, whose program is among the image's files."""
+    """compose.yaml and the image have the same health check, whose program the Dockerfile copies into the image."""
     kind, *command = json_list(service("rocketmq"), "test")
 
     assert kind == "CMD"
@@ -56,7 +56,7 @@ def test_the_options_of_image_and_service_are_valid_options_of_the_command() -> 
 
 
 def test_each_port_is_published_under_its_own_number() -> None:
-    """Each port of the container is published under the same number, because routes name the port in the container.
+    """Each port of the container is published under its own number, because routes have the container's ports.
 
     The control port is published for this machine only.
     """

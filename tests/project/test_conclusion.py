@@ -30,7 +30,7 @@ def junit(folder: Path, *more: str, name: str = "tests") -> None:
 
 
 def test_a_good_run_exits_with_0_and_prints_tests_and_time(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A good run has exit code 0, and its last line has the tests of all reports and the time of the run."""
+    """A good run has exit code 0, and its last line has the number of tests of all reports and the time of the run."""
     junit(reports)
     junit(reports, name="alone")
 
@@ -44,7 +44,7 @@ def test_a_good_run_exits_with_0_and_prints_tests_and_time(reports: Path, capsys
 def test_an_unexpected_skip_fails_the_run_like_a_failed_test(
     reports: Path, capsys: pytest.CaptureFixture[str], more: str, line: str
 ) -> None:
-    """An unexpected skip fails the run by name, like a failed test, even if every stage succeeded."""
+    """An unexpected skip fails the run and is named, like a failed test, even if every stage succeeded."""
     junit(reports, more)
 
     assert stages.conclude([WELL], 1) == 1
@@ -62,7 +62,7 @@ def test_a_failed_stage_fails_the_run_although_its_tests_passed(
 
 
 def test_a_run_without_reports_succeeds_and_an_empty_report_fails_it(reports: Path) -> None:
-    """A run without reports can succeed, as one of lint; a report without a passed test fails it."""
+    """A run without reports, such as one of the stage lint, can succeed; a report without a passed test fails it."""
     assert stages.conclude([stages.Result("lint", "", 1.0)], 1) == 0
     (reports / "tests.xml").write_text("<testsuites/>")
     assert stages.conclude([WELL], 1) == 1
@@ -95,9 +95,9 @@ def test_the_budgets_of_all_stages_fit_into_the_run() -> None:
 def test_a_stage_over_its_budget_fails_the_run_only_on_the_build_server(
     reports: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A stage that exceeds its budget by more than the margin fails the run on the build server only.
+    """A stage that exceeds its budget by more than the margin fails the run, but only on the build server.
 
-    Quick stages have a margin in seconds. Other machines may have other load.
+    Quick stages have a margin in seconds. Other machines have unknown load.
     """
     junit(reports)
     slow, quick = stages.Result("spark", "", 631.0, 300.0), stages.Result("lint", "", 184.0, 5.0)
@@ -111,7 +111,7 @@ def test_a_stage_over_its_budget_fails_the_run_only_on_the_build_server(
 
 
 def test_set_up_stages_are_never_too_slow() -> None:
-    """Stages of set-up are never too slow: a new machine builds drivers that others have in their cache."""
+    """Stages of set-up have no budget, because a new machine builds drivers that others have in their cache."""
     [result] = stages.run([stages.Stage("drivers", "", lambda: None, 10.0, needed=True)])
 
     assert result.sets_up
@@ -126,7 +126,7 @@ def test_the_result_of_a_stage_has_its_budget() -> None:
 
 
 def test_a_run_above_45_minutes_fails_on_the_build_server(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run above the limit of 45 minutes fails on the build server; other runs have no limit."""
+    """A run that takes more than 45 minutes fails on the build server; runs elsewhere have no limit."""
     junit(reports)
 
     assert stages.RUN_SECONDS_MAX == 2700

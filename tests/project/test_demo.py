@@ -1,4 +1,4 @@
-"""The first command of the README in a new clone."""
+"""`make demo`, the first command of the README, in a new clone."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ MINUTES = 10
 def test_make_demo_passes_in_a_new_clone(tmp_path: Path) -> None:
     """`make demo` creates its environment, installs only the requirements of the example, and its tests pass.
 
-    It is the only run of these tests in `make test`.
+    `make test` runs the tests of the example only here.
     """
     clone, home = tmp_path / "clone", tmp_path / "home"
     home.mkdir()

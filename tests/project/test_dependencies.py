@@ -16,7 +16,7 @@ OF_USERS = ("speed", "yaml", "html", "conformance", "spark")
 
 
 def explained() -> dict[tuple[str, str], str]:
-    """Return the table of ARCHITECTURE.md: the lower bound by package and extra."""
+    """Return the table of ARCHITECTURE.md: (package, extra) -> lower bound."""
     text = (ROOT / "ARCHITECTURE.md").read_text().partition("## Dependencies")[2].partition("\n## ")[0]
     rows = {(found[1], found[2] or ""): found[3] for found in ROW.finditer(text) if found[1] not in ("package", "---")}
     assert len(rows) >= 6
@@ -24,7 +24,7 @@ def explained() -> dict[tuple[str, str], str]:
 
 
 def declared() -> dict[tuple[str, str], str]:
-    """Return the lower bounds of pyproject.toml by package and extra."""
+    """Return the lower bounds of pyproject.toml: (package, extra) -> lower bound."""
     extras = PROJECT["optional-dependencies"]
     lists = {"": PROJECT["dependencies"], **{extra: extras[extra] for extra in OF_USERS}}
     return {
@@ -45,7 +45,7 @@ def test_grpcio_is_no_runtime_dependency() -> None:
 
 
 def test_no_bound_allows_a_version_with_an_advisory() -> None:
-    """No lower bound allows a version with an advisory, unless the table has a reason why its code never runs here."""
+    """No lower bound allows a version with an advisory, unless the table says why its code never runs here."""
     assert [*advisories.left_open(advisories.bounds())] == []
 
 
@@ -57,7 +57,7 @@ def test_every_package_has_advisories_or_is_listed_without() -> None:
 
 
 def test_the_advisories_were_looked_up_within_half_a_year() -> None:
-    """An old table fails with a sentence that says how to renew it."""
+    """A table that is older than half a year fails with a sentence that says how to renew it."""
     assert [*advisories.outdated(datetime.now(UTC).date())] == []
 
 

@@ -1,4 +1,4 @@
-"""The documentation site: its pages, their links, the generated reference, and the checks of what was built."""
+"""The documentation site: its pages, their links, the generated reference, and the checks of the built site."""
 
 import re
 from pathlib import Path
@@ -22,13 +22,13 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 def translated(text: str) -> str:
-    """Return the text of a page of docs/ as it is on a site with two other pages."""
+    """Return the text of a page of docs/ with the links that it has on a site with two other pages."""
     others = (Page("index.md", "README.md", "# The kit\n"), Page("behavior/pop.md", "docs/behavior/pop.md", ""))
     return sources.linked(sources.joined(others, [Page("command.md", "docs/command.md", text)]))["command.md"]
 
 
 def test_a_link_to_a_page_leads_to_its_place_on_the_site() -> None:
-    """A link to a page elsewhere in the repository leads to the place of that page on the site, with its anchor."""
+    """A link to a page elsewhere in the repository leads to that page on the site, with its anchor."""
     assert (
         translated("[a](../README.md#two-commands) [b](behavior/pop.md)")
         == "[a](index.md#two-commands) [b](behavior/pop.md)"
@@ -61,7 +61,7 @@ def test_a_link_without_a_target_raises_broken_link() -> None:
 
 
 def test_a_generated_page_replaces_the_committed_page_of_its_name() -> None:
-    """A generated page replaces a committed page of the same name; the index of behaviors is one."""
+    """A generated page, such as the index of behaviors, replaces the committed page of the same name."""
     found = sources.joined([Page("a.md", "docs/a.md", "old")], sources.generated({"a.md": "new"}))
     assert sources.linked(found) == {"a.md": "new"}
 
@@ -159,7 +159,7 @@ def test_the_glossary_is_one_sentence_for_each_term() -> None:
 
 
 def test_each_figure_of_the_readme_is_a_measured_number() -> None:
-    """Each figure of the README is in bench/README.md, or is at most the number in the index of behaviors."""
+    """Each figure of the README is in bench/README.md, or is a lower bound of the number in the index of behaviors."""
     bench = (ROOT / "bench" / "README.md").read_text()
     index = (ROOT / "docs" / "behavior.md").read_text()
     figures = FIGURE.findall((ROOT / "README.md").read_text())

@@ -1,4 +1,4 @@
-"""One worker of pytest-xdist runs the tests of a group, which share fixtures that take long to make."""
+"""One worker of pytest-xdist runs all tests of a group, which share fixtures that take long to create."""
 
 import re
 import subprocess
@@ -40,8 +40,8 @@ def test_a_file_without_a_group_is_distributed_test_by_test(tmp_path: Path) -> N
     assert scope_of("test_tea.py::test_a", tmp_path) == "test_tea.py::test_a"
 
 
-def test_each_group_is_named_in_a_form_that_is_read() -> None:
-    """Marks of single tests, which would need node ids with groups, are not among them."""
+def test_each_xdist_group_is_a_mark_of_a_whole_file() -> None:
+    """The scheduler reads only the mark of a file, so no single test has a mark of its own."""
     files = [each for each in (ROOT / "tests").rglob("test_*.py") if "mark.xdist_group(" in each.read_text("utf-8")]
     assert len(files) > 5
     names = [str(each.relative_to(ROOT)) for each in files if each.name != Path(__file__).name]

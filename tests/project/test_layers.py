@@ -23,7 +23,7 @@ BELOW: dict[str, frozenset[str]] = {
 """Folders of the namespace that the files of a folder may import."""
 NOT_IN_THE_ENGINE = frozenset({"asyncio", "random", "secrets", "select", "selectors", "socket", "socketserver", "ssl"})
 NOT_IN_THE_ENGINE |= {"concurrent", "multiprocessing", "queue", "subprocess", "threading", "time", "uuid", "datetime"}
-"""Modules with another clock, random source or thread than those that are injected into the engine."""
+"""Modules with clocks, random sources or threads that are not those injected into the engine."""
 WITHOUT_A_CLOCK = frozenset({"datetime.UTC", "datetime.datetime", "datetime.timedelta"})
 """Names of those modules that read no clock by themselves."""
 CLOCKS_OF_DATETIME = frozenset({"now", "today", "utcnow"})
@@ -97,22 +97,22 @@ def violations(found: Import) -> Iterator[str]:
         if found.file not in SUITES:
             yield f"{found}: inside a folder imports are relative"
     elif found.target is not None and found.target not in BELOW[folder]:
-        yield f"{found}: {folder} must not know {found.target}"
+        yield f"{found}: {folder} must not import {found.target}"
     if not found.level and found.top in {"twisted", "zope"} and found.file not in TWISTED:
         yield f"{found}: Twisted belongs to {', '.join(sorted(TWISTED))}"
     if not found.level and found.top in {"grpc", "grpc_status"} and folder != "conformance":
-        yield f"{found}: the client side of gRPC comes with the extra `conformance` alone"
+        yield f"{found}: the client side of gRPC is only in the extra `conformance`"
     if found.name == "twisted.internet.reactor":
-        yield f"{found}: the reactor is passed in"
+        yield f"{found}: the reactor is injected; take it as a parameter"
     if folder == "emulator" and not found.level and found.top != NAMESPACE:
         if found.top not in sys.stdlib_module_names:
-            yield f"{found}: the engine uses the standard library alone"
+            yield f"{found}: the engine imports only the standard library"
         if found.top in NOT_IN_THE_ENGINE and found.name not in WITHOUT_A_CLOCK:
-            yield f"{found}: the engine is told time and chance, and has one thread"
+            yield f"{found}: time and randomness are injected into the engine, and it has one thread"
 
 
 def test_the_engine_reads_no_clock_of_datetime() -> None:
-    """`datetime` is only a form of the injected time: no file of the engine calls a function that reads a clock."""
+    """The engine uses `datetime` only to format the injected time, and calls no function of it that reads a clock."""
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}"
         for path in sorted((ROOT / "emulator").rglob("*.py"))
@@ -194,7 +194,7 @@ def test_a_room_imports_only_rooms_below_it(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", floors.ROOMS)
 def test_the_list_of_rooms_is_complete(folder: str) -> None:
-    """The list has each room that the tree has, once, and no other."""
+    """The list has exactly the rooms of the tree, each once."""
     assert sorted(floors.ROOMS[folder]) == sorted({floors.room_of(file) for file in floors.sources(folder)})
 
 
@@ -228,7 +228,7 @@ def test_the_table_of_rooms_is_current() -> None:
     ],
 )
 def test_an_import_of_a_room_above_is_found(line: str) -> None:
-    """Every way to write an import counts, and none to the room below."""
+    """Every way to import a room above is found, and no import of a room below is."""
     house = {"emulator/cellar/door.py": line, "emulator/attic/__init__.py": "", "emulator/attic/view.py": ""}
     steps = list(floors.steps(house))
 
@@ -239,5 +239,5 @@ def test_an_import_of_a_room_above_is_found(line: str) -> None:
 
 
 def test_a_room_stands_directly_above_the_highest_that_it_imports() -> None:
-    """Rooms that import no room are on the ground floor."""
+    """Rooms that import no room are on floor 0."""
     assert floors.floors(["a", "b", "c", "d"], {"c": {"a"}, "d": {"a", "c"}}) == [["a", "b"], ["c"], ["d"]]

@@ -1,4 +1,4 @@
-"""The mutation tool: its mutants, its choice of tests, its counts, and a fixed sample of mutants."""
+"""The mutation tool: mutants, the choice of tests for a mutant, counts, and a fixed sample of mutants."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def found(source: str) -> set[tuple[str, str]]:
     ],
 )
 def test_each_operator_changes_only_its_own_expression(line: str, expected: set[tuple[str, str]]) -> None:
-    """Each operator changes the text of its own expression only."""
+    """Each operator changes only the text of its own expression."""
     for_value = {(operator, f"value = {new}") for operator, new in expected}
     assert found(f"def g():\n    value = {line}\n") == for_value
 
@@ -146,7 +146,7 @@ def some(file: str, number: int) -> list[Mutant]:
 
 
 def test_a_seed_determines_the_sample() -> None:
-    """A seed determines the sample, which takes mutants of all rooms by turns and all of a small room."""
+    """A seed determines the sample, which has mutants of all rooms in turn, and all mutants of a small room."""
     rooms = {"a": some("a.py", 50), "b": some("b.py", 50), "c": some("c.py", 2)}
     chosen = sample(rooms, 20, 7)
     assert chosen == sample(rooms, 20, 7)
@@ -177,9 +177,9 @@ def test_every_file_of_engine_and_protocols_has_a_room() -> None:
 
 
 def test_tests_are_chosen_by_the_functions_that_they_call(tmp_path: Path) -> None:
-    """Chosen tests call the mutant's function: those named like the file first, then one case of each test.
+    """Tests that call the function of a mutant are chosen: first those named like its file, then one case of each test.
 
-    All other tests are chosen only for code that the import executes.
+    All other tests are chosen only for code that runs when its module is imported.
     """
     for name in ("tests/test_log.py", "tests/test_other.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -214,7 +214,7 @@ def act(action: Any) -> Verdict:
 
 
 def test_a_fork_reports_the_failed_test_import_crash_or_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fork reports the failed test, none, a failed import, a crash, or an exceeded time."""
+    """A fork of the process reports the failed test, a success, a failed import, a crash, or a timeout."""
     monkeypatch.setattr(forked, "SECONDS_FREE", 1.0)
 
     def broken() -> str | None:
@@ -278,7 +278,7 @@ def test_existing_functions_get_the_code_of_a_mutant(tmp_path: Path) -> None:
 
 
 def test_a_probe_records_the_first_call_and_is_removed(tmp_path: Path) -> None:
-    """A probe records the first call and is removed; functions work as before."""
+    """A probe records the first call of a function and is removed, so that the function works as before."""
     path = tmp_path / "module.py"
     space = imported(path)
     noted: list[str] = []
@@ -315,7 +315,7 @@ def test_the_scratch_copy_has_tracked_and_new_files_and_no_ignored_ones(tmp_path
 
 
 def test_the_last_stored_verdict_of_a_mutant_counts(tmp_path: Path) -> None:
-    """Verdicts are stored one by one; the last one of a mutant counts, also that of another process."""
+    """Each verdict is stored at once; the last one of a mutant counts, also if another process stored it."""
     first, second = some("a.py", 2)
     results = Results(tmp_path / "results.jsonl")
     results.add(first, Verdict(Fate.SURVIVED, "", 1.5))
@@ -365,7 +365,7 @@ ENTRY = '[[equivalent]]\nfile = "a.py"\nscope = "f0"\nold = "1"\nnew = "2"\n'
 
 
 def test_entries_match_mutants_by_file_scope_and_texts(tmp_path: Path) -> None:
-    """Entries match mutants by file, scope and texts; entries whose code has changed are stale."""
+    """Entries of equivalent.toml match mutants by file, scope and texts; entries without a mutant are stale."""
     file = tmp_path / "equivalent.toml"
     file.write_text(f'{ENTRY}reason = "nobody reads it"\n{ENTRY}number = 1\nreason = "nor that"\n')
     entries = named.read(file, "equivalent", "reason")
@@ -388,7 +388,7 @@ def test_an_entry_with_an_empty_text_or_further_fields_is_refused(tmp_path: Path
 
 
 def test_the_record_has_300_mutants_and_95_percent_in_every_room() -> None:
-    """The record has at least 300 mutants and 95 % in every room; `make mutants` writes it with `--record`."""
+    """The record has at least 300 mutants, and a score of 95 % in every room. `make mutants` writes it."""
     form = json.loads((DATA / "record.json").read_text())
     assert record.problems(form, Rooms.read(DATA / "rooms.toml").names) == []
     reasons = named.read(DATA / "equivalent.toml", "equivalent", "reason")
@@ -407,6 +407,6 @@ def test_each_mutant_of_the_fixed_sample_is_killed_by_its_own_test() -> None:
 
 
 def changes() -> str:
-    """Return git's status of the code; other tests may write elsewhere meanwhile."""
+    """Return git's status of the folders with code; other tests may write into other folders meanwhile."""
     status = ["git", "status", "--porcelain", "--", "emulator", "remoting", "grpc_v2", "fixtures", "scripts"]
     return subprocess.run(status, cwd=ROOT, capture_output=True, text=True, check=True).stdout

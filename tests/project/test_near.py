@@ -1,4 +1,4 @@
-"""`make test-near`: the files of a change, the tests that are near them, and the time that these may take."""
+"""`make test-near`: the files of a change, the tests that are near these files, and the limit of their time."""
 
 import os
 import subprocess
@@ -76,12 +76,12 @@ def tree(tmp_path: Path) -> Tree:
     ],
 )
 def test_near_tests_are_found_by_name_room_and_import(tree: Tree, file: str, tests: list[str]) -> None:
-    """Tests of the file's name come first, then its room's, then rules; without any, those of importing files."""
+    """Near a file are the tests of its name, then of its room, then rules; else the tests of files that import it."""
     assert tree.near([file]) == Near(tests)
 
 
 def test_changed_tests_come_first(tree: Tree) -> None:
-    """A change of source and test runs the changed test first and each test once."""
+    """For a change of a source and a test, the changed test runs first, and each test runs once."""
     found = tree.near(["emulator/pop/ack.py", "tests/emulator/pop/test_order.py"])
     assert found.tests[:2] == ["tests/emulator/pop/test_order.py", "tests/emulator/pop/test_ack.py"]
     assert len(found.tests) == len(set(found.tests)) == 4
@@ -94,7 +94,7 @@ def test_sources_without_tests_are_named(tree: Tree) -> None:
 
 
 def test_changed_cases_are_run_by_their_noun(tree: Tree) -> None:
-    """A changed file of cases is run on the emulator by its noun."""
+    """For a changed file of cases, the cases of its noun run on the emulator."""
     found = tree.near([f"{CASES}pop/pop_order.py", f"{CASES}send/send.py"])
     assert found == Near(cases=["pop_order", "send"])
     [words] = near.commands([], found.cases)
@@ -102,7 +102,7 @@ def test_changed_cases_are_run_by_their_noun(tree: Tree) -> None:
 
 
 def test_each_room_has_tests_near_it() -> None:
-    """Every room of the project, except for a few that are named with their reason, has tests near one of its files."""
+    """Every room has tests near one of its files, except for those listed with a reason."""
     tree = Tree()
     missing = set()
     for package, rooms in floors.ROOMS.items():
@@ -115,7 +115,7 @@ def test_each_room_has_tests_near_it() -> None:
 
 
 def test_tests_fit_into_the_time_nearest_first(tmp_path: Path) -> None:
-    """Tests are taken in order while their time of earlier runs fits; tests that start Spark are left out."""
+    """Tests are selected in order while their times in earlier runs fit; tests that start Spark are left out."""
     spark = "spark_tests/test_read.py"
     (tmp_path / "spark_tests").mkdir()
     (tmp_path / spark).write_text("def test_read(spark_rocketmq: SparkRocketMQ) -> None: ...")
@@ -124,7 +124,7 @@ def test_tests_fit_into_the_time_nearest_first(tmp_path: Path) -> None:
 
 
 def test_durations_come_from_the_reports_of_earlier_runs(tmp_path: Path) -> None:
-    """The times of all tests of a file are added up, those in classes included; the latest report counts."""
+    """The time of a file is the sum of its tests, including those in classes, in the latest report."""
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_a.py").write_text("")
     case = '<testcase classname="{}" name="test" time="{}"/>'
@@ -140,14 +140,14 @@ def test_durations_come_from_the_reports_of_earlier_runs(tmp_path: Path) -> None
 
 
 def test_few_files_run_in_one_process() -> None:
-    """A few test files run without workers, which take a second to start; more files run in two."""
+    """A few test files run without xdist workers, which take a second to start; more files run in two workers."""
     [few], [many] = near.commands(["a"] * near.FEW_FILES, []), near.commands(["a"] * (near.FEW_FILES + 1), [])
     assert "no:xdist" in few
     assert many[many.index("-n") + 1] == "2"
 
 
 def test_change_is_the_work_tree_or_else_the_last_commit(tmp_path: Path) -> None:
-    """Changed and new files are listed, and deleted ones are not; a clean work tree gives the last commit."""
+    """A change has the changed and new files, without deleted ones; of a clean work tree it is the last commit."""
 
     def git(*words: str) -> None:
         identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
@@ -168,6 +168,6 @@ def test_change_is_the_work_tree_or_else_the_last_commit(tmp_path: Path) -> None
 
 
 def test_wrong_command_line_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """More than one commit, or an option, ends with the description and code 2."""
+    """For more than one commit, or an option, the script prints its description and exits with code 2."""
     assert near.main(["a", "b"]) == near.main(["--all"]) == 2
     assert "python scripts/near.py [COMMIT]" in capsys.readouterr().err

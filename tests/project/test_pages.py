@@ -1,4 +1,4 @@
-"""The page of configuration keys matches the declarations."""
+"""Generated pages and files match the declarations from which `make pages` writes them."""
 
 import re
 from pathlib import Path
@@ -16,12 +16,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_page_of_configuration_keys_is_current() -> None:
-    """`make pages` changes nothing."""
+    """`make pages` does not change the page of configuration keys."""
     assert (ROOT / "docs" / "config-keys.md").read_text() == config_page.page()
 
 
 def test_the_data_types_of_the_helpers_are_current() -> None:
-    """`make pages` changes nothing. No other file says that it is generated."""
+    """`make pages` does not change the types of the helper libraries, and no other file says that it is generated."""
     generated = files.generated()
     assert {path for path, text in generated.items() if (ROOT / path).read_text(encoding="utf-8") != text} == set()
     java = (ROOT / files.JAVA).glob("*.java")

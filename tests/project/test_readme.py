@@ -1,4 +1,4 @@
-"""Snippets and commands of the README and the pages of docs/, which are run here."""
+"""Snippets and commands of the README and the pages of docs/ work."""
 
 import json
 import os
@@ -40,7 +40,7 @@ PAGES = (
     "docs/fault-recipes.md",
 )
 PRINTED = ("docs/debugging.md",)
-"""Pages whose blocks of text are printed by their snippets."""
+"""Pages whose blocks of text are the output of their snippets."""
 OF_SPARK = ("docs/spark.md", "docs/audit.md", "docs/replay.md")
 """Pages whose programs need Spark; spark_tests/test_pages.py runs these."""
 PROGRAMS = Path(sys.executable).parent
@@ -58,7 +58,7 @@ def only(language: str, part: str) -> str:
 
 
 def run(*words: str | Path, cwd: Path, seconds: float = 300, home: Path | None = None) -> str:
-    """Run a command with our programs first on the path; return its output. Fails with the output on an error."""
+    """Run a command with the project's programs first in PATH; return its output. Fails with the output on an error."""
     path = f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [str(word) for word in words],
@@ -130,7 +130,7 @@ def test_each_page_with_python_is_run() -> None:
 
 
 def test_a_snippet_without_a_file_name_is_part_of_a_whole_snippet() -> None:
-    """A snippet without a file name is part of a whole snippet, which another test runs."""
+    """A snippet without a file name is part of a snippet with one, which another test runs."""
     whole = [each.text for each in snippets("python") if each.file]
     parts = [each for each in snippets("python") if not each.file]
     assert [str(each) for each in parts if not any(each.text in text for text in whole)] == []
@@ -287,7 +287,7 @@ def test_the_ready_line_of_the_ci_commands_is_that_of_the_page(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("shell", ["bash", "sh"])
-def test_the_ci_commands_wait_no_further_once_the_emulator_has_ended(shell: str, tmp_path: Path) -> None:
+def test_the_ci_commands_stop_waiting_once_the_emulator_has_ended(shell: str, tmp_path: Path) -> None:
     """The lines for CI sleep at most once more when the command has ended, before they exit with 1."""
     lines = only("sh", "--profile fast --topic orders > emulator.json")
     scripts = {
@@ -426,7 +426,7 @@ def test_every_relative_link_of_a_page_points_to_a_file() -> None:
 
 
 def test_files_that_pages_name_exist() -> None:
-    """A path in backquotes that begins with one of our folders exists; patterns and placeholders are not checked."""
+    """A path in backquotes that begins with a folder of the project exists, unless it is a pattern or placeholder."""
     folders = (
         "emulator|remoting|grpc_v2|fixtures|conformance|spark|tests|spark_tests|scripts|examples|bench|docs|docker"
     )

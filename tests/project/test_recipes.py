@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md: each names the files and the arguments of the declarations that it is about."""
+"""The recipes of CONTRIBUTING.md: each names the files and the arguments of the declarations that it adds."""
 
 import inspect
 import re
@@ -64,9 +64,9 @@ def file_of(found: object) -> Path:
 
 
 def not_named(heading: str, declared: Iterable[Path]) -> list[str]:
-    """Return the files that a recipe does not name, neither by themselves nor by their folder.
+    """Return the files that a recipe does not name, neither by their path nor by that of their room.
 
-    A whole package, such as `emulator/`, names none of its files.
+    The name of a whole package, such as `emulator/`, does not count.
     """
     named = [path for path in paths(heading) if path.parent != ROOT]
     missed = {file for file in declared if not any(file == each or each in file.parents for each in named)}
@@ -150,12 +150,12 @@ def test_each_of_the_twelve_changes_has_a_recipe(heading: str) -> None:
 
 @pytest.mark.parametrize("heading", WALKS)
 def test_a_recipe_names_the_files_of_its_table(heading: str) -> None:
-    """Each file in which an entry of the table is declared is in the recipe, by itself or by its folder."""
+    """The recipe names each file in which an entry of its table is declared, or the folder of the file."""
     assert not_named(heading, WALKS[heading]()) == []
 
 
 def test_a_file_that_a_recipe_misses_is_found() -> None:
-    """The walk reports a file outside the folders of a recipe."""
+    """A file outside the folders that a recipe names is reported."""
     assert not_named("Add an RPC", [file_of(properties)]) == ["emulator/message/properties.py"]
 
 
@@ -176,12 +176,12 @@ DECLARATIONS = {
 
 @pytest.mark.parametrize("heading", DECLARATIONS)
 def test_a_recipe_names_each_argument_of_its_declaration(heading: str) -> None:
-    """Somebody who follows the recipe meets every argument of the declaration, as `name=`."""
+    """The recipe contains every argument of its declaration, as `name=`."""
     assert [name for name in DECLARATIONS[heading] if f"{name}=" not in RECIPES[heading]] == []
 
 
 def test_declarations_of_requests_and_rpcs_have_no_default_rights() -> None:
-    """Rights have no default in either declaration, so that nobody forgets them."""
+    """The rights are a required argument of both declarations, so that nobody forgets them."""
     assert inspect.signature(RequestTable.processor).parameters["rights"].default is inspect.Parameter.empty
     (rights,) = (each for each in fields(Rpc) if each.name == "rights")
     assert rights.default is MISSING
@@ -195,11 +195,11 @@ def test_a_planned_file_does_not_exist_yet() -> None:
 
 
 TOOLCHAINS = (ROOT / "conformance" / "drivers" / "toolchains").resolve()
-"""Has the class of all recipes, and no driver."""
+"""The only folder of drivers without a driver: it has the class of all recipes."""
 
 
 def test_each_driver_folder_is_in_the_registry() -> None:
-    """A folder with a recipe is the folder of a driver in the registry."""
+    """Each folder with a recipe belongs to a driver of the registry."""
     folders = {each.parent.resolve() for each in (ROOT / "conformance" / "drivers").glob("*/recipe.py")} - {TOOLCHAINS}
     assert folders == {each.folder.resolve() for each in registry.RECIPES}
 

@@ -50,7 +50,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def collected(project: Path, *, sample: bool = True, record: bool = True) -> list[str]:
-    """Return the tests that pytest selects, after `tests/test_a.py` was recorded as it is now."""
+    """Return the tests that pytest selects. With `record`, `tests/test_a.py` has not changed since its record."""
     file = "tests/test_a.py"
     if record:
         form = {"date": "2026-01-31", "files": {file: [digest_of(project / file), 12]}}

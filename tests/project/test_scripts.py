@@ -32,7 +32,7 @@ def read(folder: Path, *more: str) -> verdict.Verdict:
 
 
 class TestVerdict:
-    """verdict.py"""
+    """Tests of `scripts/verdict.py`."""
 
     def test_passed_tests_and_expected_failures_are_a_good_run(self, tmp_path: Path) -> None:
         """Passed tests and expected failures are counted, and the closing line looks like pytest's."""
@@ -88,7 +88,7 @@ class TestVerdict:
 
 
 class TestOldest:
-    """oldest.py"""
+    """Tests of `scripts/oldest.py`."""
 
     def test_lower_bounds_become_exact_versions(self) -> None:
         """Lower bounds become exact versions; requirements with exact versions are left out."""
@@ -104,7 +104,7 @@ class TestOldest:
 
 
 class TestNamespaceLinks:
-    """namespace_links.py"""
+    """Tests of `scripts/namespace_links.py`."""
 
     def test_each_folder_has_a_relative_link_under_its_installed_name(self, tmp_path: Path) -> None:
         """Each folder has a relative link under its installed name; a link that left the mapping is removed."""
@@ -124,7 +124,7 @@ class TestNamespaceLinks:
 
 
 class TestPythons:
-    """pythons.py"""
+    """Tests of `scripts/pythons.py`."""
 
     def test_an_interpreter_is_found_only_if_it_runs_and_has_the_version(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -152,7 +152,7 @@ class TestPythons:
 
 
 class TestSystem:
-    """system.py"""
+    """Tests of `scripts/system.py`."""
 
     def test_a_program_that_cannot_be_installed_is_named_in_one_sentence(self) -> None:
         with pytest.raises(system.MissingProgram, match="no-such-program"):
@@ -170,14 +170,14 @@ class TestSystem:
 
 
 class TestStages:
-    """stages.py"""
+    """Tests of `scripts/stages.py`."""
 
     def test_an_unknown_stage_is_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
         """An unknown stage is rejected with a list of the known ones."""
         assert stages.main(["typos"]) == 2
         assert "types" in capsys.readouterr().err
 
-    def test_a_failed_check_does_not_end_the_run_but_a_needed_stage_does(self) -> None:
+    def test_a_failed_check_does_not_end_the_run_but_a_failed_needed_stage_does(self) -> None:
         ran: list[str] = []
 
         def fail() -> None:

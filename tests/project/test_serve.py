@@ -1,4 +1,4 @@
-"""`make serve` as a first try."""
+"""`make serve`, which starts an emulator from the source tree."""
 
 import json
 import os

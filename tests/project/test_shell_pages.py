@@ -1,4 +1,4 @@
-"""Commands for a running emulator on pages, which are run here in the order of each page."""
+"""The commands for a running emulator on pages succeed in the order of each page."""
 
 import re
 import shlex
@@ -19,7 +19,7 @@ CURL_BLOCK = re.compile(r"^```sh\n(curl .*/v1/faults .*\n.*)\n```$", re.MULTILIN
 
 
 def commands(page: str) -> list[str]:
-    """Return the commands of a page; of the generated page, those before the first verb."""
+    """Return the commands of a page; of the generated page docs/control-api.md, those before the first verb."""
     text = (ROOT / page).read_text().partition("\n### `")[0]
     return [line for block in SHELL_BLOCK.findall(text) for line in block.splitlines()]
 
@@ -38,7 +38,7 @@ def test_the_commands_of_a_page_succeed(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    """All commands of the page exit with 0, with only the address changed; the files are those that they name."""
+    """All commands of the page exit with 0, with only the address changed, and the files that the page shows."""
     monkeypatch.chdir(tmp_path)
     Path("group.yaml").write_text("name: warehouse\norderly: true\n")
     [rules] = re.findall(

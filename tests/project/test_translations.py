@@ -1,6 +1,6 @@
 """Chinese pages: each has the parts of its English twin, and follows the rules of Chinese typesetting.
 
-Other tests run the code of the English pages. The blocks of a Chinese page are the same ones.
+The blocks of code of a Chinese page equal those of its twin, which other tests run.
 """
 
 import os

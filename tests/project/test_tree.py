@@ -18,7 +18,7 @@ PLACES = re.compile(
     r"|pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|repo1?\.maven|maven\.org|proxy\.golang\.org|crates\.io"
     r"|deb\.debian\.org"
 )
-"""Folders of one machine, and hosts of package registries, which ordinary clients find themselves."""
+"""Folders of one machine, and hosts of package registries, which package managers know themselves."""
 PICTURES = {".png", ".jpg", ".gif", ".ico", ".gz", ".bin", ".pcap"}
 
 
@@ -98,7 +98,7 @@ def test_each_package_folder_has_init_and_py_typed(folder: str) -> None:
 
 
 def test_every_folder_with_modules_is_a_package() -> None:
-    """Every folder with modules has `__init__.py`: tools treat a namespace differently."""
+    """Every folder with modules has `__init__.py`, because tools treat namespace packages differently."""
     folders = {
         Path(name).parent
         for name in tracked()

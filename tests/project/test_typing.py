@@ -1,4 +1,4 @@
-"""The package as a user's type checker sees it."""
+"""The type annotations of the package, checked with programs of a user."""
 
 import subprocess
 import sys

@@ -10,7 +10,7 @@ import pytest
 from namespace_links import ROOT, packages
 
 LEFT_OUT = frozenset({"__pycache__", "target", "node_modules"})
-"""Folders that a build in place leaves behind."""
+"""Folders of build output in the source tree."""
 
 USE = """
 import fixtures as test_fixtures  # the well-known package of this name, beside ours
@@ -63,7 +63,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def new_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs' folder of a new environment with the wheel and its extra, pytest and the package `fixtures`."""
+    """The folder of programs of a new environment with the wheel, an extra, pytest and PyPI's package `fixtures`."""
     folder = tmp_path_factory.mktemp("new_environment")
     run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
     programs = folder / "venv" / "bin"
@@ -145,9 +145,9 @@ USES = (
 def test_the_wheel_has_the_right_files_and_works_when_installed(
     wheel: Path, new_environment: Path, tmp_path: Path
 ) -> None:
-    """The wheel has the right files and works.
+    """The wheel has exactly the files of the package, and its plugin and commands work.
 
-    One test, because each worker would build and install the wheel again.
+    This is one test, because each worker of xdist would build and install the wheel again.
     """
     check_files_of_the_wheel(wheel)
     for use in USES:

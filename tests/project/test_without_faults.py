@@ -1,4 +1,4 @@
-"""`bench/without_faults.py`: two trees of the emulator are measured, and the median of the pairs decides."""
+"""`bench/without_faults.py`, which measures two source trees in pairs; the median of their ratios decides."""
 
 import re
 import subprocess
@@ -19,7 +19,7 @@ def run(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_a_tree_is_compared_with_itself_over_both_protocols() -> None:
-    """One slice of sends is too little to judge the ratio, so the exit code is that of the printed medians."""
+    """One slice of sends is too short to judge ratios, so the test compares the exit code with the printed medians."""
     done = run(str(ROOT), str(ROOT), "--pairs", "1", "--sends", "1")
     rows = [found.groups() for line in done.stdout.splitlines() if (found := ROW.fullmatch(line))]
     assert [name for name, *_ in rows] == ["remoting", "gRPC"], done.stderr
