@@ -28,9 +28,10 @@ def at(point: Point, number: int = 0) -> Injection:
 
 
 def record(plan: Plan, *met: tuple[Injection, int], after: int = -1) -> Record:
-    """Return the record of a run in which all faults of the plan acted, the last one after the candidate at `after`.
+    """Return the record of a run in which all faults of the plan acted.
 
-    `met`: the injections that were possible, each with a number that stands for the state of the messages.
+    `met`: the injections that were possible, each with a number that stands for the state of the messages. `after`: the
+    index of the last of them that was found before the last fault acted.
     """
     return Record(
         candidates=[Candidate(injection, state) for injection, state in met],
