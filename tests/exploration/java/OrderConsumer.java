@@ -18,8 +18,8 @@ import org.apache.rocketmq.client.apis.message.MessageView;
  * Small applications that consume orders, and write each order that they have processed as a line to a ledger.
  *
  * <p>Arguments: endpoint, consumer group, topic, ledger, application. The ledger survives crashes, as a database does.
- * The program prints a line once its consumer has started, and ends after the message that it processes when its
- * standard input ends.
+ * The program prints a line once its consumer has started. When its standard input ends, the program ends once it has
+ * processed the current message.
  */
 public final class OrderConsumer {
     private static final Duration INVISIBLE = Duration.ofSeconds(30);
@@ -36,7 +36,7 @@ public final class OrderConsumer {
         this.application = application;
     }
 
-    /** Processes an order and acknowledges its message, in an order of its own. */
+    /** Processes an order and acknowledges its message, in either sequence. */
     private interface Application {
         void handle(OrderConsumer shop, String order, Acknowledgement acknowledgement) throws IOException;
     }
