@@ -279,13 +279,13 @@ def test_a_notification_reports_an_available_message_or_none_at_its_deadline(e: 
     It takes no message.
     """
     e.topic()
-    in_vain, told = e.notify(poll_ms=3_000), e.notify(poll_ms=8_000)
+    timed_out, notified = e.notify(poll_ms=3_000), e.notify(poll_ms=8_000)
     e.advance(3_000)
-    assert in_vain.response is not None
-    assert (in_vain.response.number, told.response) == (0, None)
+    assert timed_out.response is not None
+    assert (timed_out.response.number, notified.response) == (0, None)
     e.send(b"0")
-    assert told.response is not None
-    assert told.response.number == 1
+    assert notified.response is not None
+    assert notified.response.number == 1
     at_once = e.notify(poll_ms=3_000)
     assert at_once.response is not None
     assert at_once.response.number == 1

@@ -202,15 +202,15 @@ def test_a_pop_with_an_expression_skips_other_messages_for_good(
 
 
 @through(*ALL)
-def test_a_new_group_begins_at_the_first_message_of_a_young_queue(e: ProtocolClient) -> None:
-    """A new group starts at the first message of a young queue, even if it asks for the end, as the proxy does."""
+def test_a_new_group_begins_at_the_first_message_of_a_queue_in_memory(e: ProtocolClient) -> None:
+    """A new group that requests the end, as the proxy does, starts at the first message of a queue in memory."""
     e.fill_topic(3)
     assert e.bodies(group="new") == [b"0", b"1", b"2"]
 
 
 @through(*ALL, init_pop_offset_by_check_msg_in_mem=False)
 def test_without_the_memory_check_a_new_group_begins_at_the_last_message(e: ProtocolClient) -> None:
-    """With initPopOffsetByCheckMsgInMem=false a new group that asks for the end starts at the last message."""
+    """With initPopOffsetByCheckMsgInMem=false a new group that requests the end starts at the last message."""
     e.fill_topic(3)
     assert e.bodies(group="new") == [b"2"]
 

@@ -129,10 +129,10 @@ def _until_received(driver: Driver, count: int) -> list[Fields]:
     return _received(driver)
 
 
-def _until(look: Callable[[], bool]) -> None:
+def _until(is_so: Callable[[], bool]) -> None:
     """Wait for an action of a client that its driver does not report."""
     end = time.monotonic() + SECONDS
-    while not look():
+    while not is_so():
         assert time.monotonic() < end
         time.sleep(GLANCE_SECONDS)
 

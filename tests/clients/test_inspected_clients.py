@@ -43,7 +43,7 @@ def drivers(emulator: Emulator) -> Iterator[Drivers]:
 
 
 @pytest.fixture
-def look(emulator: Emulator) -> InspectionView:
+def inspection(emulator: Emulator) -> InspectionView:
     return emulator.inspection
 
 
@@ -61,14 +61,14 @@ def subscribed(topic: str, expression: str = "*") -> dict[str, dict[str, str]]:
 
 @pytest.mark.parametrize("sdk", ALL)
 def test_connection_of_each_sdk_is_listed_until_it_closes(
-    emulator: Emulator, look: InspectionView, drivers: Drivers, sdk: str
+    emulator: Emulator, inspection: InspectionView, drivers: Drivers, sdk: str
 ) -> None:
     group, driver = f"group-{sdk.replace('.', '-')}", drivers[sdk]
     emulator.group(group)
     kind = "simple" if "simple" in driver.verbs else "push"
     driver.call(kind, as_="c", group=group, sub=subscribed("plain"))
     emulator.wait_for_consumer(group)
-    found = [each for each in look.connections() if group in each.groups]
+    found = [each for each in inspection.connections() if group in each.groups]
     assert found
     for connection in found:
         assert connection.protocol == recipe(sdk).protocol
@@ -77,17 +77,17 @@ def test_connection_of_each_sdk_is_listed_until_it_closes(
         assert connection.address.startswith("127.0.0.1:")
         assert connection.last_heartbeat_ms is not None
         assert connection.since_ms <= connection.last_heartbeat_ms
-    [member] = look.group(group).members
+    [member] = inspection.group(group).members
     client = emulator.clients[member.client]
     assert (member.language, member.version) == (client.language, client.version)
     driver.call("close", on="c")
-    until(lambda: not [each for each in look.connections() if group in each.groups])
+    until(lambda: not [each for each in inspection.connections() if group in each.groups])
     with pytest.raises(NotFound, match=rf"it left at .* \({client.language} {client.version}, "):
         emulator.clients[client.id]
 
 
 def test_receipt_names_the_client_and_progress_equals_mqadmin(
-    emulator: Emulator, look: InspectionView, drivers: Drivers
+    emulator: Emulator, inspection: InspectionView, drivers: Drivers
 ) -> None:
     emulator.group("readers")
     driver = drivers["python"]
@@ -96,10 +96,10 @@ def test_receipt_names_the_client_and_progress_equals_mqadmin(
         emulator.topics["tagged"].send(body)
     first, second = [driver.call("receive", on="reader", max=1, invisible_ms=60_000)["messages"][0] for _ in range(2)]
     driver.call("ack", on="reader", h=first["h"])
-    (receipt,) = look.receipts("readers")
+    (receipt,) = inspection.receipts("readers")
     assert [receipt.client] == [client.id for client in emulator.groups["readers"].members]
     assert (receipt.attempt, receipt.place.topic, receipt.place.queue_offset) == (1, "tagged", second["offset"] or 1)
-    (queue,) = look.queues("tagged")
+    (queue,) = inspection.queues("tagged")
     progress = queue.groups["readers"]
     assert (progress.committed, progress.delivered, progress.in_flight) == (2, 2, 1)
     shown = cells(mqadmin(emulator.namesrv, "consumerProgress", "-g", "readers"))
@@ -109,12 +109,12 @@ def test_receipt_names_the_client_and_progress_equals_mqadmin(
 
 
 def test_members_that_subscribe_differently_disagree_as_mqadmin_shows(
-    emulator: Emulator, look: InspectionView, drivers: Drivers
+    emulator: Emulator, inspection: InspectionView, drivers: Drivers
 ) -> None:
     for sdk, tag in (("java-remoting", "a"), ("java-remoting-4.9", "b")):
         drivers[sdk].call("push", as_="m", group="divided", sub=subscribed("tagged", tag), mode="concurrent")
-    until(lambda: len(look.group("divided").members) == 2)
-    found = look.group("divided")
+    until(lambda: len(inspection.group("divided").members) == 2)
+    found = inspection.group("divided")
     own = [{each.topic: each.expression for each in member.subscriptions}["tagged"] for member in found.members]
     assert sorted(own) == ["a", "b"]
     assert found.disagreements == ("tagged",)
@@ -122,7 +122,7 @@ def test_members_that_subscribe_differently_disagree_as_mqadmin_shows(
     # The Java SDK renews the version of its subscription after each rebalance, so the newest one may change.
     used = [
         each.expression
-        for view in (found, look.group("divided"))
+        for view in (found, inspection.group("divided"))
         for each in view.subscriptions
         if each.topic == "tagged"
     ]
@@ -134,18 +134,18 @@ def test_members_that_subscribe_differently_disagree_as_mqadmin_shows(
 
 @pytest.mark.parametrize("strategy", ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"])
 def test_assignment_equals_that_of_the_sdk(
-    emulator: Emulator, look: InspectionView, drivers: Drivers, strategy: str
+    emulator: Emulator, inspection: InspectionView, drivers: Drivers, strategy: str
 ) -> None:
     topic, group = f"split-{strategy}", f"split-{strategy}"
     emulator.topic(topic, queues=8)
     members = {"java-remoting": drivers["java-remoting"], "java-remoting-4.9": drivers["java-remoting-4.9"]}
     for driver in members.values():
         driver.call("push", as_=group, group=group, sub=subscribed(topic), mode="concurrent", allocate=strategy)
-    until(lambda: len(look.group(group).members) == 2)
+    until(lambda: len(inspection.group(group).members) == 2)
 
     def agree() -> bool:
         assigned: dict[str, set[int]] = {}
-        for view in look.assignments(group, topic):
+        for view in inspection.assignments(group, topic):
             assigned.setdefault(view.client or "", set()).add(view.queue_id)
         own = [
             {queue["queue"] for queue in driver.call("queues", on=group)["queues"] if queue["topic"] == topic}
@@ -157,62 +157,62 @@ def test_assignment_equals_that_of_the_sdk(
 
     until(agree)
     # A pull of the earlier owner that arrives late hides the strategy until the new owner pulls again.
-    until(lambda: {view.strategy for view in look.assignments(group, topic)} == {strategy})
+    until(lambda: {view.strategy for view in inspection.assignments(group, topic)} == {strategy})
     for driver in members.values():
         driver.call("close", on=group)
 
 
 def test_lock_of_an_orderly_consumer_names_its_client(
-    emulator: Emulator, look: InspectionView, drivers: Drivers
+    emulator: Emulator, inspection: InspectionView, drivers: Drivers
 ) -> None:
     drivers["java-remoting"].call("push", as_="o", group="orderly", sub=subscribed("ordered"), mode="orderly")
-    lock = until(lambda: next((lock for lock in look.locks() if lock.topic == "ordered"), None))
-    assert [lock.client] == [member.client for member in look.group("orderly").members]
+    lock = until(lambda: next((lock for lock in inspection.locks() if lock.topic == "ordered"), None))
+    assert [lock.client] == [member.client for member in inspection.group("orderly").members]
     assert (lock.group, lock.broker, lock.queue_id) == ("orderly", "broker-a", 0)
     drivers["java-remoting"].call("close", on="o")
 
 
-def test_checks_of_a_half_message_are_counted(emulator: Emulator, look: InspectionView, drivers: Drivers) -> None:
+def test_checks_of_a_half_message_are_counted(emulator: Emulator, inspection: InspectionView, drivers: Drivers) -> None:
     driver = drivers["java-grpc"]
     driver.call("producer", as_="tx", topics=["paid"], check="UNKNOWN")
     sent = driver.call("send_tx", on="tx", topic="paid", body=b"half", outcome="UNKNOWN")
-    (half,) = look.half_messages()
+    (half,) = inspection.half_messages()
     assert (half.message_id, half.topic, half.checks) == (sent["id"], "paid", 0)
     now_ms = emulator.run_on_loop(lambda host: host.engine.scheduler.now_ms)
     assert half.next_check_ms is not None
     emulator.clock.advance(f"{half.next_check_ms - now_ms + 1}ms")
-    (half,) = look.half_messages()
+    (half,) = inspection.half_messages()
     assert half.checks == 1
     driver.call("close", on="tx")
 
 
-def test_timed_message_is_listed_until_its_time(emulator: Emulator, look: InspectionView, drivers: Drivers) -> None:
+def test_timed_message_is_listed_until_its_time(emulator: Emulator, inspection: InspectionView, drivers: Drivers) -> None:
     driver = drivers["go-grpc"]
     driver.call("producer", as_="t", topics=["later"])
     now_ms = emulator.run_on_loop(lambda host: host.engine.scheduler.now_ms)
     sent = driver.call("send", on="t", topic="later", body=b"timed", deliver_at=now_ms + 3_600_000)
-    (timer,) = [timer for timer in look.timers() if timer.message_id == sent["id"]]
+    (timer,) = [timer for timer in inspection.timers() if timer.message_id == sent["id"]]
     assert (timer.topic, timer.kind) == ("later", "wheel")
     assert 0 <= timer.due_ms - now_ms - 3_600_000 <= 1_000
     emulator.clock.advance("1h 2s")
-    assert sent["id"] not in {timer.message_id for timer in look.timers()}
+    assert sent["id"] not in {timer.message_id for timer in inspection.timers()}
     driver.call("close", on="t")
 
 
-def test_waiting_pull_names_the_client(emulator: Emulator, look: InspectionView, drivers: Drivers) -> None:
+def test_waiting_pull_names_the_client(emulator: Emulator, inspection: InspectionView, drivers: Drivers) -> None:
     drivers["go-remoting"].call("push", as_="w", group="waiting", sub=subscribed("polled"), mode="concurrent")
-    poll = until(lambda: next((poll for poll in look.polls() if poll.topic == "polled"), None))
+    poll = until(lambda: next((poll for poll in inspection.polls() if poll.topic == "polled"), None))
     assert (poll.group, poll.kind, poll.queue_id) == ("waiting", "pull", 0)
-    assert [poll.client] == [member.client for member in look.group("waiting").members]
+    assert [poll.client] == [member.client for member in inspection.group("waiting").members]
     assert poll.since_ms < poll.until_ms
     drivers["go-remoting"].call("close", on="w")
 
 
-def test_configuration_equals_that_of_mqadmin(emulator: Emulator, look: InspectionView) -> None:
+def test_configuration_equals_that_of_mqadmin(emulator: Emulator, inspection: InspectionView) -> None:
     shown = mqadmin(emulator.namesrv, "getBrokerConfig", "-b", emulator.broker)
     pairs = re.findall(r"^(\w+) +=(.*)$", shown, re.MULTILINE)
     values = {key: value.strip() for key, value in pairs}
-    found = {key.key: key.value for key in look.configuration("broker-a")}
+    found = {key.key: key.value for key in inspection.configuration("broker-a")}
     common = values.keys() & found.keys()
     assert len(common) > 100
     assert {key: found[key] for key in common if found[key] != "***"} == {

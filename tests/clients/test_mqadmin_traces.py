@@ -31,8 +31,8 @@ def test_query_msg_trace_by_id_prints_producer_and_consumer(server: Server) -> N
         sent = driver.call("send", on="p", topic="traced", body=b"hello")
         driver.wait_for_event(lambda event: event["ev"] == "msg", timeout=SECONDS)
         found = _until_traced(emulator, sent["id"])
-    told = [line.split()[:2] for line in found.splitlines() if line.startswith(("Pub", "Sub"))]
-    assert told == [["Pub", "traced-producer"], ["Sub", "traced-group"]]
+    groups = [line.split()[:2] for line in found.splitlines() if line.startswith(("Pub", "Sub"))]
+    assert groups == [["Pub", "traced-producer"], ["Sub", "traced-group"]]
 
 
 def _until_traced(emulator: Emulator, message_id: str) -> str:

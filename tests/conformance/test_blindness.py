@@ -31,7 +31,7 @@ def knowledge(text: str) -> Iterator[str]:
         if isinstance(node, ast.Attribute):
             of_a_deployment = isinstance(node.value, ast.Attribute) and node.value.attr == "deployment"
             if (of_a_deployment and node.attr not in OF_A_PLACE) or node.attr in ("capabilities", "jumps", "emulated"):
-                yield f"line {node.lineno} asks for {node.attr}"
+                yield f"line {node.lineno} uses {node.attr}"
 
 
 @pytest.mark.parametrize("folder", [cases, scenarios], ids=["cases", "scenarios"])

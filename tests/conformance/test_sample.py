@@ -123,7 +123,7 @@ def test_a_record_that_lacks_too_much_is_stale_and_says_what_to_do(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "problem_text"),
     [
         ({"without": "plain.x@python"}, None),
         ({"without": PAIRS[0]}, "1 pairs did not run, such as "),
@@ -131,11 +131,11 @@ def test_a_record_that_lacks_too_much_is_stale_and_says_what_to_do(tmp_path: Pat
         ({"early": "interrupted"}, "the run ended early: interrupted; only a whole matrix is recorded"),
     ],
 )
-def test_only_a_whole_matrix_with_expected_outcomes_is_recorded(bad: Mapping[str, str], told: str | None) -> None:
-    if told is None:
+def test_only_a_whole_matrix_with_expected_outcomes_is_recorded(bad: Mapping[str, str], problem_text: str | None) -> None:
+    if problem_text is None:
         assert form_of(document(**bad), SCENARIOS, RECORDS)["outcomes"] == len(PAIRS)
         return
-    with pytest.raises(MatrixRecordError, match=told):
+    with pytest.raises(MatrixRecordError, match=problem_text):
         form_of(document(**bad), SCENARIOS, RECORDS)
 
 

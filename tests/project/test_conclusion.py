@@ -103,9 +103,9 @@ def test_a_stage_over_its_budget_fails_the_run_only_on_the_build_server(
     slow, quick = stages.Result("spark", "", 631.0, 300.0), stages.Result("lint", "", 184.0, 5.0)
 
     assert stages.conclude([slow, quick], 240, stages.RUN_SECONDS_MAX) == 1
-    told = capsys.readouterr().out
-    assert "spark           631.0 s of  300  TOO SLOW\n" in told
-    assert "lint            184.0 s of    5  ok\n" in told
+    printed = capsys.readouterr().out
+    assert "spark           631.0 s of  300  TOO SLOW\n" in printed
+    assert "lint            184.0 s of    5  ok\n" in printed
     assert stages.conclude([slow, quick], 240) == 0
     assert stages.conclude([stages.Result("spark", "", 630.0, 300.0)], 240, stages.RUN_SECONDS_MAX) == 0
 

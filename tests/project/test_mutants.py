@@ -345,7 +345,7 @@ def test_equivalent_mutants_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "error_text"),
     [
         ({"commit": "main"}, "commit=main"),
         ({"date": "today"}, "date=today"),
@@ -357,8 +357,8 @@ def test_equivalent_mutants_do_not_count() -> None:
         ({"rooms": {}}, "room a: not in the record"),
     ],
 )
-def test_an_invalid_record_is_refused_with_a_sentence_for_each_error(change: dict[str, Any], told: str) -> None:
-    assert any(told in problem for problem in record.problems({**FORM, **change}, ["a"]))
+def test_an_invalid_record_is_refused_with_a_sentence_for_each_error(change: dict[str, Any], error_text: str) -> None:
+    assert any(error_text in problem for problem in record.problems({**FORM, **change}, ["a"]))
 
 
 ENTRY = '[[equivalent]]\nfile = "a.py"\nscope = "f0"\nold = "1"\nnew = "2"\n'

@@ -55,7 +55,7 @@ class Application:
     values: tuple[str, ...]
 
     def investigate(self, scene: Scene) -> Clue:
-        """Run the application, and ask the emulator what is wrong."""
+        """Run the application, and return the verdict and sentence of the emulator about it."""
         found = self.run(scene)
         if isinstance(found, Clue):
             return found

@@ -135,9 +135,9 @@ class ClientRequests(ABC, Generic[E]):
         """Reset the offsets of a group for `T`."""
         fields = {"topic": "T", "group": group, "timestamp": timestamp, "isForce": force}
         asked = request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, fields)
-        told = self._ask(ResetOffset(group, "T", timestamp, force=force), asked).response
-        assert told is not None
-        return told
+        response = self._ask(ResetOffset(group, "T", timestamp, force=force), asked).response
+        assert response is not None
+        return response
 
     def _ask(self, operation: Operation, asked: Request) -> AdminRequest:
         """Send an administrator's request; where the protocol has none, submit the operation."""

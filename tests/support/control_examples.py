@@ -50,8 +50,8 @@ def state_of_examples(emulator: Emulator) -> Iterator[None]:
     """Create the objects that the examples name: topics, groups, snapshots, a rule, and connected clients."""
     if "%DLQ%booking" not in emulator.topics:
         emulator.topic("%DLQ%booking").send(b"dead")
-    beat = Heartbeat("a-client", ["orders"], [ConsumerData("booking")])
-    emulator.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], beat))
+    heartbeat = Heartbeat("a-client", ["orders"], [ConsumerData("booking")])
+    emulator.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], heartbeat))
     emulator.run_on_loop(lambda host: vars(host).pop("kept_snapshots", None))
     emulator.run_on_loop(lambda host: [host.kept_snapshots.keep() for _ in range(2)])
     emulator.run_on_loop(stop_all_forks)

@@ -297,8 +297,8 @@ class EngineWaiting:
                     for record, at in zip(outcome.records, outcome.offsets, strict=True)
                 ]
                 suggests = outcome.suggest_which_broker_id
-                code, goes_on = outcome.code, outcome.next_begin_offset
-                return Answer(code == 0, code, outcome.status.value, messages, number=goes_on, suggests=suggests)
+                code, next_offset = outcome.code, outcome.next_begin_offset
+                return Answer(code == 0, code, outcome.status.value, messages, number=next_offset, suggests=suggests)
             case NotificationResult() as outcome:
                 return Answer(True, 0, "polling full" if outcome.polling_full else "", number=int(outcome.has_msg))
             case outcome:

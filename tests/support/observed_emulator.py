@@ -85,8 +85,8 @@ def observed_emulator(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObservedEmula
         emulator.topic("later", type="DELAY").send("tea", properties={"DELAY": "14"})
         emulator.run_on_loop(lambda host: host.jumps.keep_search("1d", None))
         emulator.faults.add(faults.drop_response(), name=RULE, topic="nowhere", optional=True)
-        beat = Heartbeat(CONSUMER_ID, ["orders"], [ConsumerData("booking")])
-        emulator.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], beat))
+        heartbeat = Heartbeat(CONSUMER_ID, ["orders"], [ConsumerData("booking")])
+        emulator.run_on_loop(lambda host: host.engine.execute(host.engine.brokers[0], heartbeat))
         with RemotingClient(emulator.broker) as client:
             assert client.request(*heartbeat_request(CLIENT_ID, producers=["shop"])).code == 0
             yield emulator

@@ -305,12 +305,12 @@ class RemotingSending(OnlyFrame):
         """The result of the send; it holds offsets and id even if the code is an error."""
         if (response := self.frame) is None:
             return None
-        told = response.ext_fields or {}
-        if "msgId" not in told:
+        fields = response.ext_fields or {}
+        if "msgId" not in fields:
             return Sent(False, response.code, response.remark or "")
-        place = int(told["msgId"][-16:], 16)
-        unique, handle = told.get("transactionId", ""), told.get("recallHandle", "")
-        return Sent(response.code == 0, response.code, "", unique, int(told["queueOffset"]), place, handle)
+        place = int(fields["msgId"][-16:], 16)
+        unique, handle = fields.get("transactionId", ""), fields.get("recallHandle", "")
+        return Sent(response.code == 0, response.code, "", unique, int(fields["queueOffset"]), place, handle)
 
 
 class RemotingWaiting(OnlyFrame):
@@ -333,8 +333,8 @@ class RemotingWaiting(OnlyFrame):
         messages = _messages(command)
         if fields.get("msgOffsetInfo") is None:
             taken = [_taken(each, "") for each in messages]
-            goes_on, suggests = (int(fields.get(name) or 0) for name in ("nextBeginOffset", "suggestWhichBrokerId"))
-            return replace(_answer(command), messages=taken, number=goes_on, suggests=suggests)
+            next_offset, suggests = (int(fields.get(name) or 0) for name in ("nextBeginOffset", "suggestWhichBrokerId"))
+            return replace(_answer(command), messages=taken, number=next_offset, suggests=suggests)
         taken = [self._popped(message, fields, each) for message, each in zip(messages, _places(fields), strict=True)]
         return Answer(command.code == 0, command.code, command.remark or "", taken, number=int(fields["restNum"]))
 

@@ -103,8 +103,8 @@ def _fill(host: Host, number: int) -> None:
                 send(topic, b"tea")
     if number:
         courier = DirectChannel("courier", ("10.0.0.10", 1))
-        beat = Heartbeat("10.0.0.10@1", [], [ConsumerData("couriers", ACTIVELY)])
-        host.engine.execute(host.engine.brokers[0], beat, courier)
+        heartbeat = Heartbeat("10.0.0.10@1", [], [ConsumerData("couriers", ACTIVELY)])
+        host.engine.execute(host.engine.brokers[0], heartbeat, courier)
         _take_all(host, "couriers", courier)
         _take_all(host, "warehouse", DirectChannel("silent"))
 
