@@ -134,7 +134,7 @@ class RemotingWire(Wire):
         self.start(pull_request("T", "G"))
 
     def complete(self, data: bytes) -> list[int]:
-        """Return the opaques."""
+        """Return the opaques of the complete frames."""
         return [frame.decode(*each).opaque for each in frame.FrameSplitter().feed(data)]
 
     def lose(self) -> None:
@@ -178,7 +178,7 @@ class GrpcWire(Wire):
         return [each for each in f.split_frames(data) if len(each) == 9 + int.from_bytes(each[:3], "big")]
 
     def complete(self, data: bytes) -> list[int]:
-        """Return the numbers of the streams that have ended."""
+        """Return the numbers of the requests whose streams have ended."""
         found = []
         for each in self.frames(data):
             stream_id = int.from_bytes(each[5:9], "big")
