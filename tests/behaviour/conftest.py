@@ -7,7 +7,9 @@ from protocol_clients import protocol_client
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option `--protocol-clients`."""
-    parser.addoption("--protocol-clients", default="", help="run only the tests of these protocol clients, such as remoting,grpc")
+    parser.addoption(
+        "--protocol-clients", default="", help="run only the tests of these protocol clients, such as remoting,grpc"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,9 +3,21 @@
 from typing import Any
 
 import pytest
+from client_requests import (
+    CONSUME,
+    INFO,
+    MEMBERS,
+    RESET,
+    RESULTS,
+    STATUS,
+    AdminRequest,
+    AdminResponse,
+    ClientRequests,
+    ReceivedRequest,
+    client_requests,
+)
 from protocol_client import BrokerProtocolClient, ProtocolClient
 from protocol_clients import ALL, BROKER, through
-from client_requests import CONSUME, INFO, MEMBERS, RESET, RESULTS, STATUS, ReceivedRequest, ClientRequests, AdminRequest, AdminResponse, client_requests
 
 CLIENT_TIMEOUT = 207
 """Code of the broker if a client does not respond."""
@@ -45,7 +57,9 @@ def response_of(admin_request: AdminRequest) -> AdminResponse:
 
 @through(*ALL)
 @pytest.mark.parametrize("result", RESULTS)
-def test_a_direct_consumption_reaches_the_named_client_and_returns_its_result(q: ClientRequests[Any], result: str) -> None:
+def test_a_direct_consumption_reaches_the_named_client_and_returns_its_result(
+    q: ClientRequests[Any], result: str
+) -> None:
     admin_request = consume_directly(q)
     (received,) = q.received("one")
     assert (received.kind, received.body, admin_request.response) == (CONSUME, b"0", None)
@@ -81,7 +95,9 @@ def test_an_acknowledged_message_can_be_consumed_directly(e: ProtocolClient, q: 
 
 
 @through(*ALL)
-def test_several_direct_consumptions_get_their_responses_in_any_order(e: ProtocolClient, q: ClientRequests[Any]) -> None:
+def test_several_direct_consumptions_get_their_responses_in_any_order(
+    e: ProtocolClient, q: ClientRequests[Any]
+) -> None:
     e.send(b"1")
     admin_requests = [q.consume_directly("one", record) for record in e.records("T")]
     asked = q.received("one")
@@ -92,7 +108,9 @@ def test_several_direct_consumptions_get_their_responses_in_any_order(e: Protoco
 
 
 @through(*ALL)
-def test_a_direct_consumption_without_a_response_fails_after_the_timeout(e: ProtocolClient, q: ClientRequests[Any]) -> None:
+def test_a_direct_consumption_without_a_response_fails_after_the_timeout(
+    e: ProtocolClient, q: ClientRequests[Any]
+) -> None:
     """A client that does not respond leads to an error after the timeout; a later response is ignored."""
     admin_request = consume_directly(q)
     (received,) = q.received("one")
@@ -187,7 +205,9 @@ def test_the_proxy_does_not_forward_running_info_requests(e: ProtocolClient, q: 
 
 
 @through(*BROKER)
-def test_the_status_of_consumers_is_requested_one_after_another(e: BrokerProtocolClient, q: ClientRequests[Any]) -> None:
+def test_the_status_of_consumers_is_requested_one_after_another(
+    e: BrokerProtocolClient, q: ClientRequests[Any]
+) -> None:
     """The broker requests the status of one consumer after another, and leaves out a consumer that does not respond."""
     admin_request = q.status()
     (received,) = q.received("one")

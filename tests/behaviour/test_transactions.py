@@ -508,7 +508,9 @@ def test_a_late_end_is_rejected_as_late_before_most_other_checks(t: ProtocolClie
     t.advance(6_001)
     before = t.state()
     assert t.is_error(t.end(replace(sent, offset=7), how), (604, ""), NOT_FOUND)
-    assert t.is_error(t.end(replace(sent, place=1 << 40), how), (1, "Find prepared transaction message failed"), NOT_FOUND)
+    assert t.is_error(
+        t.end(replace(sent, place=1 << 40), how), (1, "Find prepared transaction message failed"), NOT_FOUND
+    )
     assert t.state() == before
 
 

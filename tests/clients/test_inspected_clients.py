@@ -186,7 +186,9 @@ def test_checks_of_a_half_message_are_counted(emulator: Emulator, inspection: In
     driver.call("close", on="tx")
 
 
-def test_timed_message_is_listed_until_its_time(emulator: Emulator, inspection: InspectionView, drivers: Drivers) -> None:
+def test_timed_message_is_listed_until_its_time(
+    emulator: Emulator, inspection: InspectionView, drivers: Drivers
+) -> None:
     driver = drivers["go-grpc"]
     driver.call("producer", as_="t", topics=["later"])
     now_ms = emulator.run_on_loop(lambda host: host.engine.scheduler.now_ms)

@@ -131,7 +131,9 @@ def test_a_record_that_lacks_too_much_is_stale_and_says_what_to_do(tmp_path: Pat
         ({"early": "interrupted"}, "the run ended early: interrupted; only a whole matrix is recorded"),
     ],
 )
-def test_only_a_whole_matrix_with_expected_outcomes_is_recorded(bad: Mapping[str, str], problem_text: str | None) -> None:
+def test_only_a_whole_matrix_with_expected_outcomes_is_recorded(
+    bad: Mapping[str, str], problem_text: str | None
+) -> None:
     if problem_text is None:
         assert form_of(document(**bad), SCENARIOS, RECORDS)["outcomes"] == len(PAIRS)
         return

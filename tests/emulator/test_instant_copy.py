@@ -10,7 +10,6 @@ import pytest
 from engine_world import World, make_world
 from full_tables import full_tables
 from inspected import TABLES, in_every_state
-from world_with_data import world_with_data
 from operation_counts import executed_lines
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.explanation.explain import Explainer
@@ -26,6 +25,7 @@ from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
 from rocketmq_testkit.emulator.operations.groups import DeleteGroup
 from rocketmq_testkit.emulator.operations.offsets import ResetOffset, UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
+from world_with_data import world_with_data
 
 BROKER = re.compile(r"\bbroker\.([a-z_]+)")
 

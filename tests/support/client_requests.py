@@ -287,7 +287,9 @@ def _of_command(command: sv.TelemetryCommand) -> ReceivedRequest:
     return ReceivedRequest(CONSUME, verify.message.body, token=verify.nonce)
 
 
-AnyClientRequests = ClientRequests[EngineProtocolClient] | ClientRequests[RemotingProtocolClient] | ClientRequests[GrpcProtocolClient]
+AnyClientRequests = (
+    ClientRequests[EngineProtocolClient] | ClientRequests[RemotingProtocolClient] | ClientRequests[GrpcProtocolClient]
+)
 
 
 def client_requests(protocol_client: ProtocolClient) -> AnyClientRequests:

@@ -1,7 +1,7 @@
 """A protocol client that submits operations to the engine, without a protocol."""
 
 from protocol_client import BrokerProtocolClient
-from protocol_values import Answer, TransactionCheck, NewMessage, PopRequest, Route, Sent, Taken, attempt_in_order
+from protocol_values import Answer, NewMessage, PopRequest, Route, Sent, Taken, TransactionCheck, attempt_in_order
 from rocketmq_testkit.conformance.clients.receipt_handles import changed_handle, place_of, popped_receipt
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState

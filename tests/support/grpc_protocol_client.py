@@ -17,7 +17,7 @@ from grpc_world import (
     subscribing,
 )
 from protocol_client import ProtocolClient
-from protocol_values import NOTHING, Answer, TransactionCheck, NewMessage, PopRequest, Route, Sent, Taken
+from protocol_values import NOTHING, Answer, NewMessage, PopRequest, Route, Sent, Taken, TransactionCheck
 from rocketmq_testkit.conformance.clients import grpc_requests
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv

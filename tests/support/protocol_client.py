@@ -7,7 +7,18 @@ own protocol has. Its implementations submit operations to the engine, exchange 
 from abc import ABC, abstractmethod
 from typing import Any
 
-from protocol_values import NOTHING, Answer, TransactionCheck, NewMessage, PopRequest, Route, Sending, Sent, Taken, Waiting
+from protocol_values import (
+    NOTHING,
+    Answer,
+    NewMessage,
+    PopRequest,
+    Route,
+    Sending,
+    Sent,
+    Taken,
+    TransactionCheck,
+    Waiting,
+)
 from virtual_brokers import VirtualBrokers
 
 

@@ -7,9 +7,9 @@ from struct import pack, unpack_from
 from typing import Any
 from zlib import crc32
 
-from world_with_data import world_with_data
 from rocketmq_testkit.emulator.snapshot.snapshot_file import MAGIC, VERSION
 from snapshot_files import saved
+from world_with_data import world_with_data
 
 WAYS = ("removed", "doubled", "moved", "replaced")
 """Changes of a value in a list or an object. A value outside of a list cannot be doubled and is replaced."""

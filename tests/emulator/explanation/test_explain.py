@@ -7,7 +7,6 @@ import pytest
 from all_tables import changes, held_by
 from engine_world import World, make_world
 from inspected import in_every_state, look
-from world_with_data import world_with_data
 from rocketmq_testkit.emulator import explanation, inspection
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.explanation.explain import Explainer
@@ -17,6 +16,7 @@ from rocketmq_testkit.emulator.inspection.places import Place
 from rocketmq_testkit.emulator.operations.clients import ChannelClosed
 from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.send import SendMessageBack
+from world_with_data import world_with_data
 
 FIRST, SECOND = "7F0000010A2B18B4AAC2000000000001", "7F0000010A2B18B4AAC2000000000002"
 

@@ -11,7 +11,6 @@ import pytest
 from engine_world import START_MS, World, bodies, make_world
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from world_with_data import world_with_data
 from rocketmq_testkit.emulator.message.receipt import Receipt
 from rocketmq_testkit.emulator.operations.cluster import GetKvConfig, KvResult
 from rocketmq_testkit.emulator.snapshot.durable_state import EngineState
@@ -24,6 +23,7 @@ from rocketmq_testkit.emulator.snapshot.snapshot_file import (
 )
 from snapshot_files import begun, saved
 from stored import committed, stored_bodies
+from world_with_data import world_with_data
 
 VERSION_1 = Path(__file__).with_name("snapshot_version_1.bin")
 
