@@ -35,11 +35,13 @@ class PointSearch:
         It has not if some are from before its start, if a client has sent them, or if the timer has stored them again.
         """
         noted = broker.pop_positions
+        begin_of_run = noted.first_timer_offset
         queue = broker.store.queue(TIMER_TOPIC, 0)
         if queue is None or not queue.physical:
             return True
-        first = max(queue.first, noted.began)
-        if first > queue.first and any(_begins_before(slot, noted.began) for slot in broker.timers.slots.values()):
+        first = max(queue.first, begin_of_run)
+        slots = broker.timers.slots.values()
+        if first > queue.first and any(_begins_before(slot, begin_of_run) for slot in slots):
             return False
         counted_of = (broker.timers, queue, queue.first, len(broker.store.log.truncations))
         if self._counted_of != counted_of:
@@ -47,7 +49,7 @@ class PointSearch:
         self._count += number_of_pops(queue, self._counted_to)
         self._counted_to = queue.max_offset
         begin = queue.unit(first)[0] if first < queue.max_offset else broker.store.log.max_offset
-        return self._count == noted.number_from(begin)
+        return self._count == noted.count_from(begin)
 
 
 def number_of_pops(queue: ConsumeQueue, begin: int = 0) -> int:

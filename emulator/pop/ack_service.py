@@ -42,7 +42,7 @@ from .pop_merge_buffer import PopMergeBuffer
 from .revive_log import ReviveLog
 
 MAX_POP_TIME_AHEAD_MS = 1000
-"""A pop time less than this ahead of the clock comes from this emulator; one further ahead is forged."""
+"""A receipt handle whose pop time is at least this far ahead of the clock is forged (ms)."""
 
 WakePops = Callable[[str, str, int], None]
 """Called with topic, group and queue id to wake the pops that wait for the queue."""
@@ -106,8 +106,8 @@ class AckService:
     def batch_ack(self, call: Call, operation: BatchAckMessage) -> Done:
         """Acknowledge messages of several check points; skip offsets outside their queue.
 
-        Errors: NO_MESSAGE (no entries), MESSAGE_ILLEGAL (ordered offset), SYSTEM_ERROR (unknown topic digit). Entries
-        before the one with an error are acknowledged.
+        Errors: NO_MESSAGE (no entries), MESSAGE_ILLEGAL (ordered offset), SYSTEM_ERROR (topic digit not 0, 1 or 2).
+        Entries before the one with an error are acknowledged.
         """
         if not operation.acks:
             raise EngineError(ResponseCode.NO_MESSAGE, None)
@@ -257,10 +257,10 @@ class AckService:
 
     @handles(RollBackPops)
     def roll_back(self, call: Call, operation: RollBackPops) -> Done:
-        """Convert each KV record into its own check point, in revive queue offset % reviveQueueNum.
+        """Convert each KV record into a check point of its own, in the revive queue message offset % reviveQueueNum.
 
-        A handle matches the check point at the offset at which its pop began to read. Of the messages of a pop, only
-        the one at this offset can therefore still be acknowledged.
+        A receipt handle contains the offset at which its pop began to read, and only matches a check point that starts
+        there. So of the messages of one pop, only the one at this offset can still be acknowledged.
         """
         for record in self._kv_service.take_all() if self._kv_service is not None else ():
             point = CheckPoint(

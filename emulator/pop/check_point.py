@@ -1,7 +1,7 @@
-"""Check points and acknowledgements of pops: JSON bodies, merge keys, and their messages in the revive topic.
+"""Check points and acknowledgements of pops: their JSON bodies, and the merge keys by which they match.
 
-They are stored as messages of `rmq_sys_REVIVE_LOG_<cluster>`. The timer delivers them there: a check point one second
-before the invisible duration ends, an acknowledgement at its end.
+Both are stored as timed messages. The timer delivers them to the topic `rmq_sys_REVIVE_LOG_<cluster>`: a check point
+one second before the invisible duration ends, an acknowledgement at its end.
 Source: PopCheckPoint, AckMsg, BatchAckMsg, PopBufferMergeService (5.3.3).
 """
 
@@ -23,6 +23,7 @@ RE_PUT_INTERVALS_S = (10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 60
 """Seconds added to the invisible duration each time a copy cannot be stored; the last value repeats."""
 
 MergeKey = tuple[str, str, int, int, int, str]
+"""(topic, group, queue id, start offset, pop time, broker name)"""
 
 
 @value
@@ -72,7 +73,7 @@ class CheckPoint:
 
     @property
     def is_last_attempt(self) -> bool:
-        """True if the check point was re-put once for each interval of RE_PUT_INTERVALS_S."""
+        """True if it was stored again once for each interval of RE_PUT_INTERVALS_S (skipWhenCKRePutReachMaxTimes)."""
         return self.re_put_times >= len(RE_PUT_INTERVALS_S)
 
     def retry_of(self, offset: int) -> "CheckPoint":
@@ -103,7 +104,11 @@ class CheckPoint:
 
     @staticmethod
     def from_json(body: bytes, revive_offset: int) -> "CheckPoint":
-        """Decode a body. Without `d`, the older form, the `n` offsets are consecutive. Raises ValueError."""
+        """Decode a body. Raises ValueError.
+
+        `d` has the differences of the offsets from the start offset. The older form has only their number, `n`, and its
+        offsets are consecutive.
+        """
         data = _load(body, {"t": str, "c": str, "bn": str, "q": int, "so": int, "pt": int, "it": int, "bm": int})
         return CheckPoint(
             data["t"],

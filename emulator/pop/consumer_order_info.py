@@ -158,8 +158,9 @@ class OrderInfoTable:
     ) -> list[str]:
         """Record a new batch and return the entries of orderCountInfo, to which the caller prepends the topic digit.
 
-        They contain the number of earlier deliveries of each message. It rises by one for a message of the previous
-        batch, unless the same attempt repeats its request. The last entry has the least number in the batch.
+        An entry is `qo<queue id>%<offset> <earlier deliveries>`, for each message that was delivered before. The count
+        rises by one for a message of the previous batch, unless the same attempt repeats its request. The last entry,
+        `<queue id> <count>`, has the least count in the batch.
         """
         previous = self._current(group_queue)
         info = OrderInfo(pop_time, invisible_ms, list(offsets), attempt_id)

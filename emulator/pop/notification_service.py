@@ -72,7 +72,7 @@ class NotificationService:
         self._complete = complete
         self.polling = polling
         self._retry = self._resume
-        """One bound method for all waiting notifications."""
+        """The bound method, which all waiting notifications share to save memory."""
 
     @handles(Notification)
     def notify(self, call: Call, operation: Notification) -> Result | Parked:

@@ -20,7 +20,8 @@ class PopBatch:
     """The messages of a pop response and the parts of its header texts.
 
     `starts`, `offsets` and `counts` are the parts of startOffsetInfo, msgOffsetInfo and orderCountInfo. `rest_num` is
-    the number of messages left in the queues (restNum). `pop_time` is in ms since the epoch.
+    the number of messages left in the queues (restNum). `pop_time` is in ms since the epoch. `revive_qid` is the id of
+    the revive queue.
     """
 
     operation: PopMessage

@@ -1,4 +1,4 @@
-"""KV records of pops that the broker keeps in memory for a while, with `enablePopBufferMerge`.
+"""Keeps KV records of pops in memory for a while, with `enablePopBufferMerge`.
 
 Upstream scans them once a second. Due records are redelivered, and those that stayed `popCkStayBufferTime` are stored.
 The group's offset becomes the first offset still in memory. A record whose message is acknowledged before that is
@@ -83,7 +83,7 @@ class PopKvCache:
         return True
 
     def restore(self, records: list[PopRecord]) -> None:
-        """Keep records in memory, whatever room there is."""
+        """Keep records in memory, even beyond `popCkMaxBufferSize`."""
         config = self._config
         for record in records:
             queue = self._queues.setdefault(record.group_queue, CachedQueue())

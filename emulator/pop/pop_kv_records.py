@@ -108,7 +108,10 @@ class DueRecordScan:
             self._due.discard(key)
 
     def revive_now(self, group_queue: GroupQueue, offset: int) -> bool:
-        """Revive the newest record of a message before the next scan. Returns False if stopped, or without a record."""
+        """Revive the newest record of a message before the next scan.
+
+        Returns False if redelivery is stopped or there is no record of the message.
+        """
         found = [
             each for each in self._records.table.values() if (each.group_queue, each.offset) == (group_queue, offset)
         ]

@@ -176,8 +176,9 @@ class PopKvService:
     def _add_receipts(self, batch: PopBatch, found: list[tuple[int, list[PopRecord]]], out: list[PopRecord]) -> None:
         """Set the receipt handles of retry messages as the property POP_CK.
 
-        For the i-th queue with messages, upstream takes topic and start offset from the i-th record of all queues: its
-        topic, and its queue id. Clients can acknowledge anyway, because neither value is used again.
+        Upstream has a defect, which the emulator repeats. For the i-th queue with messages it takes the topic from the
+        i-th record of all queues together, and the queue id of that record as start offset. Clients can acknowledge
+        nevertheless, because the broker uses neither value.
         """
         for index, (first, records) in enumerate(found):
             guess = out[index]
@@ -238,7 +239,10 @@ class PopKvService:
     # redelivery
 
     def redeliver_now(self, topic: str, group: str, queue_id: int, offset: int) -> bool:
-        """Redeliver a message of a rule of faults before the next scan. Returns False if there is no record of it."""
+        """Redeliver a message before the next scan, as a fault rule demands.
+
+        Returns False if redelivery is stopped or there is no record of the message.
+        """
         return self._scan.revive_now((topic, group, queue_id), offset)
 
     def _revive_cached(self, record: PopRecord) -> None:

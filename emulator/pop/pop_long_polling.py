@@ -141,7 +141,7 @@ class PopLongPolling(Generic[Waiting]):
         if not by_key:
             return
         interval = self._config.pop_long_polling_force_notify_interval
-        # Upstream counts by the offset after the message.
+        # Upstream compares the offset after the message.
         forced = interval > 0 and (offset + 1) % interval == 0
         for group, waited_queue in list(by_key):
             if waited_queue in (-1, queue_id):

@@ -1,7 +1,7 @@
-"""Positions in the log of the check points and acknowledgements that one run of a broker has stored.
+"""Positions in the commit log of the check points and acknowledgements that one run of a broker has stored.
 
-A reader finds those of one message without decoding all others. A stored check point or acknowledgement takes 16 bytes
-here until the log drops its record. No rule of a broker reads them.
+Only the inspection reads them: they let it find the check points and acknowledgements of one message without decoding
+all others. Each takes 16 bytes here until the log deletes its record.
 """
 
 import sys
@@ -15,25 +15,25 @@ from .check_point import CheckPoint
 from .consumer_order_info import GroupQueue
 
 FIRST_CLEANING = 4_096
-"""The number of positions at which those of dropped records are removed for the first time."""
+"""The number of positions at which those of deleted records are removed for the first time."""
 _SCANNED_MAX = 1 << 20
 """The maximum number of offsets that a search compares one by one for each offset of its window."""
 _BYTES, _ORDER = 8, sys.byteorder
 
 
 class Positions:
-    """First offsets and positions of one kind of records, in the order of the log."""
+    """First queue offset and physical offset of each check point, or of each acknowledgement, in the log's order."""
 
     __slots__ = ("positions", "starts")
 
     def __init__(self) -> None:
         self.starts = array("q")
-        """The first queue offset of each record."""
+        """The start offset of each check point or acknowledgement, which is an offset of the consumed queue."""
         self.positions = array("q")
-        """The physical offset of each record."""
+        """The physical offset of its record, at the same index."""
 
     def starting_at(self, offset: int) -> Iterator[int]:
-        """Yield the positions of the records with a first offset."""
+        """Yield the positions of the records whose start offset is `offset`."""
         packed, wanted = self.starts.tobytes(), offset.to_bytes(_BYTES, _ORDER, signed=True)
         at = packed.find(wanted)
         while at >= 0:
@@ -43,7 +43,7 @@ class Positions:
             at = packed.find(wanted, at + 1)
 
     def starting_within(self, first: int, last: int) -> Iterator[int]:
-        """Yield the positions of the records whose first offset is from `first` to `last`."""
+        """Yield the positions of the records whose start offset is from `first` to `last`, inclusive."""
         if (last - first) * len(self.starts) <= _SCANNED_MAX:
             for offset in range(first, last + 1):
                 yield from self.starting_at(offset)
@@ -80,15 +80,15 @@ class PopPositions:
 
     def __init__(self, store: MessageStore) -> None:
         self._store = store
-        self.began = store.max_offset(TIMER_TOPIC, 0)
-        """The offset in the timer topic before which the run has stored nothing."""
+        self.first_timer_offset = store.max_offset(TIMER_TOPIC, 0)
+        """The end of the timer topic at the start of the run: the run stores its records from this offset on."""
         self.queues: dict[GroupQueue, QueuePositions] = {}
-        self.number = 0
+        self.count = 0
         """The number of positions."""
         self._clean_at = FIRST_CLEANING
 
     def note_point(self, point: CheckPoint, position: int) -> None:
-        """Add a stored check point, whose offsets ascend."""
+        """Add a stored check point, whose offsets must ascend."""
         queue = self._queue((point.topic, point.group, point.queue_id))
         queue.points.starts.append(point.start_offset)
         queue.points.positions.append(position)
@@ -96,23 +96,23 @@ class PopPositions:
             queue.span = point.diffs[-1]
 
     def note_ack(self, group_queue: GroupQueue, start_offset: int, position: int) -> None:
-        """Add a stored acknowledgement of messages of a check point, which begins at an offset."""
+        """Add a stored acknowledgement; `start_offset` is that of the check point to which it belongs."""
         acks = self._queue(group_queue).acks
         acks.starts.append(start_offset)
         acks.positions.append(position)
 
-    def number_from(self, position: int) -> int:
-        """Return the number of positions at or after one of the log."""
-        return self.number - sum(
+    def count_from(self, position: int) -> int:
+        """Return the number of positions at or after a physical offset."""
+        return self.count - sum(
             bisect_left(kind.positions, position)
             for queue in self.queues.values()
             for kind in (queue.points, queue.acks)
         )
 
     def _queue(self, key: GroupQueue) -> QueuePositions:
-        """Return the positions of a queue, to which the caller adds one."""
-        self.number += 1
-        if self.number > self._clean_at:
+        """Return the positions of a queue, and count the one that the caller adds to them."""
+        self.count += 1
+        if self.count > self._clean_at:
             self._clean()
         queue = self.queues.get(key)
         if queue is None:
@@ -122,7 +122,7 @@ class PopPositions:
     def _clean(self) -> None:
         log_begin = self._store.log.min_offset
         for key, queue in list(self.queues.items()):
-            self.number -= queue.points.drop_before(log_begin) + queue.acks.drop_before(log_begin)
+            self.count -= queue.points.drop_before(log_begin) + queue.acks.drop_before(log_begin)
             if not queue.points.positions and not queue.acks.positions:
                 del self.queues[key]
-        self._clean_at = max(FIRST_CLEANING, 2 * self.number)
+        self._clean_at = max(FIRST_CLEANING, 2 * self.count)

@@ -89,7 +89,7 @@ class PopService:
         self._revive_turn = -1
         self.polling = polling
         self._retry = self._resume
-        """One bound method for all waiting pops."""
+        """The bound method, which all waiting pops share to save memory."""
 
     @handles(PopMessage)
     def pop(self, call: Call, operation: PopMessage) -> Result | Parked:
@@ -169,8 +169,8 @@ class PopService:
         self, call: Call, operation: PopMessage, topic: TopicConfig, message_filter: MessageFilter | None
     ) -> Result | Parked:
         batch = self._collect(operation, topic, message_filter)
-        # One read examines a limited number of entries of the consume queue. A pop that may wait reads again at once
-        # while messages remain.
+        # One read examines a limited number of entries of the consume queue, so that it can find nothing although
+        # matching messages remain. A pop that may wait reads again at once.
         waits = (
             not batch.messages
             and operation.max_msg_nums > 0
@@ -179,7 +179,8 @@ class PopService:
         while waits and batch.rest_num > 0 and not batch.messages:
             before = self._read_so_far(operation, topic)
             batch = self._collect(operation, topic, message_filter)
-            # The others may be withheld, such as those of a queue with too many in flight; upstream reads on.
+            # If no offset has moved, the remaining messages are withheld, such as those of a queue with too many in
+            # flight. Upstream would go on reading.
             waits = self._read_so_far(operation, topic) != before
         if batch.messages:
             if batch.rest_num > 0:

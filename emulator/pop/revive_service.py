@@ -205,9 +205,9 @@ class ReviveService:
         return (point for queue in self._queues.values() for point in queue.points.values())
 
     def undecided(self) -> Iterator[tuple[int, CheckPoint]]:
-        """Yield (time of its decision, check point) for the undecided ones, queue by queue.
+        """Yield (time of its decision in ms since the epoch, check point) for undecided check points, queue by queue.
 
-        Those behind the first of a queue are decided no sooner than that time.
+        The time is exact for the first check point of a queue, and the earliest possible one for those behind it.
         """
         for queue in self._queues.values():
             if queue.timer is not None:
@@ -224,7 +224,7 @@ class ReviveService:
         return True
 
     def _schedule_poll(self, queue: ReviveQueue) -> None:
-        """Set the timer of a queue to the time at which its first check point will be decided, as far as known."""
+        """Set the timer of a queue to the time at which its first check point is decided if no other record arrives."""
         decided_ms = queue.decided_ms(self._scheduler.now_ms)
         if decided_ms is None:
             return
@@ -251,9 +251,9 @@ class ReviveService:
         self._schedule_poll(queue)
 
     def redeliver_now(self, topic: str, group: str, queue_id: int, offset: int) -> bool:
-        """Redeliver a message of a rule of faults before its check point is decided.
+        """Redeliver a message before its check point is decided, as a fault rule demands.
 
-        Returns False if the service is stopped, or if no check point is about the message alone.
+        Returns False if the service is stopped, or if the message has no check point of its own.
         """
         found = [
             (point.pop_time, queue, point)
@@ -265,7 +265,8 @@ class ReviveService:
         ]
         if self._switch.stopped or not found:
             return False
-        # An earlier one may be of the pop, whose acknowledgement is not readable yet.
+        # A change of the invisible duration stores a newer check point. The older one of the pop is acknowledged, but
+        # that acknowledgement may not be readable yet.
         _pop_time, queue, point = max(found, key=lambda each: each[0])
         self._redeliver(queue, point)
         point.acknowledge(offset)

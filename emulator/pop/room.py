@@ -1,4 +1,4 @@
-"""Builds pops for one run of a broker."""
+"""Builds the parts of pop consumption for one run of a broker."""
 
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of

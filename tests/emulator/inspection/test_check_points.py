@@ -280,7 +280,7 @@ def test_positions_of_dropped_records_are_removed() -> None:
     queue = ("A", "G", 0)
     for number in range(FIRST_CLEANING):
         positions.note_ack(queue, number, -FIRST_CLEANING + number)  # before the first record of the log
-    assert positions.number == FIRST_CLEANING
+    assert positions.count == FIRST_CLEANING
     positions.note_ack(queue, 5, 7)
-    assert positions.number == 1
+    assert positions.count == 1
     assert list(positions.queues[queue].acks.starting_at(5)) == [7]
