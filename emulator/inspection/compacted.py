@@ -17,7 +17,7 @@ def replaced_by(parts: EngineParts, place: Place) -> int | None:
     if queue is None or not queue.first <= place.queue_offset < queue.max_offset:
         return None
     keys = _keys(broker, place, place.queue_offset)
-    if not keys.strip() or broker.compaction.snapshot_of(queue).remains(place.queue_offset):
+    if not keys.strip() or broker.compaction.snapshot_of(queue).keeps(place.queue_offset):
         return None
     later = range(place.queue_offset + 1, queue.max_offset)
     return next((offset for offset in later if _keys(broker, place, offset) == keys), place.queue_offset)

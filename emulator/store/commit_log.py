@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 END_BYTES = 8
 """The space that a segment must have left after a record: upstream marks the end of a full file there."""
 MAX_BLOCK_FACTOR = 8
-"""Records are copied in one block and then split, if the block is at most this many times their total size."""
+"""A read copies its records and all bytes between them as one block, at most this many times as large as the records.
+
+If the block would be larger, it copies each record by itself.
+"""
 RECORD_BYTES_MIN = 91
 """No record is smaller."""
 _SIZE = Struct(">i")
@@ -138,7 +141,7 @@ class CommitLog:
     def _is_prefix_of(self, other: "CommitLog", equal_until: int) -> bool:
         """True if this log is a prefix of the other one, apart from segments that the other one dropped."""
         for number in range(max(self._first, equal_until // self.segment_bytes), self._last + 1):
-            segment, theirs = self.whole(number), other.whole(number)
+            segment, theirs = self.bytes_of_segment(number), other.bytes_of_segment(number)
             if theirs is None and number < other._first:
                 continue  # the other log has dropped it
             at = max(equal_until - number * self.segment_bytes, 0)
@@ -148,7 +151,7 @@ class CommitLog:
                 return False
         return True
 
-    def whole(self, number: int) -> bytearray | None:
+    def bytes_of_segment(self, number: int) -> bytearray | None:
         """Return the bytes of a segment, None if the log does not have the segment."""
         return self._segments.get(number)
 

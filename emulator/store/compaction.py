@@ -84,7 +84,7 @@ class CompactedQueue:
         return max(_last_offset(self._files[-1]) + 1, self.queue.first) if self._files else 0
 
     def remaining(self, offset: int, count: int) -> list[CompactedMessage]:
-        """Return up to `count` remaining messages from an offset on, which must not be outside minimum and maximum.
+        """Return up to `count` remaining messages from `offset` on; min_offset <= `offset` < max_offset.
 
         All are from one file, because a response never spans two files.
         """
@@ -92,8 +92,8 @@ class CompactedQueue:
         first = bisect_left(entries, offset, key=_offset)
         return entries[first : first + count]
 
-    def remains(self, offset: int) -> bool:
-        """True if the message at an offset remains."""
+    def keeps(self, offset: int) -> bool:
+        """True if no round has removed the message at an offset."""
         return any(entry.offset == offset for file in self._files for entry in file.entries)
 
     def catch_up(self, now_ms: int) -> None:

@@ -136,7 +136,7 @@ class BatchConsumeQueue(ConsumeQueue):
 
 @contextmanager
 def appending_batches_of(messages: int, queue: ConsumeQueue) -> Iterator[None]:
-    """Make appends in this context count as `messages` messages each, if it is a queue of batches."""
+    """Make appends in this context count as `messages` messages each, if `queue` is a BatchConsumeQueue."""
     if not isinstance(queue, BatchConsumeQueue):
         yield
         return
@@ -147,10 +147,11 @@ def appending_batches_of(messages: int, queue: ConsumeQueue) -> Iterator[None]:
         queue.messages = 1
 
 
-def number_within(properties: Mapping[str, str]) -> int:
-    """Return the number of messages in a record that holds several; 1 if the property is missing or malformed.
+def messages_in_record(properties: Mapping[str, str]) -> int:
+    """Return the number of messages that a record holds: its property INNER_NUM, from 1 to 32767.
 
-    The property is a short in upstream (DefaultMessageStore.getMessageNum), and clients can send any text.
+    Returns 1 if the property is missing or malformed, because clients can send any text.
+    Source: DefaultMessageStore.getMessageNum (5.3.3).
     """
     text = properties.get(props.INNER_NUM, "")
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS_OF_SHORT else 0

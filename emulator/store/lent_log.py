@@ -113,7 +113,7 @@ class LentLog(CommitLog):
         self._set_tail()
         self.max_offset = end
 
-    def whole(self, number: int) -> bytearray | None:
+    def bytes_of_segment(self, number: int) -> bytearray | None:
         """Return a copy of a segment's bytes, None if the log does not have the segment."""
         own, lent = self._segments.get(number), self._lent.get(number)
         if own is None or lent is None:

@@ -45,7 +45,7 @@ class LmqStore(MessageStore):
         return LmqConsumeQueue if kind is ConsumeQueue and is_lmq(topic) else kind
 
     def _lmq_queue(self, name: str) -> LmqConsumeQueue | None:
-        queue = self._made_queue(name, 0)
+        queue = self._find_or_create_queue(name, 0)
         return queue if isinstance(queue, LmqConsumeQueue) else None
 
     def append(self, message: MessageToStore, properties_text: str | None = None) -> StoredPosition:

@@ -24,7 +24,7 @@ from ..message.names import TOPIC_MAX_LENGTH, is_lmq
 from ..stats.broker_stats import BrokerStats
 from ..stats.store_stats import StoreStats
 from .commit_log import CommitLog
-from .consume_queue import BatchConsumeQueue, ConsumeQueue, appending_batches_of, number_within
+from .consume_queue import BatchConsumeQueue, ConsumeQueue, appending_batches_of, messages_in_record
 from .disk import Disk
 from .flush import FlushPosition
 from .store_time_index import StoreTimeIndex
@@ -76,7 +76,7 @@ class MessageStore:
         self._config = config
         self._scheduler = scheduler
         self._clock = clock
-        """The broker's clock, which store timestamps show. It differs from the shared one only by faults."""
+        """The broker's own clock, from which store timestamps are. Only faults make it differ from `scheduler`."""
         self.store_host = store_host
         self.max_message_size = config.max_message_size
         largest = config.max_message_size + OVERHEAD_BYTES
@@ -165,33 +165,34 @@ class MessageStore:
             and not self.hooks
         ):
             return self.append(message, properties_text)
-        return self._append_whole(message) if self.prepare(message) else self.append(message)
+        return self._append_inner_batch(message) if self.prepare(message) else self.append(message)
 
     def prepare(self, message: MessageToStore) -> bool:
-        """Run the hooks on a message that is about to be stored. Returns True if it holds other messages.
+        """Run the hooks on a message that is about to be stored.
 
-        Raises MESSAGE_ILLEGAL if it holds other messages but may not, and the errors of the hooks.
+        Returns True if it is an inner batch: a message whose body contains several messages. Raises MESSAGE_ILLEGAL for
+        an inner batch in a topic without queues for batches, and the errors of the hooks.
         """
-        whole = props.INNER_NUM in message.properties or message.sys_flag & records.SYS_INNER_BATCH
-        if whole and (not message.sys_flag & records.SYS_INNER_BATCH or message.topic not in self.batched):
+        is_batch = props.INNER_NUM in message.properties or message.sys_flag & records.SYS_INNER_BATCH
+        if is_batch and (not message.sys_flag & records.SYS_INNER_BATCH or message.topic not in self.batched):
             raise self._too_large()
         for hook in self.hooks:
             hook(message)
         for run, names, topics in self._put_hooks:
             if message.topic in topics or not names.isdisjoint(message.properties):
                 run(message)
-        return bool(whole)
+        return bool(is_batch)
 
-    def _append_whole(self, message: MessageToStore) -> StoredPosition:
-        """Store a message that holds others. In a queue of batches it takes as many offsets as it holds messages."""
-        # A hook may have redirected it to a queue for delayed messages, which counts it as one.
-        number = number_within(message.properties)
-        with appending_batches_of(number, self._made_queue(message.topic, message.queue_id)):
+    def _append_inner_batch(self, message: MessageToStore) -> StoredPosition:
+        """Store an inner batch. In a queue of batches it takes as many offsets as it contains messages."""
+        # A hook may have redirected it to a queue for delayed messages, which counts it as one message.
+        number = messages_in_record(message.properties)
+        with appending_batches_of(number, self._find_or_create_queue(message.topic, message.queue_id)):
             stored = self.append(message)
         self.stats.count_stored(message.topic, number - 1, 0, stored.store_timestamp, times=0)
         return stored
 
-    def _made_queue(self, topic: str, queue_id: int) -> ConsumeQueue:
+    def _find_or_create_queue(self, topic: str, queue_id: int) -> ConsumeQueue:
         queue = self.queues.get((topic, queue_id))
         if queue is None:
             queue = self.queues[topic, queue_id] = self._kind_of(topic)(topic, queue_id)
@@ -230,7 +231,7 @@ class MessageStore:
         key = (topic, queue_id)
         queue = self.queues.get(key) if queued else None
         if queue is None and queued:
-            queue = self._made_queue(topic, queue_id)
+            queue = self._find_or_create_queue(topic, queue_id)
         size = form.empty + len(body) + len(text)
         now, timestamp = self._scheduler.now_ms, self._clock.now_ms
         if now >= self._flush_position.next_check_ms:
@@ -304,7 +305,7 @@ class MessageStore:
         All are stored before a listener is called for the first one. Returns the first queue offset, and all physical
         offsets. Source: MessageExtEncoder.encode of batches (5.3.3).
         """
-        queue = self._made_queue(whole.topic, whole.queue_id)
+        queue = self._find_or_create_queue(whole.topic, whole.queue_id)
         now, timestamp = self._scheduler.now_ms, self._clock.now_ms
         if now >= self._flush_position.next_check_ms:
             self._flush_position.catch_up(now, self.log.max_offset)
@@ -391,10 +392,10 @@ class MessageStore:
         if not found.sys_flag & records.SYS_TRANSACTION_PREPARED:
             queue = self.queues.get((found.topic, found.queue_id))
             if queue is None:
-                queue = self._made_queue(found.topic, found.queue_id)
+                queue = self._find_or_create_queue(found.topic, found.queue_id)
                 queue.first = found.queue_offset
             whole = found.sys_flag & records.SYS_INNER_BATCH
-            with appending_batches_of(number_within(found.property_map()) if whole else 1, queue):
+            with appending_batches_of(messages_in_record(found.property_map()) if whole else 1, queue):
                 queue.append_replica(found.queue_offset, physical_offset, len(record), tags_code)
         properties = found.property_map()
         for on_message, _ in self.arrivals:
@@ -497,7 +498,7 @@ class MessageStore:
         self._lost_from = self._flushed_end(self._scheduler.now_ms)
 
     def keep_flushes(self) -> None:
-        """Keep what is flushed from now on, and everything that is in the log now."""
+        """Lose no flushes any more: a power loss keeps all records of the log now, and all that are flushed later."""
         self._lost_from = None
 
     # reading

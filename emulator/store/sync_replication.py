@@ -50,7 +50,7 @@ class SyncReplication:
         return self._wait(call, operation, result, timeout_result, owner=operation.topic)
 
     def wait_for_append(self, call: Call, operation: Operation, result: Result) -> Result | Parked:
-        """Return the response to an operation that stores its own message.
+        """Return the response to an operation other than a send that has stored a message: a recall, a commit.
 
         It waits as a send does, but its response does not show a timeout. Source: DefaultMessageStore.waitForPutResult
         (5.3.3).
@@ -59,7 +59,7 @@ class SyncReplication:
 
     @property
     def waits(self) -> bool:
-        """True if a message stored now has to wait for slaves."""
+        """True if the response about a message stored now has to wait for slaves."""
         return self._config.broker_role == SYNC_MASTER and not self._enough
 
     def _wait(

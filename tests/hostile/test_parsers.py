@@ -43,7 +43,7 @@ from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
 from rocketmq_testkit.emulator.schedule.recall_service import RecallHandle
 from rocketmq_testkit.emulator.snapshot.snapshot_file import ENGINE, MAGIC, VERSION, read_snapshot
 from rocketmq_testkit.emulator.store import message_store as store
-from rocketmq_testkit.emulator.store.consume_queue import number_within
+from rocketmq_testkit.emulator.store.consume_queue import messages_in_record
 from rocketmq_testkit.emulator.store.lmq_dispatch import _offsets as light_offsets
 from rocketmq_testkit.emulator.transaction.op_queue import half_offsets
 from rocketmq_testkit.fixtures.network.first_bytes import FirstBytes
@@ -206,7 +206,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "order configuration": order_conf_queues,
     "source of a right": is_source,
     "light queues": light_offsets,
-    "inner number": lambda text: number_within({"INNER_NUM": text}),
+    "inner number": lambda text: messages_in_record({"INNER_NUM": text}),
     "op message": _rest(half_offsets),
     "records of a response": _rest(split_records),
     "stored record": _rest(lambda data: decode_record(bytes(84) + data)),

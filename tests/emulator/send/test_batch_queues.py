@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.operations.consume import PullResult
 from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset, OffsetResult, SearchOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
-from rocketmq_testkit.emulator.store.consume_queue import number_within
+from rocketmq_testkit.emulator.store.consume_queue import messages_in_record
 from rocketmq_testkit.remoting.client import batch_body
 
 PARTS = [(b"one", {"TAGS": "A"}), (b"two", {}), (b"three", {})]
@@ -179,8 +179,8 @@ def test_a_slave_has_the_batch_cq_queue_of_its_master() -> None:
 )
 def test_a_record_counts_as_inner_num_messages_or_one_if_invalid(text: str, number: int) -> None:
     """A record counts as INNER_NUM messages, or as one if that is not a positive number."""
-    assert number_within({"INNER_NUM": text}) == number
-    assert number_within({}) == 1
+    assert messages_in_record({"INNER_NUM": text}) == number
+    assert messages_in_record({}) == 1
 
 
 @pytest.mark.parametrize(("topic", "flag"), [("T", 0), ("U", 0), ("U", 0x80)])

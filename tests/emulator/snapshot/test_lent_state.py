@@ -48,7 +48,8 @@ def unshared(engine: Engine) -> Engine:
         store, log = broker.store, broker.store.log
         own = CommitLog(log.segment_bytes, log.max_bytes, log._on_trim, log._on_full)
         segments, full = log.files()
-        own.restore(log.segment_bytes, {number: bytearray(log.whole(number) or b"") for number in segments}, full)
+        copies = {number: bytearray(log.bytes_of_segment(number) or b"") for number in segments}
+        own.restore(log.segment_bytes, copies, full)
         store.log = own
         for queue in store.queues.values():
             queue.physical, queue.sizes, queue.tags_codes = queue.physical[:], queue.sizes[:], queue.tags_codes[:]

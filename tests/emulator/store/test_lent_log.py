@@ -51,7 +51,9 @@ class Member:
             assert log.bytes_at(offset, len(record)) == record
             buffer, at, end = log.part_of(offset)
             assert bytes(buffer[at:end]).startswith(record)
-        assert [log.whole(number) for number in range(12)] == [model.whole(number) for number in range(12)]
+        assert [log.bytes_of_segment(number) for number in range(12)] == [
+            model.bytes_of_segment(number) for number in range(12)
+        ]
         parts = b"".join(bytes(part[at:end]) for _, part, at, end in log.parts(log.min_offset, log.max_offset))
         assert parts == b"".join(record for _, record in records)
         for offset, part, at, end in log.parts(log.min_offset, log.max_offset):
