@@ -7,7 +7,7 @@ from .gate import Channel
 
 @frozen_value
 class ChannelAtInstant:
-    """The identity of a connection, and whether it was open."""
+    """A connection as of that instant; `active` is True if it was open."""
 
     channel_id: str
     remote_address: tuple[str, int]
@@ -24,7 +24,7 @@ class ChannelAtInstant:
 
 @frozen_value
 class CallAtInstant:
-    """A waiting request: its connection, and whether its client waited for a response."""
+    """A waiting request as of that instant; `active` is True if its client waited for a response."""
 
     channel: ChannelAtInstant
     active: bool

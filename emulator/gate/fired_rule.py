@@ -5,6 +5,6 @@ from ..kernel.value_class import value
 
 @value
 class FiredRule:
-    """The name of the rule."""
+    """The outcome of a journal entry about a fault: the name of the rule that caused it."""
 
     rule: str

@@ -24,7 +24,7 @@ from .raw_request import RawRequest, Rejection
 
 Outcome = Result | EngineError
 FAULTS_NODE = "faults"
-"""The node in journal entries about faults that hold for a time."""
+"""The name in place of a node in journal entries about faults with a duration, which concern several nodes."""
 CONNECT_LABEL = "connect"
 """The label of journal entries about faults of new connections, which have no request and no channel yet."""
 GRPC_CHANNEL = "grpc:"
@@ -114,9 +114,10 @@ CarryOut = Callable[[Call, Any], None]
 
 
 RuledOutcome = tuple[Outcome, Outcome, Outcome]
-"""An outcome under rules: for the client, for the journal, and for listeners.
+"""The outcome that a rule gives to the client, to the journal, and to the listeners, in this order.
 
-The journal has no messages that are lost, and listeners get none that are still held back.
+That of the journal is without the messages that the rule loses. That of the listeners is also without those that the
+rule still holds back.
 """
 
 
@@ -142,15 +143,18 @@ class GateListeners:
     refusals: Mapping[type[Operation], OutcomeListener] = field(default_factory=dict)
     """By class of operation: for requests that got a refusal through `refuse` and were not carried out."""
     losses: Mapping[type[Operation], OutcomeListener] = field(default_factory=dict)
-    """By class of operation: for requests that a rule of faults drops, refuses or delays. They have no outcome."""
+    """By class of operation: for requests that a fault rule drops, refuses or delays. They have no outcome."""
     effects: Mapping[type[Effect], EffectListener] = field(default_factory=dict)
     """By class of effect."""
     errors: ErrorListener | None = None
-    """For all requests that end with an error. Other requests do not cost a test of it."""
+    """For all requests that end with an error."""
 
 
 class _WrittenCall:
-    """A call whose response is being written. The proxy considers its part of a receive complete before that."""
+    """The call of a response that a rule held back and that the client gets now, for listeners.
+
+    It is active, because the response is being written. The proxy's own call may be complete already.
+    """
 
     __slots__ = ("channel", "label", "number")
     active = True
@@ -188,10 +192,10 @@ class Gate:
         self._at_end_of_turn: Callable[[Callable[[], object]], object] | None = None
         self._ahead_ms = ahead_ms
         """Returns the engine's time minus the clients' clock (ms, negative: behind)."""
-        # Not while an entry is written: that would delay the reply to its request.
+        # Entries are packed after a reply, because packing them at once would delay the reply to the request.
         journal.report_backlog(lambda: self.run_after_reply(journal.pack_block))
         self.rules: GateRules | None = None
-        """None while there are no rules, so that a request costs one test."""
+        """None while there are no rules, so that they cost a request one comparison."""
 
     @property
     def clock(self) -> Scheduler:
@@ -229,7 +233,7 @@ class Gate:
                 self._drain_deferred()
 
     def serve(self, node: Node, call: Call, request: ProxyOnlyRequest, carry_out: CarryOut) -> None:
-        """Carry out, by `carry_out`, a request that needs no operation of one broker, unless a rule takes it over."""
+        """Carry out a ProxyOnlyRequest by `carry_out`, unless a rule takes it over."""
 
         def run(each: Call, same: ProxyOnlyRequest) -> None:
             self.run(partial(carry_out, each, same))
@@ -243,7 +247,7 @@ class Gate:
             run(call, request)
 
     def transform(self, node: Node, call: Call, request: ProxyOnlyRequest, outcome: Outcome) -> None:
-        """Apply the rules for responses to the response of a request that needs no operation of one broker."""
+        """Apply the rules for responses to the response of a ProxyOnlyRequest."""
         try:
             if self.rules is not None:
                 self.rules.transform(node, call, request, outcome)
@@ -309,7 +313,7 @@ class Gate:
         self._journal.faulted(self._scheduler.now_ms, node, "", CONNECT_LABEL, subject=subject, rule=rule)
 
     def record_standing_fault(self, label: str, parameters: Mapping[str, object], rule: str) -> None:
-        """Write to the journal that a fault that holds for a time begins or ends. `label` says which of the two."""
+        """Write to the journal that a fault with a duration begins or ends. `label` says which of the two."""
         subject = RawRequest.of((name, str(value)) for name, value in parameters.items())
         self._journal.faulted(self._scheduler.now_ms, FAULTS_NODE, "", label, subject=subject, rule=rule)
 

@@ -146,7 +146,7 @@ class Journal:
         """Record that a rule acted on a request, its response, or an effect. `client` is the id of its channel.
 
         `number`: as in `Call`, None for an effect. `client` is empty for a new connection, with `subject` having its
-        address, and for the begin and the end of a fault that holds for a time, with `subject` having its parameters.
+        address, and for the begin and the end of a fault with a duration, with `subject` having its parameters.
         """
         kept = subject.journaled() if isinstance(subject, Operation) else subject
         weight = SUBJECTS[kept.__class__](kept) + len(rule)

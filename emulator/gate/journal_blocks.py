@@ -1,8 +1,8 @@
-"""Packed entries of the journal: blocks of bytes that are a tenth of the objects, and are unpacked when they are read.
+"""Packed entries of the journal: blocks of bytes, a tenth as large as the objects, which are unpacked when read.
 
-A block is compressed pickle of its columns, written and read by this process only. It is imported with the first block.
-Consecutive requests are alike: of a column of equal values, such as topic or flags, one is pickled. Objects of one
-class are columns of their fields, which take less time than objects.
+A block is compressed pickle of its columns, written and read by this process only. Consecutive requests are alike: of a
+column of equal values, such as topic or flags, only one value is pickled. Objects of one class are pickled as columns
+of their fields, which takes less time than pickling objects. The module is imported with the first block.
 """
 
 import pickle
@@ -35,7 +35,7 @@ Reducer = Callable[[Any], tuple[Any, ...]]
 
 
 class _Reducers(dict[type, Reducer]):
-    """The functions that take objects apart, by class; created when an object of the class is packed first.
+    """Pickle's reducers by class, each created when the first object of its class is packed.
 
     A dataclass becomes a call with the values of its fields, in half the time and size of pickle's own form.
     """
@@ -72,7 +72,7 @@ def _field_names(kind: Any) -> tuple[str, ...]:
 
 
 def _error(kind: type[EngineError], args: tuple[object, ...], state: dict[str, object]) -> EngineError:
-    """Create a refusal without its constructor, which subclasses change."""
+    """Create an EngineError without calling its constructor, whose parameters differ in subclasses."""
     made = kind.__new__(kind, *args)
     made.__dict__.update(state)
     return made

@@ -71,7 +71,7 @@ def _of_subjects(kind: type) -> Weigh:
     of_kind: Any = kind
     forms = {name: _form(hint) for name, hint in declared_types(of_kind).items()}
     if "more" in forms.values():
-        return lambda subject: _ENTRY + walked(subject)
+        return lambda subject: _ENTRY + weight_of(subject)
     terms = [str(_ENTRY + _FIELD * len(forms))]
     for name, form in forms.items():
         if form in _TEXTS:
@@ -107,19 +107,19 @@ def _listed(value: Any) -> int:
     return getsizeof(value) + _ITEM * len(value)
 
 
-def walked(value: Any) -> int:
+def weight_of(value: Any) -> int:
     """Return the weight of a value and its contents. Empty immutable values and defaults are shared: they weigh 0."""
     if not value and isinstance(value, frozenset | tuple | str | bytes):
         return 0
     size = getsizeof(value)
     if isinstance(value, Mapping):
-        return size + sum(walked(name) + walked(held) for name, held in value.items())
+        return size + sum(weight_of(name) + weight_of(held) for name, held in value.items())
     if isinstance(value, list | tuple | set | frozenset):
-        return size + sum(map(walked, value))
+        return size + sum(map(weight_of, value))
     for name, default in _FIELDS[value.__class__]:
         held = getattr(value, name)
         if held is not default:
-            size += walked(held)
+            size += weight_of(held)
     return size
 
 

@@ -1,4 +1,4 @@
-"""Requests of clients that the proxy answers without an operation of one broker, as rules of faults see them."""
+"""Requests of gRPC clients that are not an operation of one broker, in the form that fault rules match."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,10 +9,10 @@ from .raw_request import RawRequest
 
 @parts
 class ProxyOnlyRequest:
-    """A request that the proxy refuses, or that it carries out for all brokers at once.
+    """A request that the proxy refuses, or that it carries out at all brokers.
 
-    `operation` is what it does to each broker, None of a refused request. `names` are the names of operations that
-    select it, besides its own. `messages` are body and properties of each message in the request.
+    `operation` is the operation at each broker, None for a refused request. `names` are further names of operations by
+    which a rule can select the request. `messages` are body and properties of each message in the request.
     """
 
     request: RawRequest

@@ -10,7 +10,7 @@ from extremes import exchange
 from remoting_world import Peer, Port, create, send
 from rocketmq_testkit.emulator.config import EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.gate.journal_weight import OUTCOMES, SUBJECTS, _form, walked
+from rocketmq_testkit.emulator.gate.journal_weight import OUTCOMES, SUBJECTS, _form, weight_of
 from rocketmq_testkit.emulator.message.properties import encode
 from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.clients import SubscriptionData
@@ -118,7 +118,7 @@ def test_properties_of_unknown_length_are_weighed_without_separators() -> None:
 def test_texts_weigh_their_length_and_shared_or_empty_values_weigh_nothing() -> None:
     weigh = SUBJECTS[GetMaxOffset]
     assert weigh(GetMaxOffset("x" * 1_000, 0)) - weigh(GetMaxOffset("", 0)) == 1_000
-    assert walked(SubscriptionData("t", tags=frozenset({"a" * 500}))) > walked(SubscriptionData("t")) + 500
+    assert weight_of(SubscriptionData("t", tags=frozenset({"a" * 500}))) > weight_of(SubscriptionData("t")) + 500
     assert OUTCOMES[OffsetResult](OffsetResult(5)) == 0
     assert OUTCOMES[Done](Done("remark")) == 0
 
