@@ -41,7 +41,7 @@ def build(  # noqa: PLR0913 - administration reaches every room
     pop: PopRoom,
     config_changed: Callable[[], None],
 ) -> AdminRoom:
-    """Build the room. `config_changed` tells all rooms that configuration keys have changed."""
+    """Build the room. `config_changed` notifies all rooms that configuration keys have changed."""
     config, clock = context.config, context.clock
     store, topics = tables.store, tables.topics
     clients = client.clients

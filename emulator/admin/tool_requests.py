@@ -82,7 +82,7 @@ class BrokerTools:
 
     @handles(SetCommitLogReadMode)
     def set_read_mode(self, call: Call, operation: SetCommitLogReadMode) -> Done:
-        """Set whether the commit log is read ahead.
+        """Turn read-ahead of the commit log on or off.
 
         Errors: INVALID_PARAMETER (unknown mode), SYSTEM_ERROR (no mode, or one that is not a number).
         """

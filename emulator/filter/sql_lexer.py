@@ -94,7 +94,7 @@ _TOKEN = re.compile(
 
 @frozen_value
 class SqlToken:
-    """A token and the index of its first character; EOF has the index of the last character."""
+    """A token, its text in the expression, and the index of its first character; EOF has that of the last character."""
 
     kind: TokenKind
     image: str

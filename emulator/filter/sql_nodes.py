@@ -129,7 +129,7 @@ def as_boolean(operand: SqlNode) -> SqlNode:
     name = operand.name
     if name is None:
         raise SqlError(f"{_PARSE}Expression will not result in a boolean value: {operand.text}")
-    cast: Evaluate = lambda properties: False if properties.get(name) else None  # noqa: E731  # one of a family
+    cast: Evaluate = lambda properties: False if properties.get(name) else None  # noqa: E731 - short, as the other evaluations
     return SqlNode(operand.parts, cast, JavaType.BOOLEAN, boolean=True)
 
 

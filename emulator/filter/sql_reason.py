@@ -1,7 +1,7 @@
-"""The condition of a SQL92 filter because of which a message does not match, and the values that it saw.
+"""Finds the condition of a SQL92 filter that a message does not meet, and the message's properties in it.
 
-The nodes of the compiled expression evaluate themselves; this module only chooses among them and prints them as a user
-writes them.
+The nodes of the compiled expression evaluate themselves. This module only chooses one of them, and prints it as a user
+writes it.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Offsets of groups with LMQ names: one per topic, under queue id 0.
 
-These do not include them: lists of groups and topics, copies to slaves and to other groups, and the deletion of a
-topic. `lmq_offsets` has them alone. A reset changes only the offset of the next read.
+Lists of groups and topics, copies to slaves and to other groups, and the deletion of a topic leave these offsets out.
+Only `lmq_offsets` lists them. A reset changes only the offset of the next read.
 Source: LmqConsumerOffsetManager (5.3.3).
 """
 

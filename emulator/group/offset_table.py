@@ -15,6 +15,7 @@ from ..topic.topic_group_index import TopicGroupIndex
 _GroupTopic = tuple[str, str]
 """(group, topic)"""
 OffsetsInMemory = dict[_GroupTopic, dict[int, int]]
+"""(group, topic) -> queue id -> offset, for offsets that are not written to a file."""
 OnMove = Callable[[MoveKind, str, str, int, int | None, int], None]
 """Called with kind, group, topic, queue id, the offset before (None: there was none) and the offset after."""
 

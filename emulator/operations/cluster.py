@@ -15,7 +15,10 @@ from .topics import QueueMapping
 
 @value
 class BrokerMember:
-    """A broker name and its broker ids (0 = master). `address`: `host:port` in place of those of the brokers."""
+    """A broker name and its broker ids (0 = master).
+
+    `address`: the `host:port` that responses have for these brokers; None means the broker's own addresses.
+    """
 
     cluster: str
     broker_name: str

@@ -97,8 +97,8 @@ class GroupsResult(Result):
 class GetConsumeStats(Operation):
     """Return a group's consumption progress on `topics`; without them on `topic`, or on all topics with its offsets.
 
-    If `topics` is empty, topics to which a connected group does not subscribe are left out, also a named `topic`.
-    Topics that do not exist are left out always.
+    If `topics` is empty, topics to which a connected group does not subscribe are left out, even `topic` itself.
+    Topics that do not exist are always left out.
     """
 
     consumer_group: str

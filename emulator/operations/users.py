@@ -111,9 +111,9 @@ class PolicyInfo:
 
 @value
 class PutAcl(Operation):
-    """Grant policies to a subject (`User:name`): that of the policies themselves, or else that of the request.
+    """Grant policies to a subject, such as `User:ann`. A policy without entries is ignored.
 
-    A policy without entries is ignored.
+    `own_subject` is the subject in the body, `subject` that in the header, which counts if the body names no user.
     """
 
     own_subject: str | None

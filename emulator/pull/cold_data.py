@@ -1,14 +1,13 @@
 """Cold-data flow control: limits the bytes of old messages that groups pull, and suspends groups beyond their limit.
 
-Cold data lies farther from the end of the commit log than `accessMessageInMemoryHotRatio` percent of the machine's
+Cold data is farther from the end of the commit log than `accessMessageInMemoryHotRatio` percent of the machine's
 memory. The broker counts the cold bytes that pulls return, for each group and for all groups together. A group that
 reaches its limit, or that has read cold data while all groups together reach theirs, is suspended in queues where its
 next message is cold. The counts start again every 5 s. Pops are neither counted nor suspended.
 
 Upstream can also scan the page cache (`coldDataScanEnable`, off by default) and adapt limits (`coldCtrStrategyEnable`,
-off by default); the emulator does neither.
-Source: ColdDataCgCtrService, CommitLog.ColdDataCheckService (5.3.3). The limits set by administrators do not survive a
-restart of the broker there either.
+off by default); the emulator does neither. As in upstream, limits set by administrators do not survive a restart.
+Source: ColdDataCgCtrService, CommitLog.ColdDataCheckService (5.3.3).
 """
 
 from collections.abc import Iterable
@@ -134,7 +133,7 @@ class ColdData:
         return self._reader.size(topic, queue_id, offset) if self._is_cold(topic, queue_id, offset) else 0
 
     def _is_cold(self, topic: str, queue_id: int, offset: int) -> bool:
-        """True if a stored message lies far from the end of the log (DefaultMessageStore.checkInColdArea...)."""
+        """True if a stored message is cold. Source: DefaultMessageStore.checkInColdAreaByCommitOffset (5.3.3)."""
         if not self._reader.is_stored(topic, queue_id, offset):
             return False
         hot = MEMORY_BYTES * self._config.access_message_in_memory_hot_ratio // 100

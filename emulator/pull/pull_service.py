@@ -138,7 +138,7 @@ class PullService:
             return False
         registered = self._clients.consumers.get(group)
         if registered is None:
-            raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.NullPointerException")  # as 5.3.3 (2026-11-27)
+            raise EngineError(ResponseCode.SYSTEM_ERROR, "java.lang.NullPointerException")  # seen on 5.3.3
         if registered.consume_type == ACTIVELY:
             return True
         raise EngineError(

@@ -33,7 +33,7 @@ RETRY_PAUSE_MS = 100
 FIRST_CHECK_MS = 1000
 """Time of the first check after the start of the broker (ScheduleMessageService.FIRST_DELAY_TIME)."""
 VERSION_STEP = 200
-"""The version of the offsets increases every this many checks (BrokerConfig.delayOffsetUpdateVersionStep)."""
+"""Number of checks after which the version of the offsets increases (BrokerConfig.delayOffsetUpdateVersionStep)."""
 
 _UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 DELAYS = frozenset({props.DELAY})

@@ -81,7 +81,7 @@ class TimerService:
         self._followed: Callable[[], FollowedTimer] | None = None
         """Returns the slave's knowledge of its master's timer; None on a master."""
         self.followed_before = FollowedTimer()
-        """The knowledge left by the previous run."""
+        """That knowledge at the end of the previous run."""
         self._first_held_back: int | None = None
         self.is_stopped = False
         """True if the defect `timer_topic_stops_timer` has stopped the timer."""

@@ -1,6 +1,6 @@
-"""The state of the timer: its slots, the messages in them, and what a run leaves to the next one.
+"""The state of the timer: its slots, the messages in them, and the state that a run leaves to the next run.
 
-Snapshots check these values by their declared types, which a compiled module does not keep.
+This module is never compiled: snapshots check its values by their declared types, which a compiled module loses.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,10 @@ def delete_key(real_topic: str, unique_key: str) -> str:
 
 
 class SlotMessage(NamedTuple):
-    """A message in a slot: its offset in the timer topic, its enqueue time, and whether it is rolled (re-put later).
+    """A message in a slot.
+
+    `offset` is its offset in the timer topic, `enqueue_ms` the text of its property TIMER_ENQUEUE_MS. `is_rolled`: it
+    waits here only to be put into the wheel again, because its own time is beyond the wheel's window.
 
     A tuple, so that a snapshot of many slots copies references instead of making a list of each message.
     """

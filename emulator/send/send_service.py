@@ -248,7 +248,7 @@ class SendService:
             )
         unique_key = shared.get(props.UNIQ_KEY)
         parts = split_batch(body)
-        # The hooks see only the batch as a whole; properties of its messages (a delay) are stored unread.
+        # The hooks see only the batch as a whole. Properties of its messages, such as a delay, have no effect.
         whole = self._message(operation, queue_id, body, dict(shared))
         refuse_to_store(self._config, self._store)
         self._store.prepare(whole)
