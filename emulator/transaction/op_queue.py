@@ -21,7 +21,7 @@ from ..store.message_store import MessageStore
 REMOVE_TAG = "d"
 SEPARATOR = ","
 _DIGITS_OF_OFFSET = 19
-"""The most digits of a long; Python converts no text of thousands of digits."""
+"""The most digits of a Java long. A longer text is no offset, and Python refuses to convert thousands of digits."""
 
 
 class OpQueue:
@@ -79,7 +79,7 @@ class OpQueue:
         self._pending.clear()
         self._size = 0
         properties = {props.TAGS: REMOVE_TAG, props.WAIT: "true"}
-        # Upstream does not retry either: the check asks the producer about a transaction whose end was lost.
+        # Upstream does not retry either: the check asks the producer again for the end that is lost here.
         with suppress(EngineError):
             self._store.append(MessageToStore(OP_HALF_TOPIC, 0, body, properties, now, self._store.store_host))
 

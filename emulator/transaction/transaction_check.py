@@ -1,4 +1,6 @@
-"""Transaction check: asks a producer about half messages without an end, at most `transactionCheckMax` times.
+"""Transaction check: asks a producer to end a half message that is neither committed nor rolled back.
+
+The broker checks each half message at most `transactionCheckMax` times.
 
 A round walks through the half topic from the committed position and skips the messages named in op messages. Each other
 half message gets a verdict:
@@ -7,7 +9,7 @@ half message gets a verdict:
     FRESH     stored in this round, or too young               -> end the round here
     IMMUNE    has an immunity time that is not over            -> re-append it to the half topic, continue
     CHECK     neither committed nor rolled back                -> re-append it, ask a producer, continue
-    MORE_OPS  not all op messages are read yet                 -> read more; if there are none, wait 1 s; judge again
+    MORE_OPS  its decision may be in op messages not read yet  -> read more; if there are none, wait 1 s; judge again
 
 The next round starts `transactionCheckInterval` after the end of the last one, as long as half or op messages remain.
 Source: TransactionalMessageServiceImpl.check, TransactionalMessageCheckService (5.3.3).
@@ -112,16 +114,19 @@ class TransactionChecks:
 
     @property
     def has_unread_ops(self) -> bool:
-        """True if the next round begins with op messages, so that it checks a half message after a pause."""
+        """True if there are op messages that no round has read.
+
+        The next round reads them first. It then pauses before it checks a half message that they do not name.
+        """
         topic = names.OP_HALF_TOPIC
         committed = self._offsets.query(names.TRANSACTION_GROUP, topic, 0)
         return bool(self._op_queue.pending_offsets()) or max(committed, 0) < self._store.max_offset(topic, 0)
 
     def waiting(self) -> Iterator[tuple[int, HalfMessage]]:
-        """Yield (start of the next round, half message) for all messages that it will meet, including decided ones."""
+        """Yield (start of the next round in ms, half message) for all its half messages, including decided ones."""
         if self._timer is None:
             return
-        first = self._first_to_meet()
+        first = self._first_unchecked()
         for offset in range(first, self._store.max_offset(names.HALF_TOPIC, 0)):
             stored = self._store.record(names.HALF_TOPIC, 0, offset)
             if stored is not None:
@@ -141,11 +146,11 @@ class TransactionChecks:
                 return found
 
     def undecided_in_steps(self, offsets: Sequence[int] | None = None) -> Generator[None, None, list[bytes]]:
-        """Return what `undecided` returns at the first step; yields where other work may run."""
+        """Do as `undecided` does, as of the first step, but yield between messages, so that other work can run."""
         decided = self._op_queue.pending_offsets()
         ops = self._store.queue(names.OP_HALF_TOPIC, 0)
         decisions = range(ops.first, ops.max_offset) if ops is not None else range(0)
-        first = self._first_to_meet()
+        first = self._first_unchecked()
         halves = range(first, self._store.max_offset(names.HALF_TOPIC, 0)) if offsets is None else offsets
         for offset in decisions:
             if (stored := self._store.record(names.OP_HALF_TOPIC, 0, offset)) is not None:
@@ -164,8 +169,8 @@ class TransactionChecks:
             yield
         return list(found.values())
 
-    def _first_to_meet(self) -> int:
-        """Return the offset of the first half message that the next round meets. It changes nothing."""
+    def _first_unchecked(self) -> int:
+        """Return the half offset at which the next round begins. It changes nothing."""
         halves = self._store.queue(names.HALF_TOPIC, 0)
         committed = self._offsets.query(names.TRANSACTION_GROUP, names.HALF_TOPIC, 0)
         return max(committed, 0 if halves is None else halves.first)
