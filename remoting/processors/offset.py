@@ -254,7 +254,7 @@ def _reset(call: RemotingCall, result: ResetOffsetResult) -> bytes:
 def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: bytes) -> ResetOffset:
     """Translate an offset reset. The next pull of each queue gets the new offset.
 
-    With server-side reset off, the broker asks the consumers to reset. An offset is used only with a queue id;
+    With server-side reset off, the broker requests that the consumers reset. An offset is used only with a queue id;
     otherwise the timestamp decides. Requests of C++ clients carry their language; as in upstream, it selects the form
     of the notification to consumers, regardless of their languages.
     """

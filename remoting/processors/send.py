@@ -99,7 +99,7 @@ class RecallMessageRequestHeader(Header):
 
 
 def send_response(call: RemotingCall, result: SendResult) -> bytes:
-    """Encode where the message was stored.
+    """Encode the position of the stored message.
 
     It is the most frequent response, so its header is a single format string.
     """

@@ -23,8 +23,11 @@ from .request_code import RequestCode
 from .required_rights import Rights
 
 Translate = Callable[[RemotingCall, Any, Any], Operation]
+"""Makes the operation of a request from its call, its parsed header and its body."""
 EncodeResponse = Callable[[RemotingCall, Any], bytes]
+"""Encodes the response frame of a request from its call and its result."""
 EncodeError = Callable[[RemotingCall, EngineError], bytes]
+"""Encodes the error response of a request as a frame."""
 
 F = TypeVar("F", bound=Translate)
 

@@ -42,7 +42,7 @@ Head = tuple[int, int, int, Mapping[str, Any], int, str, str | None]
 
 
 def loads(header: bytes) -> dict[str, Any]:
-    """The members of a header. Raises ProtocolError when it is no JSON object, and when it is excessively large."""
+    """Return the members of a header. Raises ProtocolError if it is no JSON object, or if it exceeds `json_bounds`."""
     try:
         members = orjson.loads(header) if len(header) <= _USUAL_BYTES else _loads_long(header)
     except orjson.JSONDecodeError:
@@ -177,7 +177,7 @@ def language(members: Mapping[str, Any]) -> str:
 
 
 def _loads_long(header: bytes) -> Any:
-    """The value of a header that may be excessively large. Raises ProtocolError if it is."""
+    """Parse a header that may exceed `json_bounds`. Raises ProtocolError if it does."""
     if (violation := json_bounds.limit_violation(header)) is not None:
         raise ProtocolError(f"header of {violation}")
     return orjson.loads(header) if len(header) <= json_bounds.ORJSON_BYTES_MAX else _loads_leniently(header)
