@@ -80,8 +80,8 @@ class AckService:
     def ack(self, call: Call, operation: AckMessage) -> Done:
         """Acknowledge one message.
 
-        Errors: TOPIC_NOT_EXIST, MESSAGE_ILLEGAL (queue id, ordered offset), NO_MESSAGE (offset outside the queue),
-        SYSTEM_ERROR (malformed handle).
+        Errors: TOPIC_NOT_EXIST, MESSAGE_ILLEGAL (queue id, offset that is not in the ordered batch), NO_MESSAGE (offset
+        outside the queue), SYSTEM_ERROR (malformed handle).
         """
         topic, group = operation.topic, operation.consumer_group
         queue_id, offset = operation.queue_id, operation.offset
@@ -106,8 +106,8 @@ class AckService:
     def batch_ack(self, call: Call, operation: BatchAckMessage) -> Done:
         """Acknowledge messages of several check points; skip offsets outside their queue.
 
-        Errors: NO_MESSAGE (no entries), MESSAGE_ILLEGAL (ordered offset), SYSTEM_ERROR (topic digit not 0, 1 or 2).
-        Entries before the one with an error are acknowledged.
+        Errors: NO_MESSAGE (no entries), MESSAGE_ILLEGAL (offset that is not in the ordered batch), SYSTEM_ERROR (topic
+        digit not 0, 1 or 2). Entries before the one with an error are acknowledged.
         """
         if not operation.acks:
             raise EngineError(ResponseCode.NO_MESSAGE, None)

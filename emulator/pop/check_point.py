@@ -16,6 +16,7 @@ from ..kernel.value_class import value
 CK_TAG = "ck"
 ACK_TAG = "ack"
 BATCH_ACK_TAG = "bAck"
+"""The tags of messages in the revive topic: a check point, an acknowledgement of one message or of several."""
 ACK_TIME_INTERVAL_MS = 1000
 """A check point becomes readable this long before its invisible duration ends (PopAckConstants.ackTimeInterval)."""
 

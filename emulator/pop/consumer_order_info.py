@@ -143,7 +143,8 @@ class OrderInfoTable:
     def blocks(self, group_queue: GroupQueue, attempt_id: str | None, invisible_ms: int) -> bool:
         """Return True if this pop may not read the queue.
 
-        A client repeats a pop with the same attempt id. The attempt that took the batch may read it again.
+        A client repeats a pop with the same attempt id. The attempt that took the batch may read it again. For a batch
+        without an invisible duration (0 or less), `invisible_ms` applies from now on.
         """
         info = self._current(group_queue)
         if info is None or (info.attempt_id and info.attempt_id == attempt_id):

@@ -21,7 +21,7 @@ class PopInitOffsets:
         self._orders = orders
 
     def init_offset(self, topic: str, group: str, queue_id: int, init_mode: int) -> int:
-        """Determine and commit the start offset of a new group."""
+        """Determine and commit the start offset of a new group. `init_mode`: see PopMessage."""
         offset = self._first_offset(topic, queue_id, init_mode)
         self._offsets.commit(group, topic, queue_id, offset)
         return offset

@@ -64,7 +64,11 @@ class PopKvCache:
         self._leaving: TimerPerInstant[tuple[GroupQueue, int]] = TimerPerInstant(
             scheduler, TimerKind.POP_CACHE, self._leave
         )
-        self._moving: TimerPerInstant[GroupQueue] = TimerPerInstant(scheduler, TimerKind.POP_CACHE, self._move)
+        """The scans in which records leave the memory, by queue and offset."""
+        self._advancing: TimerPerInstant[GroupQueue] = TimerPerInstant(
+            scheduler, TimerKind.POP_CACHE, self._advance_offsets
+        )
+        """The scans that advance the group's offset of a queue."""
 
     def __len__(self) -> int:
         """Return the number of records in memory."""
@@ -91,14 +95,14 @@ class PopKvCache:
             queue.put(record)
             leaves_ms = min(record.visible_ms, record.pop_time + config.pop_ck_stay_buffer_time)
             self._leaving.add((record.group_queue, record.offset), self._next_scan_ms(leaves_ms))
-            self._moving.add(record.group_queue, self._next_scan_ms(self._scheduler.now_ms + 1))
+            self._advancing.add(record.group_queue, self._next_scan_ms(self._scheduler.now_ms + 1))
 
     def delete(self, group_queue: GroupQueue, offset: int) -> bool:
         """Acknowledge a message. Returns False if there is no record of this offset."""
         if self._take(group_queue, offset) is None:
             return False
         self._leaving.discard((group_queue, offset))
-        self._moving.add(group_queue, self._next_scan_ms(self._scheduler.now_ms + 1))
+        self._advancing.add(group_queue, self._next_scan_ms(self._scheduler.now_ms + 1))
         return True
 
     def first_offset(self, group_queue: GroupQueue) -> int:
@@ -113,7 +117,7 @@ class PopKvCache:
             self._count -= len(queue.records)
             for offset in queue.records:
                 self._leaving.discard((group_queue, offset))
-            self._moving.discard(group_queue)
+            self._advancing.discard(group_queue)
 
     def _take(self, group_queue: GroupQueue, offset: int) -> PopRecord | None:
         queue = self._queues.get(group_queue)
@@ -141,9 +145,9 @@ class PopKvCache:
             else:
                 stay.append(record)
         self._store(stay)
-        self._move(list(dict.fromkeys(group_queue for group_queue, _ in items)))
+        self._advance_offsets(list(dict.fromkeys(group_queue for group_queue, _ in items)))
 
-    def _move(self, group_queues: list[GroupQueue]) -> None:
+    def _advance_offsets(self, group_queues: list[GroupQueue]) -> None:
         for group_queue in group_queues:
             first = self.first_offset(group_queue)
             if first >= 0:

@@ -154,7 +154,7 @@ class PopService:
             subscription = build_subscription(topic, operation.exp, operation.exp_type)
         except ValueError:
             raise parse_failed() from None
-        # Upstream compensates the subscription even if its expression does not compile.
+        # Upstream records the subscription of the group (compensateSubscribeData) even if it does not compile.
         self._clients.compensate_pop(group, subscription, retry)
         if not is_tag_type(operation.exp_type) and operation.exp_type != SQL92:
             raise parse_failed()

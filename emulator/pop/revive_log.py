@@ -75,7 +75,7 @@ class ReviveLog:
         return True
 
     def _write(self, queue_id: int, body: bytes, tag: str, key: str, *, deliver_ms: int, born_ms: int) -> int:
-        """Store a message. Returns its position in the log, or _DUE if it does not wait in the timer, or _REJECTED."""
+        """Store a message. Returns its position in the log, _DUE if it was due at once, _REJECTED if not stored."""
         store, topic = self._store, self.topic
         properties = {props.TAGS: tag, props.UNIQ_KEY: key, props.TIMER_DELIVER_MS: str(deliver_ms)}
         try:
@@ -84,7 +84,7 @@ class ReviveLog:
                 message = MessageToStore(topic, queue_id, body, properties, born_ms, store.store_host)
                 stored = store.put(message)
                 return _DUE if message.topic == topic else stored.physical_offset
-            # As the hook of the timer redirects it, without reading the properties again.
+            # Do what the timer's hook does, without reading the properties again.
             out, queue = str(out_ms), str(queue_id)
             properties[props.TIMER_OUT_MS] = out
             properties[props.REAL_TOPIC] = topic
