@@ -26,6 +26,7 @@ _UNIT_BYTES = 46
 _END_BYTES = 8
 """The size of the end marker of a log file."""
 _FILES_OF_INDEX_MIN = 5
+"""A log file is at least this many times as large as an index file."""
 _POSITION = Struct(">q")
 _POSITION_AT = 28
 
@@ -190,7 +191,10 @@ def with_position(record: bytes, position: int) -> bytes:
 
 
 def _file_bytes(index_bytes: int, wanted: int) -> int:
-    """Return the size of a log file: the multiple of the index size closest to `wanted`, at least five times."""
+    """Return the size of a log file: `wanted`, rounded to a multiple of the index size, at least five times that.
+
+    If `wanted` is a multiple, the size is the next one.
+    """
     times, rest = divmod(wanted, index_bytes)
     if times < _FILES_OF_INDEX_MIN:
         return index_bytes * _FILES_OF_INDEX_MIN

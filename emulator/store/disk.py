@@ -1,6 +1,7 @@
 """Disk usage of a broker's store, and its consequences.
 
-The disk has `storeDiskBytes` bytes, and `diskUsedRatio` of it is used by others. Without these keys it is never full.
+The disk has `storeDiskBytes` bytes, of which other programs use `diskUsedRatio` percent. Without these keys it is never
+full.
 Source: DefaultMessageStore.CleanCommitLogService.isSpaceToDelete, RunningFlags, UtilAll (5.3.3).
 """
 

@@ -394,8 +394,8 @@ class MessageStore:
             if queue is None:
                 queue = self._find_or_create_queue(found.topic, found.queue_id)
                 queue.first = found.queue_offset
-            whole = found.sys_flag & records.SYS_INNER_BATCH
-            with appending_batches_of(messages_in_record(found.property_map()) if whole else 1, queue):
+            is_batch = found.sys_flag & records.SYS_INNER_BATCH
+            with appending_batches_of(messages_in_record(found.property_map()) if is_batch else 1, queue):
                 queue.append_replica(found.queue_offset, physical_offset, len(record), tags_code)
         properties = found.property_map()
         for on_message, _ in self.arrivals:
