@@ -106,8 +106,9 @@ class HalfMessage:
 
 
 def check_immunity_ms(text: str, transaction_time_out: int) -> int:
-    """Return how long (ms) the check skips a half message; `transaction_time_out` for -1 and texts without a number.
+    """Return the age (ms) up to which the check skips a half message that has an immunity time.
 
+    `text` is the immunity time in seconds; if it is -1 or not a number, the result is `transaction_time_out`.
     This can be shorter than `transaction_time_out`, unlike the immunity for late ends (`transactions.immunity_ms`).
     Source: TransactionalMessageServiceImpl.getImmunityTime (5.3.3).
     """

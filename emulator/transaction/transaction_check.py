@@ -289,9 +289,8 @@ class TransactionChecks:
         config, record = self._config, half.record
         age = self._scheduler.now_ms - record.born_timestamp
         if record.store_timestamp >= check_round.start_ms:
-            return (
-                CheckVerdict.FRESH
-            )  # upstream reaches it later in the round, but cannot read it before it is dispatched
+            # Upstream reaches it later in the round, but cannot read it before it is dispatched.
+            return CheckVerdict.FRESH
         if not half.count_check(config.transaction_check_max) or age > config.file_reserved_time * _HOUR_MS:
             return CheckVerdict.DISCARD
         immune_ms = config.transaction_time_out
@@ -337,5 +336,5 @@ class TransactionChecks:
         message = half.copy()
         message.flag = message.reconsume_times = 0
         self._store.prepare(message)
-        changed = message.topic != names.HALF_TOPIC  # a hook redirected it: the message has a delay first
-        return self._store.append(message, None if changed else text)
+        is_redirected = message.topic != names.HALF_TOPIC  # by a hook: the message has a delay first
+        return self._store.append(message, None if is_redirected else text)

@@ -35,9 +35,10 @@ NO_REMARK = "not set any response code"
 
 
 def immunity_ms(text: str, transaction_time_out: int) -> int:
-    """Return the maximum age in ms of a half message with immunity for an end: at least `transaction_time_out`.
+    """Return the age (ms) up to which a producer may end a half message that has an immunity time.
 
-    Source: TransactionalMessageUtil.getImmunityTime (5.3.3). A text that is not a number counts as 0.
+    `text` is the immunity time in seconds; if it is not a number, it counts as 0. The result is at least
+    `transaction_time_out`. Source: TransactionalMessageUtil.getImmunityTime (5.3.3).
     """
     try:
         asked = parse_long(text) * 1000
