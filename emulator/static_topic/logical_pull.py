@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..kernel.response_code import ResponseCode
 from ..operations.consume import PullResult
 from ..operations.topics import QueuePart
-from .queue_mappings import end_of, logical, part_after, part_at
+from .queue_mappings import logical_end, part_after, part_at, to_logical_offset
 
 
 class PulledPart:
@@ -26,7 +26,7 @@ class PulledPart:
         part, next_offset = self._part, found.next_begin_offset
         low, high, code = found.min_offset, found.max_offset, found.code
         if code is not ResponseCode.SUCCESS:
-            code, next_offset, moved_to = self._nothing(found)
+            code, next_offset, moved_to = self._after_empty_pull(found)
             if moved_to is not None:
                 part = moved_to
                 next_offset = low = high = part.start_offset
@@ -35,14 +35,14 @@ class PulledPart:
         return replace(
             found,
             code=code,
-            next_begin_offset=logical(part, next_offset),
-            min_offset=logical(part, max(part.start_offset, low)),
-            max_offset=max(logical(part, high), end_of(self._parts[-1])),
+            next_begin_offset=to_logical_offset(part, next_offset),
+            min_offset=to_logical_offset(part, max(part.start_offset, low)),
+            max_offset=max(to_logical_offset(part, high), logical_end(self._parts[-1])),
             offset_delta=part.logic_offset - part.start_offset,
             read_part=(self._part.broker_name, self._part.queue_id),
         )
 
-    def _nothing(self, found: PullResult) -> tuple[ResponseCode, int, QueuePart | None]:
+    def _after_empty_pull(self, found: PullResult) -> tuple[ResponseCode, int, QueuePart | None]:
         """Return the code, the next offset in the part, and the next part if the pull must continue there."""
         offset, low, high = self._offset, found.min_offset, found.max_offset
         code, next_offset = found.code, found.next_begin_offset

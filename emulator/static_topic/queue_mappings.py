@@ -72,7 +72,7 @@ def _check(parts: Sequence[QueuePart]) -> None:
         if last_offset != -1 and part.logic_offset != -1:
             if part.logic_offset >= last_offset:
                 raise _refused("The base logic offset does not increase monotonically")
-            if end_of(part) >= last_offset:
+            if logical_end(part) >= last_offset:
                 raise _refused("The max logic offset does not increase monotonically")
         last_generation, last_offset = part.generation, part.logic_offset
 
@@ -91,45 +91,45 @@ def _check_order(old: QueueMapping, new: QueueMapping) -> None:
                 raise _refused("Cannot accept equal epoch with null data")
         elif parts and not changed:
             raise _refused("The new item list is null or empty")
-        elif parts and same_epoch and _name(parts[-1]) != _name(changed[-1]):
+        elif parts and same_epoch and _identity(parts[-1]) != _identity(changed[-1]):
             raise _refused("The new leader is different but epoch equal")
 
 
-def _name(part: QueuePart) -> tuple[int, str, int, int]:
+def _identity(part: QueuePart) -> tuple[int, str, int, int]:
     return part.generation, part.broker_name, part.queue_id, part.start_offset
 
 
 # offsets
 
 
-def end_of(part: QueuePart) -> int:
-    """Return the logical offset after a part, or its first one while its end is not decided."""
+def logical_end(part: QueuePart) -> int:
+    """Return the logical offset after a part, or its first logical offset while its end is not decided."""
     return part.logic_offset + max(part.end_offset - part.start_offset, 0)
 
 
-def logical(part: QueuePart, offset: int) -> int:
-    """Return the logical offset for an offset of the part's queue."""
+def to_logical_offset(part: QueuePart, offset: int) -> int:
+    """Convert an offset of the part's physical queue to the logical offset."""
     return part.logic_offset + max(offset - part.start_offset, 0)
 
 
-def logical_within(part: QueuePart, offset: int) -> int:
-    """Return the logical offset, at most the end of the part; -1 while the part's start is not decided."""
+def to_logical_offset_within(part: QueuePart, offset: int) -> int:
+    """Convert as `to_logical_offset` does, to at most the end of the part; -1 while the part's start is not decided."""
     if part.logic_offset < 0:
         return -1
     if part.end_offset >= part.start_offset:
         offset = min(offset, part.end_offset)
-    return logical(part, offset)
+    return to_logical_offset(part, offset)
 
 
-def physical(part: QueuePart, offset: int) -> int:
-    """Return the offset in the part's queue for a logical offset."""
+def to_physical_offset(part: QueuePart, offset: int) -> int:
+    """Convert a logical offset to the offset of the part's physical queue."""
     return offset - part.logic_offset + part.start_offset
 
 
 def part_at(parts: Iterable[QueuePart], offset: int) -> QueuePart | None:
-    """Return the part that contains a logical offset, the first part for an earlier one.
+    """Return the part that contains a logical offset; for an offset before all parts, the first part.
 
-    Parts whose start is not decided are ignored.
+    Parts whose start is not decided are ignored; None if there are no others.
     """
     decided = [part for part in parts if part.logic_offset >= 0]
     holding = [part for part in decided if part.logic_offset <= offset]

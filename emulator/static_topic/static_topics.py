@@ -32,7 +32,13 @@ from ..operations.topics import CreateStaticTopic, QueueMapping, QueuePart
 from ..pull.pull_service import PullService
 from ..topic.topic_table import TopicTable
 from .logical_pull import PulledPart
-from .queue_mappings import QueueMappings, logical, logical_within, part_at, physical
+from .queue_mappings import (
+    QueueMappings,
+    part_at,
+    to_logical_offset,
+    to_logical_offset_within,
+    to_physical_offset,
+)
 
 ExecuteAt = Callable[[str, Call, Operation], Result | Parked]
 _LARGEST = 2**63 - 1
@@ -130,7 +136,7 @@ class StaticTopics:
         last = self._parts_of_leader(mapping, queue_id)[-1]
 
         def to_logical(result: SendResult) -> SendResult:
-            return replace(result, queue_id=queue_id, queue_offset=logical_within(last, result.queue_offset))
+            return replace(result, queue_id=queue_id, queue_offset=to_logical_offset_within(last, result.queue_offset))
 
         there = replace(operation, queue_id=last.queue_id)
         result = self._execute_at(mapping.broker_name, LogicalCall(call, to_logical), there)
@@ -155,7 +161,7 @@ class StaticTopics:
         there = replace(
             operation,
             queue_id=part.queue_id,
-            queue_offset=physical(part, operation.queue_offset),
+            queue_offset=to_physical_offset(part, operation.queue_offset),
             max_msg_nums=most,
             sys_flag=operation.sys_flag & ~(FLAG_SUSPEND if here else FLAG_SUSPEND | FLAG_COMMIT_OFFSET),
         )
@@ -179,7 +185,7 @@ class StaticTopics:
         if last is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, _null("maxItem"))
         there = GetMaxOffset(operation.topic, parts[-1].queue_id)
-        return OffsetResult(logical(last, self._offset(last, call, there)))
+        return OffsetResult(to_logical_offset(last, self._offset(last, call, there)))
 
     def _minimum(self, call: Call, operation: GetMinOffset, mapping: QueueMapping) -> Result:
         problem = f"is not leader in broker {mapping.broker_name}, request code 31"
@@ -187,7 +193,7 @@ class StaticTopics:
         if first is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, _null("mappingItem"))
         there = GetMinOffset(operation.topic, first.queue_id)
-        return OffsetResult(logical_within(first, self._offset(first, call, there)))
+        return OffsetResult(to_logical_offset_within(first, self._offset(first, call, there)))
 
     def _search(self, call: Call, operation: SearchOffset, mapping: QueueMapping) -> Result:
         """Search the parts in order: the first match on this broker counts, else the last match on another."""
@@ -199,9 +205,9 @@ class StaticTopics:
             if part.broker_name == mapping.broker_name:
                 offset = found
                 if found > 0:
-                    return OffsetResult(logical(part, found))
+                    return OffsetResult(to_logical_offset(part, found))
             elif found >= 0 and not part.start_offset < part.end_offset <= found:
-                offset = logical(part, found)
+                offset = to_logical_offset(part, found)
         return OffsetResult(offset)
 
     def _earliest(self, call: Call, operation: GetEarliestStoreTime, mapping: QueueMapping) -> Result | Parked:
@@ -224,7 +230,7 @@ class StaticTopics:
         for part in reversed(parts):
             there = replace(operation, queue_id=part.queue_id, set_zero_if_not_found=False)
             try:
-                return OffsetResult(logical(part, self._offset(part, call, there)))
+                return OffsetResult(to_logical_offset(part, self._offset(part, call, there)))
             except EngineError as refusal:
                 if refusal.code is not ResponseCode.QUERY_NOT_FOUND:
                     raise
@@ -238,7 +244,7 @@ class StaticTopics:
         part = part_at(parts, operation.commit_offset)
         if part is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, _null("mappingItem", "getQueueId"))
-        there = replace(operation, queue_id=part.queue_id, commit_offset=physical(part, operation.commit_offset))
+        there = replace(operation, queue_id=part.queue_id, commit_offset=to_physical_offset(part, operation.commit_offset))
         done = self._execute_at(part.broker_name, call, there)
         return done if part.broker_name == mapping.broker_name else Done("")
 
