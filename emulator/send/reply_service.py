@@ -64,15 +64,15 @@ class ReplyService:
         message = self._message(sent, self._choose_queue(call, sent))
         client = message.properties.get(props.REPLY_TO_CLIENT)
         if client is None:
-            return self._stored(message, "reply message properties[REPLY_TO_CLIENT] is null")
+            return self._store_and_respond(message, "reply message properties[REPLY_TO_CLIENT] is null")
         channel = self._clients.producer_channel(client)
         if channel is None:
-            return self._stored(message, f"push reply message fail, channel of <{client}> not found.")
+            return self._store_and_respond(message, f"push reply message fail, channel of <{client}> not found.")
 
         def on_push_response(response: ClientResponded | None) -> None:
             arrived = response is not None and response.code == ResponseCode.SUCCESS
             problem = None if arrived else f"push reply message to {client}fail."
-            self._complete(call, operation, self._stored(message, problem))
+            self._complete(call, operation, self._store_and_respond(message, problem))
 
         push = partial(self._push, sent, message)
         self._server_requests.send(
@@ -113,7 +113,8 @@ class ReplyService:
             ticket,
         )
 
-    def _stored(self, message: MessageToStore, problem: str | None) -> SendResult:
+    def _store_and_respond(self, message: MessageToStore, problem: str | None) -> SendResult:
+        """Store a reply, if the broker is configured so, and return the response. `problem`: why the push failed."""
         code = ResponseCode.SUCCESS if problem is None else ResponseCode.SYSTEM_ERROR
         not_stored = SendResult(code, "0" if problem is None else "", message.queue_id, 0, None, 0, remark=problem)
         if not self._config.store_reply_message_enable:

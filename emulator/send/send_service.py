@@ -165,7 +165,7 @@ class SendService:
         own, own_text = _own_properties(self._config.broker_cluster_name, self._config.region_id, self._config.trace_on)
         if _SPECIAL.isdisjoint(properties) and not operation.topic.startswith(names.RETRY_PREFIX):
             return self._send_usual(operation, queue_id, unique_key, own, own_text)
-        self._add_own(properties)
+        self._set_broker_properties(properties)
         body = operation.take_body()
         message = self._message(operation, queue_id, body, properties)
         if names.is_retry(operation.topic):
@@ -184,7 +184,7 @@ class SendService:
         if prepared:
             self._store.stats.by_name.counters.half[operation.topic] += 1
             self._hooks.half_stored(call, operation.topic, stored.physical_offset)
-        return self._sent(SendResult, message, queue_id, unique_key, stored)
+        return self._send_result(SendResult, message, queue_id, unique_key, stored)
 
     def _send_usual(  # noqa: PLR0917 - once per send; keywords would cost time
         self, operation: SendMessage, queue_id: int, unique_key: str, own: dict[str, str], own_text: str
@@ -207,7 +207,7 @@ class SendService:
         msg_id = records.offset_message_id(store.store_host, physical_offset)
         return SendResult(ResponseCode.SUCCESS, msg_id, queue_id, stored.queue_offset, unique_key, physical_offset)
 
-    def _sent(  # noqa: PLR0917 - once per send; keywords would cost time
+    def _send_result(  # noqa: PLR0917 - once per send; keywords would cost time
         self, kind: type[SendResult], message: MessageToStore, queue_id: int, unique_key: str, stored: StoredPosition
     ) -> SendResult:
         """Return the response to a send whose message was stored as one record."""
@@ -277,13 +277,13 @@ class SendService:
         """
         common = self._message(operation, whole.queue_id, whole.body, dict(whole.properties))
         common.topic = whole.topic
-        self._add_own(common.properties)
+        self._set_broker_properties(common.properties)
         if self._store.can_append_batch(parts, common, (*common.properties, *whole.properties, *props.REMOVED_AT_SEND)):
             return self._store.append_batch(parts, common)
         stored: list[StoredPosition] = []
         for flag, body, text in parts:
             merged = properties_of(text) | whole.properties
-            self._add_own(merged)
+            self._set_broker_properties(merged)
             message = self._message(operation, whole.queue_id, body, merged)
             message.topic = whole.topic
             message.flag = flag
@@ -294,14 +294,16 @@ class SendService:
         """Store a batch as one record, which takes one queue offset for each message of the batch."""
         body = operation.take_body()
         properties = dict(operation.properties)
-        self._add_own(properties)
+        self._set_broker_properties(properties)
         properties[props.INNER_NUM] = str(len(split_batch(body)))
         message = self._message(operation, queue_id, body, properties)
         message.sys_flag |= records.SYS_NEED_UNWRAP | records.SYS_INNER_BATCH
         refuse_to_store(self._config, self._store)
-        return self._sent(WholeBatchSendResult, message, queue_id, properties[props.UNIQ_KEY], self._store.put(message))
+        return self._send_result(
+            WholeBatchSendResult, message, queue_id, properties[props.UNIQ_KEY], self._store.put(message)
+        )
 
-    def _add_own(self, properties: dict[str, str]) -> None:
+    def _set_broker_properties(self, properties: dict[str, str]) -> None:
         properties.pop(props.POP_CK, None)
         config = self._config
         properties |= _own_properties(config.broker_cluster_name, config.region_id, config.trace_on)[0]
