@@ -11,19 +11,19 @@ from ..gate.gate import Call, Handler, Handlers
 from ..operations.base import Operation, Parked, Result
 
 Service = TypeVar("Service")
-Asked = TypeVar("Asked", bound=Operation)
+Handled = TypeVar("Handled", bound=Operation)
 Reply = TypeVar("Reply", bound=Result | Parked)
 
 _handled: dict[object, type[Operation]] = {}
-"""The operation of each declared method. Methods of compiled classes accept no attribute that could name it."""
+"""The operation of each declared method. A table, because methods of compiled classes accept no attributes."""
 
 
 def handles(
-    operation: type[Asked],
-) -> Callable[[Callable[[Service, Call, Asked], Reply]], Callable[[Service, Call, Asked], Reply]]:
+    operation: type[Handled],
+) -> Callable[[Callable[[Service, Call, Handled], Reply]], Callable[[Service, Call, Handled], Reply]]:
     """Declare that a method handles an operation."""
 
-    def declare(method: Callable[[Service, Call, Asked], Reply]) -> Callable[[Service, Call, Asked], Reply]:
+    def declare(method: Callable[[Service, Call, Handled], Reply]) -> Callable[[Service, Call, Handled], Reply]:
         _handled[method] = operation
         return method
 

@@ -88,10 +88,10 @@ class UserTable:
                 raise TypeError("blank")
         except (ValueError, LookupError, TypeError):
             raise ConfigError(
-                f'{key}={MASK}: not of the form {{"{name}": "ann", "{password}": "her secret"}}; write it so'
+                f'{key}={MASK}: expected JSON of the form {{"{name}": "ann", "{password}": "her secret"}}'
             ) from None
         if not self.stores_users:
-            raise ConfigError(f"{key}: there is nowhere to keep the user; set authenticationMetadataProvider, too")
+            raise ConfigError(f"{key}: the broker stores no users; set authenticationMetadataProvider, too")
         return User(username, secret, UserType.SUPER, UserStatus.ENABLE)
 
 

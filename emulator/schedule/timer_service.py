@@ -71,9 +71,9 @@ class TimerService:
         self._store = store
         self._random = random
         self.slots: dict[int, Slot] = {}
-        """Slot time (ms) -> contents of the slot."""
+        """Start of a slot (ms since the epoch) -> its contents."""
         self._read_slots: deque[tuple[int, int, Slot]] = deque()
-        """Slots read since the last write of the file: time of reading, slot time, contents."""
+        """Slots read since the last write of the file: time of reading, start of the slot, contents."""
         self.metrics = TimerMetrics(scheduler)
         self._file = TimerFile(scheduler, WheelProgress())
         self._version = 0
@@ -83,6 +83,7 @@ class TimerService:
         self.followed_before = FollowedTimer()
         """That knowledge at the end of the previous run."""
         self._first_held_back: int | None = None
+        """See `TimerState.first_held_back`."""
         self.is_stopped = False
         """True if the defect `timer_topic_stops_timer` has stopped the timer."""
 
