@@ -24,9 +24,9 @@ from ..wire.response_frame import encode_response
 LONG_POLLS = (PullMessage, PopMessage, Notification)
 """Requests that wait for messages (PullRequestHoldService, PopLongPollingService)."""
 SUSPENDED: Final = "suspended"
-"""The kind of a request that waited for messages; of others the kind is True if they are oneway."""
+"""The `kind` of a call that waited for messages. The `kind` of any other call is True if it is oneway, else False."""
 Responses = defaultdict[tuple[str, int, int, Kind], int]
-"""Numbers of responses, as in `ResponseCounts.tally`."""
+"""(name of the request code, response code, latency in ms, kind) -> number of responses."""
 
 
 class CallChannel(Channel, Line, Protocol):
@@ -229,7 +229,10 @@ class RemotingCall:
 
 
 class EventCall:
-    """The Call of events about a connection that the engine must know. Its outcome is not sent."""
+    """The Call of an event that the engine handles like a request: a closed connection, a response of a client.
+
+    Its outcome is not sent.
+    """
 
     __slots__ = ("channel", "label")
 

@@ -81,7 +81,7 @@ class RemotingServerProtocol(Protocol):
         self._closing = False
         self._ended = False
         self.number = 0
-        """The position of the connection among all of its port."""
+        """The number of the connection among all connections of its port so far, from 1."""
 
     def connectionMade(self) -> None:  # Twisted's name
         transport = self._transport = cast(Transport, self.transport)
