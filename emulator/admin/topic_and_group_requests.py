@@ -326,9 +326,9 @@ class GroupAdministration:
 
     @handles(UpdateGroupForbidden)
     def forbidden(self, call: Call, operation: UpdateGroupForbidden) -> GroupForbiddenResult:
-        """Forbid a group to read a topic, or allow it to read every topic, and return if it may read the named one.
+        """Forbid a group to read a topic, or allow it to read every topic. Neither group nor topic has to exist.
 
-        Neither the group nor the topic has to exist.
+        The result has the state of the named topic after the change.
         """
         group, topic = operation.group, operation.topic
         if operation.readable is False:

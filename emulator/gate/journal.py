@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .journal_blocks import Block
 
 NEWEST = 256
-"""The entries that are not packed, because they are read most."""
+"""The number of newest entries that are never packed, because they are read most."""
 BACKLOG = 2 * NEWEST
 """The number of unpacked entries at which packing begins."""
 
@@ -35,7 +35,7 @@ _make: Callable[[type[JournalEntry], tuple[object, ...]], JournalEntry] = tuple.
 class Journal:
     """The newest entries: at most `max_entries`, with an estimated size of at most `max_bytes`.
 
-    An entry weighs what `journal_weight` estimates, and after packing its share of the bytes of its block.
+    The weight of an entry is the estimate of `journal_weight`, and after packing its share of the bytes of its block.
     """
 
     def __init__(self, max_entries: int, max_bytes: int) -> None:

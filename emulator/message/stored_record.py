@@ -82,12 +82,12 @@ def encode(  # noqa: PLR0913, PLR0917 - the fields of a record, once per message
     properties: bytes,
 ) -> bytes:
     """Encode one record. Hosts are packed; `sys_flag` gets its two host bits from the form."""
-    pack, empty, magic, host_bits, named = form
+    pack, empty_size, magic, host_bits, topic_with_length = form
     body_length, property_length = len(body), len(properties)
     return b"".join(
         (
             pack(
-                empty + body_length + property_length,
+                empty_size + body_length + property_length,
                 magic,
                 crc32(body) & CRC_MASK,
                 queue_id,
@@ -104,7 +104,7 @@ def encode(  # noqa: PLR0913, PLR0917 - the fields of a record, once per message
                 body_length,
             ),
             body,
-            named,
+            topic_with_length,
             _SHORT.pack(property_length),
             properties,
         )
@@ -129,13 +129,13 @@ def encode_consecutive(  # noqa: PLR0913, PLR0917 - the fields of a record, once
 
     The result equals that of `encode` for each record. For a single record `encode` is faster.
     """
-    pack, empty, magic, host_bits, named = form_of(topic, len(born_host), len(store_host))
+    pack, empty_size, magic, host_bits, topic_with_length = form_of(topic, len(born_host), len(store_host))
     sys_flag |= host_bits
     pack_short = _SHORT.pack
     pieces: list[bytes] = []
     for flag, body, properties in parts:
         body_length, property_length = len(body), len(properties)
-        size = empty + body_length + property_length
+        size = empty_size + body_length + property_length
         head = pack(
             size,
             magic,
@@ -153,7 +153,7 @@ def encode_consecutive(  # noqa: PLR0913, PLR0917 - the fields of a record, once
             prepared_transaction_offset,
             body_length,
         )
-        pieces += (head, body, named, pack_short(property_length), properties)
+        pieces += (head, body, topic_with_length, pack_short(property_length), properties)
         queue_offset += 1
         physical_offset += size
     return b"".join(pieces)
@@ -161,19 +161,19 @@ def encode_consecutive(  # noqa: PLR0913, PLR0917 - the fields of a record, once
 
 def encoded_size(born_host: bytes, store_host: bytes, topic: bytes, body_length: int, property_length: int) -> int:  # noqa: PLR0917 - once per message; keywords would cost time
     """Return the size of the record that `encode` would produce."""
-    return form_of(topic, len(born_host), len(store_host)).empty + body_length + property_length
+    return form_of(topic, len(born_host), len(store_host)).empty_size + body_length + property_length
 
 
 class Form(NamedTuple):
     """The parts of a record that depend only on its topic and on the lengths of its two hosts."""
 
     pack: Callable[..., bytes]
-    empty: int
+    empty_size: int
     """The size in bytes of a record with empty body and properties."""
     magic: int
     host_bits: int
-    named: bytes
-    """The topic, preceded by its length."""
+    topic_with_length: bytes
+    """The topic, preceded by its length in one byte (V1) or two (V2)."""
 
 
 def required_host_bits(born_host: bytes, store_host: bytes) -> int:
@@ -208,9 +208,10 @@ def form_of(topic: bytes, born_host_length: int, store_host_length: int) -> Form
     born_v6, store_v6 = born_host_length == 20, store_host_length == 20
     v2 = len(topic) > 127
     head = _HEAD[born_v6, store_v6]
-    named = (_SHORT.pack(len(topic)) if v2 else bytes((len(topic),))) + topic
+    topic_with_length = (_SHORT.pack(len(topic)) if v2 else bytes((len(topic),))) + topic
     host_bits = (SYS_BORN_HOST_V6 if born_v6 else 0) | (SYS_STORE_HOST_V6 if store_v6 else 0)
-    return Form(head.pack, head.size + len(named) + _SHORT.size, MAGIC_V2 if v2 else MAGIC_V1, host_bits, named)
+    empty_size = head.size + len(topic_with_length) + _SHORT.size
+    return Form(head.pack, empty_size, MAGIC_V2 if v2 else MAGIC_V1, host_bits, topic_with_length)
 
 
 @lru_cache(maxsize=4096)

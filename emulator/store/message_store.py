@@ -232,7 +232,7 @@ class MessageStore:
         queue = self.queues.get(key) if queued else None
         if queue is None and queued:
             queue = self._find_or_create_queue(topic, queue_id)
-        size = form.empty + len(body) + len(text)
+        size = form.empty_size + len(body) + len(text)
         now, timestamp = self._scheduler.now_ms, self._clock.now_ms
         if now >= self._flush_position.next_check_ms:
             self._flush_position.catch_up(now, self.log.max_offset)

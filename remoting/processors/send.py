@@ -227,7 +227,7 @@ def _recall_error(call: RemotingCall, error: EngineError) -> bytes:
     error=_recall_error,
 )
 def recall_message(call: RemotingCall, header: RecallMessageRequestHeader, body: bytes) -> RecallMessage:
-    """Translate a recall by the handle that the response to the send had."""
+    """Translate a recall. Its recall handle is from the response to the send."""
     return RecallMessage(header.topic, header.recall_handle, header.producer_group)
 
 

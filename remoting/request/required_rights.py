@@ -1,7 +1,7 @@
 """The rules from which the declaration of a request code chooses the rights that the request requires.
 
 A rule reads ext fields and body, and yields the required rights. `rights=` of a declaration names it: in `processors/`
-beside the code's processor, in `processors/unserved.py` for a code without one. No table here is keyed by code.
+beside the code's processor, in `processors/unserved.py` for a code without one.
 Source: DefaultAuthorizationContextBuilder, RocketMQAction and RocketMQResource of the request headers (5.3.3).
 """
 
@@ -166,7 +166,10 @@ def to_unregister(ext: Fields, body: bytes, cluster: str) -> Iterator[RequiredRi
 
 
 def to_create_topic(ext: Fields, body: bytes, cluster: str) -> Iterator[RequiredRight]:
-    """Yield the rights of a topic creation. As in upstream, only its header is validated on reading."""
+    """Yield CREATE on the topic.
+
+    Raises AccessDenied for an unknown topicFilterType, because upstream cannot read such a header.
+    """
     if ext.get("topicFilterType") not in ("SINGLE_TAG", "MULTI_TAG"):
         raise AccessDenied(UNREADABLE)
     if "topic" in ext:

@@ -30,7 +30,7 @@ _KINDS = {
     "version": "Int",
 }
 _USUAL_BYTES = json_bounds.STRUCTURAL_CHARACTERS_MAX
-"""A header of at most this length is within all bounds, so that its length is all that is checked."""
+"""A header of at most this length is within all bounds of `json_bounds`, so that they need no further check."""
 _LANGUAGE_CODE = "org.apache.rocketmq.remoting.protocol.LanguageCode"
 _LANGUAGES = frozenset(LANGUAGES)
 _BEYOND_INT = 1 << 31

@@ -20,9 +20,11 @@ _FASTJSON = "com.alibaba.fastjson.JSONException: "
 _NO_VALUE = ("", "null", "NULL")
 _ZERO_FRACTION = re.compile(r"\.0*\Z")
 _SCALE_MAX = 100
+"""The largest exponent of a fraction that fastjson truncates to a whole number. It rejects larger ones."""
 INT_BITS: int = 32
 LONG_BITS: int = 64
-_DIGITS_THAT_FIT = {INT_BITS: 10, LONG_BITS: 19}
+_DIGITS_OF_MAXIMUM = {INT_BITS: 10, LONG_BITS: 19}
+"""The number of digits of the largest int and of the largest long. A number with fewer digits always fits."""
 _SKIPPED_FIELDS_MAX = 16
 _SCANNED = ("Int", "Long", "str", "bool")
 _DEPTH_MAX = 200
@@ -72,7 +74,7 @@ def fast_read(value: Any, bits: int) -> Any:
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
         return value
     negative, digits = digits.startswith("-"), digits.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()) or len(digits) < _DIGITS_THAT_FIT[bits]:
+    if not (digits.isascii() and digits.isdigit()) or len(digits) < _DIGITS_OF_MAXIMUM[bits]:
         return value
     number = 0
     if bits == INT_BITS:

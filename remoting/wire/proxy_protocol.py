@@ -1,8 +1,8 @@
 """The PROXY protocol prologue (versions 1 and 2) that a load balancer may send before the first frame.
 
-The 5.x server detects it by its first bytes, and lists of connections show the address that it names. The born host of
-messages remains the TCP peer. Nothing is detected before twelve bytes have arrived, whatever their content. Malformed
-prologues close the connection. Type-length-values are skipped.
+The server detects a prologue by its first bytes, as soon as twelve bytes have arrived. Lists of connections then show
+the address in the prologue; the born host of messages remains the TCP peer. A malformed prologue closes the connection.
+Extensions of version 2 (type-length-values) are skipped.
 Source: HandshakeHandler, HAProxyMessageDecoder (5.3.3), tried on 5.3.3.
 """
 
