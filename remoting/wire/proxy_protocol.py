@@ -76,4 +76,4 @@ def _endpoint(address: str, port: str) -> tuple[str, int]:
     try:
         return str(ip_address(address)), int(port)
     except ValueError:
-        raise ProtocolError(f"PROXY line names {address} {port}") from None
+        raise ProtocolError(f"PROXY line without a valid source: address {address}, port {port}") from None
