@@ -24,7 +24,7 @@ from .raw_request import RawRequest, Rejection
 
 Outcome = Result | EngineError
 FAULTS_NODE = "faults"
-"""The name in place of a node in journal entries about faults with a duration, which concern several nodes."""
+"""The name in place of a node's in journal entries about faults with a duration."""
 CONNECT_LABEL = "connect"
 """The label of journal entries about faults of new connections, which have no request and no channel yet."""
 GRPC_CHANNEL = "grpc:"
@@ -70,8 +70,8 @@ class Call(Protocol):
     def number(self) -> int | None:
         """The request's number on its connection, for the journal: the opaque of remoting, the stream id of gRPC.
 
-        Of two requests of one connection that are in flight, each has its own. None if a server, not a client, made
-        the request.
+        Requests of one connection that are in flight at the same time have different numbers. None if a server, not a
+        client, made the request.
         """
 
     @property

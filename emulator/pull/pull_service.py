@@ -224,7 +224,7 @@ class PullService:
         return None if subscription.class_filter_mode else self._of_retries(subscription) or data.filter
 
     def _of_retries(self, subscription: SubscriptionData) -> MessageFilter | None:
-        """Return the separate filter that a retry topic can have, else None."""
+        """Return the RetryFilter for an SQL92 subscription to a retry topic with `filterSupportRetry`, else None."""
         topic = subscription.topic
         if not self._config.filter_support_retry or is_tag_type(subscription.expression_type) or not is_retry(topic):
             return None

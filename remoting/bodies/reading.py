@@ -19,7 +19,11 @@ _PACKAGES = {"HeartbeatData": "heartbeat", "SubscriptionGroupConfig": "subscript
 
 
 def null_body(upstream: str, variable: str) -> str:
-    """Return the remark for a missing body that the handler dereferences."""
+    """Return the remark for a missing body that the handler dereferences.
+
+    `upstream` names the class of the body and the getter that the handler calls first, such as
+    `HeartbeatData.getClientID`; `variable` is the handler's variable.
+    """
     class_name, _, getter = upstream.partition(".")
     package = _PACKAGES.get(class_name, "body")
     return (
