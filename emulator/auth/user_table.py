@@ -88,7 +88,7 @@ class UserTable:
                 raise TypeError("blank")
         except (ValueError, LookupError, TypeError):
             raise ConfigError(
-                f'{key}={MASK}: expected JSON of the form {{"{name}": "ann", "{password}": "her secret"}}'
+                f'{key}={MASK}: not of the form {{"{name}": "ann", "{password}": "her secret"}}; give JSON of that form'
             ) from None
         if not self.stores_users:
             raise ConfigError(f"{key}: the broker stores no users; set authenticationMetadataProvider, too")

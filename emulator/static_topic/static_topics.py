@@ -244,7 +244,9 @@ class StaticTopics:
         part = part_at(parts, operation.commit_offset)
         if part is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, _null("mappingItem", "getQueueId"))
-        there = replace(operation, queue_id=part.queue_id, commit_offset=to_physical_offset(part, operation.commit_offset))
+        there = replace(
+            operation, queue_id=part.queue_id, commit_offset=to_physical_offset(part, operation.commit_offset)
+        )
         done = self._execute_at(part.broker_name, call, there)
         return done if part.broker_name == mapping.broker_name else Done("")
 
