@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rocketmq_testkit.emulator.faults.upstream_defects import VERSIONS, defects_of
-from rocketmq_testkit.fixtures.faults.rule_files import UPSTREAM
+from rocketmq_testkit.fixtures.faults.rule_files import UPSTREAM_PREFIX
 from rocketmq_testkit.fixtures.options.command_line import Parser, UsageError, value_of, whole_number
 from rocketmq_testkit.fixtures.values.value_forms import one_of, whole_number_check
 
@@ -120,7 +120,7 @@ def parser() -> Parser:
     )
     running.add_argument(
         "--faults",
-        type=value_of("--faults", one_of("set of faults", [f"{UPSTREAM}{version}" for version in VERSIONS])),
+        type=value_of("--faults", one_of("set of faults", [f"{UPSTREAM_PREFIX}{version}" for version in VERSIONS])),
         metavar="upstream:VERSION",
         help="switch on the known defects of this version in the emulator (default: none)",
     )
@@ -267,7 +267,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def targets_of(options: argparse.Namespace) -> list[Target]:
     """Parse the targets of a run. Raises TargetError."""
-    version = "" if options.faults is None else options.faults.removeprefix(UPSTREAM)
+    version = "" if options.faults is None else options.faults.removeprefix(UPSTREAM_PREFIX)
     defects = [each.name for each in defects_of(version)] if version else []
     targets = [target(text, defects) for text in options.target or ["emulator"]]
     if options.faults is not None and not any(each.emulated for each in targets):
