@@ -1,4 +1,4 @@
 """The proxy: sessions, calls, routes, long polls, renewals, transactions and access control, shared by all services.
 
-It must not know what a single RPC does, nor HTTP/2.
+It must not know the meaning of a single RPC, nor HTTP/2.
 """

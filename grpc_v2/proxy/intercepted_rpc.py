@@ -22,7 +22,7 @@ def intercept(call: RpcCall, handler: ResponseHandler) -> None:
 
 
 class InterceptedServerCall:
-    """The transport's call of an RPC, which collects the response. Everything else passes."""
+    """Replaces the transport's call of an RPC: collects the response for `handler`, and forwards all other calls."""
 
     def __init__(self, call: RpcCall, server_call: TransportCall, handler: ResponseHandler) -> None:
         self._call = call

@@ -21,7 +21,7 @@ from .rpc_call import RpcCall, RuledCall
 
 
 class ProxyOnlyCall(RuledCall):
-    """Such a request under rules. `responds`: False if the client gets no response."""
+    """A request that the proxy refuses or carries out itself, for the rules. `responds`: False without a response."""
 
     __slots__ = ("_responds",)
 

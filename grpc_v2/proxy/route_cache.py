@@ -1,6 +1,6 @@
 """The proxy's cache of routes, which is in use only while the defect `route_cache` is on.
 
-Upstream loads a route when a topic is queried for the first time; that no broker has the topic is cached as well. A
+Upstream loads a route when a topic is queried for the first time, and caches it also if no broker has the topic. A
 query more than 20 s later gets the old route once more and causes a new load. An entry that nobody queries is dropped
 after 300 s. Source: TopicRouteService, ProxyConfig (5.3.3).
 """

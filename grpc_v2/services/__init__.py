@@ -1,7 +1,7 @@
 """The RPCs, one file per domain noun, and the table of all RPCs.
 
-Each service is constructed with the parts of the proxy that it needs. It must not know HTTP/2. Rules about what happens
-to a message belong to the engine.
+Each service is constructed with the parts of the proxy that it needs. It must not know HTTP/2. Rules about stored
+messages belong to the engine.
 """
 
 from ..config.pools import ProxyPool

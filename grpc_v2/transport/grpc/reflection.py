@@ -115,7 +115,7 @@ class ReflectionService:
             self._fill(response, request, request.WhichOneof("message_request"))
         except KeyError:
             response.error_response.error_code = StatusCode.NOT_FOUND
-            response.error_response.error_message = "nothing of that name is known"
+            response.error_response.error_message = "no file, symbol or extension has this name"
         return response
 
     def _fill(self, response: Any, request: Any, kind: str | None) -> None:
@@ -139,7 +139,7 @@ class ReflectionService:
             numbers.extension_number.extend(field.number for field in self._pool.FindAllExtensions(extended))
         else:
             response.error_response.error_code = StatusCode.INVALID_ARGUMENT
-            response.error_response.error_message = "the request asks for nothing"
+            response.error_response.error_message = "the request names no file, symbol or extension"
 
     def _fill_files(self, response: Any, name: str) -> None:
         """Add a file and all its transitive imports to a response."""

@@ -63,7 +63,7 @@ class CallRequest:
             return
         opened = call is not None and call.opened
         expired = StatusCode.DEADLINE_EXCEEDED
-        self._context.report_refused(self.head, expired, expired.name, f"no answer within {self.timeout_ms} ms")
+        self._context.report_refused(self.head, expired, expired.name, f"no response within {self.timeout_ms} ms")
         self.client_lost("the deadline has passed")
         if opened:
             # Messages may wait for credit that no longer arrives, and a regular end would wait behind them.

@@ -164,7 +164,7 @@ class RequestFrames:
             return None
         self._registry.last_id = stream_id
         if self._output.draining is Draining.REFUSING or len(self._streams) >= self._limits.max_concurrent_streams:
-            raise StreamProtocolError(stream_id, ErrorCode.REFUSED_STREAM, "no more streams are taken")
+            raise StreamProtocolError(stream_id, ErrorCode.REFUSED_STREAM, "no more streams are accepted")
         if self._output.sender.unsent_bytes > self._limits.max_unsent_bytes:
             raise StreamProtocolError(
                 stream_id, ErrorCode.REFUSED_STREAM, "the client gives no credit for its responses"

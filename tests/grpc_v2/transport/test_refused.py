@@ -106,7 +106,7 @@ def test_a_deadline_that_passes_is_reported() -> None:
     (refused,) = peer.refused
     assert isinstance(refused.head, RequestHead)
     assert (refused.head.path, refused.name) == ("/test.Echo/Never", "DEADLINE_EXCEEDED")
-    assert refused.text == "no answer within 50.0 ms"
+    assert refused.text == "no response within 50.0 ms"
 
 
 def test_calls_with_a_response_and_cancelled_calls_are_not_reported() -> None:
