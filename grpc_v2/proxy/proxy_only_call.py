@@ -70,7 +70,8 @@ def obey_rules(
 ) -> None:
     """Carry a request out as the rules of faults demand: `carry_out` gets the call, or one whose response is ignored.
 
-    `operation` is what the proxy does to each broker, and `names` are the names of operations that select the request.
+    `operation` is the operation that the proxy submits to each broker, None if there is none. `names` are the names of
+    operations by which rules select the request.
     `responds`: False if the client gets no response.
     """
     own = ProxyOnlyCall(call, responds=responds)

@@ -42,10 +42,13 @@ if TYPE_CHECKING:
     from rocketmq_testkit.emulator.cluster.broker import Broker
 
 MAX_BATCH = 32
+"""The most messages of one receive; a larger batch size counts as this."""
 _INIT_AT_END = 1
+"""The init mode of a pop with which a new group starts at the end of a queue (ConsumeInitMode.MAX)."""
 _TO_DEAD_LETTER_QUEUE = -1
 """The delay level that means no further retry."""
 _ANY_QUEUE = -1
+"""The queue id of a pop that reads all queues of the topic on a broker."""
 _FOUND = sv.ReceiveMessageResponse(status=OK).SerializeToString()
 
 

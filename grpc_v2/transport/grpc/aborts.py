@@ -29,6 +29,7 @@ class Abort(Enum):
 
 
 _PROMISED_BYTES: Final = 64
+"""The payload length in the head of the DATA frame whose first half `half_frame` sends."""
 _WITHOUT_STATUS: Final = HeaderBlock.of([("x-broken", "trailers without a status")])
 
 

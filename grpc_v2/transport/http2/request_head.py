@@ -76,7 +76,7 @@ class HeadReader:
             if size > self._max_list_bytes:
                 oversize = size
                 fields = fields[: len(_PSEUDO)]
-        # One joined text for the checks that a well-formed list passes: they cost the same for a list as for a field.
+        # All names and values are joined with bars, and checked at once: a well-formed list costs as much as one field.
         flat = "|".join(chain.from_iterable(fields))
         if not (flat.isascii() and flat.isprintable()):
             _check_values(fields)
@@ -97,7 +97,7 @@ class HeadReader:
                 raise MalformedRequestError(f"{name!r} comes before the last pseudo-header field")
         if len(metadata) + pseudo_count != count:
             metadata = _joined(fields[pseudo_count:])
-        # The list's size without the bars: names and values, plus the overhead per field.
+        # The list's size: the joined text without its bars, plus the overhead per field.
         list_bytes = len(flat) + 1 + (ENTRY_OVERHEAD_BYTES - 2) * count
         if metadata.get("te", "trailers") != "trailers":
             raise MalformedRequestError(f"te: {metadata['te']}")

@@ -52,6 +52,6 @@ class StreamRegistry:
         order.append(stream_id)
         if len(order) > _ENDED_MAX:
             oldest = order.popleft()
-            # The state of an id may have changed since; the id then also is, or was, in the order of its newer state.
+            # An id whose state has changed is in several orders. Its last state alone counts.
             if self._ended.get(oldest) is state:
                 del self._ended[oldest]

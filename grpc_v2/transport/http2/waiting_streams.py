@@ -30,7 +30,7 @@ class WaitingStreams:
 
     def __init__(self, peer: PeerSettings) -> None:
         self._peer = peer
-        # By id; the sender reads only if there are any, which costs each frame with credit a truth test.
+        # By id. For each frame with credit the sender tests only if it is empty.
         self.ready: OrderedDict[int, Http2Stream] = OrderedDict()
         self.blocked: dict[int, Http2Stream] = {}
         # (-credit, stream id). An entry is outdated unless its stream is blocked and has exactly this credit.
