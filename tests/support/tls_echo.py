@@ -11,7 +11,7 @@ from rocketmq_testkit.fixtures.host.event_loop import EventLoop
 from rocketmq_testkit.fixtures.network.advertised import Advertised
 from rocketmq_testkit.fixtures.network.certificates import Authority
 from rocketmq_testkit.fixtures.network.route_address import RouteAddress
-from rocketmq_testkit.fixtures.network.tls_by_first_byte import Contexts, TlsOrPlainFactory, TlsSettings
+from rocketmq_testkit.fixtures.network.tls_by_first_byte import TlsContexts, TlsOrPlainFactory, TlsSettings
 from rocketmq_testkit.fixtures.warnings.warnings import Warnings
 from rocketmq_testkit.fixtures.warnings.wrong_ports import PortGuard, PortKind, WrongPortDetector
 from twisted.internet.protocol import Factory, Protocol, connectionDone
@@ -66,7 +66,7 @@ class EchoServer:
         self.authority = Authority()
         self.echo = EchoFactory()
         self.lines: list[str] = []
-        contexts = Contexts(settings, lambda: NAMES, ["h2"], lambda: self.authority)
+        contexts = TlsContexts(settings, lambda: NAMES, ["h2"], lambda: self.authority)
         factory = TlsOrPlainFactory(
             self.echo,
             settings=settings,
