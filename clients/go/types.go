@@ -228,8 +228,8 @@ type Warning struct {
 // verdict.
 //
 // Delivered means that a response with the message was written to a client's connection. Acknowledged means that the
-// broker accepted its acknowledgement, or a commit of an offset beyond it. Whether a listener of the client ran, the
-// emulator cannot know.
+// broker accepted its acknowledgement, or a commit of an offset beyond it. The emulator cannot know if a listener of
+// the client ran.
 type Explanation struct {
 	Reason       string           `json:"reason"`
 	Sentence     string           `json:"sentence"`
@@ -333,7 +333,7 @@ func (v *History) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// Step is one event in the life of a message. Attempt is the number of a delivery, from 1; Sdk that of the client.
+// Step is one event in the life of a message. Attempt is the number of a delivery, from 1; Sdk is the client's SDK.
 type Step struct {
 	At      time.Time `json:"-"`
 	Kind    string    `json:"kind"`

@@ -192,8 +192,8 @@ export interface Warning {
  * the time of the verdict.
  *
  * Delivered means that a response with the message was written to a client's connection. Acknowledged means that the
- * broker accepted its acknowledgement, or a commit of an offset beyond it. Whether a listener of the client ran, the
- * emulator cannot know.
+ * broker accepted its acknowledgement, or a commit of an offset beyond it. The emulator cannot know if a listener of
+ * the client ran.
  */
 export interface Explanation {
   reason: string;
@@ -255,7 +255,7 @@ export interface History {
   steps: Step[];
 }
 
-/** One event in the life of a message. `attempt` is the number of a delivery, from 1; `sdk` that of the client. */
+/** One event in the life of a message. `attempt` is the number of a delivery, from 1; `sdk` is the client's SDK. */
 export interface Step {
   at: Date;
   kind: string;

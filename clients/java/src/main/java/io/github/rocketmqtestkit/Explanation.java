@@ -15,8 +15,8 @@ import java.util.Optional;
  * in it, if the query names no group. {@code at} is the time of the verdict.
  *
  * <p>Delivered means that a response with the message was written to a client's connection. Acknowledged means that the
- * broker accepted its acknowledgement, or a commit of an offset beyond it. Whether a listener of the client ran, the
- * emulator cannot know.
+ * broker accepted its acknowledgement, or a commit of an offset beyond it. The emulator cannot know if a listener of
+ * the client ran.
  */
 public final class Explanation extends Values {
     Explanation(Fields fields) {

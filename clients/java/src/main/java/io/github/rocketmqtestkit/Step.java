@@ -6,8 +6,8 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * One event in the life of a message. {@code attempt} is the number of a delivery, from 1; {@code sdk} that of the
- * client.
+ * One event in the life of a message. {@code attempt} is the number of a delivery, from 1; {@code sdk} is the client's
+ * SDK.
  */
 public final class Step extends Values {
     Step(Fields fields) {
