@@ -232,7 +232,7 @@ def test_code_of_the_readme_passes(maven: Maven, packed: tuple[str, ...], tmp_pa
     (tests / "ShippingTest.java").write_text(IMPORTS_OF_README + block)
     (tests / "Warehouse.java").write_text(WAREHOUSE_OF_README)
     maven.run(folder, *packed, "test")
-    assert passed(folder) == ["shipping.ShippingTest.refusedOrderIsParked(RocketMQ)"]
+    assert passed(folder) == ["shipping.ShippingTest.orderThatCannotBeShippedIsADeadLetter(RocketMQ)"]
 
 
 def application(example: Path, folder: Path) -> Path:
