@@ -62,7 +62,8 @@ def parser() -> Parser:
         type=_verdicts,
         default=FAILURES,
         metavar="VERDICT,...",
-        help=f"exit with 1 for these of {', '.join(VERDICTS)}, or none (default {','.join(FAILURES)})",
+        help="exit with code 1 if a message has one of these verdicts, or never with none; the verdicts are "
+        f"{', '.join(VERDICTS)} (default {','.join(FAILURES)})",
     )
     parser.add_argument(
         "--late-after",

@@ -62,7 +62,7 @@ def parser() -> Parser:
     add(
         "--save",
         metavar="PATH",
-        help="save the messages to this path: .jsonl as JSON Lines, otherwise Parquet; requires no --to",
+        help="save the messages to this path: .jsonl as JSON Lines, otherwise Parquet; --to may be left out then",
     )
     add("--to", dest="target", metavar="HOST:PORT", help="send to the cluster of this name server")
     add("--to-topic", metavar="TOPIC", help="send to this topic (default: the topic of each message)")
