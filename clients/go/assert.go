@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// About selects the messages of an assertion. Fields with their zero value select nothing.
+// About selects the messages of an assertion. A field with its zero value is no criterion.
 type About struct {
 	Message      string            // an id, an offset id or a key
 	Topic        string            // only messages of this topic
@@ -46,7 +46,7 @@ func (a About) fields() map[string]any {
 	return fields
 }
 
-// check judges an assertion. The error of one that fails has the history of the messages.
+// check fails the test if an assertion does not hold, with an error that has the history of the messages.
 func (r *RocketMQ) check(t testing.TB, name string, fields map[string]any) {
 	t.Helper()
 	if err := r.control.post("/v1/assertions/"+name, fields, nil); err != nil {
@@ -72,7 +72,7 @@ func (r *RocketMQ) AssertBodiesInOrder(t testing.TB, topic string, bodies ...str
 	r.check(t, "bodies", expected(topic, bodies, false))
 }
 
-// expected returns the fields about bodies: as texts, unless one of them is no text.
+// expected returns the fields of an assertion about bodies: as texts, or in base64 if one of them is not UTF-8.
 func expected(topic string, bodies []string, inAnyOrder bool) map[string]any {
 	fields := map[string]any{"topic": topic, "in_any_order": inAnyOrder}
 	encoded, areTexts := make([]string, len(bodies)), true
@@ -130,7 +130,7 @@ func (r *RocketMQ) AssertAcknowledged(t testing.TB, about About) {
 	r.check(t, "acknowledged", about.fields())
 }
 
-// AssertRetried fails the test unless About.Group got the messages again, exactly this number of times.
+// AssertRetried fails the test unless About.Group received the messages again, exactly this often.
 func (r *RocketMQ) AssertRetried(t testing.TB, about About, times int) {
 	t.Helper()
 	r.check(t, "retried", about.with("times", times))
@@ -142,13 +142,15 @@ func (r *RocketMQ) AssertInDLQ(t testing.TB, about About) {
 	r.check(t, "in_dlq", about.fields())
 }
 
-// AssertOrdered fails the test unless About.Group got the messages in order: by message_group, queue or key.
+// AssertOrdered fails the test unless About.Group received the messages in the order of
+// sending: by "message_group", "queue" or "key".
 func (r *RocketMQ) AssertOrdered(t testing.TB, about About, by string) {
 	t.Helper()
 	r.check(t, "ordered", about.with("by", by))
 }
 
-// AssertNoLoss fails the test unless About.Group has acknowledged each message that was sent.
+// AssertNoLoss fails the test unless About.Group has acknowledged each message that was sent, or has it as a dead
+// letter.
 func (r *RocketMQ) AssertNoLoss(t testing.TB, about About) {
 	t.Helper()
 	r.check(t, "no_loss", about.fields())
@@ -187,7 +189,8 @@ func (r *RocketMQ) AssertDelayedUntil(t testing.TB, about About, instant time.Ti
 	r.check(t, "delayed_until", fields)
 }
 
-// AssertIdle fails the test unless About.Group, or each group, has nothing left to do.
+// AssertIdle fails the test unless About.Group, or each group, has no message that is available, in flight, delayed or
+// half, and every client has sent its pending responses.
 func (r *RocketMQ) AssertIdle(t testing.TB, about About) {
 	t.Helper()
 	r.check(t, "idle", about.fields())
@@ -205,13 +208,13 @@ func (r *RocketMQ) AssertConsumers(t testing.TB, about About, count int) {
 	r.check(t, "consumers", about.with("count", count))
 }
 
-// AssertSubscriptionsAgree fails the test unless all members of About.Group subscribe alike.
+// AssertSubscriptionsAgree fails the test unless all members of About.Group have the same subscriptions.
 func (r *RocketMQ) AssertSubscriptionsAgree(t testing.TB, about About) {
 	t.Helper()
 	r.check(t, "subscriptions_agree", about.fields())
 }
 
-// AssertNoErrors fails the test if a request of an SDK was refused.
+// AssertNoErrors fails the test if a request of a client was refused, apart from codes that SDKs expect.
 func (r *RocketMQ) AssertNoErrors(t testing.TB) {
 	t.Helper()
 	r.check(t, "no_errors", map[string]any{})

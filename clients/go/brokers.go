@@ -20,12 +20,12 @@ func (b Brokers) CrashProcess(broker string) error {
 	return b.control.post("/v1/crash", body, nil)
 }
 
-// Restart restarts a running broker and the gRPC proxy in order. The name "" is the first master.
+// Restart restarts a running broker and the gRPC proxy gracefully. The name "" is the first master.
 func (b Brokers) Restart(broker string) error {
 	return b.control.post("/v1/restart", optional("broker", broker), nil)
 }
 
-// Stop stops a broker; with kill, as a crash does.
+// Stop stops a broker: gracefully, or with kill as a crash does.
 func (b Brokers) Stop(broker string, kill bool) error {
 	return b.control.post("/v1/brokers/stop", map[string]any{"broker": broker, "kill": kill}, nil)
 }

@@ -7,15 +7,15 @@ import (
 
 // Clock is the clock of an emulator. It runs with real time, and a test can move it forward.
 //
-// A jump waits for connected clients: what becomes due on the way is delivered, and clients finish their responses before
-// the clock moves on.
+// A jump waits for connected clients: messages that become due on the way are delivered, and clients finish their
+// responses before the clock moves on.
 type Clock struct {
 	control *control
 	wait    time.Duration
 }
 
-// WaitingAtMost returns this clock with another longest wait for one response of a client, in real time; it is ten
-// seconds at first.
+// WaitingAtMost returns this clock with another longest wait for one response of a client, in real time. The
+// default is ten seconds.
 func (c Clock) WaitingAtMost(wait time.Duration) Clock { return Clock{c.control, wait} }
 
 // jump returns the fields of a jump.
@@ -66,7 +66,7 @@ func (c Clock) AdvanceToNext() error {
 	return c.control.post("/v1/clock/advance_to_next", c.jump(map[string]any{}), nil)
 }
 
-// Until is a condition of AdvanceUntil. Fields with their zero value are no condition, except Drained.
+// Until is a condition of AdvanceUntil. A field with its zero value is no condition.
 type Until struct {
 	Topic        string        // the topic of Messages
 	Messages     int           // the topic holds at least this many messages

@@ -88,7 +88,7 @@ func findCommand(path string) ([]string, error) {
 
 func executable(origin, path string) ([]string, error) {
 	if _, err := exec.LookPath(path); err != nil {
-		return nil, fmt.Errorf("%s=%s: is no program (%w); name the file rocketmq-emulator", origin, path, err)
+		return nil, fmt.Errorf("%s=%s: is not a program (%w); name the file rocketmq-emulator", origin, path, err)
 	}
 	return []string{path}, nil
 }

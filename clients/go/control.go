@@ -49,13 +49,13 @@ func (c *control) call(method, path string, body, result any) error {
 	return json.Unmarshal(received, result)
 }
 
-// send sends a request and returns the body of the response, or the error of a refusal.
+// send sends a request and returns the body of the response, or an Error if the request is refused.
 func (c *control) send(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
 	var content io.Reader
 	if body != nil {
 		encoded, err := json.Marshal(body)
 		if err != nil {
-			return nil, fmt.Errorf("%s %s: the body is no JSON: %w", method, path, err)
+			return nil, fmt.Errorf("%s %s: the body is not JSON: %w", method, path, err)
 		}
 		content = bytes.NewReader(encoded)
 	}
@@ -149,7 +149,7 @@ func (o *only) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// instant returns a time in milliseconds since 1970; the zero time if there is none.
+// instant returns the time of a number of milliseconds since 1970; the zero time for nil.
 func instant(milliseconds *int64) time.Time {
 	if milliseconds == nil {
 		return time.Time{}
@@ -157,7 +157,7 @@ func instant(milliseconds *int64) time.Time {
 	return time.UnixMilli(*milliseconds)
 }
 
-// instantOfMicros returns a time in microseconds since 1970; the zero time if there is none.
+// instantOfMicros returns the time of a number of microseconds since 1970; the zero time for nil.
 func instantOfMicros(microseconds *int64) time.Time {
 	if microseconds == nil {
 		return time.Time{}
@@ -165,7 +165,7 @@ func instantOfMicros(microseconds *int64) time.Time {
 	return time.UnixMicro(*microseconds)
 }
 
-// span returns a duration in milliseconds; 0 if there is none.
+// span returns the duration of a number of milliseconds; 0 for nil.
 func span(milliseconds *int64) time.Duration {
 	if milliseconds == nil {
 		return 0

@@ -20,7 +20,7 @@ func (v History) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// String returns the time, the kind and what else is known, in one line.
+// String returns the time and the kind, and the group, client, node and detail if there are any, in one line.
 func (v Step) String() string {
 	words := []string{v.At.UTC().Format("15:04:05.000"), v.Kind}
 	for _, word := range []string{v.Group, v.Client, v.Node, v.Detail} {
@@ -65,14 +65,14 @@ func (r *RocketMQ) HistoryOf(wanted Wanted) (History, error) {
 	return found, err
 }
 
-// ExplainGroup says whether a group has something to do, and if not, why.
+// ExplainGroup explains why a group is idle, or says that it is not idle.
 func (r *RocketMQ) ExplainGroup(group string) (IdleExplanation, error) {
 	var found IdleExplanation
 	err := r.control.get("/v1/groups/"+segment(group)+"/explain", nil, &found)
 	return found, err
 }
 
-// ExplainClient says whether a client has something to do, and if not, why.
+// ExplainClient explains why a client is idle, or says that it is not idle.
 func (r *RocketMQ) ExplainClient(client string) (IdleExplanation, error) {
 	var found IdleExplanation
 	err := r.control.get("/v1/clients/"+segment(client)+"/explain", nil, &found)

@@ -11,7 +11,7 @@ type Faults struct {
 // may be a string.
 type Fault = any
 
-// Rule is a rule: criteria, one fault, and how often. Fields with their zero value are absent.
+// Rule is a rule of faults: criteria, one fault, and how often it fires. A field with its zero value is absent.
 type Rule struct {
 	Name        string         `json:"name,omitempty"`
 	When        map[string]any `json:"when,omitempty"` // criteria, such as operation, topic, group, client, tag, key

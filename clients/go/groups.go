@@ -1,7 +1,7 @@
 package rocketmqtest
 
-// Group has the settings of a consumer group. A group of which a consumer connects exists without them. A field of nil
-// keeps its value; a new group is not orderly, has 16 retries, and consumes.
+// Group has the settings of a consumer group. A broker also creates a group when a consumer of it connects. A field of
+// nil keeps its value; a new group is not orderly, has 16 retries, and consumes.
 type Group struct {
 	Name          string `json:"name"`
 	Orderly       bool   `json:"orderly"`

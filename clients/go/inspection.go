@@ -1,6 +1,6 @@
 package rocketmqtest
 
-// Inspection lists everything that an emulator holds. Looking changes nothing.
+// Inspection lists everything that an emulator holds. Its calls change nothing.
 type Inspection struct {
 	control *control
 }

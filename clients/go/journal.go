@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// Journal has the requests of clients and what the emulator answered.
+// Journal has the requests of clients and their outcomes.
 type Journal struct {
 	control *control
 }
 
-// Lines selects lines of the journal. Fields with their zero value select nothing.
+// Lines selects lines of the journal. A field with its zero value is no criterion.
 type Lines struct {
 	Topic      string
 	Group      string

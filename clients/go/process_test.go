@@ -77,7 +77,7 @@ func TestMissingCommandIsOneSentence(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = rocketmqtest.Start(rocketmqtest.Options{Command: "/nowhere/emulator"})
-	if err == nil || !strings.HasPrefix(err.Error(), "Command=/nowhere/emulator: is no program") {
+	if err == nil || !strings.HasPrefix(err.Error(), "Command=/nowhere/emulator: is not a program") {
 		t.Error(err)
 	}
 }

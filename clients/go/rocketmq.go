@@ -23,7 +23,7 @@ type RocketMQ struct {
 	NameServer string
 	// Broker is the address of the first broker.
 	Broker string
-	// ControlURL is the address of the control port. Request sends requests to it that have no method.
+	// ControlURL is the address of the control port. Request sends the requests for which there is no method here.
 	ControlURL string
 	// Clock is the emulator's clock.
 	Clock Clock
@@ -33,14 +33,14 @@ type RocketMQ struct {
 	Faults Faults
 	// Inspect lists everything that the emulator holds.
 	Inspect Inspection
-	// Journal has the requests of clients and what the emulator answered.
+	// Journal has the requests of clients and their outcomes.
 	Journal Journal
 	// Snapshots keeps states, to which the emulator can return.
 	Snapshots Snapshots
 
 	control *control
 	release func() error
-	// prepare restores, after a reset, what Run and Mapped have set.
+	// prepare restores, after a reset, the topics of Run and the addresses of Mapped.
 	prepare func() error
 }
 
@@ -84,7 +84,7 @@ func Start(options Options) (*RocketMQ, error) {
 func Connect(controlURL string) (*RocketMQ, error) {
 	base, err := url.Parse(controlURL)
 	if err != nil || base.Host == "" {
-		return nil, fmt.Errorf("control URL=%s: is no URL; it is the control port of an emulator; use "+
+		return nil, fmt.Errorf("control URL=%s: is not a URL; it is the control port of an emulator; use "+
 			"http://127.0.0.1:8090", controlURL)
 	}
 	token := os.Getenv(TokenVariable)
@@ -104,8 +104,8 @@ func (r *RocketMQ) Request(method, path string, body, result any) error {
 // Stop stops the emulator.
 func (r *RocketMQ) Stop() error { return r.release() }
 
-// Reset returns the emulator to the instant after its start, or in a test to the begin of the test, with the topics of
-// Run. Connections of clients are closed.
+// Reset returns the emulator to the instant after its start, or in a test to the beginning of the test, with the topics
+// of Run. Connections of clients are closed.
 func (r *RocketMQ) Reset() error { return r.reset(false) }
 
 // ResetKeepingConnections resets as Reset does, and leaves clients connected.
@@ -118,7 +118,7 @@ func (r *RocketMQ) reset(keep bool) error {
 	return r.prepare()
 }
 
-// prepareBy calls what prepares the emulator now and after each reset.
+// prepareBy calls a function that prepares the emulator, now and after each reset.
 func (r *RocketMQ) prepareBy(preparation func() error) error {
 	earlier := r.prepare
 	r.prepare = func() error {
@@ -158,13 +158,13 @@ func (r *RocketMQ) RetryMessages(group string) ([]Message, error) {
 	return r.messages("/v1/groups/" + segment(group) + "/retry-messages")
 }
 
-// HalfMessages returns the half messages of a topic whose transactions are not decided; of all topics if it is empty.
+// HalfMessages returns the half messages of a topic whose transactions are not decided. The topic "" stands for all.
 func (r *RocketMQ) HalfMessages(topic string) ([]Message, error) {
 	return r.messages("/v1/transactions/half", "topic", topic)
 }
 
-// DiscardedMessages returns the half messages of a topic that brokers discarded after the last check; of all topics if
-// it is empty.
+// DiscardedMessages returns the half messages of a topic that brokers discarded after the last check. The topic ""
+// stands for all.
 func (r *RocketMQ) DiscardedMessages(topic string) ([]Message, error) {
 	return r.messages("/v1/transactions/discarded", "topic", topic)
 }
@@ -184,7 +184,7 @@ func (r *RocketMQ) WaitForConsumer(group string, assigned bool, timeout time.Dur
 }
 
 // WaitForProducer waits until a producer has registered: name is the group of a remoting producer, or the topic of a gRPC
-// producer. Before that the broker cannot ask it about transactions.
+// producer. Before that the broker cannot send it transaction checks.
 func (r *RocketMQ) WaitForProducer(name string, timeout time.Duration) error {
 	return r.control.post("/v1/wait/producer", map[string]any{"name": name, "timeout": duration(timeout)}, nil)
 }

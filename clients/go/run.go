@@ -56,7 +56,7 @@ func forTest(t testing.TB) (*RocketMQ, error) {
 	return fork, err
 }
 
-// errHeld is the error of a parallel test with a shared emulator.
+// errHeld is the error of a test that starts while another one uses the shared emulator.
 var errHeld = errors.New("another test holds the emulator of " + ControlVariable + ", which is reset for each test; " +
 	"call Run in tests without t.Parallel, or unset the variable, so that each test gets a fork")
 

@@ -15,7 +15,8 @@ type NewTopic struct {
 	Cluster string `json:"cluster,omitempty"` // on the masters of this cluster only
 }
 
-// CreateTopic creates a topic. kind is NORMAL, FIFO, DELAY, TRANSACTION or MIXED; queues of 0 are eight.
+// CreateTopic creates a topic. kind is NORMAL, FIFO, DELAY, TRANSACTION or MIXED; queues is the number of queues on
+// each broker, where 0 stands for eight.
 func (r *RocketMQ) CreateTopic(name, kind string, queues int) error {
 	return r.PutTopic(NewTopic{Name: name, Type: kind, Queues: queues})
 }
@@ -65,7 +66,7 @@ func (r *RocketMQ) createTopic(text string) error {
 	if len(parts) > 2 {
 		var err error
 		if queues, err = strconv.Atoi(parts[2]); err != nil || len(parts) > 3 {
-			return fmt.Errorf("topic=%s: is no NAME, NAME:TYPE or NAME:TYPE:QUEUES; use orders:FIFO:4", text)
+			return fmt.Errorf("topic=%s: is not NAME, NAME:TYPE or NAME:TYPE:QUEUES; use orders:FIFO:4", text)
 		}
 	}
 	return r.CreateTopic(parts[0], kind, queues)

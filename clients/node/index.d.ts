@@ -149,11 +149,11 @@ export interface LineSelection {
 export interface LineRange extends LineSelection {
   /** The index of the first line. */
   since?: number;
-  /** The most lines. */
+  /** The maximum number of lines. */
   limit?: number;
 }
 
-/** The requests of clients and what an emulator answered. */
+/** The requests of clients and their outcomes. */
 export interface Journal {
   read(wanted?: LineRange): Promise<JournalPage>;
   clear(): Promise<number>;
@@ -175,7 +175,7 @@ export interface Snapshots {
 export interface NewUser {
   name: string;
   password: string;
-  /** Has all rights. */
+  /** True for a user with all rights. */
   super?: boolean;
   allow?: Record<string, string | string[]>;
   deny?: Record<string, string | string[]>;
@@ -190,7 +190,7 @@ export interface ForkOptions {
   advertise?: string[];
 }
 
-/** A rule of faults: criteria, one fault, and how often. */
+/** A rule of faults: criteria, one fault, and how often it fires. */
 export interface NewRule {
   name?: string;
   when?: Record<string, unknown>;

@@ -10,7 +10,7 @@ export class Assertions {
     await this.#check("bodies", { topic, ...expected, in_any_order: !inOrder });
   }
 
-  /** Messages were sent; with `times` exactly this number. */
+  /** Messages were sent; with `times`, exactly this number. */
   async assertSent(about) {
     await this.#check("sent", about);
   }
@@ -20,7 +20,7 @@ export class Assertions {
     await this.#check("not_sent", about);
   }
 
-  /** The messages were delivered, to `group` and `client` if they are given; with `times` exactly so often. */
+  /** The messages were delivered, to `group` and `client` if they are given; with `times`, exactly this often. */
   async assertDelivered(about) {
     await this.#check("delivered", about);
   }
@@ -35,7 +35,7 @@ export class Assertions {
     await this.#check("acknowledged", about);
   }
 
-  /** `group` got the messages again; with `times` exactly so often. */
+  /** `group` received the messages again; with `times`, exactly this often. */
   async assertRetried(about) {
     await this.#check("retried", about);
   }
@@ -45,12 +45,12 @@ export class Assertions {
     await this.#check("in_dlq", about);
   }
 
-  /** `group` got the messages in order, `by` "message_group", "queue" or "key". */
+  /** `group` received the messages in the order of sending, `by` "message_group", "queue" or "key". */
   async assertOrdered(about) {
     await this.#check("ordered", about);
   }
 
-  /** `group` has acknowledged each message that was sent to the topic. */
+  /** `group` has acknowledged each message that was sent to the topic, or has it as a dead letter. */
   async assertNoLoss(about) {
     await this.#check("no_loss", about);
   }
@@ -80,7 +80,10 @@ export class Assertions {
     await this.#check("delayed_until", { ...about, instant: instant.getTime() });
   }
 
-  /** `group`, or each group, has nothing left to do. */
+  /**
+   * `group`, or each group, has no message that is available, in flight, delayed or half, and every client has sent its
+   * pending responses.
+   */
   async assertIdle(about = {}) {
     await this.#check("idle", about);
   }
@@ -95,12 +98,12 @@ export class Assertions {
     await this.#check("consumers", about);
   }
 
-  /** All members of `group` subscribe alike. */
+  /** All members of `group` have the same subscriptions. */
   async assertSubscriptionsAgree(about) {
     await this.#check("subscriptions_agree", about);
   }
 
-  /** No request of an SDK was refused. */
+  /** No request of a client was refused, apart from codes that SDKs expect. */
   async assertNoErrors(about = {}) {
     await this.#check("no_errors", about);
   }

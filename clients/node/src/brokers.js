@@ -26,12 +26,12 @@ export class Brokers {
     await this.#control.post("/v1/crash", { broker, power_loss: powerLoss });
   }
 
-  /** Restart a running broker, by default the first master, and the gRPC proxy in order. */
+  /** Restart a running broker, by default the first master, and the gRPC proxy gracefully. */
   async restart(broker = undefined) {
     await this.#control.post("/v1/restart", { broker });
   }
 
-  /** Stop a broker; with `kill`, as a crash does. */
+  /** Stop a broker: gracefully, or with `kill` as a crash does. */
   async stop(broker, { kill = false } = {}) {
     await this.#control.post("/v1/brokers/stop", { broker, kill });
   }

@@ -10,7 +10,7 @@ export class Clock {
     this.#wait = wait;
   }
 
-  /** Return this clock with another longest wait for one response of a client, in real time; it is "10s" at first. */
+  /** Return this clock with another longest wait for one response of a client, in real time. The default is "10s". */
   waitingAtMost(wait) {
     return new Clock(this.#control, wait);
   }

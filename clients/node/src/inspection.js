@@ -1,6 +1,6 @@
 import { read } from "./values.js";
 
-/** Lists everything that an emulator holds. Looking changes nothing. */
+/** Lists everything that an emulator holds. Its calls change nothing. */
 export class Inspection {
   #control;
 

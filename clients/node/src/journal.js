@@ -1,6 +1,6 @@
 import { read } from "./values.js";
 
-/** The requests of clients and what an emulator answered. */
+/** The requests of clients and their outcomes. */
 export class Journal {
   #control;
 

@@ -17,7 +17,7 @@ let shared;
  * of a test in the order of their registration, so that clients of the test are closed after its emulator's hook.
  */
 const released = new Set();
-/** Requests after which what clients have sent before is answered: the emulator serves all from one thread, in order. */
+/** Requests in a row, after which the emulator, with its one thread, has also served all that clients sent before. */
 const ROUND_TRIPS = 3;
 /** True while a test holds the emulator of ROCKETMQ_CONTROL_URL. */
 let held = false;
@@ -25,7 +25,7 @@ let held = false;
 /** A running emulator: name server, broker and gRPC proxy. */
 export class RocketMQ extends Assertions {
   #stop;
-  /** Restores, after a reset, what `start()` and `mapped()` have set. */
+  /** Restores, after a reset, the topics of `start()` and the addresses of `mapped()`. */
   #prepare = async () => {};
 
   constructor(addresses, token, stop) {
@@ -37,7 +37,7 @@ export class RocketMQ extends Assertions {
     this.nameServer = addresses.namesrv;
     /** The address of the first broker. */
     this.broker = addresses.broker;
-    /** The control port, for requests that this class does not have. */
+    /** The address of the control port. `control` sends the requests for which there is no method here. */
     this.controlUrl = addresses.control;
     this.clock = new Clock(this.control);
     this.brokers = new Brokers(this.control);
@@ -191,12 +191,12 @@ export class RocketMQ extends Assertions {
     await this.control.post(`/v1/groups/${segment(group)}/reset-offset`, { topic, to });
   }
 
-  /** Resolve to whether a group has something to do, and if not, why. */
+  /** Explain why a group is idle, or say that it is not idle. */
   async explainGroup(group) {
     return read("IdleExplanation", await this.control.get(`/v1/groups/${segment(group)}/explain`));
   }
 
-  /** Resolve to whether a client has something to do, and if not, why. */
+  /** Explain why a client is idle, or say that it is not idle. */
   async explainClient(client) {
     return read("IdleExplanation", await this.control.get(`/v1/clients/${segment(client)}/explain`));
   }
@@ -255,7 +255,7 @@ export class RocketMQ extends Assertions {
   }
 
   /**
-   * Resolve to what became of a message for a group, or for all groups. Give the topic if messages of several topics have
+   * Explain what became of a message for a group, or for all groups. Give the topic if messages of several topics have
    * the key.
    */
   async explain(message, group, { topic } = {}) {
@@ -292,12 +292,12 @@ export class RocketMQ extends Assertions {
     await this.control.post("/v1/wait/consumer", { group, assigned, timeout });
   }
 
-  /** Wait until a producer has registered: the group of a remoting producer, or the topic of a gRPC producer. */
+  /** Wait until a producer has registered; `name` is the group of a remoting producer, or the topic of a gRPC one. */
   async waitForProducer(name, { timeout = "30s" } = {}) {
     await this.control.post("/v1/wait/producer", { name, timeout });
   }
 
-  /** Call what prepares the emulator now and after each reset. */
+  /** Call a function that prepares the emulator, now and after each reset. */
   async #prepareBy(preparation) {
     const earlier = this.#prepare;
     this.#prepare = async () => {
@@ -308,8 +308,8 @@ export class RocketMQ extends Assertions {
   }
 
   /**
-   * Let clients that were shut down just now end their streams. `shutdown()` of the SDK returns before: if the
-   * connection is closed under such a stream, the SDK throws an error that no test can catch.
+   * Let clients that were shut down just now end their streams. `shutdown()` of the SDK returns before the streams have
+   * ended. If a connection closes under such a stream, the SDK throws an error that no test can catch.
    */
   async #drain() {
     for (let i = 0; i < ROUND_TRIPS; i++) await this.control.get("/readyz").catch(() => {});

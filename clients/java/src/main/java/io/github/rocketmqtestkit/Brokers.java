@@ -32,17 +32,17 @@ public final class Brokers {
         control.post("/v1/crash", Map.of("broker", broker, "power_loss", false));
     }
 
-    /** Restarts the first master and the gRPC proxy in order. */
+    /** Restarts the first master and the gRPC proxy gracefully. */
     public void restart() {
         control.post("/v1/restart", Map.of());
     }
 
-    /** Restarts a running broker and the gRPC proxy in order. */
+    /** Restarts a running broker and the gRPC proxy gracefully. */
     public void restart(String broker) {
         control.post("/v1/restart", Map.of("broker", broker));
     }
 
-    /** Stops a broker in order. */
+    /** Stops a broker gracefully. */
     public void stop(String broker) {
         control.post("/v1/brokers/stop", Map.of("broker", broker));
     }

@@ -28,7 +28,7 @@ public final class Clock {
         this.wait = wait;
     }
 
-    /** Returns this clock with another longest wait for one response of a client, in real time; it is 10 seconds. */
+    /** Returns this clock with another longest wait for one response of a client, in real time. The default is 10 s. */
     public Clock waitingAtMost(Duration wait) {
         return new Clock(control, wait);
     }

@@ -118,7 +118,7 @@ final class Command {
     private static List<String> executable(String origin, String path) {
         Path file = Path.of(path);
         if (!Files.isExecutable(file) || Files.isDirectory(file)) {
-            throw new RocketMQException(origin + "=" + path + ": is no program; name the file " + NAME);
+            throw new RocketMQException(origin + "=" + path + ": is not a program; name the file " + NAME);
         }
         return List.of(path);
     }

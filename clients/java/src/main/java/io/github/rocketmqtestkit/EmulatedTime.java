@@ -7,7 +7,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** The time of the emulator in tests of {@link RocketMQTest}. That of a method comes before that of its class. */
+/** The time of the emulator in tests of {@link RocketMQTest}. The annotation of a method replaces that of its class. */
 @Documented
 @Inherited
 @Retention(RetentionPolicy.RUNTIME)
@@ -16,6 +16,6 @@ public @interface EmulatedTime {
     /** The time at which each test begins, such as 2026-01-31T12:00:00Z. By default the time of this machine. */
     String startAt() default "";
 
-    /** True if only the test moves the clock. By default it also runs with real time. */
+    /** True if only the test moves the clock. By default the clock also runs with real time. */
     boolean frozen() default false;
 }

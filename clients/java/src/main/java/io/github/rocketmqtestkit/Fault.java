@@ -11,7 +11,8 @@ import java.lang.annotation.Target;
 /**
  * A rule of faults, or a preset, that acts from the beginning of a test of {@link RocketMQTest}.
  *
- * <p>Rules of the class and of the method are added. {@link Faults#add} takes rules with other criteria and parameters.
+ * <p>A test has the rules of its class and of its method. {@link Faults#add} takes rules with other criteria and
+ * parameters.
  */
 @Documented
 @Inherited
@@ -25,16 +26,16 @@ public @interface Fault {
     /** A preset instead of {@link #then}, such as {@code flaky-network}. */
     String preset() default "";
 
-    /** The operation, such as {@code SendMessage}. By default each. */
+    /** The operation, such as {@code SendMessage}. By default every operation. */
     String operation() default "";
 
-    /** The topic. By default each. */
+    /** The topic. By default every topic. */
     String topic() default "";
 
-    /** The consumer group. By default each. */
+    /** The consumer group. By default every group. */
     String group() default "";
 
-    /** The most firings. By default there is no limit. */
+    /** The maximum number of firings. By default there is no limit. */
     int times() default 0;
 
     /** Repeated rules. */

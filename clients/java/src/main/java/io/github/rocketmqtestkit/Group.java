@@ -36,7 +36,7 @@ public final class Group {
         return Message.listOf(control.read("/v1/groups/" + Control.encoded(name) + "/retry-messages"));
     }
 
-    /** Says whether the group has something to do, and if not, why. */
+    /** Explains why the group is idle, or says that it is not idle. */
     public IdleExplanation explain() {
         return new IdleExplanation(control.read("/v1/groups/" + Control.encoded(name) + "/explain"));
     }
@@ -53,7 +53,7 @@ public final class Group {
         return this;
     }
 
-    /** Creates the group, or keeps its settings, and stops or allows consumption. */
+    /** Stops or allows consumption. Creates the group if it does not exist, and keeps its other settings otherwise. */
     public Group enableConsumption(boolean enabled) {
         control.post("/v1/groups", Map.of("name", name, "consume_enable", enabled));
         return this;
@@ -108,7 +108,7 @@ public final class Group {
         return new Group(control, name, limit);
     }
 
-    /** Holds if no message is available, in flight, delayed or half, and no client owes a response. */
+    /** Holds if no message is available, in flight, delayed or half, and each client has sent its pending responses. */
     public Group assertIdle() {
         return check("idle", Map.of(), limit);
     }
@@ -123,7 +123,7 @@ public final class Group {
         return check("consumers", Map.of("count", count), limit);
     }
 
-    /** Holds if all members subscribe alike. {@link #within} has no effect on it. */
+    /** Holds if all members have the same subscriptions. {@link #within} has no effect on it. */
     public Group assertSubscriptionsAgree() {
         return check("subscriptions_agree", Map.of(), null);
     }

@@ -3,7 +3,7 @@ package io.github.rocketmqtestkit;
 import java.util.List;
 import java.util.function.Function;
 
-/** Lists everything that an emulator holds. Looking changes nothing. */
+/** Lists everything that an emulator holds. Its calls change nothing. */
 public final class Inspection {
     private final Control control;
 

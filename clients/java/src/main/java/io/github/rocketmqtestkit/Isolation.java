@@ -1,6 +1,6 @@
 package io.github.rocketmqtestkit;
 
-/** How tests of {@link RocketMQTest} share the process of the emulator. */
+/** The way in which tests of {@link RocketMQTest} share the process of the emulator. */
 public enum Isolation {
     /** Each test gets a fork of its own, with ports of its own. Tests may run in parallel. */
     FORK,

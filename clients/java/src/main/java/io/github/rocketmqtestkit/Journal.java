@@ -13,7 +13,7 @@ import java.util.Spliterators;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
-/** The requests of clients and what an emulator answered. */
+/** The requests of clients and their outcomes. */
 public final class Journal {
     private final Control control;
 

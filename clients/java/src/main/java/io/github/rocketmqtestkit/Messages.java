@@ -9,8 +9,8 @@ import java.util.Map;
 /**
  * A selection of messages, and assertions about them.
  *
- * <p>Methods such as {@link #key} return a narrower selection. Assertions throw an AssertionError with the messages, why
- * each of them is where it is, and its history; they return the selection, so that they can be chained.
+ * <p>Methods such as {@link #key} return a narrower selection. Assertions throw an AssertionError with the
+ * messages, the verdict about each of them, and its history; they return the selection, so that they can be chained.
  */
 public class Messages {
     private final Control control;
@@ -31,37 +31,37 @@ public class Messages {
         KEY
     }
 
-    /** Selects those with a key. */
+    /** Selects messages with a key. */
     public Messages key(String key) {
         return with("key", key);
     }
 
-    /** Selects those with a tag. */
+    /** Selects messages with a tag. */
     public Messages tag(String tag) {
         return with("tag", tag);
     }
 
-    /** Selects the one with this id. */
+    /** Selects the message with this id. */
     public Messages id(String id) {
         return with("id", id);
     }
 
-    /** Selects those of a message group. */
+    /** Selects messages of a message group. */
     public Messages messageGroup(String messageGroup) {
         return with("message_group", messageGroup);
     }
 
-    /** Selects those with a text as body. */
+    /** Selects messages with a text as body. */
     public Messages text(String text) {
         return with("text", text);
     }
 
-    /** Selects those with a body. */
+    /** Selects messages with these bytes as body. */
     public Messages body(byte[] body) {
         return with("body", Base64.getEncoder().encodeToString(body));
     }
 
-    /** Selects those with a property of this value. */
+    /** Selects messages with a property of this value. Several calls select messages with all these properties. */
     public Messages property(String name, String value) {
         Map<String, Object> properties = new LinkedHashMap<>();
         if (fields.get("properties") instanceof Map) {
@@ -121,7 +121,7 @@ public class Messages {
         return check("acknowledged", Map.of());
     }
 
-    /** Holds if the group got each message again after a failure, exactly this often. */
+    /** Holds if the group received each message again after a failure, exactly this often. */
     public Messages assertRetried(int times) {
         return check("retried", Map.of("times", times));
     }
@@ -131,7 +131,7 @@ public class Messages {
         return check("in_dlq", Map.of());
     }
 
-    /** Holds if the group got the messages in the order of sending. */
+    /** Holds if the group received the messages in the order of sending. */
     public Messages assertOrdered(Order by) {
         return check("ordered", Map.of("by", by.name().toLowerCase()));
     }
@@ -141,7 +141,7 @@ public class Messages {
         return check("no_loss", Map.of());
     }
 
-    /** Holds if the group got no message twice. */
+    /** Holds if the group received no message twice. */
     public Messages assertNoDuplicates() {
         return check("no_duplicates", Map.of());
     }

@@ -26,7 +26,7 @@ public final class NewTopic {
         if (parts.length > 2) {
             if (parts.length > 3 || !parts[2].matches("\\d{1,6}")) {
                 throw new RocketMQException("topic=" + text
-                        + ": is no NAME, NAME:TYPE or NAME:TYPE:QUEUES; use orders:FIFO:4");
+                        + ": is not NAME, NAME:TYPE or NAME:TYPE:QUEUES; use orders:FIFO:4");
             }
             topic.queues(Integer.parseInt(parts[2]));
         }

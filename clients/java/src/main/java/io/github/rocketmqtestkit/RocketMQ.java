@@ -124,7 +124,7 @@ public final class RocketMQ implements AutoCloseable {
         } catch (IllegalArgumentException e) {
             // The error below has the text.
         }
-        throw new RocketMQException("control URL=" + controlUrl + ": is no URL; it is the control port of an "
+        throw new RocketMQException("control URL=" + controlUrl + ": is not a URL; it is the control port of an "
                 + "emulator; use http://127.0.0.1:8090");
     }
 
@@ -161,7 +161,7 @@ public final class RocketMQ implements AutoCloseable {
         control.post("/v1/advertise", body);
     }
 
-    /** Runs what prepares the emulator, such as its topics and rules, now and after each reset. */
+    /** Runs an action that prepares the emulator, such as by topics and rules, now and after each reset. */
     void prepareBy(Runnable preparation) {
         Runnable earlier = prepare;
         prepare = () -> {
@@ -171,7 +171,7 @@ public final class RocketMQ implements AutoCloseable {
         preparation.run();
     }
 
-    /** Returns the same emulator with another end. */
+    /** Returns the same emulator, whose {@link #close} runs another action. */
     RocketMQ releasedBy(Runnable end) {
         RocketMQ other = new RocketMQ(addresses, control.token(), end);
         other.prepare = prepare;
@@ -273,7 +273,7 @@ public final class RocketMQ implements AutoCloseable {
         return control.read("/v1/clients").list("clients", ClientInfo::new);
     }
 
-    /** Says whether a client has something to do, and if not, why. */
+    /** Explains why a client is idle, or says that it is not idle. */
     public IdleExplanation explainClient(String client) {
         return new IdleExplanation(control.read("/v1/clients/" + Control.encoded(client) + "/explain"));
     }
@@ -291,7 +291,7 @@ public final class RocketMQ implements AutoCloseable {
         return new Inspection(control);
     }
 
-    /** Returns the requests of clients and what the emulator answered. */
+    /** Returns the requests of clients and their outcomes. */
     public Journal journal() {
         return new Journal(control);
     }
@@ -365,7 +365,7 @@ public final class RocketMQ implements AutoCloseable {
     /**
      * Returns the steps of a message.
      *
-     * @param group the group without whose steps those of other groups are left out; null for all steps
+     * @param group the group whose steps are returned, without those of other groups; null for the steps of all groups
      * @param topic the topic, if messages of several topics have the key; null otherwise
      */
     public History history(String message, String group, String topic) {
@@ -379,8 +379,10 @@ public final class RocketMQ implements AutoCloseable {
     }
 
     /**
-     * Waits until a producer has registered: the group of a remoting producer, or the topic of a gRPC producer. Before
-     * that the broker cannot send it transaction checks. The timeout is real time.
+     * Waits until a producer has registered. Before that the broker cannot send it transaction checks.
+     *
+     * @param name the group of a remoting producer, or the topic of a gRPC producer
+     * @param timeout the longest wait, in real time
      */
     public void waitForProducer(String name, Duration timeout) {
         control.post("/v1/wait/producer", Map.of("name", name, "timeout", Fields.duration(timeout)));
@@ -417,7 +419,7 @@ public final class RocketMQ implements AutoCloseable {
     }
 
     /**
-     * Returns to the instant after the start, or in a test to the begin of the test. Connections of clients are closed.
+     * Returns to the instant after the start, or in a test to the beginning of the test. Connections of clients close.
      */
     public void reset() {
         control.post("/v1/reset", Map.of());

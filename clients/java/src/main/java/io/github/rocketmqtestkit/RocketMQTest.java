@@ -26,7 +26,7 @@ public @interface RocketMQTest {
     /** Topics: NAME, NAME:TYPE or NAME:TYPE:QUEUES. TYPE is NORMAL, FIFO, DELAY, TRANSACTION or MIXED. */
     String[] topics() default {};
 
-    /** A fork for each test, or a reset before each test. That of a method comes before that of its class. */
+    /** A fork for each test, or a reset before each test. The value of a method replaces that of its class. */
     Isolation isolation() default Isolation.FORK;
 
     /** Options of the command, such as {@code {"--brokers", "2"}}. Tests with other options have another process. */

@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A rule of faults: one fault, criteria, and how often. Methods change it and return it. */
+/** A rule of faults: one fault, criteria, and how often it fires. Methods change it and return it. */
 public final class Rule {
     private final Map<String, Object> fields = new LinkedHashMap<>();
     private final Map<String, Object> criteria = new LinkedHashMap<>();

@@ -25,7 +25,7 @@ final class Sentences {
                 history.steps().stream().map(step -> "  " + step)).collect(Collectors.joining("\n"));
     }
 
-    /** Returns the time, the kind and what else is known, in one line. */
+    /** Returns the time and the kind, and the group, client, node and detail if there are any, in one line. */
     static String of(Step step) {
         return Stream.of(TIME.format(step.at()), step.kind(), step.group(), step.client(), step.node(), step.detail())
                 .filter(text -> !text.isEmpty()).collect(Collectors.joining("  "));

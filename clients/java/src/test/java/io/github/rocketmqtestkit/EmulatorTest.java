@@ -69,7 +69,7 @@ class EmulatorTest {
         Map<String, Object> described = mq.control().get("/v1/topics/payments");
         assertEquals(4L, described.get("queues"));
         assertTrue(assertThrows(RocketMQException.class, () -> mq.createTopic("payments:FIFO:many")).getMessage()
-                .startsWith("topic=payments:FIFO:many: is no NAME"));
+                .startsWith("topic=payments:FIFO:many: is not NAME"));
         payments.delete();
         assertTrue(assertThrows(RocketMQException.class, payments::list).isNotFound());
     }
@@ -207,6 +207,6 @@ class EmulatorTest {
         }
         mq.topic("orders").assertBodies();
         RocketMQException wrong = assertThrows(RocketMQException.class, () -> RocketMQ.connect("127.0.0.1:8090"));
-        assertTrue(wrong.getMessage().startsWith("control URL=127.0.0.1:8090: is no URL"), wrong.getMessage());
+        assertTrue(wrong.getMessage().startsWith("control URL=127.0.0.1:8090: is not a URL"), wrong.getMessage());
     }
 }

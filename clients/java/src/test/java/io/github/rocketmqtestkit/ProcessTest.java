@@ -77,7 +77,7 @@ class ProcessTest {
         assertTrue(missing.getMessage().startsWith("rocketmq-emulator: there is no such command;"));
         RocketMQException wrong = assertThrows(
                 RocketMQException.class, () -> Command.find("", "/nowhere/emulator", ""));
-        assertEquals("ROCKETMQ_EMULATOR=/nowhere/emulator: is no program; name the file rocketmq-emulator",
+        assertEquals("ROCKETMQ_EMULATOR=/nowhere/emulator: is not a program; name the file rocketmq-emulator",
                 wrong.getMessage());
     }
 

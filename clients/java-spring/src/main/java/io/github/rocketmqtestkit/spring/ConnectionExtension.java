@@ -13,7 +13,7 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
 final class ConnectionExtension implements ParameterResolver, AfterTestExecutionCallback {
     @Override
     public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
-        // Spring itself resolves those that it is asked to.
+        // Spring itself resolves parameters with @Autowired.
         return parameter.getParameter().getType() == RocketMQ.class && !parameter.isAnnotated(Autowired.class)
                 && context.getTestMethod().isPresent();
     }
