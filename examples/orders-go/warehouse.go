@@ -21,8 +21,8 @@ type Warehouse struct {
 	shipped []string
 }
 
-// NewWarehouse connects a warehouse to a name server. It calls ship for each order, and again later for those that ship
-// returns an error for.
+// NewWarehouse connects a warehouse to a name server. It calls ship for each order, and again later if ship returns an
+// error.
 func NewWarehouse(nameServer, name string, ship func(order string) error) (*Warehouse, error) {
 	warehouse := &Warehouse{ship: ship}
 	var err error

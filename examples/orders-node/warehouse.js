@@ -4,7 +4,7 @@ import { logger } from "./logger.js";
 
 export const GROUP = "warehouse";
 
-/** A warehouse that ships orders: it calls `ship` for each, and again later for those that `ship` fails for. */
+/** A warehouse that ships orders: it calls `ship` for each order, and again later if `ship` fails. */
 export class Warehouse {
   #consumer;
   shipped = [];

@@ -39,7 +39,7 @@ public final class Shop implements AutoCloseable {
         producer.send(message("reminders", number, text).setDeliveryTimestamp(due).build());
     }
 
-    /** Sends an order that becomes visible once it is paid. The broker asks for that with transaction checks. */
+    /** Sends an order that becomes visible once it is paid. The broker learns of the payment by a transaction check. */
     public void orderWhenPaid(String number, String text) throws ClientException {
         producer.send(message("paid-orders", number, text).build(), producer.beginTransaction());
     }

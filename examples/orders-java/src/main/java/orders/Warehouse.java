@@ -22,8 +22,8 @@ public final class Warehouse implements AutoCloseable {
     private final PushConsumer consumer;
 
     /**
-     * Connects a warehouse to an endpoint. It calls {@code ship} for each message of a topic, and again later for those
-     * that {@code ship} returns false for.
+     * Connects a warehouse to an endpoint. It calls {@code ship} for each message of a topic, and again later if
+     * {@code ship} returns false.
      */
     public Warehouse(String endpoint, String topic, Predicate<String> ship) throws ClientException {
         this.ship = ship;
