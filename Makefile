@@ -35,13 +35,13 @@ test-near: $(VENV)/dev.stamp ## Test the rooms that a change touches; SINCE=main
 compiled: $(VENV)/dev.stamp ## Build dist/rocketmq_testkit_compiled*.whl, modules compiled by mypyc (two minutes)
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist compiled
 
-test-compiled: $(VENV)/dev.stamp ## Compile modules and run all tests without outside clients with them (ten minutes)
+test-compiled: $(VENV)/dev.stamp ## Run all tests that need no SDK, with modules compiled by mypyc (ten minutes)
 	$(STAGES) compiled-whole
 
 test-oldest: $(VENV)/dev.stamp ## Test with the oldest allowed dependencies, other protobufs and Pythons
 	$(STAGES) oldest-whole oldest protobuf-whole libraries spark-oldest
 
-test-seldom: $(VENV)/dev.stamp ## Test what a usual run has no time for: all scenarios with all SDKs, all repeated tests, real brokers, codes that no case provokes (half an hour)
+test-seldom: $(VENV)/dev.stamp ## Run the tests for which `make test` has no time: all scenarios with all SDKs, all repeated tests, real brokers, codes that no case provokes (half an hour)
 	$(STAGES) drivers matrix sampled real-brokers codes-seen
 
 test-control-api: $(VENV)/dev.stamp ## Send generated requests to the control port (a minute)
@@ -56,7 +56,7 @@ test-recovery: $(VENV)/dev.stamp ## Kill and restart drivers, workers and broker
 simulate: $(VENV)/dev.stamp ## Check random runs of the engine; SEEDS=10000 sets their number (a quarter of an hour)
 	SEEDS=$${SEEDS:-10000} EXAMPLES=$${EXAMPLES:-1000} nice $(BIN)/pytest -q -n auto tests/simulation
 
-simulate-short: $(VENV)/dev.stamp ## Check SCHEDULES=10000 new random programs of 20 operations and record them; FIRST repeats some (80 a second)
+simulate-short: $(VENV)/dev.stamp ## Check SCHEDULES=10000 new random programs of 20 operations and record them; FIRST repeats those from a number on (80 a second)
 	nice $(BIN)/python tests/simulation short_schedules $${FIRST:-next} $${SCHEDULES:-10000}
 
 mutants: $(VENV)/dev.stamp ## Try mutants of engine and protocols; MUTANTS='--seed 7 emulator' chooses them (half an hour)
@@ -78,7 +78,7 @@ pages: $(VENV)/dev.stamp ## Write the generated pages of docs/
 docs: $(VENV)/docs.stamp ## Build the documentation site in build/site and check its links (half a minute)
 	$(BIN)/python scripts/website.py build
 
-console-pictures: $(VENV)/dev.stamp ## Make the pictures of docs/console.md anew, in Chromium (two minutes)
+console-pictures: $(VENV)/dev.stamp ## Take the pictures of docs/console.md again, in Chromium (two minutes)
 	CONSOLE_PICTURES=1 $(STAGES) system console
 
 docs-serve: $(VENV)/docs.stamp ## Show the documentation site on port 8000 until Ctrl-C
@@ -145,7 +145,7 @@ clean: ## Remove environments, reports and caches of this folder
 $(BIN)/python:
 	python=$$(scripts/find_python.sh); "$$python" -m venv $(VENV)
 
-# `touch` comes last: an installation that was cut off is done again.
+# `touch` comes last, so that an interrupted installation is repeated.
 $(VENV)/install.stamp: $(BIN)/python pyproject.toml
 	$(PIP) --editable .
 	touch $@
