@@ -71,7 +71,7 @@ def test_the_test_of_the_audit_page_passes(rocketmq: Emulator) -> None:
 
 
 def test_the_test_of_a_kept_journal_on_the_audit_page_passes(rocketmq: Emulator, tmp_path: Path) -> None:
-    run(program("audit.md", "test_kept_journal"))["test_a_file_is_audited"](rocketmq, tmp_path)
+    run(program("audit.md", "test_kept_journal"))["test_an_exported_journal_has_no_loss"](rocketmq, tmp_path)
 
 
 def test_the_program_of_the_audit_page_shows_the_lost_message(
