@@ -49,7 +49,7 @@ func TestOrderThatCannotBeShippedIsADeadLetter(t *testing.T) {
 	mq.AssertInDLQ(t, rocketmqtest.About{Key: "1001", Group: orders.Group})
 }
 
-func TestLostAnswerStoresTheOrderTwice(t *testing.T) {
+func TestLostResponseStoresTheOrderTwice(t *testing.T) {
 	mq := rocketmqtest.Run(t, "orders")
 	rule, err := mq.Faults.Add(rocketmqtest.Rule{
 		When: map[string]any{"operation": "SendMessage", "topic": "orders"}, Then: "drop_response", Times: 1,

@@ -97,7 +97,7 @@ test("topics, rules and configuration are inspected", async (t) => {
   assert.deepStrictEqual(await mq.inspect.configuration("broker-x"), []);
 });
 
-test("an emulator without clients holds nothing of them", async (t) => {
+test("an emulator without clients has empty lists of clients", async (t) => {
   const { inspect } = await RocketMQ.start({ t, topics: ["orders"] });
   const lists = ["connections", "polls", "locks", "receipts", "halfMessages"].map((name) => inspect[name]());
   assert.deepStrictEqual(await Promise.all(lists), [[], [], [], [], []]);

@@ -31,7 +31,7 @@ class OrdersTest {
     }
 
     @Test
-    void lostAnswerStoresTheOrderTwice(RocketMQ mq) throws Exception {
+    void lostResponseStoresTheOrderTwice(RocketMQ mq) throws Exception {
         try (var shop = new Shop(mq.endpoint())) {
             var lost = mq.faults().add(Rule.of("drop_response").operation("SendMessage").topic("orders").times(1));
             shop.order("1001", "two teas");

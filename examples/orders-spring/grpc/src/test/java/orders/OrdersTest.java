@@ -62,7 +62,7 @@ class OrdersTest {
     }
 
     @Test
-    void lostAnswerStoresTheOrderTwice(RocketMQ mq) {
+    void lostResponseStoresTheOrderTwice(RocketMQ mq) {
         var lost = mq.faults().add(Rule.of("drop_response").operation("SendMessage").topic("orders").times(1));
         shop.order("1001", "two teas");
         assertEquals(1, lost.fired());

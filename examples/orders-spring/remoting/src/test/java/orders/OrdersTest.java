@@ -60,7 +60,7 @@ class OrdersTest {
     }
 
     @Test
-    void lostAnswerStoresTheOrderTwice(RocketMQ mq) {
+    void lostResponseStoresTheOrderTwice(RocketMQ mq) {
         var closed = Rule.of("drop_response", Map.of("how", "close")).operation("SendMessage").topic("orders").times(1);
         var lost = mq.faults().add(closed);
         shop.order("1001", "two teas");

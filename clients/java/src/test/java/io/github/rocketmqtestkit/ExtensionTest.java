@@ -73,7 +73,7 @@ class ExtensionTest {
         }
 
         @Test
-        void oneEmulatorForAllMethodsOfATest(RocketMQ mq) {
+        void allMethodsOfATestGetTheSameEmulator(RocketMQ mq) {
             assertSame(prepared, mq);
             mq.topic("orders").send("two teas");
             assertEquals(1, rules(mq).size());
@@ -113,7 +113,7 @@ class ExtensionTest {
 
             @Test
             @EmulatedTime(startAt = "2020-01-31T12:00:00Z")
-            void methodComesBeforeItsClass(RocketMQ mq) {
+            void timeOfAMethodReplacesThatOfItsClass(RocketMQ mq) {
                 Instant start = Instant.parse("2020-01-31T12:00:00Z");
                 assertFalse(mq.clock().now().isBefore(start));
                 assertTrue(mq.clock().now().isBefore(start.plusSeconds(60)));

@@ -67,7 +67,7 @@ class InspectionTest {
     }
 
     @Test
-    void emulatorWithoutClientsHoldsNothingOfThem(RocketMQ mq) {
+    void emulatorWithoutClientsHasEmptyListsOfClients(RocketMQ mq) {
         Inspection look = mq.inspect();
         assertEquals(List.of(), look.connections());
         assertEquals(List.of(), look.polls());
