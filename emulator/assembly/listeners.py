@@ -15,11 +15,13 @@ ALWAYS = ("every message",)
 
 
 class PutHook(NamedTuple):
-    """A function that is called with some messages before they are stored; it may redirect or refuse them."""
+    """A function that is called with certain messages before they are stored; it may redirect or refuse them.
+
+    These are the messages that have at least one of the `properties` or are for one of the `topics`.
+    """
 
     run: Hook
     properties: frozenset[str]
-    """The message has at least one of these properties, or one of the topics."""
     topics: frozenset[str] = frozenset()
 
 
@@ -27,7 +29,7 @@ class ArrivalListener(NamedTuple):
     """A listener for stored messages (upstream: MessageArrivingListener).
 
     `on_message` is called with topic, queue id, offset, tags code and properties of each stored message, unless
-    `waiting` is empty: the table of what waits for messages, which the listener changes in place.
+    `waiting` is empty. This is the table of requests that wait for messages, which the listener changes in place.
     """
 
     on_message: Callable[[str, int, int, int, Mapping[str, str]], None]

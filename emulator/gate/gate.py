@@ -358,7 +358,7 @@ class Gate:
         self._at_end_of_turn = at_end_of_turn
 
     def run_after_turn(self, action: Callable[[], object]) -> None:
-        """Run an action that may serve several requests of one turn of the event loop; at once if there is no loop."""
+        """Run an action at the end of the event loop's turn, so that it can serve several requests; else at once."""
         if self._at_end_of_turn is None:
             action()
         else:

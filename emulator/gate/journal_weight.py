@@ -29,7 +29,7 @@ _ITEM = 100
 """An item of a list in an outcome, unless it is a number."""
 _NUMBERS = (int, bool, float, NoneType)
 _WITHOUT_ITEMS = (array, range, bytes, str)
-"""Sequences whose own size is all of theirs."""
+"""Sequences without an object for each item: `getsizeof` returns all of their memory."""
 _TEXTS = ("text", "optional text")
 
 

@@ -17,7 +17,8 @@ ORDER_REVIVE_QUEUE = 999
 """The revive queue id in receipt handles of ordered pops, which have no check point."""
 NORMAL, RETRY_V1, RETRY_V2 = 0, 1, 2
 _LONG_MAX, _INT_MAX = 0x7FFFFFFFFFFFFFFF, 0x7FFFFFFF
-_NO_NUMBERS = 0, 0, 0, _INT_MAX + 1
+_NOT_NUMBERS = 0, 0, 0, _INT_MAX + 1
+"""In place of fields that are not numbers: a revive queue id that is no int."""
 
 
 def topic_digit(topic: str) -> int:
@@ -107,7 +108,7 @@ def parse_extra_info(extra_info: str | None) -> Receipt:
         try:
             numbers = int(start), int(popped), int(invisible), int(revive_qid)
         except ValueError:  # one of them is empty or too long
-            numbers = _NO_NUMBERS
+            numbers = _NOT_NUMBERS
         if numbers[0] | numbers[1] | numbers[2] <= _LONG_MAX and numbers[3] <= _INT_MAX:
             return Receipt(*numbers, digit, broker, -1, -1)
     return Receipt(

@@ -148,7 +148,7 @@ class Ack:
 
         In a `bAck` the offsets are in `aol`, and `ao` is -1, or 0 if the merge buffer wrote it.
         """
-        if not batch and self.broker_name is not None:  # as nearly all
+        if not batch and self.broker_name is not None:  # as in nearly all acknowledgements
             return (
                 f'{{"ao":{self.offsets[0]},"bn":{_quoted(self.broker_name)},"c":{_quoted(self.group)},'
                 f'"pt":{self.pop_time:d},"q":{self.queue_id:d},"so":{self.start_offset:d},"t":{_quoted(self.topic)}}}'
@@ -209,7 +209,7 @@ def _whole_numbers(values: object) -> list[int]:
 
 _quoted_short = lru_cache(maxsize=1024)(partial(json.dumps, ensure_ascii=False))
 _SHORT = 256
-"""Longer names, which only a hostile client sends, are not remembered."""
+"""The longest name (characters) whose JSON text is cached. Only a hostile client sends longer ones."""
 
 
 def _quoted(text: str) -> str:

@@ -128,7 +128,7 @@ class PopService:
         if operation.max_msg_nums > MAX_MESSAGES:
             raise self._refusal(ResponseCode.INVALID_PARAMETER, f"pop message's num is greater than {MAX_MESSAGES}")
         if not config.timer_wheel_enable:
-            # PopMessageProcessor returns this one; all other errors with this code are thrown
+            # PopMessageProcessor returns this error, while it throws all others with this code.
             raise self._refusal(
                 ResponseCode.SYSTEM_ERROR, "pop message is forbidden because timerWheelEnable is false", answered=True
             )

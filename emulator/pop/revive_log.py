@@ -23,7 +23,7 @@ _TIMED = props.encode(
         "%s",
     )
 )
-"""The encoded properties of a message that waits in the timer."""
+"""Format of the encoded properties of a message that waits in the timer, with `%s` for each value."""
 
 
 class ReviveLog:

@@ -194,7 +194,7 @@ class TimerService:
         message.redirect(TIMER_TOPIC, 0)
 
     def out_ms(self, deliver_ms: int) -> int | None:
-        """Return the slot of a message to deliver at a time, None if the time has come.
+        """Return the start of the slot (ms) of a message with this deliver time, None if that time has come.
 
         Errors: those of `before_put` about the wheel, the slot and the time.
         """

@@ -92,7 +92,7 @@ class MessageStore:
         self.hooks: list[Hook] = []
         """Called in order with each message before `_put_hooks`: a hook may refuse it."""
         self._put_hooks: list[PutHook] = []
-        """Called in order with some messages before they are stored."""
+        """Called in order before each append, each hook with the messages of its properties and topics."""
         self._hooked_properties, self._hooked_topics = _HOOKED, frozenset[str]()
         """The properties and the topics of messages for which `put` has more to do than to append them."""
         self.arrivals: list[ArrivalListener] = []

@@ -61,7 +61,7 @@ def _frame(before_opaque: str, opaque: int, body: bytes = b"") -> bytes:
 
 def encode_effect(opaque: int, effect: Effect) -> bytes:
     """Encode an effect as a request frame."""
-    if isinstance(effect, NotifyConsumerIdsChanged):  # to all members of a group, of which only the opaque differs
+    if isinstance(effect, NotifyConsumerIdsChanged):  # sent to all members of a group; only the opaque differs
         return _frame(_notice_before_opaque(effect.consumer_group), opaque)
     code = CODE_OF_EFFECT[type(effect)]
     ext, body = _FIELDS[type(effect)](effect)

@@ -45,7 +45,7 @@ class FrameSplitter:
         if not self._have and len(data) >= _HEAD.size:
             length, word = _HEAD.unpack_from(data)
             header_length = word & 0xFFFFFF
-            if length + 4 == len(data) and 4 + header_length <= length <= _SMALL_BYTES:  # one frame, as most often
+            if length + 4 == len(data) and 4 + header_length <= length <= _SMALL_BYTES:  # one frame, the usual case
                 body_at = 8 + header_length
                 return ((word >> 24, data[8:body_at], data[body_at:]),)
         return self._split(data)
