@@ -39,7 +39,7 @@ class FileImage(Generic[Key, Value]):
         self._before[key] = value
 
     def write(self) -> None:
-        """Take the current content as written, as if upstream wrote the file now, outside its schedule."""
+        """Treat the current content as written, as if upstream wrote the file now, outside its schedule."""
         self._before.clear()
 
     def values_at_last_write(self) -> dict[Key, Value | None]:

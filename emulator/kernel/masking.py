@@ -5,9 +5,9 @@ from typing import Any
 
 MASK = "***"
 _NAMES = ("password", "secret", "credential", "initauthenticationuser", "token", "signature")
-"""A key whose name contains one of these holds a secret."""
+"""A key whose name contains one of these, in any case, holds a secret."""
 _NAMES_OF_PROGRAMS = (*_NAMES, "api_key", "apikey", "passwd", "passphrase", "private_key")
-"""The same for options and settings of other programs, in which `-` stands for `_`."""
+"""The same for options and settings of other programs. A `-` in such a name is compared as `_`."""
 _MEMBERS = ("password", "secretkey", "secret_key")
 """A value that contains one of these names is JSON with a secret, unless it is the name of a topic or group."""
 _OF_NAMES = "abcdefghijklmnopqrstuvwxyz0123456789_-%|"

@@ -42,7 +42,7 @@ class Timer:
 
 
 class Skew:
-    """The difference (ms) of a broker's clock from the engine's: positive if it is fast. 0 without faults."""
+    """The difference (ms) of a broker's clock from the engine's: positive if the broker's is fast. 0 without faults."""
 
     __slots__ = ("ms",)
 
@@ -196,7 +196,7 @@ class Scheduler:
         self._is_skewed = any(lifetime.skew.ms for lifetime in self._lifetimes)
 
     def begin(self, *, idle: bool = False, skew: Skew | None = None) -> "Lifetime":
-        """Start a lifetime of timers. No timer of an `idle` lifetime ever runs. `skew`: that of its clock."""
+        """Start a lifetime of timers. No timer of an `idle` lifetime ever runs. `skew`: the skew of its clock."""
         lifetime = Lifetime(self, skew or Skew())
         lifetime.ended = idle
         self._lifetimes.append(lifetime)
