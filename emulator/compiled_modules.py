@@ -1,7 +1,7 @@
-"""Compiled modules of the distribution `rocketmq-testkit-compiled`, if it is installed, in place of those of this one.
+"""Import compiled modules of `rocketmq-testkit-compiled`, if it is installed, in place of modules in Python.
 
-Compiled modules call each other directly, so that either all of them are loaded or none. Therefore the packages that
-have any call `install` before one of their modules is loaded. `ROCKETMQ_TESTKIT_PURE=1` turns compiled modules off.
+Compiled modules call each other directly, so either all of them are loaded or none. Therefore each package with
+compiled modules calls `install` before its first module is loaded. `ROCKETMQ_TESTKIT_PURE=1` turns them off.
 """
 
 import os
@@ -17,7 +17,7 @@ _NAMESPACE, _PACKAGE = "rocketmq_testkit", "rocketmq_testkit_compiled"
 
 
 class CompiledFinder:
-    """Finds the compiled modules by the names of their sources. `files`: their files by name."""
+    """Finds compiled modules by the names of their sources. `files`: paths of the compiled files by module name."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self._files = files
@@ -25,7 +25,7 @@ class CompiledFinder:
     def find_spec(
         self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return how to load a compiled module, None for any other one."""
+        """Return the spec of a compiled module, None for any other module."""
         file = self._files.get(name)
         if file is None:
             return None
@@ -42,7 +42,7 @@ def is_active() -> bool:
 def install() -> None:
     """Use compiled modules from now on, unless they are not installed or turned off.
 
-    Those of another version are not used, and a RuntimeWarning says so.
+    Compiled modules of another version are not used: a RuntimeWarning is issued.
     """
     if os.environ.get(PURE, "0") not in ("", "0"):
         return
@@ -62,7 +62,7 @@ def install() -> None:
         )
         return
     files = _files(package.submodule_search_locations[0])
-    if files:  # there are none for another Python than that of the wheel
+    if files:  # empty if the wheel was built for another Python
         sys.meta_path.insert(0, CompiledFinder(files))
 
 
@@ -80,7 +80,7 @@ def _versions() -> dict[str, str]:
 
 
 def _files(folder: str) -> dict[str, str]:
-    """Return the files of compiled modules for this Python, by the name of the module."""
+    """Return the paths of the compiled files for this Python, by module name."""
     suffix = EXTENSION_SUFFIXES[0]
     found = {}
     for parent, _, names in os.walk(folder):

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class QueueLag:
-    """Progress of a group on one queue: stored offsets from `first` to before `end`, `committed` < 0 if there is none.
+    """Progress of a group on one queue, which holds the offsets from `first` to `end` - 1.
 
-    `in_flight`: messages that consumers popped and have not acknowledged.
-    `lag`: messages that the group has not finished: from its offset on (without one, the whole queue), and in flight.
+    `committed`: the offset of the group, < 0 if there is none. `in_flight`: messages that consumers popped and have
+    not acknowledged. `lag`: messages from the group's offset on (without one, the whole queue), and those in flight.
     """
 
     committed: int
@@ -25,7 +25,7 @@ class QueueLag:
 
 
 def topics_of(broker: "Broker", group: str, topic: str | None = None) -> list[str]:
-    """List the topics that a group subscribes to or has offsets of, or the given one, and its retry topics."""
+    """List the topics to which a group subscribes or in which it has offsets, or only `topic`, and the retry topics."""
     if topic is None:
         registered = broker.clients.consumers.get(group)
         subscribed = [] if registered is None else list(registered.subscriptions)
@@ -43,8 +43,8 @@ def queue_lag(broker: "Broker", group: str, topic: str, queue_id: int) -> QueueL
     first, end = max(broker.store.min_offset(topic, queue_id), 0), broker.store.max_offset(topic, queue_id)
     in_flight = broker.pop_in_flight.count(group_queue)
     if broker.orders.has_batch(group_queue):
-        # the committed offset passes no message of an ordered batch before it is acknowledged
+        # the group commits an offset beyond an ordered batch only when the batch is acknowledged
         position, ahead = committed, 0
-    else:  # the merge buffer commits the offset later than the pop
+    else:  # the merge buffer commits the offset some time after the pop
         position, ahead = broker.pop_buffer.next_read_offset(group_queue, committed), in_flight
     return QueueLag(committed, first, end, in_flight, max(end - max(position, first), 0) + ahead)

@@ -194,10 +194,10 @@ class Engine:
     def lend(self, extras: Mapping[str, Mapping[str, str]] | None = None) -> EngineState:
         """Return the state from which a fork starts: `Engine(state=engine.lend())`. Both engines continue.
 
-        It is the state of `state()`, the history, the defects of upstream that are switched on, and of the state that a
-        stop would lose whatever does not belong to a connection (`Room.memories`). The engines share
-        the bytes of the log and the units of the queues, and each sees only its own changes. Call it between requests
-        or from a timer. Only one fork can start from it. `extras`: as in `state`.
+        The result contains the result of `state()`, the history, and the defects of upstream that are switched on. It
+        also contains state that a stop would lose, unless that state belongs to a connection (`Room.memories`). The
+        engines share the bytes of the log and the entries of the consume queues, and each sees only its own changes.
+        Call it between requests or from a timer. Only one fork can start from a result. `extras`: as in `state`.
         """
         from .snapshot.lent_state import lend_state
 
@@ -291,10 +291,10 @@ class Engine:
     def extend_client_leases(self, ms: int) -> None:
         """Extend client leases by `ms` (>= 0) before a clock jump, because clients follow the wall clock.
 
-        Clients keep registrations and queue locks alive by renewing them, which is impossible during a jump: neither
+        Clients keep registrations and queue locks alive by renewing them. They cannot do so during a jump, so neither
         expires because of it. Everything else that is due within the jump happens.
         """
-        # With this defect on, silence during a jump counts (ClientHousekeepingService, GrpcClientSettingsManager).
+        # With this defect, a jump counts as silence of clients (ClientHousekeepingService, GrpcClientSettingsManager).
         if self.defects.clients_expire_in_clock_jumps:
             return
         for broker in self.brokers:

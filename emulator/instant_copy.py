@@ -121,7 +121,7 @@ class _Copier:
         return made
 
     def attributes(self, value: T, names: Iterable[str]) -> T:
-        """Return an object of the same class with copies of the named attributes, as far as they are set."""
+        """Return an object of the same class with copies of those named attributes that are set."""
         made = self.keep(value, object.__new__(type(value)))
         for name in names:
             attribute = getattr(value, name, _UNSET)
@@ -139,7 +139,7 @@ class _Copier:
         return cast("Call", CallAtInstant(self.channel(call.channel), call.active))
 
     def all_of(self, values: Iterable[Any]) -> list[Any]:
-        """Return the copies of objects. Most collections hold objects of one class, often of one that is shared."""
+        """Return the copies of objects, or the objects themselves if objects of their classes are shared."""
         found = list(values)
         if _are_shared(found):
             return found
@@ -239,7 +239,7 @@ class _Rules(dict[type, Rule | None]):
 
 
 def _are_shared(values: Iterable[Any]) -> bool:
-    """True if no object is copied. Most collections hold objects of one class."""
+    """True if no object is copied. Checks each class once: most collections hold objects of a single class."""
     return all(_RULES[kind] is None for kind in set(map(type, values)))
 
 

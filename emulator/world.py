@@ -21,11 +21,11 @@ from .overload.request_pools import RefusalForm
 from .topic.topic_table import UNSPECIFIED
 
 PROXY = "proxy"
-"""The name by which rules select what the gRPC proxy serves on its own."""
+"""The name by which the criterion `broker` selects requests that the gRPC proxy answers on its own."""
 
 
 class BrokerStop:
-    """One rule's stop of a broker. `run` is the run that it ended, None before the broker has stopped."""
+    """One rule's stop of a broker. `run` is the run of the broker that it ended, None before the broker has stopped."""
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
@@ -72,7 +72,7 @@ class EngineWorld:
             raise unknown_name("broker", name, known)
 
     def check_slave(self, name: str | None) -> None:
-        """Raise FaultError if there is no slave; of a broker with a name, if it neither is one nor has one."""
+        """Raise FaultError if there is no slave, or if the named broker is neither a slave nor a master with one."""
         if not any(self._concerns(replica, name) for replica in self._engine.replicas):
             wrong = "there is no slave" if name is None else f"broker={shown(name)}: it has no slave"
             raise FaultError(f"slave_lag: {wrong}, so that nothing would lag; start the emulator with slaves=1")
@@ -157,7 +157,7 @@ class EngineWorld:
         return Undo(start)
 
     def enable_defect(self, name: str) -> StandingFault:
-        """Switch a defect of upstream on until its last rule ends. Blocked revive queues continue then."""
+        """Switch a defect of upstream on until its last rule ends. At the end, blocked revive queues continue."""
         defects = self._engine.defects
         defects.enable(name)
 
@@ -229,7 +229,7 @@ class EngineWorld:
         def turn(by_ms: int) -> None:
             broker.interference.skew.ms += by_ms
             self._engine.scheduler.apply_skews()
-            # Registrations and locks expire after a duration, which the broker would measure wrong otherwise.
+            # Registrations and locks expire after a duration, which the jump of the broker's clock must not change.
             broker.clients.extend_leases(by_ms)
             broker.locks.extend_leases(by_ms, lambda group, client_id: True)
 
@@ -270,7 +270,7 @@ class EngineWorld:
     def page_cache_busy(self, *, through_proxy: bool) -> EngineError:
         """Return the error of a send while the page cache is busy.
 
-        Requests through the proxy reach the store without the check of their processor.
+        Upstream's processor of remoting requests has a check of its own, which requests through the proxy skip.
         """
         return (RefusalForm.PC_SYNCHRONIZED if through_proxy else RefusalForm.REJECTREQUEST).refusal()
 
@@ -289,11 +289,11 @@ class EngineWorld:
             hooks.remove(fail)
 
     def flush_timeout_ms(self, node: Node) -> int:
-        """Return the time for which a send to a broker waits for the flush to the disk."""
+        """Return the time (ms) for which a send to a broker waits for the flush to the disk."""
         return max(_as_broker(node).config.sync_flush_timeout, 0)
 
     def slave_timeout_ms(self, node: Node) -> int:
-        """Return the time for which a send to a broker waits for its slaves."""
+        """Return the time (ms) for which a send to a broker waits for its slaves."""
         return max(_as_broker(node).config.slave_timeout, 0)
 
     def _named(self, name: str | None) -> Sequence[Broker]:
