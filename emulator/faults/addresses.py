@@ -20,7 +20,7 @@ def check_address(name: str, value: object) -> None:
 
 
 def matches_address(address: str, wanted: str | Sequence[str]) -> bool:
-    """True if the address of a client equals a checked address or matches its pattern, or one of several."""
+    """True if a client's address equals one of the wanted (checked) addresses or matches one of their patterns."""
     if not isinstance(wanted, str):
         return any(matches_address(address, each) for each in wanted)
     if wanted == LOCALHOST:
@@ -39,7 +39,7 @@ def _plain(text: str) -> str | None:
 
 
 def _like(value: object) -> str:
-    """Return the address that a wrong value has beside a port, or an example."""
+    """Return the address in a wrong value such as `10.0.0.1:8081`, or an example."""
     host, _, port = value.rpartition(":") if isinstance(value, str) else ("", "", "")
     host = host.removeprefix("[").removesuffix("]")
     return host if port.isdecimal() and (host == LOCALHOST or _plain(host)) else "10.0.0.7"

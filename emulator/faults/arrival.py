@@ -1,4 +1,4 @@
-"""The moment at which a client has the messages of a response that rules delay: only then they are in flight."""
+"""Observe when a delayed response is sent. The messages in it are in flight from that moment on."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -36,7 +36,7 @@ class _WrittenResponse:
 
 
 class _WrittenLine:
-    """A connection on which a fault writes a response in pieces. It has arrived with the last of them."""
+    """A connection on which a fault writes a response in pieces. The response has arrived with the last piece."""
 
     def __init__(self, line: Line, arrive: Callable[[], None]) -> None:
         self._line: Any = line

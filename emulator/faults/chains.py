@@ -18,14 +18,14 @@ class Judge(Protocol):
     """Decides if a rule fires."""
 
     def fires(self, rule: Rule, facts: EventFacts) -> bool:
-        """Count a match of the rule. Returns True if it fires it."""
+        """Count a match of the rule if it matches the event. Returns True if this match fires the rule."""
 
     def firing(self, rule: Rule) -> Firing:
-        """Return what the fault of a rule that has fired needs."""
+        """Return the context of one firing, for the fault of the rule."""
 
 
 class Chain(ABC):
-    """The rules for one event, in order. An event that no rule takes over is finished without them."""
+    """The rules for one event, in order. `_finish` processes an event that no rule takes over."""
 
     def __init__(self, judge: Judge, rules: Sequence[Rule], facts: EventFacts) -> None:
         self._judge = judge
@@ -46,15 +46,15 @@ class Chain(ABC):
 
     @abstractmethod
     def _takes(self, rule: Rule, proceed: Callable[[], None]) -> bool:
-        """Let a rule act that has fired. Returns True if it takes the event over, and may call `proceed` later."""
+        """Run the fault of a fired rule. Returns True if it takes the event over; it may call `proceed` later."""
 
     @abstractmethod
     def _finish(self) -> None:
-        """Do what happens to an event that no rule has taken over."""
+        """Process an event that no rule has taken over."""
 
 
 class RequestChain(Chain):
-    """A request that has arrived, and the rules for it. `carry_out` carries it out, free of them."""
+    """A request that has arrived, and the rules for it. `carry_out` carries it out without further rules."""
 
     def __init__(  # noqa: PLR0917  # made for each request of an operation with rules
         self,
@@ -92,7 +92,7 @@ class RequestChain(Chain):
 
 
 class PushChain(Chain):
-    """An effect for a client, and the rules for it. `push` sends it, free of them."""
+    """An effect for a client, and the rules for it. `push` sends it without further rules."""
 
     def __init__(  # noqa: PLR0917  # made for each effect of a class with rules
         self,

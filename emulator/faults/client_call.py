@@ -22,13 +22,13 @@ class Line(Protocol):
         """Send pieces with pauses. Later output of the connection waits behind them."""
 
     def close(self) -> None:
-        """Close the connection after its output."""
+        """Close the connection once its output is written."""
 
     def reset(self) -> None:
         """Reset the connection (TCP RST). Unwritten output is discarded."""
 
     def half_close(self) -> None:
-        """Close the sending direction of the connection after its output, and read on."""
+        """Close the sending direction of the connection once its output is written. Reading continues."""
 
 
 @runtime_checkable
@@ -39,7 +39,7 @@ class GrpcLine(Line, Protocol):
         """Send GOAWAY. `finish`: open streams are completed, else the connection is closed at once."""
 
     def withhold_window(self) -> None:
-        """Give the client no more credit for requests: it may not send further bodies."""
+        """Give the client no more flow-control credit, so that it cannot send further bodies of requests."""
 
     def ignore_pings(self) -> None:
         """Respond to no PING from now on."""
@@ -50,7 +50,7 @@ class Response(Protocol):
 
     @property
     def line(self) -> Line:
-        """The connection that the response takes."""
+        """The connection on which the response is sent."""
 
     def send(self, copies: int = 1) -> None:
         """Send the response, and further copies of it: of a gRPC response, its messages before its end."""
@@ -65,7 +65,7 @@ class Response(Protocol):
         """Replace the text of the response."""
 
     def corrupt_digests(self, message_ids: Collection[str]) -> None:
-        """Change the digests of the bodies of messages. gRPC only: a proxy computes them when it responds."""
+        """Make the body digests of these messages wrong. gRPC only: a proxy computes digests when it responds."""
 
     def refuse(self, code: int, remark: str) -> None:
         """Send a refusal with a code of the protocol in place of the response."""
@@ -76,7 +76,7 @@ ResponseHandler = Callable[[Response], None]
 
 
 class ClientCall(Call, Protocol):
-    """A request of a client over one of the protocols, or a part of it. Direct calls of tests are none."""
+    """A client's request over one of the protocols, or a part of it. A direct call of a test is no ClientCall."""
 
     @property
     def protocol(self) -> str:
@@ -99,7 +99,7 @@ class ClientCall(Call, Protocol):
         """Names of the rules that act on the response of this request already, for requests of several operations."""
 
     def ends_with(self, outcome: Outcome) -> bool:
-        """True if the client gets its response with this outcome. False for oneway requests."""
+        """True if the client gets its response after this outcome. False for oneway requests."""
 
     @property
     def line(self) -> Line:
@@ -109,7 +109,7 @@ class ClientCall(Call, Protocol):
         """Pass the response of this request to the handler instead of sending it."""
 
     def refuse(self, code: int, remark: str) -> None:
-        """Respond with a code of the protocol: a response code of remoting, or a Code of gRPC responses."""
+        """Respond with a code of the protocol: a response code of remoting, or the `Code` of a gRPC response."""
 
     def fail(self, status: int, text: str) -> None:
         """End the call with a status of gRPC itself. gRPC only."""
@@ -119,7 +119,7 @@ class ClientCall(Call, Protocol):
 
 
 def client_call(call: Call) -> ClientCall | None:
-    """Return a call as the request of a client, None if it is none.
+    """Return the call if it is the request of a client, else None.
 
     Not `isinstance`, which would compute each property of the call.
     """
@@ -127,7 +127,7 @@ def client_call(call: Call) -> ClientCall | None:
 
 
 class GhostCall:
-    """A request that a rule carries out for a client which does not know of it. Its outcome is discarded."""
+    """A request that a rule carries out in a client's name, without its knowledge. The outcome is discarded."""
 
     __slots__ = ("channel", "label")
 

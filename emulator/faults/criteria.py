@@ -28,7 +28,7 @@ Predicate = Callable[[Facts], bool]
 
 @frozen_value
 class Criteria:
-    """All given criteria must hold. A text matches exactly, or as a pattern with `*`; a list, if one entry matches.
+    """All given criteria must hold. A text is compared as a whole or as a pattern with `*`; of a list, one must match.
 
     - `operation`: the class of an operation or effect of the engine, a request code or an RPC
     - `protocol`: `remoting` or `grpc`; `address`: IP address of the client, or `localhost` for both loopback addresses
@@ -140,7 +140,7 @@ def names_of(wanted: Names) -> Sequence[str]:
 
 
 def is_one(text: str, wanted: Names) -> bool:
-    """True if a text equals a wanted name, matches its pattern, or does so for one of several."""
+    """True if a text equals one of the wanted names or matches one of the wanted patterns, or if `wanted` is None."""
     return wanted is None or matches(text, wanted)
 
 
@@ -174,4 +174,4 @@ _PREDICATES: Mapping[str, Callable[[Any], Predicate]] = {
     "group": _several(lambda facts: facts.groups),
     "client": _several(lambda facts: facts.clients),
 }
-"""Make the test of a criterion that is about no single message."""
+"""Functions that make the test of a criterion from its value, for criteria that are not about single messages."""

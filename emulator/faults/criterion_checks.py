@@ -17,7 +17,7 @@ from .versions import check_version
 PATTERN_CHARACTERS_MAX = 1_000
 BASE64 = "base64:"
 _LONG_NUMBER = 10**15
-"""A number from here on is no name that was written without quotes."""
+"""A number below this may be a name whose quotes the user forgot; a greater one is none."""
 
 
 def ms_of_criterion(name: str, value: object) -> int:

@@ -182,7 +182,7 @@ class Decisions:
         )
 
     def firing(self, rule: Rule) -> Firing:
-        """Return what the fault of a rule that has fired needs."""
+        """Return the context of one firing, for the fault of the rule."""
         return Firing(
             rule=rule.name,
             scheduler=self._scheduler,

@@ -1,4 +1,4 @@
-"""The defects of upstream that are switched on in one emulator. Each rule that has one reads its switch."""
+"""The defects of upstream that are switched on in one emulator. The code that has a defect reads its switch."""
 
 from dataclasses import field, fields
 
@@ -7,10 +7,10 @@ from ..kernel.value_class import parts
 
 @parts
 class Defects:
-    """Switches of one emulator, all off at first: with one on, a rule does what upstream does.
+    """Switches of one emulator, all off at first. A switch that is on gives the emulator upstream's defect of its name.
 
-    `UPSTREAM_DEFECTS` describes each. The parts of an emulator get this object when they are built, and read it at each
-    request; only faults change it, by `enable` and `release`.
+    `UPSTREAM_DEFECTS` describes each defect. The parts of an emulator get this object when they are built, and read it
+    at each request. Only faults change it, by `enable` and `release`.
     """
 
     ack_with_changed_handle_is_lost: bool = False

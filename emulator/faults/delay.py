@@ -17,7 +17,7 @@ _RANGE = rf"(±|\+-|\+/-){DURATION_PATTERN}"
 
 @frozen_value
 class Spread:
-    """A duration, and the half of the range around it (None: there is no range)."""
+    """A duration with a range around it, from `mean` - `jitter` to `mean` + `jitter` (None: no range)."""
 
     mean: str
     jitter: str | None
@@ -30,7 +30,7 @@ class Spread:
 
 
 class SpreadCheck:
-    """A duration, or one with the half of its range: `20ms±10ms`, which may be written `20ms+-10ms` as well."""
+    """A duration, or one with a range around it: `20ms±10ms`, which may be written `20ms+-10ms` as well."""
 
     def plain(self, name: str, value: Any) -> str:
         """Return the text."""

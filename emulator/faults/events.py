@@ -24,7 +24,7 @@ CALLS = "calls"
 
 
 class Carrier(Protocol):
-    """The gate, as faults use it: everything done through it is free of rules."""
+    """The gate, as faults use it. Rules do not apply to operations that go through it."""
 
     def carry_out(self, node: Node, call: Call, operation: Operation) -> None:
         """Carry out an operation and reply."""
@@ -47,16 +47,16 @@ class Firing:
     """The numbers of response codes."""
     world: World
     errors: list[BaseException] = field(default_factory=list)
-    """The exceptions of the rule's function."""
+    """The exceptions that the function of `faults.call` raised."""
 
     def later(self, delay_ms: int, action: Callable[[], None]) -> Timer:
         """Run an action after some ms of the emulator's time."""
         return self.scheduler.call_later(delay_ms, action, TimerKind.FAULT, self.rule)
 
     def hold(self, delay_ms: int, action: Callable[[], None], clock: Scheduler | None = None) -> Timer:
-        """Run an action after some ms of the emulator's time, or when the rule is removed before.
+        """Run an action after some ms of the emulator's time, or earlier if the rule is removed.
 
-        `clock`: the scheduler of a broker's run; the action is lost with it.
+        `clock`: the scheduler of a broker's run; the action is lost if that run ends before.
         """
         held: dict[Timer, Callable[[], None]] = self.state.setdefault(HELD, {})
 
@@ -95,7 +95,7 @@ class Firing:
 
 
 def release(state: dict[Any, Any]) -> None:
-    """Run the actions that a rule holds back, in the order of their time, also those that they hold back in turn."""
+    """Run the actions that a rule holds back, in the order of their due times, and those that these hold back again."""
     waiting: list[Callable[[], None]] = state.get(CALLS, [])
     while waiting:
         waiting.pop(0)()
@@ -120,7 +120,7 @@ class RequestEvent:
     """A request that has arrived.
 
     `carry_out` applies the later rules to it and carries it out, unless one of them takes it over. `carry_out_for`
-    carries a request out for a call, free of rules.
+    carries a request out for a call, without rules.
     """
 
     firing: Firing
@@ -136,9 +136,9 @@ class RequestEvent:
         self.firing.carrier.refuse(self.node, self.call, self.operation, error)
 
     def hold(self, delay_ms: int) -> None:
-        """Carry the request out after some ms, or when the rule is removed. It is lost if the broker stops before.
+        """Carry the request out after some ms, or earlier if the rule is removed.
 
-        Later rules apply to it when its time has come.
+        It is lost if the broker stops before. Later rules apply to it at the end of the delay.
         """
         self.firing.hold(delay_ms, self.carry_out, getattr(self.node, "lifetime", None))
 
@@ -149,7 +149,7 @@ class RequestEvent:
 
 @value
 class ResponseEvent:
-    """A request whose outcome is known. `matches` tells if a delivered message is meant by the rule's criteria.
+    """A request whose outcome is known. `matches`: True for a delivered message that meets the rule's criteria.
 
     `handlers` get the response one after the other, in place of the client. `is_lost`: the client does not get it.
     """

@@ -32,12 +32,12 @@ C = TypeVar("C", bound="type[Fault]")
 
 
 class Called(type):
-    """The class of kinds of faults: users call a kind, and a wrong call is one sentence without frames of the kind."""
+    """The metaclass of kinds of faults. A wrong call of a kind raises one sentence, without frames of the emulator."""
 
     if not TYPE_CHECKING:  # type checkers read the parameters of a kind from its fields
 
         def __call__(cls, *given: Any, **parameters: Any) -> Any:
-            """Create a fault, or with the criteria and options of a rule a RuleSpec. Raises FaultError."""
+            """Create a fault, or a RuleSpec if criteria or options of a rule are given. Raises FaultError."""
             kind = cls.KIND
             of_rule = {name: parameters.pop(name) for name in KEYWORDS if name in parameters.keys() - kind.parameters}
             if of_rule:
@@ -68,7 +68,7 @@ class Fault(RuleKeywords, metaclass=Called):
     """Keywords of JSON Schema about several parameters together."""
 
     def __post_init__(self) -> None:
-        """Check each parameter, and hold it in the form that JSON and YAML can hold."""
+        """Check each parameter, and convert it to a value that JSON and YAML can hold."""
         for name, each in self.KIND.parameters.items():
             setattr(self, name, each.metadata["check"].plain(name, getattr(self, name)))
         self.check()
@@ -98,7 +98,7 @@ class Fault(RuleKeywords, metaclass=Called):
         """Raise FaultError if a parameter names a broker that does not exist."""
 
     def on_added(self, world: "World", state: dict[Any, Any]) -> None:
-        """Prepare what the fault needs, because its rule is added. `state`: as in `Firing`."""
+        """Prepare the fault when its rule is added. `state`: as in `Firing`."""
 
     def selects(self, facts: Any, state: dict[Any, Any]) -> bool:
         """True if the fault acts on an event that meets all criteria. `state`: as in `Firing`."""
@@ -106,11 +106,11 @@ class Fault(RuleKeywords, metaclass=Called):
 
     @property
     def writes_bytes(self) -> bool:
-        """True if the fault writes the bytes of the response itself. Only one fault can do so for a response."""
+        """True if the fault writes the bytes of the response itself. Only one fault can do so for each response."""
         return False
 
     def acts_on(self, outcome: Outcome) -> bool:
-        """True if the fault can do anything with an outcome. Otherwise the request is no match of the rule."""
+        """True if the fault can act on an outcome. Otherwise the request does not match the rule."""
         return True
 
     @property
@@ -120,11 +120,11 @@ class Fault(RuleKeywords, metaclass=Called):
 
     @property
     def duration_ms(self) -> int | None:
-        """The time after which a standing fault ends on its own. None: it ends with its rule."""
+        """The engine's time (ms) after which a standing fault ends on its own. None: it ends with its rule."""
         return None
 
     def on_removed(self, state: dict[Any, Any]) -> None:
-        """Let through what the fault holds back, because its rule is removed. `state`: as in `Firing`."""
+        """Release what the fault holds back (requests, responses, pushes): its rule is removed. `state`: as in `Firing`."""
         release(state)
 
     def parameters(self) -> dict[str, Any]:
@@ -165,7 +165,7 @@ class Fault(RuleKeywords, metaclass=Called):
         raise NotImplementedError(self.KIND.name)
 
     def begin(self, world: "World") -> "StandingFault":
-        """Begin a standing fault. The result ends it."""
+        """Begin a standing fault. Returns an object whose `end()` ends the fault."""
         raise NotImplementedError(self.KIND.name)
 
     def begin_at(self, world: "World", node: "Node | None") -> "StandingFault | None":
@@ -196,7 +196,7 @@ def kind(
 ) -> Callable[[C], C]:
     """Declare the decorated subclass of Fault as a kind. Its annotated fields are the parameters.
 
-    `in_python`: files, the control port and the command cannot give it.
+    `in_python`: True if only Python can add it, because files, the control port and the command have no functions.
     """
     assert layer in LAYERS, layer
     assert name not in KINDS.keys() | IN_PYTHON.keys(), f"{name} is declared twice"

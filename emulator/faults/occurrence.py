@@ -17,7 +17,7 @@ class Occurrence:
     - `every`: every Nth match
     - `after`: the matches after the first N
     - `times`: the maximum number of firings (default: no limit)
-    - `probability`: each match that the others allow fires with this probability, by the emulator's seed
+    - `probability`: each match that the other fields allow fires with this probability, drawn by the emulator's seed
     """
 
     nth: int | tuple[int, ...] | list[int] | None = None

@@ -7,7 +7,7 @@ from .client_call import Later, Piece
 
 
 class Pacer:
-    """Keeps the order of a connection's output: what is sent meanwhile waits behind pieces that are not sent yet."""
+    """Keeps the output of a connection in order: data that is sent during a pause waits behind the remaining pieces."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write = write

@@ -1,4 +1,4 @@
-"""Parameters of faults: what each accepts, its default, its JSON Schema, and the errors for other values."""
+"""Parameters of faults: their accepted values, defaults and JSON Schema, and the errors for other values."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from .errors import FaultError, shown, unknown_name
 
 
 class Check(Protocol):
-    """What a parameter accepts."""
+    """The accepted values of a parameter."""
 
     def plain(self, name: str, value: Any) -> Any:
         """Return the value as JSON and YAML can hold it. Raises FaultError if it is not accepted."""
@@ -42,7 +42,7 @@ def _durations_like(value: object, wrong: DurationError, sign: str) -> str:
 
 _OTHER_UNIT = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]+)\.?\s*")
 _UNITS = (("ms", "ms"), ("milli", "ms"), ("s", "s"), ("m", "m"), ("h", "h"), ("d", "d"))
-"""The beginning of each name that a unit has elsewhere, and its name here."""
+"""Beginnings of other names of units, such as `sec`, and the unit that is meant."""
 
 
 DURATION_PATTERN = r"(\s*\d+(\.\d+)?\s*(ms|s|m|h|d))+\s*"
@@ -204,12 +204,12 @@ class Optional:
 
 
 def given(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of an object that has a member other than null."""
+    """Return the JSON Schema of an object with a member `name` other than null."""
     return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
 def parameter(check: Check, about: str, default: Any = MISSING) -> Any:
-    """Declare a parameter of a kind of fault: what it accepts, its meaning with unit, and its default."""
+    """Declare a parameter of a kind of fault: its accepted values, its meaning with unit, and its default."""
     return field(default=default, metadata={"check": check, "about": about})
 
 

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 
 def matches(text: str, wanted: str | Sequence[str]) -> bool:
-    """True if a text equals a wanted one, matches its pattern, or does so for one of several."""
+    """True if a text equals one of the wanted texts or matches one of the wanted patterns."""
     if not isinstance(wanted, str):
         return any(matches(text, each) for each in wanted)
     return matches_pattern(text, wanted) if "*" in wanted else text == wanted

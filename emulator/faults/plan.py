@@ -26,7 +26,7 @@ _SEEDS = 1 << 64
 
 @frozen_value
 class CheckedRule:
-    """A rule that can be added. `at` names it in errors; it is empty if it is the only one of its call."""
+    """A rule that passed all checks. `at` names it in errors, and is empty for the only rule of its call."""
 
     spec: RuleSpec
     scope: Scope
@@ -70,7 +70,7 @@ class FaultPlan:
             history=history,
         )
         self._numbers: dict[str, int] = {}
-        """How many rules of a kind got a name from their kind."""
+        """By kind, the number of rules that are named after it: `drop_request`, `drop_request-2` and so on."""
         self._added = 0
         self._acting = 0
         """The number of rules about requests, responses, pushes or connections."""
@@ -82,7 +82,7 @@ class FaultPlan:
         return len(self._rules)
 
     def __contains__(self, rule: Rule) -> bool:
-        """True if a rule is neither removed nor one of another emulator."""
+        """True if a rule is one of this emulator and has not been removed."""
         return self._rules.get(rule.name) is rule
 
     def __getitem__(self, name: str) -> Rule:
@@ -124,7 +124,7 @@ class FaultPlan:
         return rules
 
     def resume(self, saved: Sequence[SavedRule]) -> None:
-        """Add the rules of another emulator, which continue their counts. This plan has no rule. Raises FaultError."""
+        """Add saved rules of another emulator, with their counts. Only for a plan without rules. Raises FaultError."""
         checked = list(self.checked([each.spec for each in saved]))
         for each, found in zip(saved, checked, strict=True):
             rule = self._new_rule(found, set(self._rules))

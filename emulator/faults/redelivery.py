@@ -15,7 +15,7 @@ _SHORTEST_DELAY_LEVEL = 1
 
 
 def redeliveries(event: ResponseEvent) -> list[Operation]:
-    """Return operations that make the meant messages of a delivery visible to their group again."""
+    """Return an operation for each delivered message that meets the criteria: it makes the message visible again."""
     operation, outcome = event.operation, event.outcome
     meant = [entry for entry in delivered(outcome) if event.matches(of_record(entry[0]))]
     if isinstance(operation, PopMessage) and isinstance(outcome, PopResult):
@@ -58,12 +58,15 @@ def redeliver(event: ResponseEvent, operation: Operation) -> None:
 
 
 def visible_from_ms(outcome: Outcome) -> int | None:
-    """Return the end of the invisible duration of a pop (ms since the epoch), None of a pull."""
+    """Return the end of the invisible duration of a pop (ms since the epoch), None for a pull."""
     return outcome.pop_time + outcome.invisible_ms if isinstance(outcome, PopResult) else None
 
 
 def place_of(operation: Operation) -> tuple[object, ...]:
-    """Return the group and the place of the message that an operation makes visible."""
+    """Return the group and the place of the message that an operation makes visible.
+
+    The place is topic, queue id and queue offset of a popped message, and the log offset of a pulled one.
+    """
     if isinstance(operation, ChangeInvisibleTime):
         return operation.consumer_group, operation.topic, operation.queue_id, operation.offset
     assert isinstance(operation, SendMessageBack)

@@ -74,7 +74,7 @@ class RuleSpec:
 
     @property
     def is_standing(self) -> bool:
-        """True if the fault holds for a time, in place of acting on single events."""
+        """True if the fault is a state with a begin and an end. Other faults act on single events."""
         return Phase.STANDING in self.fault.KIND.phases
 
     @property
@@ -120,17 +120,17 @@ class Rule:
         """The exceptions that the function of `faults.call` raised."""
         self.removed = False
         self.standing: StandingFault | None = None
-        """The fault while it holds."""
+        """The standing fault while it is in force, else None."""
         self.timers: list[Timer] = []
-        """Timers of its begin and its end."""
+        """Timers for the begin and the end of the standing fault."""
         self.restored_ms: int | None = None
-        """The time (ms) at which the fault that holds ends, None if it holds until the rule ends."""
+        """The engine's time (ms) at which the standing fault in force ends, None if it ends with the rule."""
         start, end = spec.criteria.window_ms()
         self.start_ms, self.end_ms = added_ms + start, None if end is None else added_ms + end
 
     @cached_property
     def predicates(self) -> list[Predicate]:
-        """The tests of an event, made for the first one of the rule's operations."""
+        """The tests of an event by the rule's criteria, made when they are first needed."""
         found, fault = self.spec.criteria.predicates(), self.spec.fault
         if type(fault).selects is not Fault.selects:
             found.append(lambda facts: fault.selects(facts, self.state))

@@ -16,9 +16,9 @@ class RuleIndex:
     def __init__(self) -> None:
         self._by_phase: dict[Phase, dict[Key, ByName]] = {phase: {} for phase in Phase}
         self.requests = self._by_phase[Phase.REQUEST]
-        """The keys with rules for requests. Each request looks here: the hash of a Phase would be a call."""
+        """The rules for requests by key. Each request reads this attribute, because hashing a Phase takes a call."""
         self.responses = self._by_phase[Phase.RESPONSE]
-        """The keys with rules for responses."""
+        """The rules for responses by key, for the same reason."""
 
     def add(self, rule: Rule, keys: Sequence[Key]) -> None:
         """Add a rule under keys."""

@@ -26,7 +26,7 @@ def keywords(cls: type[C]) -> type[C]:
 class RuleKeywords:
     """Criteria of a rule, how often it acts, and its options.
 
-    The names that parameters of faults have as well come first, in the order of these parameters: type checkers keep
+    Names that are also parameters of faults come first, in the order of these parameters, because type checkers keep
     the position of an inherited name.
     """
 

@@ -17,7 +17,7 @@ _OF_REQUESTS = (Phase.REQUEST, Phase.RESPONSE)
 
 @frozen_value
 class Scope:
-    """`keys`: those of the index. `operations`: the names that the rule has."""
+    """The scope of one rule. `keys`: its keys in `RuleIndex`. `protocols`, `operations`: as in `Rule`."""
 
     keys: tuple[Key, ...]
     protocols: frozenset[str]
@@ -72,7 +72,7 @@ class Scopes:
         protocol = spec.criteria.protocol
         if spec.strict:
             usable = frozenset(spec.fault.usable_protocols(self._vocabulary.requests_of(names, protocol)))
-        else:  # the request may never get the code, but the code must exist
+        else:  # strict=False: the request need not be able to get the code, but the code must exist
             spec.fault.check_codes(self._vocabulary.codes)
             usable = frozenset(spec.fault.possible_protocols())
             if protocol is not None and protocol not in usable:

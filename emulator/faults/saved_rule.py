@@ -8,8 +8,8 @@ from .rule import Rule, RuleSpec
 class SavedRule:
     """A rule with its counts. Times are ms since the epoch; `chance` is the state of its random choices.
 
-    `holds`: a standing fault holds, until `restored_ms` if that is not None. Requests that the rule holds back, and the
-    record of its firings, are not part of it.
+    `holds`: True if the standing fault of the rule is in force; `restored_ms` is the time of its end, None if it ends
+    with the rule. Requests that the rule holds back, and the record of its firings, are not saved.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Begins and ends the faults that hold for a time: when their rules are added, at instants, or with a request."""
+"""Begin and end standing faults, such as a stopped broker: with their rules, at instants, or with a request."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +11,7 @@ from .rule import Rule, RuleEvent
 from .world import World
 
 BEGIN, END = "begin", "end"
-"""Labels of the entries in the journal. A rule records BEGIN as well, for a begin without a request."""
+"""Labels of the journal entries. The firing of a rule whose fault begins without a request has the label BEGIN, too."""
 
 
 class StandingRules:
@@ -23,7 +23,7 @@ class StandingRules:
         self._world = world
 
     def add(self, rule: Rule) -> None:
-        """Begin the fault of a new rule, now or at its start; a fault that waits for a request begins with it."""
+        """Begin the fault of a new rule, now or at its start. A fault that waits for a request begins with that."""
         if rule.end_ms is not None:
             self._at(rule, rule.end_ms, partial(self.end, rule))
         if rule.spec.phase is not Phase.STANDING:
@@ -34,7 +34,7 @@ class StandingRules:
             self._at(rule, rule.start_ms, partial(self._begin_at_once, rule))
 
     def resume(self, rule: Rule, *, holds: bool) -> None:
-        """Set the timers of a rule that another emulator had; begin its fault again if it `holds` there."""
+        """Set the timers of a rule of another emulator. Begin its fault again if it is in force (`holds`) there."""
         now_ms = self._scheduler.now_ms
         if rule.end_ms is not None and rule.end_ms > now_ms:
             self._at(rule, rule.end_ms, partial(self.end, rule))
@@ -48,7 +48,7 @@ class StandingRules:
     def begin_before(self, rule: Rule, node: Node, carry_out: Callable[[], None]) -> None:
         """Begin the fault of a rule that a request has fired, and then carry out the request.
 
-        Both happen after the requests that run now: a broker cannot stop within one of its own.
+        Both happen after the requests that run now, because a broker cannot stop while it carries out a request.
         """
 
         def begin() -> None:
@@ -62,7 +62,7 @@ class StandingRules:
         self._gate.run_after_reply(partial(self._begin, rule, node))
 
     def end(self, rule: Rule) -> None:
-        """End the fault of a rule for good. A no-op if it does not hold."""
+        """End the fault of a rule for good. A no-op if it is not in force."""
         for timer in rule.timers:
             timer.cancel()
         rule.timers.clear()

@@ -1,4 +1,4 @@
-"""A defect of Apache RocketMQ: what upstream does, where, and what has shown it."""
+"""A defect of Apache RocketMQ: its effect on clients, its source, and the cases that show it."""
 
 from ..kernel.value_class import frozen_value
 

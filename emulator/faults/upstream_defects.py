@@ -1,4 +1,4 @@
-"""Defects of Apache RocketMQ that the emulator has only while a fault enables them: what upstream does, and where."""
+"""Defects of Apache RocketMQ that the emulator has only while a fault enables them: their effects and sources."""
 
 from collections.abc import Mapping, Sequence
 

@@ -21,7 +21,7 @@ def check_version(name: str, text: str) -> None:
 
 
 def matches_version(version: str, wanted: str | Sequence[str]) -> bool:
-    """True if a version equals a wanted one, begins with its numbers, or matches its pattern; or one of several.
+    """True if a version equals one of the wanted versions, begins with its numbers, or matches its pattern.
 
     `5.3` means 5.3 and 5.3.3, and not 5.30.
     """

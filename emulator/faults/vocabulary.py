@@ -16,7 +16,7 @@ from .errors import FaultError, listed, shown, unknown_name
 from .facts import PROTOCOLS
 
 _NOT_SENT = (effects.ServerRequest, effects.CloseConnection)
-"""Effects that are nothing a broker sends: a base class, and the close of a connection."""
+"""Effects that a broker does not send: a base class, and the close of a connection."""
 _FOLLOW_UPS = (ChannelClosed, DropInactiveRequests)
 """Operations that the servers carry out when a client leaves, which no client requests."""
 _LABELS_MAX = 6
@@ -84,8 +84,8 @@ class Vocabulary:
     def classes(self, name: str, *, responses: bool = False) -> tuple[type[Operation] | type[Effect], ...]:
         """Return the operations or the effect that a name means. Raises FaultError for an unknown name.
 
-        Of a request that takes several operations, the first one is meant; with `responses` all, because the client
-        may get its response after any of them.
+        Of a request that takes several operations, only the first one is returned. With `responses` all are returned,
+        because the client may get its response after any of them.
         """
         found: dict[Any, None] = dict.fromkeys(
             operation

@@ -44,7 +44,7 @@ class World(Protocol):
         """Raise FaultError if no server has the name or matches the pattern, as the criterion `broker` names them."""
 
     def check_slave(self, name: str | None) -> None:
-        """Raise FaultError if there is no slave; of a broker with a name, if it neither is one nor has one."""
+        """Raise FaultError if there is no slave, or if the named broker is neither a slave nor a master with one."""
 
     def later(self, ms: int, action: Callable[[], None]) -> Timer:
         """Run an action after some ms of the emulator's time."""
@@ -55,7 +55,7 @@ class World(Protocol):
     def restart_broker(self, name: str | None, node: Node | None, *, kill: bool) -> None:
         """Restart brokers at once: gracefully, or after a crash. Their connections break; stopped ones stay stopped.
 
-        Without a name it is the broker `node`, or all brokers if that is none.
+        Without a name this is the broker `node`, or all brokers if `node` is no broker.
         """
 
     def call(self, function: Callable[[], Any], timeout_ms: int, done: Callable[[BaseException | None], None]) -> None:
@@ -83,7 +83,7 @@ class World(Protocol):
         """Lose the records that are flushed from now on if the power fails before the end."""
 
     def lag_slaves(self, name: str | None, ms: int) -> StandingFault:
-        """Replicate records later. `name` is a slave, or a master for all its slaves."""
+        """Replicate records `ms` later. `name` is a slave, or a master for all its slaves."""
 
     def skew_clock(self, name: str, ms: int) -> StandingFault:
         """Set the clock of a broker fast (negative: slow)."""
@@ -110,7 +110,7 @@ class World(Protocol):
         """Raise an error for each message that a broker stores within a block."""
 
     def flush_timeout_ms(self, node: Node) -> int:
-        """Return the time for which a send to a broker waits for the flush to the disk."""
+        """Return the time (ms) for which a send to a broker waits for the flush to the disk."""
 
     def slave_timeout_ms(self, node: Node) -> int:
-        """Return the time for which a send to a broker waits for its slaves."""
+        """Return the time (ms) for which a send to a broker waits for its slaves."""

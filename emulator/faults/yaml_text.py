@@ -11,7 +11,7 @@ from .rule_form import written_rule
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
 _RESERVED = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-"""Words that YAML 1.1 reads as a flag or as nothing."""
+"""Words that YAML 1.1 reads as a flag or as null."""
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 """Characters that JSON leaves as they are, and YAML does not accept in a text."""
 

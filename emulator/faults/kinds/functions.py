@@ -37,17 +37,17 @@ class FunctionCheck:
     in_python=True,
 )
 class CallFunction(Fault):
-    """Call a function of the test, and go on when it has returned: with the request, its response, or the push.
+    """Call a function of the test, and process the request, its response or the push when it has returned.
 
     It runs on a thread of its own, so that it may use clients and the emulator. A coroutine function runs in an event
     loop of its own on that thread. It must not wait for the request, response or push that fires the rule. The emulator
     serves other requests meanwhile. If the function raises an exception, or does not return within `timeout` of real
-    time, the exchange goes on, and the test fails at its end with that exception.
+    time, the exchange continues, and the test fails at its end with that exception.
     """
 
     function: Callable[[], Any] = parameter(FunctionCheck(), "function of the test, called without arguments")
     timeout: str = parameter(
-        PositiveDurationCheck(), "real time after which the exchange goes on without the function", default="10s"
+        PositiveDurationCheck(), "real time after which the exchange continues without the function", default="10s"
     )
 
     def parameters(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class CallFunction(Fault):
 
 
 def name_of(function: Callable[[], Any]) -> str:
-    """Return the name of a function as its module defines it, or a text that stands for an object without a name."""
+    """Return the qualified name of a function, or that of the class of a callable object without a name."""
     while isinstance(function, partial):
         function = function.func
     return getattr(function, "__qualname__", None) or type(function).__qualname__

@@ -128,7 +128,7 @@ class Throttle(Fault):
         return True
 
     def _wait_ms(self, firing: Firing) -> float:
-        """Take a token, and return the time until it exists. A bucket of `burst` tokens fills at the rate."""
+        """Take a token, and return the time (ms) until it exists. A bucket of `burst` tokens fills at the rate."""
         now_ms, state = firing.scheduler.now_ms, firing.state
         interval_ms = 1000 / self.per_second
         first_ms = state.setdefault("first", now_ms)
@@ -146,7 +146,7 @@ class Throttle(Fault):
     situation="A notification or a transaction check of a broker is lost; brokers do not repeat notifications.",
 )
 class DropPush(Fault):
-    """Do not send what a broker sends to a client on its own: a transaction check, a change of a group, a reply."""
+    """Do not send a broker's notification or request to a client: a transaction check, a change of a group, a reply."""
 
     def on_push(self, event: PushEvent) -> bool:
         """Drop the push."""
@@ -160,7 +160,7 @@ class DropPush(Fault):
     situation="A notification or a transaction check of a broker is late.",
 )
 class DelayPush(Delay, Fault):
-    """Send what a broker sends to a client on its own later."""
+    """Send a broker's notification or request to a client later."""
 
     SCHEMA = ONE_JITTER
 
@@ -181,7 +181,7 @@ class DelayPush(Delay, Fault):
     situation="A broker checks a transaction again before it has the response to its first check.",
 )
 class DuplicatePush(Fault):
-    """Send what a broker sends to a client on its own several times."""
+    """Send a broker's notification or request to a client several times."""
 
     copies: int = parameter(Whole(1, 100), "further copies of the push", default=1)
 

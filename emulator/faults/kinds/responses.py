@@ -211,7 +211,7 @@ class ReorderResponses(Fault):
         firing.state[channel_id] = release
 
     def on_removed(self, state: dict[Any, Any]) -> None:
-        """Send what is held back."""
+        """Send the response that is held back."""
         for release in list(state.values()):
             release()
 

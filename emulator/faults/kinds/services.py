@@ -66,7 +66,7 @@ class SkewClock(StandingKind):
         return -ms if slow else ms
 
     def begin(self, world: World) -> StandingFault:
-        """Turn the clock."""
+        """Set the clock."""
         return world.skew_clock(self.broker, self._by_ms)
 
 
@@ -77,7 +77,7 @@ class SkewClock(StandingKind):
     situation="The thread that redelivers popped messages hangs or is far behind: it reads its queues too slowly.",
 )
 class StopRevive(StandingKind):
-    """Redeliver no message whose invisible duration is over. It happens at the end."""
+    """Redeliver no message whose invisible duration is over. The broker redelivers these messages at the end."""
 
     broker: str | None = of_brokers("name of the broker; by default all brokers")
     duration: str | None = lasting()

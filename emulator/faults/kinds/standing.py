@@ -1,4 +1,4 @@
-"""The base of faults that hold for a time."""
+"""The base of standing faults: states with a begin and an end, such as a stopped broker."""
 
 from ...kernel.durations import milliseconds
 from ..fault import Fault
@@ -7,7 +7,7 @@ from ..phase import Phase
 from ..world import World
 
 STANDING = (Phase.STANDING, Phase.REQUEST, Phase.RESPONSE)
-"""Such a fault begins with its rule or, if the rule has criteria about requests, with the request that fires it."""
+"""A standing fault begins with its rule, or with the request that fires it if the rule has criteria about requests."""
 BROKER = Text("broker-a")
 
 
@@ -28,14 +28,14 @@ def of_brokers(about: str) -> str | None:
 
 
 class StandingKind(Fault):
-    """A fault with a duration, and often with a broker."""
+    """A standing fault with a duration, and often with a broker."""
 
     __slots__ = ()
     duration: str | None
 
     @property
     def duration_ms(self) -> int | None:
-        """The time after which the fault ends on its own."""
+        """The engine's time (ms) after which the fault ends on its own. None: it ends with its rule."""
         return None if self.duration is None else milliseconds(self.duration, "duration")
 
     def check_world(self, world: World) -> None:

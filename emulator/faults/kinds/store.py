@@ -126,7 +126,7 @@ def _send_later(firing: Firing, delay_ms: int, response: Response) -> None:
 class LoseFlush(StandingKind):
     """Lose everything that a broker has stored since the begin of the fault at its next crash with power loss.
 
-    That includes messages that SYNC_FLUSH has confirmed. At the end of the fault, what is in the log is kept.
+    That includes messages that SYNC_FLUSH has confirmed. At the end of the fault, the whole log counts as flushed.
     """
 
     broker: str | None = of_brokers("name of the broker; by default all brokers")

@@ -14,7 +14,7 @@ from .standing import STANDING, StandingKind, lasting
     situation="A defect of a published version of RocketMQ that the emulator does not have by default.",
 )
 class UpstreamDefectFault(StandingKind):
-    """Give a rule of the emulator the defect that it has in Apache RocketMQ."""
+    """Give the emulator a defect of Apache RocketMQ that it does not have by default."""
 
     defect: str = parameter(OneOf(*UPSTREAM_DEFECTS), "name of the defect")
     duration: str | None = lasting()
