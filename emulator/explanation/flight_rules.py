@@ -2,7 +2,7 @@
 
 from ..history.events import Firing
 from ..history.record_kind import RecordKind
-from ..inspection.check_points import ReceiptView
+from ..inspection.receipts import ReceiptView
 from . import changes
 from .explanation import Change, Fact
 from .member_rules import start_facts

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from ..history.events import Firing, RefusedRequest
 from ..history.passed_on import original_refusals
-from ..inspection.check_points import ReceiptView
 from ..inspection.groups import GroupView, MemberView
+from ..inspection.receipts import ReceiptView
 from . import changes
 from .clock_text import span_text
 from .explanation import Action, Change, Fact

@@ -1,10 +1,10 @@
-"""The state of an engine at one instant, for the verdicts about a few of many messages."""
+"""The state of an engine at one instant, for verdicts about a few messages, such as the rows of a page."""
 
 from ..history.history import History
-from ..inspection.check_points import ReceiptView
 from ..inspection.inspection import Inspection
 from ..inspection.places import Place
 from ..inspection.queues import ProgressView
+from ..inspection.receipts import ReceiptView
 from .scene import Scene
 
 

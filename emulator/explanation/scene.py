@@ -5,19 +5,18 @@ from functools import cached_property
 from ..history.history import History
 from ..inspection.assignments import AssignmentView
 from ..inspection.broker_view import BrokerView
-from ..inspection.check_points import ReceiptView
 from ..inspection.groups import GroupView
 from ..inspection.inspection import Inspection
 from ..inspection.places import Place
 from ..inspection.queues import ProgressView, QueueView
+from ..inspection.receipts import ReceiptView
 from ..inspection.topics import TopicView
 from .clock_text import clock_text
 from .known_clients import DIRECT, KnownClients
 
 
 class Scene:
-    """The readers of an engine and the time (ms). Each table is read at most once, because the verdicts of all groups
-    of a message share it."""
+    """Reads an engine at one time (`now_ms`). Each table is read once: the verdicts for all groups share it."""
 
     def __init__(self, look: Inspection, history: History, now_ms: int) -> None:
         self.look = look
@@ -71,7 +70,7 @@ class Scene:
         return self._topics[name]
 
     def progress(self, broker: str, topic: str, queue_id: int, group: str) -> ProgressView | None:
-        """Return the progress of a group in a queue, maybe without its counts; None if it has none."""
+        """Return the progress of a group in a queue, None if it has none. Its counts may be missing."""
         return self.look.progress(broker, topic, queue_id, group)
 
     def groups_of_topic(self, topic: str) -> set[str]:
@@ -111,7 +110,7 @@ class Scene:
         return f"{client} ({sdk})" if sdk else client
 
     def caller(self, channel: str) -> str:
-        """Return the client of a connection as text, or that the emulator itself was called, as tests call it."""
+        """Return the client of a connection as text, or `a direct call of the emulator`, as tests make them."""
         return "a direct call of the emulator" if channel == DIRECT else self.client(channel)
 
     def client_id(self, channel: str | None) -> str | None:

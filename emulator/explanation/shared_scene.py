@@ -1,10 +1,10 @@
-"""The state of an engine at one instant, for the verdicts about many messages."""
+"""The state of an engine at one instant, for verdicts about many messages."""
 
 from ..history.history import History
-from ..inspection.check_points import ReceiptView
 from ..inspection.inspection import Inspection
 from ..inspection.places import Place
 from ..inspection.queues import ProgressView, QueueView
+from ..inspection.receipts import ReceiptView
 from .scene import Scene
 
 

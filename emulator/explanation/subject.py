@@ -5,10 +5,10 @@ from functools import cached_property
 
 from ..history.events import RecordedEvent
 from ..history.record_kind import RecordKind
-from ..inspection.check_points import ReceiptView
 from ..inspection.groups import GroupView
 from ..inspection.messages import CopyState, CopyView, MessageFamily
 from ..inspection.queues import ProgressView, QueueView
+from ..inspection.receipts import ReceiptView
 from ..kernel.value_class import frozen_view
 from ..message import names
 from ..message import properties as props
@@ -19,7 +19,7 @@ from .scene import Scene
 
 DELIVERED = (RecordKind.POPPED, RecordKind.PULLED)
 _HELD_BELOW_THE_OFFSET = ("buffer", "log", "kv")
-"""Holders of messages that the group has passed, see `ReceiptView.holder`."""
+"""Values of `ReceiptView.holder` for popped messages, which are in flight only below the group's offset."""
 ACKNOWLEDGED = (RecordKind.ACKNOWLEDGED, RecordKind.COMMITTED)
 
 
@@ -36,9 +36,9 @@ class Finding:
 
 
 class Subject:
-    """A message, one of its copies, and a group. `copy` and `group` are None for what a rule has no need of.
+    """A message, one of its copies, and a group. `group` is None for rules about the store.
 
-    `copy` is the copy in the message's own topic, or the newest in a retry topic of the group.
+    `copy` is the copy in the message's own topic, or the newest in a retry topic of the group; None if there is none.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class Subject:
 
     @property
     def stored(self) -> CopyView:
-        """The copy. Call it only after a rule has found that there is one."""
+        """The copy. Read it only after a rule has found that there is one."""
         assert self.copy is not None
         return self.copy
 
     @property
     def consumer(self) -> GroupView:
-        """The group. Call it only in rules about groups."""
+        """The group. Read it only in rules about groups."""
         assert self.group is not None
         return self.group
 
@@ -76,15 +76,15 @@ class Subject:
 
     @cached_property
     def progress(self) -> ProgressView | None:
-        """The progress of the group in the queue of the copy, maybe without its counts."""
+        """The progress of the group in the queue of the copy; its `delivered` and `in_flight` may be missing."""
         place = self.stored.place
         return self.scene.progress(place.broker, place.topic, place.queue_id, self.consumer.name)
 
     @cached_property
     def is_passed(self) -> bool:
-        """True if the group reads on beyond the copy, so that it gets the copy only by a redelivery or a reset.
+        """True if the group's next read is beyond the copy, so that it gets the copy only by a redelivery or a reset.
 
-        A pull alone passes nothing: without a commit, the next consumer starts before the copy.
+        A pull without a commit does not count, because the next consumer starts before the copy.
         """
         progress, offset = self.progress, self.stored.place.queue_offset
         if progress is None or progress.passed <= offset:
@@ -97,8 +97,8 @@ class Subject:
     def receipt(self) -> ReceiptView | None:
         """The newest receipt of the copy that a client of the group holds; None if the copy is not in flight.
 
-        A popped message that the group has not passed is available, in flight or not: a crash lost the offset, or a
-        reset moved it back, and the next pop returns the message.
+        It is also None if a crash or a reset moved the offset of the group back before a popped copy, because the next
+        pop returns the copy.
         """
         held = self.scene.receipts(self.consumer.name, self.stored.place)
         newest = max(held, key=lambda each: each.popped_ms, default=None)
@@ -145,7 +145,7 @@ class Subject:
         return f"retry {self.stored.retry}" + (f" of {limit}" if limit > 0 else "")
 
     def but(self, text: str) -> str:
-        """Return a text about a hindrance after one about the copy, which is stored and was not delivered."""
+        """Return `is stored (queue 3, offset 4), but ...` with the text of a hindrance."""
         if self.is_retry:
             return f"is stored for {self.retry_text} ({self.stored.place.topic}, {self.where}), but {text}"
         return f"is stored ({self.where}), but {text}"

@@ -1,1 +1,1 @@
-"""Inspection: read models of everything that an engine holds. Looking changes nothing."""
+"""Inspection: read models of everything that an engine holds. Reading changes nothing."""

@@ -20,8 +20,8 @@ Uses = dict[tuple[str, str, int], int]
 class AssignmentView:
     """A queue and the member that should request it.
 
-    The brokers learn the division of queues among pulling members only from their requests. The member that requested a
-    queue last has it. The strategy is named if only one explains the requests of all queues.
+    Brokers learn from requests alone how pulling members have divided the queues. The member that requested a queue
+    last counts as its owner. The strategy is named if it is the only one that explains the requests of all queues.
     """
 
     group: str
@@ -99,9 +99,9 @@ _NEVER = (-1, "")
 
 
 def _divided(group: str, queues: Sequence[MessageQueue], clients: Sequence[str], uses: Uses) -> list[AssignmentView]:
-    """Return the queues of pulling members: of each queue the member that requested it last.
+    """Return the assignment of each queue to the pulling member that requested it last.
 
-    If exactly one division explains these requests, it decides about queues that nobody has requested.
+    If exactly one strategy explains these requests, it decides about queues that nobody has requested.
     """
     members, by_number = set(clients), {(queue.broker_name, queue.queue_id): queue for queue in queues}
     last: dict[MessageQueue, tuple[int, str]] = {}

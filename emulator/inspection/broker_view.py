@@ -1,4 +1,4 @@
-"""Brokers."""
+"""Views of brokers."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,7 @@
 """The copies of the messages of a topic, read one by one in the order of the log.
 
-A reader of many messages may pause between them. The call decides which records are read: what is stored or delivered
-meanwhile changes nothing, and a record that is deleted meanwhile is left out.
+A reader of many messages may pause between them. The call decides which records are read: later sends and deliveries
+do not change them, but a record that is deleted meanwhile is left out.
 """
 
 from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ def _read(broker: Broker, references: Iterator[Reference]) -> Iterator[StoredCop
 
 
 def _of_queue(queue: ConsumeQueue, selects: Selects, first: int | None = None) -> Iterator[Reference]:
-    """Return the present records of a queue, from an offset on. A queue appends to its column, or replaces it."""
+    """Return the present records of a queue, from an offset on. They stay the same while the queue grows."""
     begin = 0 if first is None else max(first - queue.first, 0)
     return ((physical_offset, selects) for physical_offset in islice(queue.physical, begin, len(queue.physical)))
 

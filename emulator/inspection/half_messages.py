@@ -68,7 +68,7 @@ def _of_broker(broker: Broker, offsets: Sequence[int] | None = None) -> Iterator
 
 
 def _next_check_ms(broker: Broker, copy: StoredCopy, checks: int) -> int | None:
-    """Return when a producer is asked next: in the first round at which the message is old enough to be checked.
+    """Return the time of the next check: that of the first round at which the message is old enough.
 
     A round that begins with op messages first reads all of them and then waits (TransactionChecks).
     """

@@ -24,7 +24,7 @@ HoldKey = tuple[str, str, str, int, int]
 """(broker, group, topic, queue id, queue offset)"""
 LAST_OFFSET = (1 << 63) - 1
 POINTS_OF_STEP = 64
-"""The check points that one step selects."""
+"""The number of check points that one step selects."""
 
 
 @frozen_view

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 
 from .assignments import Assignments, AssignmentView
 from .broker_view import BrokerView, broker_views
-from .check_points import Receipts, ReceiptView
 from .compacted import replaced_by
 from .configuration import KeyView, read_configuration
 from .connections import ConnectionView, read_connections
@@ -19,6 +18,7 @@ from .past import Past
 from .places import Place
 from .polls import PollView, read_polls
 from .queues import ProgressView, Queues, QueueView
+from .receipts import Receipts, ReceiptView
 from .rules import RuleView
 from .timers import TimerView, read_timers, timers_in_steps, waits_for_time
 from .topics import TopicView, read_topic, read_topics
@@ -209,7 +209,7 @@ class Inspection:
         return read_half_messages(self._parts)
 
     def half_message(self, message: MessageFamily) -> HalfView | None:
-        """Return a half message whose transaction is not decided; None if the message is none."""
+        """Return the half message of an undecided transaction; None if the message is no half message or decided."""
         return read_half_message(self._parts, message)
 
     def polls(self) -> list[PollView]:

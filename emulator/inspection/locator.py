@@ -1,4 +1,4 @@
-"""Looking up messages by id, offset id, key, place and condition."""
+"""Look up messages by id, offset id, key, place and condition."""
 
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
@@ -24,6 +24,7 @@ OFFSET_ID_DIGITS = (32, 56)
 COMPARED_MESSAGES = 1_000
 """The number of the newest messages of each queue that are compared with a text that does not exist."""
 WRONG_CHARACTERS_MAX = 2
+"""The most characters by which a wrong id or key differs from an existing one of the same length, to mean it."""
 
 
 class Locator:
@@ -140,7 +141,7 @@ class Locator:
         return index
 
     def _at_offset_id(self, text: str) -> StoredCopy | None:
-        """Return the copy with an offset message id, None if the text is none."""
+        """Return the copy with an offset message id, None if there is none or if the text is no such id."""
         offset = records.physical_offset_of(text) if len(text) in OFFSET_ID_DIGITS else None
         for broker in stores_of(self._parts.brokers).values() if offset is not None else ():
             record = broker.store.log.record_at(offset or 0)

@@ -15,6 +15,7 @@ class LockView:
     queue_id: int
     client: str
     until_ms: int
+    """The end of the lock, unless the client renews it."""
 
 
 def read_locks(parts: EngineParts, of: str | None = None) -> list[LockView]:

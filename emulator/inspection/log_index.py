@@ -3,7 +3,7 @@
 It has the hashes of the values of each block of the log, in order; a block with the wanted hash is searched for the
 text, and so is the end of the log without blocks. The caller compares the records that it gets.
 
-Sends maintain nothing. The index grows block by block: while the emulator is idle, and with each search that has read
+Sends do not update the index. It grows block by block: while the emulator is idle, and with each search that has read
 much without it. Indexing takes 30 times as long as searching, so no search indexes more than a small share of the log.
 """
 
@@ -18,7 +18,7 @@ from ..store.commit_log import CommitLog
 SEARCHED_BYTES = 1 << 20
 """The most bytes at the end of the log that are left without the index: each search reads them (1 ms)."""
 LONG_SEARCHES = 2
-"""The number of searches that may read more than that before searches extend the index."""
+"""The number of searches that may read more than SEARCHED_BYTES before searches extend the index."""
 INDEXED_SHARE = 32
 """A long search indexes one part in so many of the bytes that it reads, which doubles its time."""
 BLOCK_BYTES = 1 << 18

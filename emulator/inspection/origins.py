@@ -16,7 +16,7 @@ _STATES = {
 REDIRECTED = frozenset(_STATES)
 """Topics in which a broker keeps messages of other topics, whose name is in the property REAL_TOPIC."""
 _HOPS_MAX = 4
-"""Names that refer to another topic, at most: timer, retry topic, pop retry topic, own topic."""
+"""The most topics on the way to the topic of the send: timer, retry topic, pop retry topic, the topic itself."""
 
 
 def state_of(topic: str) -> CopyState:

@@ -147,7 +147,7 @@ class Queues:
         )
 
     def _passed(self, broker: Broker, queue: GroupQueue, read: int, reset: int | None) -> int:
-        """Return the offset below which the group does not read again; pops with KV records keep it like a pull's."""
+        """Return the offset below which the group does not read again. Pops with KV records store a pull offset."""
         topic, group, queue_id = queue
         if reset is not None or not broker.config.pop_consumer_kv_service_enable:
             return read

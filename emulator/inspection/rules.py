@@ -1,11 +1,11 @@
-"""Rules of faults."""
+"""Views of rules of faults."""
 
 from ..kernel.value_class import frozen_view
 
 
 @frozen_view
 class RuleView:
-    """A rule of faults, with the number of calls that matched and on which it acted."""
+    """A rule of faults, with the number of events that matched it, and of those on which it acted."""
 
     name: str
     kind: str

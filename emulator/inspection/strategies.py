@@ -16,6 +16,7 @@ CONSISTENT_HASH = "CONSISTENT_HASH"
 VIRTUAL_NODES = 10
 """The points of each client on the ring, by default."""
 Owners = dict[MessageQueue, str]
+"""The client id of the owner of each queue."""
 
 
 def owners(strategy: str, queues: Sequence[MessageQueue], clients: Sequence[str]) -> Owners:

@@ -1,4 +1,4 @@
-"""Topics."""
+"""Views of topics."""
 
 from collections.abc import Sequence
 
@@ -16,6 +16,7 @@ class TopicView:
     name: str
     type: str
     perm: int
+    """The permission: the sum of 4 (read), 2 (write) and 1 (inherit)."""
     brokers: tuple[str, ...]
     clusters: tuple[str, ...]
     queues: int

@@ -29,7 +29,6 @@ from rocketmq_testkit.emulator.history.events import (
 from rocketmq_testkit.emulator.history.record_kind import RecordKind
 from rocketmq_testkit.emulator.inspection.assignments import AssignmentView
 from rocketmq_testkit.emulator.inspection.broker_view import BrokerView
-from rocketmq_testkit.emulator.inspection.check_points import ReceiptView
 from rocketmq_testkit.emulator.inspection.configuration import KeyView
 from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, SubscriptionView
 from rocketmq_testkit.emulator.inspection.half_messages import HalfView
@@ -38,6 +37,7 @@ from rocketmq_testkit.emulator.inspection.messages import CopyState, CopyView, M
 from rocketmq_testkit.emulator.inspection.places import Place
 from rocketmq_testkit.emulator.inspection.polls import PollView
 from rocketmq_testkit.emulator.inspection.queues import ProgressView, QueueView
+from rocketmq_testkit.emulator.inspection.receipts import ReceiptView
 from rocketmq_testkit.emulator.inspection.timers import TimerView
 from rocketmq_testkit.emulator.inspection.topics import TopicView
 

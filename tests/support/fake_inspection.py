@@ -10,7 +10,6 @@ from prepared_past import PreparedHistory, absent_group
 from rocketmq_testkit.emulator.history.events import OffsetMove, Trim
 from rocketmq_testkit.emulator.inspection.assignments import AssignmentView
 from rocketmq_testkit.emulator.inspection.broker_view import BrokerView
-from rocketmq_testkit.emulator.inspection.check_points import ReceiptView
 from rocketmq_testkit.emulator.inspection.configuration import KeyView
 from rocketmq_testkit.emulator.inspection.connections import ConnectionView
 from rocketmq_testkit.emulator.inspection.groups import GroupView
@@ -20,6 +19,7 @@ from rocketmq_testkit.emulator.inspection.messages import MessageFamily
 from rocketmq_testkit.emulator.inspection.places import Place
 from rocketmq_testkit.emulator.inspection.polls import PollView
 from rocketmq_testkit.emulator.inspection.queues import ProgressView, QueueView
+from rocketmq_testkit.emulator.inspection.receipts import ReceiptView
 from rocketmq_testkit.emulator.inspection.timers import TimerView
 from rocketmq_testkit.emulator.inspection.topics import TopicView
 from rocketmq_testkit.emulator.message.names import TIMER_TOPIC

@@ -14,7 +14,6 @@ from rocketmq_testkit.emulator.explanation.scene import Scene
 from rocketmq_testkit.emulator.history.events import BrokerEvent, BrokerEventKind, Firing, RefusedRequest
 from rocketmq_testkit.emulator.inspection.assignments import AssignmentView
 from rocketmq_testkit.emulator.inspection.broker_view import BrokerView
-from rocketmq_testkit.emulator.inspection.check_points import ReceiptView
 from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, SubscriptionView
 from rocketmq_testkit.emulator.inspection.holds import Holder
 from rocketmq_testkit.emulator.inspection.locks import LockView
@@ -22,6 +21,7 @@ from rocketmq_testkit.emulator.inspection.messages import CopyState
 from rocketmq_testkit.emulator.inspection.places import Place
 from rocketmq_testkit.emulator.inspection.polls import PollView
 from rocketmq_testkit.emulator.inspection.queues import ProgressView, QueueView
+from rocketmq_testkit.emulator.inspection.receipts import ReceiptView
 from rocketmq_testkit.emulator.inspection.topics import TopicView
 
 C1, C2 = "c1@10.0.0.5", "c2@10.0.0.6"

@@ -5,7 +5,7 @@ from engine_world import World, make_world
 from inspected import TABLES, look
 from operation_counts import executed_lines
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
-from rocketmq_testkit.emulator.inspection.check_points import ReceiptView
+from rocketmq_testkit.emulator.inspection.receipts import ReceiptView
 from rocketmq_testkit.emulator.operations.consume import RENEWAL, ChangeInvisibleTime, PopMessage, PullMessage
 from rocketmq_testkit.emulator.pop.check_point import CheckPoint
 from rocketmq_testkit.emulator.pop.pop_positions import FIRST_CLEANING, PopPositions
