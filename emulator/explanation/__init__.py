@@ -1,1 +1,1 @@
-"""Explanation: what became of a message, and why, as one sentence and as data."""
+"""Explanation: why a message was or was not delivered, or why a consumer is idle, as one sentence and as data."""

@@ -1,4 +1,4 @@
-"""Text blocks of explanations: a head, the sentence, the facts that it rests on, and what would change it."""
+"""Text blocks of explanations: a head, the sentence, the facts that it rests on, and changes of the verdict."""
 
 from collections.abc import Sequence
 from textwrap import wrap

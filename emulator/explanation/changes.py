@@ -1,4 +1,4 @@
-"""Changes that would change a verdict, as sentences without full stop."""
+"""Make changes for explanations: acts that would change a verdict, as sentences without full stop."""
 
 from .clock_text import span_text
 from .explanation import Action, Change

@@ -47,7 +47,7 @@ UNSTORED_RULES: tuple[Rule, ...] = (undecided_half, put_aside, recalled, waiting
 """Rules about messages that groups cannot read yet, or never will."""
 BROKER_RULES: tuple[Rule, ...] = (broker_down, broker_unreachable, topic_not_readable, broker_not_readable)
 STORE_RULES: tuple[Rule, ...] = (*UNSTORED_RULES, expired, compacted, topic_deleted, *BROKER_RULES, stored)
-"""The verdict of the store."""
+"""Rules for the verdict about a message in the store, in order."""
 PAST_RULES: tuple[Rule, ...] = (
     in_flight,
     returned,
@@ -87,7 +87,7 @@ GROUP_RULES: tuple[Rule, ...] = (
     *PAST_RULES,
     *PRESENT_RULES,
 )
-"""The verdict for a group."""
+"""Rules for the verdict about a message and a group, in order."""
 FINISHED = (Reason.ACKNOWLEDGED, Reason.FILTERED_BY_TAG, Reason.FILTERED_BY_SQL, Reason.FILTERED_BY_MEMBER)
 """Verdicts that matter less than those about another copy of the same message."""
 
@@ -126,10 +126,10 @@ class Explainer:
         return (_of_message(scene, family, group, None) for family in families)
 
     def explain_rows(self, families: Iterable[MessageFamily], groups_max: int) -> Iterator[tuple[Explanation, int]]:
-        """Explain a few of many messages for the first groups by name, and return the number of further groups.
+        """Explain a few messages for the first groups by name. Yields explanation and number of further groups.
 
-        The engine must not run meanwhile. The work does not grow with the messages in flight, unlike that of
-        `explain_each`.
+        The engine must not run meanwhile. Unlike with `explain_each`, the time does not grow with the number of
+        messages in flight.
         """
         scene = RowScene(self._look, self._history, self._now_ms())
         for family in families:

@@ -61,7 +61,7 @@ class Explanation:
     history_since_ms: int | None
     """The time of the oldest record if older ones were dropped, else None."""
     groups: tuple["Explanation", ...] = ()
-    """Explanations for each group, if none was asked for."""
+    """Explanations for each group, if the call named no group."""
     at_ms: int = 0
     """The time of the verdict."""
 

@@ -77,7 +77,7 @@ def steps_without_copies(message_id: str, history: History, clients: KnownClient
 
 
 def _stored(family: MessageFamily, index: int, clients: KnownClients, *, with_date: bool) -> Iterator[HistoryStep]:
-    """Yield the steps that a stored copy stands for."""
+    """Yield the steps that follow from a stored copy, such as SENT or REDELIVERED."""
     copy = family.copies[index]
     properties = records.property_map(copy.record)
     state = copy.state
@@ -172,7 +172,7 @@ def _decided(family: MessageFamily, history: History) -> Iterator[tuple[int, int
 
 
 def _elsewhere(message_id: str, history: History, clients: KnownClients) -> Iterator[HistoryStep]:
-    """Yield the steps that no copy has: refused requests, rules of faults that acted, and losses in crashes."""
+    """Yield the steps that do not follow from a copy: refused requests, firings of rules, and losses in crashes."""
     for refused in original_refusals(history.refused()):
         if message_id in (refused.message_id, *refused.keys.split()):
             client = clients.of_channel(refused.channel)

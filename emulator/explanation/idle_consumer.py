@@ -1,7 +1,7 @@
 """Idle consumers: why a group or a client receives no messages at this moment.
 
-The explanation names everything that holds a group up: its configuration, its subscriptions, brokers. The state of each
-member follows: its queues, its requests, its messages in flight.
+The explanation first names the causes that concern the whole group: its configuration, its subscriptions, brokers. The
+state of each member follows: its queues, its requests, its messages in flight.
 """
 
 from collections.abc import Sequence

@@ -13,8 +13,8 @@ from .passed_rules import moved_past
 from .scene import Scene
 from .subject import Finding, Rule, Subject
 
-LOOKED_AT_MAX = 16
-"""The newest passed messages of a queue among which one without a delivery is searched."""
+SEARCHED_MAX = 16
+"""The number of the newest passed messages of a queue that are searched for one without a delivery."""
 _RULES: tuple[Rule, ...] = (skipped_by_filter, dropped_by_member, moved_past)
 
 
@@ -34,7 +34,7 @@ def _undelivered(group: GroupView, scene: Scene, queue: QueueView) -> Iterator[t
     progress = queue.groups.get(group.name)
     if progress is None or not queue.readable:
         return
-    first = max(queue.first, progress.passed - LOOKED_AT_MAX)
+    first = max(queue.first, progress.passed - SEARCHED_MAX)
     for offset in range(min(progress.passed, queue.end) - 1, first - 1, -1):
         family = scene.look.at_offset(queue.broker, queue.topic, queue.queue_id, offset)
         if family is None:

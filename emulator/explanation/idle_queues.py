@@ -121,7 +121,7 @@ class QueueStates:
         return found
 
     def _is_silent(self, assignment: AssignmentView) -> bool:
-        """True if the member with a queue waits in no long poll of it."""
+        """True if the member that has a queue waits in no long poll of this queue."""
         place = (assignment.group, assignment.broker, assignment.topic, assignment.queue_id)
         return not any(
             (poll.group, poll.broker, poll.topic, poll.queue_id) == place

@@ -6,7 +6,7 @@ from ..history.history import History
 from ..inspection.inspection import Inspection
 
 DIRECT = "direct"
-"""The connection and the sender of calls of the emulator itself, as in the journal."""
+"""The name of the connection, and of the sender, of direct calls of a test, as in the journal."""
 
 
 class KnownClients:

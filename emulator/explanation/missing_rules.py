@@ -127,7 +127,7 @@ def _expired(scene: Scene, message: Missing) -> Finding | None:
 
 
 def deleted(scene: Scene, place: Place, at_ms: int, reason: str) -> Finding:
-    """Return the verdict EXPIRED about a place."""
+    """Return the verdict EXPIRED about the message of a place. `reason`: a value of `TrimReason`."""
     cause, change = _CAUSES[reason]
     return Finding(
         Reason.EXPIRED,

@@ -89,12 +89,12 @@ def plain_remark(refused: RefusedRequest) -> str:
 
 
 def server(refused: RefusedRequest) -> str:
-    """Return the server that refused a request as text."""
+    """Return the name of the server that refused a request."""
     return {"proxy": "the proxy", "namesrv": "the name server"}.get(refused.node, refused.node)
 
 
 def remedy(refused: RefusedRequest) -> Change:
-    """Return what would make the refused request succeed."""
+    """Return the change that would make the refused request succeed."""
     if refused.code in _RIGHTS:
         return changes.configure("grant the right that the refusal names: rocketmq.user(..., allow={...})")
     if refused.code in _FILTERS:

@@ -77,7 +77,7 @@ def delayed_retry(subject: Subject) -> CopyView | None:
 
 
 def _sender_back(subject: Subject) -> str:
-    """Return the client that sent the message back; the copy that it had is the one before."""
+    """Return the client that sent the message back, from the delivery record of the copy that it had received."""
     for copy in reversed(subject.family.copies):
         if copy.state in (CopyState.STORED, CopyState.RETRY):
             event = Subject(subject.scene, subject.family, copy, subject.group).last(RecordKind.SENT_BACK)
