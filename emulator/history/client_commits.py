@@ -1,4 +1,4 @@
-"""The offsets that clients committed last: they tell which messages a further commit passes."""
+"""The offsets that clients committed last. A further commit passes the messages from there to its own offset."""
 
 from .record_keys import Queue
 
@@ -9,7 +9,7 @@ _Key = tuple[str, Queue]
 
 
 class ClientCommits:
-    """The last commits of clients, by group and queue. Pops commit offsets as well, but acknowledge nothing by it."""
+    """The last commits of clients, by group and queue. Commits of the broker for pops are not among them."""
 
     def __init__(self) -> None:
         self._last: dict[_Key, int] = {}
@@ -23,8 +23,8 @@ class ClientCommits:
     def advance(self, group: str, queue: Queue, offset: int, *, read_from: int | None) -> int | None:
         """Record a commit. Return the offset of the first message that it passes, None if it passes none.
 
-        `read_from` is the lowest offset of those that the client has read and not committed. It counts for the first
-        commit of a queue. If the client has read none, that commit only says where the group begins.
+        `read_from` is the lowest offset that the client has read and not committed, None if there is none. It is used
+        for the first commit of a queue: without `read_from`, this commit passes no message and sets the group's start.
         """
         before = self._last.get((group, queue))
         self._note(group, queue, offset)

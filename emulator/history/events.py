@@ -36,7 +36,9 @@ class RefusedRequest:
     node: str
     channel: str
     label: str
+    """The request code or RPC."""
     operation: str
+    """The class of the engine's operation; the label again if a protocol layer refused the request."""
     topic: str
     group: str
     message_id: str

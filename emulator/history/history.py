@@ -75,7 +75,7 @@ class History:
             self._continue(before)
 
     def lend(self) -> "LentHistory":
-        """Return what a fork continues: equal records, of which neither engine sees changes of the other."""
+        """Return the history that a fork continues: equal records, independent of this engine's."""
         from .lent_history import LentHistory
 
         own = LentHistory(
@@ -94,11 +94,11 @@ class History:
         return own.lend()
 
     def at(self, scheduler: Scheduler) -> "History":
-        """Return a copy as of now, for readers with another scheduler. It shares what neither of both changes."""
+        """Return a copy as of now, for readers with another scheduler. It shares the full chunks of deliveries."""
         return History(scheduler, self.record.max_entries, before=self.lend())
 
     def _continue(self, before: "LentHistory") -> None:
-        """Continue the history of another engine; without its delivery record if this one has another size."""
+        """Continue the history of another engine, but not its delivery record if the size of this one differs."""
         if before.record.max_entries == self.record.max_entries:
             self.record, self._missing_until_ms = before.record, before.missing_until_ms
         self.commits, self.clients, self.offset_moves = before.commits, before.clients, before.offset_moves

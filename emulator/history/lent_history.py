@@ -30,7 +30,7 @@ class LentHistory:
     broker_events: Mapping[str, deque[BrokerEvent]] = field(default_factory=dict)
 
     def lend(self) -> "LentHistory":
-        """Return equal records, of which the owner of these sees no change."""
+        """Return equal records that change independently of these."""
         return LentHistory(
             record=self.record.lend(),
             commits=self.commits.copy(),

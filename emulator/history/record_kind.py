@@ -7,8 +7,8 @@ class RecordKind(IntEnum):
     """The event that a record stands for.
 
     Delivered means that a response or push with the message was written to a client's connection. Acknowledged means
-    that the broker accepted its acknowledgement, or a commit of an offset beyond it. Whether a listener of the client
-    ran, the emulator cannot know.
+    that the broker accepted its acknowledgement, or a commit of an offset beyond it. The emulator cannot know if a
+    listener of the client ran.
     """
 
     PULLED = 1
