@@ -55,7 +55,7 @@ class Member:
     consume_from_where: str = field(default="", compare=False)
     """The start of a new group, as its last heartbeat named it; empty for a producer."""
     subscriptions: Mapping[str, SubscriptionData] = field(default_factory=dict, compare=False)
-    """Its own subscriptions by topic, as its last heartbeat with subscriptions named them. The group has its own."""
+    """The subscriptions by topic in its last heartbeat with any. The group has a table for all members."""
 
 
 @value

@@ -1,6 +1,6 @@
-"""Watch on clients: callbacks of the engine's owner for those acts of clients that may be mistakes of their users.
+"""Callbacks of the engine's owner for acts of clients that may be mistakes of their users.
 
-Each is invoked rarely, so that an ordinary request costs no call: a heartbeat, a client's first request of a queue, the
+The acts are rare, so that an ordinary request costs no call: a heartbeat, a client's first request of a queue, the
 start of a group, a late acknowledgement. A callback changes nothing and submits no request.
 """
 

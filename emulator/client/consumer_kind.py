@@ -1,4 +1,4 @@
-"""Kinds of consumers: what a broker learns about their progress, and how long a jump of the clock waits for them.
+"""Kinds of consumers: if a broker learns their progress, and the time that a jump of the clock waits for them.
 
 A consumer states a consume type and a message model in its heartbeat. They decide its kind. This module must not know
 sessions, requests or the clock: the registry, the deliveries, the clock of the fixtures and the auditor read its table.

@@ -85,7 +85,7 @@ class InFlight:
 
     @property
     def jump_wait(self) -> JumpWait:
-        """Return how long a jump of the clock waits for the client to complete the message.
+        """Return the time that a jump of the clock waits for the client to complete the message.
 
         A consumer that may keep a popped message, such as a simple consumer, is done with it when it receives again.
         """

@@ -1,4 +1,4 @@
-"""The first and the last of what each client holds: enough to know since when, and up to when, it holds anything."""
+"""Select the oldest and the newest item that each client holds: they bound the time in which it holds any."""
 
 from collections.abc import Hashable, Iterable
 from typing import TypeVar

@@ -219,7 +219,7 @@ class PoppedMessages:
     def _record_popped(  # noqa: PLR0917 - once per pop; keywords would cost time
         self, call: Call, operation: PopMessage, popped: Popped, queue: Queue, first: int, end: int
     ) -> None:
-        """Append popped messages to the delivery record. Of a closed connection they are not written."""
+        """Append popped messages to the delivery record; on a closed connection, as not written."""
         self._record.append(
             _POPPED if call.active else RecordKind.NOT_WRITTEN,
             popped.since_ms,

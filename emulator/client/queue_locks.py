@@ -9,12 +9,12 @@ LOCK_MAX_LIVE_MS = 60_000
 
 
 class QueueLocks:
-    """(group, queue) -> (owner's client id, lock time). A lock not renewed for 60 s can be taken over."""
+    """Locks by group and queue: the owner's client id, and the time of the lock (ms). They expire 60 s after that."""
 
     def __init__(self, scheduler: Scheduler, stolen: Collection[tuple[str, str]] = ()) -> None:
         self._scheduler = scheduler
         self._stolen = stolen
-        """Groups and topics whose queues no client can lock."""
+        """(group, topic) of queues that no client can lock, because a fault has taken their locks."""
         self._held: dict[str, dict[MessageQueue, tuple[str, int]]] = {}
 
     def lock(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> list[MessageQueue]:

@@ -18,7 +18,7 @@ _TOPIC_FIELDS = ("topic", "topic.name", "messages[0].topic.name", "message_queue
 _GROUP_FIELDS = ("consumerGroup", "producerGroup", "group", "group.name", "a")
 _ID_FIELDS = ("messages[0].system_properties.message_id", "entries[0].message_id", "message_id")
 _KEY_FIELDS = ("messages[0].system_properties.keys[0]",)
-"""Fields of requests of both protocols that became no operation. `a` and `b` are short names of a send in remoting."""
+"""Fields of requests that a protocol layer refused. `a` and `b` are the short names of group and topic in sends."""
 
 
 class RefusedRequests:
