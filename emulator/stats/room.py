@@ -10,7 +10,7 @@ from .store_stats import StoreStats
 def build(context: BrokerContext, system_topics: Collection[str], settle: Callable[[], None]) -> StoreStats:
     """Return counters that start at zero. `system_topics` are not counted as application topics.
 
-    `settle` is called when samples are added.
+    `settle` is called when samples are added; it turns tallies of other counters into totals.
     """
     config, now_ms = context.config, context.clock.now_ms
     by_name = (LmqBrokerStats if config.enable_lmq else BrokerStats)(config, now_ms)

@@ -45,7 +45,7 @@ class DayTotals(NamedTuple):
 class StoreStats:
     """Counters of one run of a broker. `system`: topics that are not counted as application topics.
 
-    `settle` is called when samples are added.
+    `settle` is called when samples are added; it turns tallies of other counters into totals.
     """
 
     def __init__(
