@@ -1,4 +1,4 @@
-"""Metrics: what the exporter of upstream's broker and proxy reports, read from an engine, and the emulator's own.
+"""Metrics: the samples of an engine for the metrics that upstream's broker and proxy export.
 
 Reading changes nothing. The room must not know text formats, ports or the interval of an export.
 """

@@ -1,4 +1,4 @@
-"""A family of metrics: name, kind, unit, sentence and bounds, and the samples of it."""
+"""A family of metrics (name, kind, unit, meaning, labels and bounds) and its samples."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

@@ -25,7 +25,10 @@ READY = UPSTREAM["rocketmq_consumer_ready_messages"]
 
 
 class _Progress(NamedTuple):
-    """The progress of a group in one queue. The times are those of the first message not finished and not read."""
+    """The progress of a group in one queue.
+
+    `lag_since_ms` and `unread_since_ms`: the store times of the first unfinished and of the first unread message.
+    """
 
     lag: int
     lag_since_ms: int | None

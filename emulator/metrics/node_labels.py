@@ -1,4 +1,4 @@
-"""Labels that say which node a metric is about, and values of labels in upstream's form."""
+"""Labels that name the node of a metric, and values of labels in upstream's form."""
 
 from collections.abc import Collection
 
@@ -17,7 +17,7 @@ def broker_labels(broker: Broker) -> Labels:
 
 
 def text_of(is_true: bool) -> str:
-    """Return a truth value as a label has it."""
+    """Return a truth value as the text of a label: `true` or `false`."""
     return "true" if is_true else "false"
 
 
@@ -27,7 +27,7 @@ def is_system(broker: Broker, topic: str) -> bool:
 
 
 def is_system_topic(topic: str, system: Collection[str]) -> bool:
-    """True for a topic of the system, of which `system` has those without the common prefix."""
+    """True for a topic of the system. `system`: those topics of the system that lack the common prefix."""
     return topic in system or topic.startswith(SYSTEM_TOPIC_PREFIX)
 
 
