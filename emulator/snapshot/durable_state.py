@@ -100,4 +100,4 @@ class EngineState:
     defects: dict[str, int] = field(default_factory=dict)
     """Of a fork: the number of rules that keep a defect of upstream switched on, by its name. Not in snapshots."""
     history: LentHistory | None = None
-    """Of a fork: the past that it continues. Not in snapshots."""
+    """Of a fork: the history that it continues. Not in snapshots."""

@@ -1,7 +1,7 @@
-"""Lends durable state to a fork: a state equal to an engine's, of which neither engine sees changes of the other.
+"""Lend durable state to a fork: make a state that equals an engine's and changes independently of it.
 
-Tables are copied, with the mutable values in them. The bytes of the log and the units of the queues are shared, because
-engines only append to them (see `LentLog` and `LentColumn`).
+Tables are copied, with the mutable values in them. The bytes of the log and the units (entries) of the consume queues
+are shared, because engines only append to them (see `LentLog` and `LentColumn`).
 """
 
 from collections import deque
@@ -21,7 +21,7 @@ from .durable_state import EngineState, LogState
 S = TypeVar("S")
 Copier = Callable[[Any], Any]
 _UNCHANGEABLE = (str, int, float, bytes, NoneType, Enum, SqlFilter, LentHistory)
-"""Classes whose objects nobody changes. A `LentHistory` is a copy already."""
+"""Classes whose objects never change. A `LentHistory` is a copy already."""
 
 
 def lend_state(state: EngineState) -> EngineState:
@@ -56,11 +56,11 @@ def _copier(kind: type) -> Copier:
         return _tuple_copier(kind)
     if is_dataclass(kind):
         return _value_copier(kind)
-    raise TypeError(f"{kind.__module__}.{kind.__qualname__}: no rule how a fork copies it; give it one in {__name__}")
+    raise TypeError(f"{kind.__module__}.{kind.__qualname__}: no copier for a fork; add one to {__name__}._COPIERS")
 
 
 def _copied_dict(table: dict[Any, Any]) -> dict[Any, Any]:
-    """Copy a dictionary; its keys have hashes, so that nobody changes them."""
+    """Copy a dictionary. Its keys are shared: they are hashable, and therefore never change."""
     copiers = {_COPIERS.get(kind) or _added_copier(kind) for kind in set(map(type, table.values()))}
     if not copiers - {_same}:
         return dict(table)
@@ -91,7 +91,7 @@ def _copied_log(log: LogState) -> LogState:
 
 
 def _tuple_copier(kind: type) -> Copier:
-    """Return the copier of a tuple or NamedTuple: none if no element can change."""
+    """Return the copier of a tuple or NamedTuple; that of unchangeable objects if no element can change."""
     types = getattr(kind, "__annotations__", None)
     if types is not None and all(map(_is_unchangeable, types.values())):
         return _same
@@ -122,7 +122,7 @@ def _value_copier(kind: type) -> Copier:
 
 
 def _is_unchangeable(declared: Any) -> bool:
-    """True if a declared type has only objects that nobody changes."""
+    """True if objects of a declared type never change."""
     origin = get_origin(declared)
     if origin is Annotated:
         return _is_unchangeable(get_args(declared)[0])

@@ -61,7 +61,7 @@ def _check_log(log: LogState) -> None:
 
 
 def _check_queue(queue: ConsumeQueue, log: LogState) -> None:
-    """Require that each unit points to a record of its size, or to a part of the log that was dropped."""
+    """Require that each unit (entry) points to a record of its size, or to a part of the log that was dropped."""
     name = f"queue {queue.queue_id} of {queue.topic}"
     _require(0 <= queue.queue_id <= _ID_MAX, f"{name} has no valid number")
     _require(0 <= queue.first < 1 << 62, f"{name} begins at {queue.first}")

@@ -9,7 +9,8 @@ Numbers are big-endian. A check is the CRC-32 of everything before it, from the 
     ENGN         JSON: time, seed, random streams, configuration, name server's values, number of brokers
     for each broker
       BRKR       JSON: configuration, tables, and the structure of its log and its queues (`snapshot_tables`)
-      UNIT       units of all queues, one queue after the other: physical offsets (i64), sizes (i32), tags codes (i64)
+      UNIT       units (entries) of all consume queues, one queue after the other: first all physical offsets (i64) of
+                 the queue, then all sizes (i32), then all tags codes (i64)
       SEGM       the bytes of one file of the log; one frame per file, oldest first
     DONE         empty
 
@@ -49,7 +50,7 @@ _COPY_AGAIN = "copy the snapshot again, or save it once more"
 
 
 class SnapshotError(ValueError):
-    """The input is not a usable snapshot. `wrong` says why, `remedy` what to do; the text has both."""
+    """The input is not a usable snapshot. The text has the reason (`wrong`) and the advice (`remedy`)."""
 
     def __init__(self, wrong: str, remedy: str) -> None:
         super().__init__(f"{wrong}; {remedy}")
@@ -97,7 +98,7 @@ def read_snapshot(source: BufferedIOBase) -> EngineState:
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, ConfigError, SqlError) as wrong:
         # The checksums are right, so the writer used another format.
         raise SnapshotError(
-            f"it says something that this version does not understand ({described(wrong)})",
+            f"it has content that this version cannot read ({described(wrong)})",
             "use the version of rocketmq-testkit that has written it",
         ) from None
     except RecursionError:
@@ -189,7 +190,7 @@ class _Reader:
 
     def expect_end(self) -> None:
         if self._source.read(1):
-            raise SnapshotError("something follows behind its end", "save the snapshot once more")
+            raise SnapshotError("there are bytes after its end", "save the snapshot once more")
 
     def _compare(self, what: str) -> None:
         expected = self._check
@@ -213,7 +214,7 @@ def _cut_off() -> SnapshotError:
 
 
 def _damaged(what: str) -> SnapshotError:
-    return SnapshotError(f"it is damaged (the {what} has another check)", _COPY_AGAIN)
+    return SnapshotError(f"it is damaged (the {what} has a wrong checksum)", _COPY_AGAIN)
 
 
 # contents

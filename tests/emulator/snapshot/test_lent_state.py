@@ -153,7 +153,7 @@ def test_a_value_of_an_unknown_class_is_rejected() -> None:
         pass
 
     table: Any = Table()
-    with pytest.raises(TypeError, match="Table: no rule how a fork copies it; give it one in"):
+    with pytest.raises(TypeError, match="Table: no copier for a fork; add one to"):
         lend_state(replace(EngineState(), kv_config=table))
 
 

@@ -132,7 +132,7 @@ def test_a_snapshot_with_a_flipped_bit_is_rejected(at: int, bit: int) -> None:
 
 
 def test_a_snapshot_with_bytes_after_its_end_is_rejected() -> None:
-    assert complaint(SNAPSHOT + b"\n") == "something follows behind its end; save the snapshot once more"
+    assert complaint(SNAPSHOT + b"\n") == "there are bytes after its end; save the snapshot once more"
 
 
 def section(kind: bytes, content: bytes, before: bytes) -> bytes:
@@ -155,5 +155,5 @@ def section(kind: bytes, content: bytes, before: bytes) -> bytes:
 def test_a_snapshot_with_unknown_contents_is_rejected(kind: bytes, content: bytes) -> None:
     """A file with valid checksums but unknown contents is rejected; the error says which version to use."""
     said = complaint(section(kind, content, MAGIC + pack(">I", VERSION)))
-    assert said.startswith("it says something that this version does not understand (")
+    assert said.startswith("it has content that this version cannot read (")
     assert said.endswith("use the version of rocketmq-testkit that has written it")
