@@ -1,4 +1,4 @@
-"""One broker: builds the rooms of a run, each after those it uses, joins their handlers and listeners, ends runs.
+"""One broker: builds the rooms of a run (each after those that it uses), joins their handlers and listeners, ends runs.
 
 A room uses only the rooms passed to its `build`. Calls in the other direction are listeners, timers, effects, or the
 few callbacks defined here. This file contains no broker rules.
@@ -57,7 +57,7 @@ from .replication_status import ReplicationStatus
 
 
 class Broker:
-    """A gate node with its own store; takes ownership of `state`, the state of a previous broker.
+    """A node of the gate with a store of its own. It takes ownership of `state`, the state of a previous broker.
 
     `on_configured` is called after its configuration keys have changed, `on_pools_changed` after its request pools may
     have become active or inactive.
@@ -129,7 +129,7 @@ class Broker:
             self.store.on_trimmed = partial(history.note_trim, self.name)
         self._begin_run(services)
         for name, lent in ({} if state is None else state.memories).items():
-            if name in self.memories:  # else a key has removed the service for the next run
+            if name in self.memories:  # missing if a configuration key has removed the service for the next run
                 self.memories[name].continue_from(lent)
 
     def _restore(self, state: BrokerState) -> ServiceState:
@@ -333,11 +333,11 @@ class Broker:
     def crash(self, *, power_loss: bool = True) -> None:
         """Crash and restart at once with the stored messages.
 
-        Lost is everything that was only in memory: connections, waiting requests (without a response), queue locks,
-        pending offset resets, check points in the merge buffer, and ends of transactions without an op message. Files
-        that are written periodically keep their last contents: offsets of groups, of delay levels and of the timer, and
-        ordered batches. With `power_loss` the unflushed end of the commit log is lost, too. Without it only the process
-        dies, and the operating system still has that data.
+        The broker loses everything that was only in memory: connections, waiting requests (without a response), queue
+        locks, pending offset resets, check points in the merge buffer, and ends of transactions without an op message.
+        Files that are written periodically keep their last contents: offsets of groups, of delay levels and of the
+        timer, and ordered batches. With `power_loss` the unflushed end of the commit log is lost, too. Without it only
+        the process dies, and the operating system still has that data.
         """
         self._end_run()
         self._restart_run(power_loss=power_loss)
@@ -354,8 +354,8 @@ class Broker:
     def restart(self) -> None:
         """Shut down gracefully and restart at once: all files are written, and the merge buffer is stored.
 
-        Lost is the state that upstream does not write even then: connections, waiting requests, queue locks, pending
-        offset resets, ends of transactions without an op message, KV records in the cache.
+        The broker loses the state that upstream does not write even then: connections, waiting requests, queue locks,
+        pending offset resets, ends of transactions without an op message, KV records in the cache.
         """
         self.pop_buffer.drain()
         self.offsets.write()

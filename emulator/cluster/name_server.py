@@ -107,7 +107,7 @@ class RegisteredBroker(Protocol):
 
 
 class NameServer:
-    """A gate node that knows the running brokers of an engine. `kv_config`: the pairs of a previous name server."""
+    """A node of the gate that knows the running brokers of an engine. `kv_config`: pairs of a previous name server."""
 
     name = "namesrv"
 
@@ -266,7 +266,7 @@ class NameServer:
 
     @handles(GetRouteInfo)
     def route(self, call: Call, operation: GetRouteInfo) -> RouteResult:
-        """Return brokers and queues of a topic. Errors: TOPIC_NOT_EXIST."""
+        """Return brokers and queues of a topic. Raises TOPIC_NOT_EXIST."""
         topic = operation.topic
         if topic is None:
             raise no_route("null")
@@ -370,7 +370,7 @@ class NameServer:
     def topic_list(self, call: Call, operation: GetNamesrvTopicList) -> TopicListResult:
         """Return the names of all topics or of those of one cluster; with `system`, those of clusters and brokers.
 
-        Errors: SYSTEM_ERROR if the list is disabled.
+        Raises SYSTEM_ERROR if the list is disabled.
         """
         if operation.system:
             info = self.cluster_info(call, GetBrokerClusterInfo())
@@ -390,7 +390,7 @@ class NameServer:
 
     @handles(GetUnitTopicList)
     def unit_topics(self, call: Call, operation: GetUnitTopicList) -> TopicListResult:
-        """Return the names of topics with certain unit flags. Errors: SYSTEM_ERROR if the list is disabled."""
+        """Return the names of topics with certain unit flags. Raises SYSTEM_ERROR if the list is disabled."""
         if not self.config.enable_topic_list:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "disable")
         flags: dict[str, int] = {}
@@ -450,7 +450,7 @@ class NameServer:
 
     @handles(GetKvConfig)
     def get_value(self, call: Call, operation: GetKvConfig) -> KvResult:
-        """Return a value. Errors: QUERY_NOT_FOUND."""
+        """Return a value. Raises QUERY_NOT_FOUND."""
         found = self.kv_config.get(operation.namespace, {}).get(operation.key)
         if found is None:
             raise EngineError(
@@ -467,7 +467,7 @@ class NameServer:
 
     @handles(GetKvListByNamespace)
     def list_values(self, call: Call, operation: GetKvListByNamespace) -> KvListResult:
-        """Return the values of a namespace. Errors: QUERY_NOT_FOUND."""
+        """Return the values of a namespace. Raises QUERY_NOT_FOUND."""
         found = self.kv_config.get(operation.namespace)
         if found is None:
             raise EngineError(ResponseCode.QUERY_NOT_FOUND, f"No config item, Namespace: {operation.namespace}")
@@ -482,7 +482,7 @@ class NameServer:
 
     @handles(UpdateNamesrvConfig)
     def update_config(self, call: Call, operation: UpdateNamesrvConfig) -> Done:
-        """Change keys. Errors: NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value)."""
+        """Change keys. Raises NO_PERMISSION (black list), SYSTEM_ERROR (unknown key, wrong value)."""
         if self._black_list & operation.properties.keys():
             raise EngineError(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
         if self._defects.unknown_settings_ignored:

@@ -1,4 +1,4 @@
-"""A slave's knowledge of its master's timer: how far the wheel was read and filled, checked every three seconds.
+"""The master's timer as a slave knows it: the positions up to which the wheel was read and filled, checked every 3 s.
 
 The slave fills its own wheel up to the same message but delivers nothing from it. A check is scheduled only if the
 timer topic has grown.
@@ -15,9 +15,9 @@ from .broker import Broker
 
 
 class TimerReplica:
-    """The knowledge of one run of a slave; it checks its master at `first_check_ms`, then every `check_interval_ms`.
+    """The master's timer as one run of a slave knows it, by checks at `first_check_ms` and each `check_interval_ms` on.
 
-    `before` is the knowledge of the slave's previous run.
+    `before` is the result of the slave's previous run.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class TimerReplica:
         self._final = self.known()
 
     def known(self) -> FollowedTimer:
-        """Return the slave's knowledge as of its last check."""
+        """Return the master's timer as of the slave's last check."""
         if self._final is not None:
             return self._final
         now = self._slave.lifetime.now_ms
