@@ -124,7 +124,10 @@ class Fault(RuleKeywords, metaclass=Called):
         return None
 
     def on_removed(self, state: dict[Any, Any]) -> None:
-        """Release what the fault holds back (requests, responses, pushes): its rule is removed. `state`: as in `Firing`."""
+        """Release requests, responses and pushes that the fault holds back, because its rule is removed.
+
+        `state`: as in `Firing`.
+        """
         release(state)
 
     def parameters(self) -> dict[str, Any]:
