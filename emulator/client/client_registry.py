@@ -121,7 +121,9 @@ class ClientRegistry:
         self._push = push
         self._start = scheduler.instant_after(0)
         self.consumers: dict[str, ConsumerGroup] = {}
+        """Consumer groups with at least one member, by name."""
         self.producers: dict[str, dict[str, Member]] = {}
+        """Producers by group, then by channel id."""
         self._index: ClientIndex[Member] = ClientIndex()
         self.filters = FilterTable(config, scheduler)
         self._subscribers: dict[str, dict[str, None]] = {}
@@ -218,7 +220,7 @@ class ClientRegistry:
         return resend
 
     def _fingerprint_changed(self, group: str, fingerprint: int) -> bool:
-        """Store the fingerprint of a heartbeat. Returns True if the group's last one, of any member, was another."""
+        """Store the fingerprint of a heartbeat. Returns True if it differs from that of the group's last heartbeat."""
         last = self._fingerprints.get(group)
         self._fingerprints[group] = fingerprint
         return last is not None and last != fingerprint
@@ -422,19 +424,19 @@ class ClientRegistry:
         found = self._compensated.get((group, topic))
         if found is None or self._is_expired(found[1]):
             return None
-        subscription, asked_ms = found
-        return replace(subscription, sub_version=asked_ms)
+        subscription, requested_ms = found
+        return replace(subscription, sub_version=requested_ms)
 
     def compensated(self, group: str) -> list[SubscriptionData]:
         """Return the subscriptions of a group's requests that have not expired."""
         held = self._compensated.items()
-        return [each for (name, _), (each, asked_ms) in held if name == group and not self._is_expired(asked_ms)]
+        return [each for (name, _), (each, requested_ms) in held if name == group and not self._is_expired(requested_ms)]
 
-    def _is_expired(self, asked_ms: int) -> bool:
+    def _is_expired(self, requested_ms: int) -> bool:
         """True if a scan has run since the request became too old."""
         elapsed = self._scheduler.now_ms - self._start.ms
         last_scan = self._start.ms + elapsed // SCAN_PERIOD_MS * SCAN_PERIOD_MS
-        return last_scan - asked_ms > self._config.subscription_expired_timeout
+        return last_scan - requested_ms > self._config.subscription_expired_timeout
 
     def _forget_compensated(self, now: int) -> None:
         self._compensated = {key: value for key, value in self._compensated.items() if not self._is_expired(value[1])}

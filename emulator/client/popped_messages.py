@@ -1,7 +1,8 @@
 """Messages of pops and gRPC receives that clients have not completed.
 
-The gate calls the methods with each pop, acknowledgement and change of an invisible duration. An acknowledgement counts
-even if the broker refuses it, because its client may never repeat it.
+The gate calls the methods with each pop, acknowledgement and change of an invisible duration. `outcome` is None for a
+pop that waits for messages, and for a request that a rule of faults loses. An acknowledgement counts even if the broker
+refuses it, because its client may never repeat it.
 """
 
 from collections.abc import Iterator
@@ -145,7 +146,7 @@ class PoppedMessages:
             if popped is not None:
                 until_ms = outcome.pop_time + outcome.invisible_ms
                 self._held[place] = Popped(popped.number, popped.channel_id, popped.since_ms, until_ms)
-        elif call.__class__ is not GhostCall:  # a rule of faults makes messages visible for nobody
+        elif call.__class__ is not GhostCall:  # a rule of faults, and no client, has made the message visible
             record.append(RecordKind.RETURNED, now_ms, queue, link, operation.offset, 1, hold_ms)
 
     def acknowledged_many(self, node: Node, call: Call, operation: BatchAckMessage, outcome: Outcome | None) -> None:

@@ -1,7 +1,8 @@
 """Use of queues by clients: requested queues, ends of long polls, and pulled messages.
 
-The gate calls the methods with each pull and pop. A broker learns the progress of a pull only from offsets, which any
-member of the group may commit, so a reader compares the pulled messages with the committed offsets.
+The gate calls the methods with each pull and pop; `outcome` is None while the request waits for messages. A broker
+learns the progress of a pull only from offsets, which any member of the group may commit, so a reader compares the
+pulled messages with the committed offsets.
 """
 
 from collections import deque
