@@ -63,7 +63,7 @@ def _by_proxy(receipt: ReceiptView) -> bool:
 
 
 def _lost_acknowledgement(subject: Subject, receipt: ReceiptView) -> tuple[str, tuple[Fact, ...], tuple[Change, ...]]:
-    """Return clause, facts and changes about an acknowledgement since a delivery that was lost or refused."""
+    """Return clause, facts and changes about an acknowledgement that was lost or refused since the delivery."""
     scene, message_id = subject.scene, subject.family.message_id
     fired = [
         each

@@ -67,7 +67,7 @@ class MemberStates:
             times = f"{counted(number, 'time')}, last {at}"
             remark = f": {last.remark}" if last.remark else ""
             fact = Fact("refused", {"client": member.client, "label": last.label, "code": code, "times": number})
-            yield IdleClause(f"is refused {last.label}: {code} ({times}){remark}", (fact,))
+            yield IdleClause(f"got {last.label} refused with {code} ({times}){remark}", (fact,))
 
     def _is_of(self, event: RefusedRequest | Firing, member: MemberView) -> bool:
         return event.channel == member.channel or self._scene.client_id(event.channel) == member.client
@@ -121,7 +121,7 @@ class MemberStates:
             times = counted(sum(each.rule == rule for each in fired), "time")
             at = self._scene.at(last.at_ms)
             fact = Fact("firing", {"rule": rule, "effect": last.effect, "operation": last.operation})
-            sentence = f"meets rule {rule} ({last.effect}) in {last.operation} ({times}, last {at})"
+            sentence = f"was affected by rule {rule} ({last.effect}) in {last.operation} ({times}, last {at})"
             yield IdleClause(sentence, (fact,), (changes.remove_rule(rule),))
 
     def _silent_reader(self, group: GroupView, member: MemberView) -> Iterator[IdleClause]:
@@ -131,7 +131,7 @@ class MemberStates:
         if not any(self._queues.has_waiting(group, topic) for topic in own_topics(group)):
             return
         if "push" in member.kind:
-            return  # the clauses about its queues have the habit of its SDK
+            return  # the clauses about its queues name the poll habit of its SDK
         change = Change(Action.WAIT, f"the application of {member.client} receives", client=member.client)
         yield IdleClause(
             "has no receive in progress (its application decides when it receives)",

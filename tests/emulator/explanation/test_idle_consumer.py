@@ -292,8 +292,8 @@ def test_a_rule_that_caused_a_fault_of_a_member_is_named() -> None:
     ]
     found = explained(group_of(member_of(C1, "orders")), past=prepared_history(fired=fired))
     assert str(found) == (
-        "c1@10.0.0.5 has queues 0-3 of orders, all empty, and meets rule lost-pop (drop_response) in PopMessage "
-        "(2 times, last 11:59:58)"
+        "c1@10.0.0.5 has queues 0-3 of orders, all empty, and was affected by rule lost-pop (drop_response) in "
+        "PopMessage (2 times, last 11:59:58)"
     )
     assert found.changes[-1].sentence == "remove the rule lost-pop"
 
@@ -333,8 +333,8 @@ def test_rejected_requests_of_a_member_are_counted_by_code() -> None:
     ]
     past = prepared_history(refusals=refusals, names={"closed": C1})
     assert str(explained(group_of(member_of(C1, "orders")), past=past)) == (
-        "c1@10.0.0.5 has queues 0-3 of orders, all empty, is refused PULL_MESSAGE: NO_PERMISSION (2 times, last "
-        "11:59:54), and is refused CONSUMER_SEND_MSG_BACK: SYSTEM_ERROR (1 time, last 11:59:52)"
+        "c1@10.0.0.5 has queues 0-3 of orders, all empty, got PULL_MESSAGE refused with NO_PERMISSION (2 times, last "
+        "11:59:54), and got CONSUMER_SEND_MSG_BACK refused with SYSTEM_ERROR (1 time, last 11:59:52)"
     )
 
 
