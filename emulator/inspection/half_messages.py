@@ -24,9 +24,11 @@ class HalfView:
     topic: str
     producer_group: str
     since_ms: int
+    """The time at which the producer created the message, by the producer's clock."""
     checks: int
     """The checks that the broker counts. Rounds that skip a message with CHECK_IMMUNITY_TIME_IN_SECONDS count, too."""
     checks_max: int
+    """The number of checks after which the broker puts the message aside (`transactionCheckMax`)."""
     next_check_ms: int | None
     """The time of the next check; None if there will be none."""
 

@@ -20,6 +20,8 @@ from .scope import EVERYTHING, Scope
 from .timer_log import TimerLog
 
 Holder = Literal["buffer", "log", "kv", "order", "pull"]
+"""The record of a message in flight: a check point in the merge buffer or in the log, a KV record, an ordered batch, or
+the pull of a client."""
 HoldKey = tuple[str, str, str, int, int]
 """(broker, group, topic, queue id, queue offset)"""
 LAST_OFFSET = (1 << 63) - 1
@@ -145,7 +147,7 @@ class Holds:
         parts: tuple[tuple[Holder, Iterable[CheckPoint]], ...] = (
             *(("log", stored), ("log", broker.revive.points()), ("buffer", broker.pop_buffer.points())),
         )
-        # A list each: the broker may change its tables after a step.
+        # Lists, because the broker may change its tables after a step.
         for holder, part in [(holder, list(_near(scope, part))) for holder, part in parts]:
             for begin in range(0, len(part), POINTS_OF_STEP):
                 points += ((holder, point) for point in part[begin : begin + POINTS_OF_STEP] if _is_in(scope, point))

@@ -1,4 +1,7 @@
-"""Inspection: the state of an engine as frozen values. No method changes anything that an engine holds."""
+"""Inspection: the state of an engine as frozen values. No method changes anything that an engine holds.
+
+All times are engine time in ms since the epoch.
+"""
 
 from collections.abc import Callable, Iterator
 

@@ -29,6 +29,7 @@ class ProgressView:
     in_flight: int
     """-1 if it was not counted, see `Inspection.progress`."""
     lag: int
+    """The number of messages that the group has not finished: not read yet, or popped and in flight."""
     passed: int = 0
     """The offset below which the group gets messages by redelivery only. Pulls that are not committed do not count."""
     suspension: ColdSuspension | None = None
@@ -47,7 +48,9 @@ class QueueView:
     end: int
     """The offset of the next message."""
     readable: bool
+    """True if the topic has read permission and the queue is one of its read queues."""
     groups: Mapping[str, ProgressView]
+    """The progress by the name of the group."""
 
 
 class Queues:

@@ -27,7 +27,7 @@ class ReceiptView:
     attempt: int
     """The number of the delivery, from 1."""
     holder: Holder
-    """Where the broker holds it: the merge buffer, check points in the log, key-value records, an ordered batch."""
+    """The broker's record of it: in the merge buffer, the log or the key-value store, an ordered batch, or a pull."""
     returned: bool
     """True if the client changed the invisible duration after a failure."""
     client: str | None = None
