@@ -31,6 +31,7 @@ class Replica:
         self._receiver: RecordReceiver | None = None
         """The slave's end of the replication, None if it is not connected."""
         self._lags_ms: list[int] = []
+        """The lags of all faults in force."""
         master.replication.add_slave(slave.name, slave.broker_id, slave.store, self._is_connected)
         slave.replication.add_master(self._is_connected)
         self._tables_ms = self._first_check_ms = 0
@@ -69,7 +70,7 @@ class Replica:
             return
         if slave.log.max_offset < master.log.min_offset:
             return
-        # A long log need not be compared as a whole.
+        # `common_end()` saves the comparison of the whole logs.
         slave.truncate(slave.log.common_end(master.log, self.common_end()))
         for _, record in master.log.records_from(slave.log.max_offset):
             slave.replicate(record, master.tags_code_at(record))

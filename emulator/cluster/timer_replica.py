@@ -33,7 +33,9 @@ class TimerReplica:
         """Time at which the master's run that owns `_timers` ended; None while it continues."""
         self._before = before
         self._taken = before.taken
+        """The offset of the timer topic up to which the master had filled its wheel at the last check."""
         self._final: FollowedTimer | None = None
+        """The result at the end of the slave's run; None before."""
         slave.timers.follow(self.known)
         slave.store.listen(Listeners(arrivals=[ArrivalListener(self._arrived)]))
         self._schedule_check()
