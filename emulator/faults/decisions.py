@@ -73,6 +73,7 @@ class Decisions:
         """Apply the rules for responses.
 
         The rules get the response in the order in which they were added; one that writes its bytes gets it last.
+        Returns three outcomes: for the client, for the journal, and for the listeners of the gate.
         """
         if self.watcher is not None:
             self.watcher.carried_out(self._watched(node, call, request, outcome), outcome)
