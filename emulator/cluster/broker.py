@@ -262,9 +262,9 @@ class Broker:
             self._static_topics.handlers(plain_handlers) if self.mappings.table else plain_handlers
         )
 
-    def count_connection(self, what: str) -> None:
+    def count_connection(self, event: str) -> None:
         """Count a remoting client that has connected (`CONNECT`) or disconnected (`CLOSE`)."""
-        self.store.stats.by_name.count_connection(what, self._scheduler.now_ms)
+        self.store.stats.by_name.count_connection(event, self._scheduler.now_ms)
 
     def metrics(self) -> Mapping[str, BrokerMetrics]:
         """Return counters since the start of the run and current sizes, by the name of the group of metrics."""

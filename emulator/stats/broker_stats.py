@@ -177,9 +177,9 @@ class BrokerStats:
         name = "CONSUMER_REGISTER_TIME" if consumers else "PRODUCER_REGISTER_TIME"
         self._other(name, self._config.broker_cluster_name, now_ms).add(0, 0, now_ms)
 
-    def count_connection(self, what: str, now_ms: int) -> None:
-        """Count a connection of a remoting client that was opened or closed. `what`: CONNECTED or CLOSED."""
-        self._other("CHANNEL_ACTIVITY", what, now_ms).add(1, 0, now_ms)
+    def count_connection(self, event: str, now_ms: int) -> None:
+        """Count a connection of a remoting client that was opened or closed. `event`: CONNECTED or CLOSED."""
+        self._other("CHANNEL_ACTIVITY", event, now_ms).add(1, 0, now_ms)
 
     def _other(self, name: str, key: str, now_ms: int) -> StatsItem:
         item = self._others.get((name, key))

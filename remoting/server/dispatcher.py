@@ -51,8 +51,8 @@ class BrokerNode(Node, Protocol):
     access: AccessControl
     """Authentication and authorization of the broker's requests."""
 
-    def count_connection(self, what: str) -> None:
-        """Count a connection that was opened (`what` is CONNECTED) or closed (CLOSED)."""
+    def count_connection(self, event: str) -> None:
+        """Count a connection that was opened (`event` is CONNECTED) or closed (CLOSED)."""
 
 
 Log = Callable[[str], None]

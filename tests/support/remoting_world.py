@@ -54,7 +54,7 @@ class RecordingNode:
         self.access = AccessControl(self.config, engine.scheduler, lambda: None)
         self.responses = ResponseCounts()
 
-    def count_connection(self, what: str) -> None:
+    def count_connection(self, event: str) -> None:
         """Do nothing."""
 
     def _record(self, call: Call, operation: Operation) -> Result:
