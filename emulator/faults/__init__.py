@@ -1,4 +1,4 @@
-"""Faults: rules that lose, delay, refuse, corrupt or cut what clients and brokers exchange, as data.
+"""Faults: rules, declared as data, that lose, delay, refuse, corrupt or cut exchanges of clients and brokers.
 
-It must not know sockets, threads or the wall clock: the gate asks it for each request, and the servers carry out.
+It must not know sockets, threads or the wall clock: the gate submits each request to it, and the servers act.
 """

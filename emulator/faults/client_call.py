@@ -115,7 +115,7 @@ class ClientCall(Call, Protocol):
         """End the call with a status of gRPC itself. gRPC only."""
 
     def abandon(self) -> None:
-        """End the request without a response, and release what the server holds for it."""
+        """End the request without a response, and release the server's resources for it."""
 
 
 def client_call(call: Call) -> ClientCall | None:

@@ -22,7 +22,7 @@ FLAGS = ("optional", "strict")
 RULE_OPTIONS = ("name", *OCCURRENCE, *FLAGS)
 """The parts of a rule besides its fault and its criteria."""
 KEYWORDS = (*CRITERIA, *RULE_OPTIONS)
-"""The keywords of a rule in Python. A parameter of a kind with the same name comes before them."""
+"""The keywords of a rule in Python. A parameter of a kind with the same name takes precedence."""
 
 
 @frozen_value
@@ -31,7 +31,7 @@ class Kind:
 
     `phases`: those in which it can act, the default first; with `in_all_phases` it acts in all of them at once.
     `protocols`: those that can carry it out. `operations`: the operations or effects for which it makes sense, None for
-    all. `situation`: the upstream situation that it stands for. `parameters`: the declared parameters by name.
+    all. `situation`: the upstream situation that it simulates. `parameters`: the declared parameters by name.
     """
 
     name: str

@@ -44,7 +44,7 @@ _DEFECTS = (
         "clients_expire_in_clock_jumps",
         _ALL,
         "Time that a jump of the clock skips counts as silence of clients: they lose registrations, queue locks and"
-        " connections, as clients of upstream do whose process or network stands still for that time",
+        " connections, as they lose them at upstream if their process or network is paused for that time",
         "ClientHousekeepingService, GrpcClientSettingsManager",
         (
             "heartbeat_changes.a_silent_client_loses_its_connection",
@@ -64,7 +64,7 @@ _DEFECTS = (
         "polls_end_early",
         _ALL,
         "A pop, notification or ReceiveMessage that waits for messages ends without any 30 to 49 ms before its timeout:"
-        " it lasts less long than the client asked for",
+        " it is shorter than the client has requested",
         "PopLongPollingService, PopRequest.isTimeout",
         (),
     ),

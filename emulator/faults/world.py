@@ -14,7 +14,7 @@ class StandingFault(Protocol):
     """A fault that holds until it is ended."""
 
     def end(self) -> None:
-        """Restore what the fault changed. A no-op if it has ended."""
+        """End the fault: undo its change. A no-op if it has ended."""
 
 
 class Undo:

@@ -165,7 +165,7 @@ class Partition(Fault):
         default=None,
     )
     how: str = parameter(
-        OneOf("silent", "reset"), "what happens to the connection: nothing, or a reset", default="silent"
+        OneOf("silent", "reset"), "effect on the connection: none, or a reset", default="silent"
     )
 
     def check(self) -> None:

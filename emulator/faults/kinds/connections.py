@@ -30,7 +30,7 @@ class RefuseConnection(Fault):
     "ignore_connection",
     layer="connections",
     phases=CONNECT,
-    situation="A broker whose process hangs: the kernel accepts connections, but no response ever comes.",
+    situation="A broker whose process hangs: the kernel accepts connections, but the broker never responds.",
 )
 class IgnoreConnection(Fault):
     """Accept new connections, discard what clients send, and never write."""
@@ -117,7 +117,7 @@ class HalfCloseConnection(_Ending):
 
 
 class _Passing(Fault):
-    """A fault of the connection that lets the request itself pass."""
+    """A fault of the connection that does not affect the request itself."""
 
     __slots__ = ()
 

@@ -25,7 +25,7 @@ REQUEST = (Phase.REQUEST,)
 class DropRequest(Fault):
     """Do not carry the request out, and send no response."""
 
-    how: str = parameter(OneOf("silent", "close", "reset"), "what happens to the connection", default="silent")
+    how: str = parameter(OneOf("silent", "close", "reset"), "effect on the connection", default="silent")
 
     def on_request(self, event: RequestEvent) -> bool:
         """Drop the request."""
