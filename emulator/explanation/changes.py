@@ -12,10 +12,10 @@ def advance(scene: Scene, until_ms: int, effect: str = "") -> Change:
     return Change(Action.ADVANCE, f"{sentence}: {effect}" if effect else sentence, by_ms=by_ms)
 
 
-def acknowledge(scene: Scene, channel: str | None, what: str = "it") -> Change:
+def acknowledge(scene: Scene, channel: str | None, messages: str = "it") -> Change:
     """A client acknowledges a message."""
     client = scene.client_id(channel)
-    return Change(Action.ACKNOWLEDGE, f"{client or 'the client'} acknowledges {what}", client=client)
+    return Change(Action.ACKNOWLEDGE, f"{client or 'the client'} acknowledges {messages}", client=client)
 
 
 def commit(scene: Scene, channel: str | None) -> Change:

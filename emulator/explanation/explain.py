@@ -111,8 +111,9 @@ class Explainer:
     ) -> Explanation:
         """Explain a message (None: no broker has it) for one group or, with None, in the store and for all groups.
 
-        `wanted` is the id or key that the user typed, `topic` and `place` are what else is known about it. The place
-        selects one stored record of several with the same id. Groups and topics that do not exist are verdicts.
+        `wanted` is the id or key that the user typed; `topic` and `place` are those of the message, None if not known.
+        The place selects one stored record of several with the same id. If the group or the topic does not exist, the
+        verdict says so.
         """
         scene = Scene(self._look, self._history, self._now_ms())
         if family is None:
@@ -153,9 +154,10 @@ def _of_store(scene: Scene, family: MessageFamily, place: Place | None, groups: 
 
 
 def _of_group(scene: Scene, family: MessageFamily, group: GroupView, place: Place | None) -> Explanation:
-    """Return the verdict about the newest retry, or about the own copies: the first that is not finished.
+    """Return the verdict about the newest retry or, without retries, about the copies in the message's own topic.
 
-    A message that its producer sent twice has several own copies, each with retries of its own, so all are judged.
+    A message that its producer sent twice has several such copies, each with its own retries, so all are judged. The
+    first verdict that is not in FINISHED counts.
     """
     own = [Subject(scene, family, copy, group) for copy in _own_copies(family, place)]
     retries = [copy for copy in family.copies if copy.state is CopyState.RETRY and copy.group == group.name]

@@ -1,4 +1,4 @@
-"""Stored messages that a group has passed without a delivery: its queues look empty, and nothing will come."""
+"""Stored messages that a group has passed without a delivery: its queues seem empty, and it will not get them."""
 
 from collections.abc import Iterator
 

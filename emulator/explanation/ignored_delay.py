@@ -14,7 +14,7 @@ from .subject import Finding, Subject, fact
 
 _LARGEST = 2**63 - 1
 _UNITS = {props.TIMER_DELAY_SEC: 1_000, props.TIMER_DELAY_MS: 1}
-"""Milliseconds of a unit, by the property of a delay, in the order in which a broker looks for them."""
+"""Milliseconds of a unit, by the property of a delay, in the order in which a broker reads the properties."""
 
 
 def ignored_delay(family: MessageFamily) -> str | None:

@@ -25,7 +25,7 @@ _OWN_ERROR = changes.send("read the error of the send: gRPC SDKs refuse messages
 
 @frozen_view
 class Missing:
-    """A message that is not stored: the id or key that the user typed, and what else is known about it."""
+    """A message that is not stored: the id or key that the user typed (`wanted`), and topic and place if known."""
 
     wanted: str
     topic: str | None

@@ -113,7 +113,7 @@ def _committed_past(subject: Subject) -> Finding | None:
 
 
 def _was_redelivered(subject: Subject) -> bool:
-    """True if a retry of the group stands for the copy: the response with its delivery was lost.
+    """True if a retry of the group came from the copy: the response with its delivery was lost.
 
     A retry does not name the copy from which it came. Copies of equal ids, such as those of a producer that sent the
     message again, have as many retries as copies whose delivery was not acknowledged.

@@ -70,10 +70,10 @@ def _step_lines(steps: tuple[HistoryStep, ...], *, with_date: bool) -> list[str]
 
 def _party(step: HistoryStep) -> str:
     """Return the client or broker of a step, and its group."""
-    who = step.node if step.client is None else step.client + (f" ({step.sdk})" if step.sdk else "")
+    party = step.node if step.client is None else step.client + (f" ({step.sdk})" if step.sdk else "")
     if step.group is None:
-        return who
-    return f"{who} {'to' if step.kind in _TO else 'of' if step.client else 'for'} {step.group}"
+        return party
+    return f"{party} {'to' if step.kind in _TO else 'of' if step.client else 'for'} {step.group}"
 
 
 def _detail(step: HistoryStep) -> str:

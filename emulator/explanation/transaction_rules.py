@@ -75,7 +75,7 @@ def put_aside(subject: Subject) -> Finding | None:
 def rolled_back(subject: Subject) -> Finding | None:
     """The transaction is decided, and no copy is stored in the message's own topic.
 
-    The copy of a committed message can have expired. Then only the delivery record tells both apart.
+    The copy of a committed message can have expired. Then only the delivery record shows that it was committed.
     """
     halves = [copy for copy in subject.family.copies if copy.state is CopyState.HALF]
     if not halves or _is_committed(subject) or any(copy.state is CopyState.PUT_ASIDE for copy in subject.family.copies):
