@@ -20,7 +20,7 @@ from .stored_copies import StoredCopy, decoded
 
 Selects = Callable[[StoredCopy], bool]
 Reference = tuple[int, Selects]
-"""The physical offset of a record, and whether its copy is one of the messages of the topic."""
+"""The physical offset of a record, and a function that returns True if its copy is one of the topic's messages."""
 
 
 def current_copies(broker: Broker, topic: str) -> Iterator[StoredCopy | None]:

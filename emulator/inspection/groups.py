@@ -69,7 +69,7 @@ class GroupView:
     """Brokers whose guard against slow consumers found the group too far behind."""
 
     def __str__(self) -> str:
-        """Return one line: the name, the members, their subscriptions, and what hinders them."""
+        """Return one line: the name, the members, their subscriptions, and hindrances such as disabled consumption."""
         if not self.exists:
             return f"{self.name}  there is no such group"
         members = ", ".join(member.client for member in self.members) or "no members"

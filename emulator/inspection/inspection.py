@@ -31,7 +31,7 @@ class Inspection:
     """The readers of an engine and its surroundings."""
 
     def __init__(self, parts: EngineParts, around: Surroundings, like: "Inspection | None" = None) -> None:
-        """`like`: the inspection of the engine of which `parts` is a copy as of now; both share what is indexed."""
+        """`like`: the inspection of the engine of which `parts` is a copy as of now; both share the index."""
         self._parts = parts
         self._around = around
         past = Past(parts)
@@ -200,7 +200,7 @@ class Inspection:
         return read_timers(self._parts)
 
     def timers_in_steps(self) -> Iterator[TimerView | None]:
-        """Return the same messages one by one; None stands for a step before the first, after which one may pause."""
+        """Return the same messages one by one. None is a step before the first, after which the reader may pause."""
         return timers_in_steps(self._parts)
 
     def waits_for_time(self, place: Place) -> bool:

@@ -5,7 +5,7 @@ from ..kernel.value_class import frozen_view
 
 @frozen_view
 class Scope:
-    """A selection of messages in flight; None stands for all."""
+    """A selection of messages in flight. A field that is None selects all values."""
 
     group: str | None = None
     topic: str | None = None

@@ -90,5 +90,5 @@ def each_sent_to(broker: Broker, topic: str) -> Iterator[StoredCopy]:
 
 
 def is_in(state: CopyState | None, copy: StoredCopy) -> bool:
-    """True if a copy has a state; None stands for every state."""
+    """True if a copy has the given state, or if this is None."""
     return state is None or copy.view.state is state

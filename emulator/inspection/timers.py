@@ -33,7 +33,7 @@ def read_timers(parts: EngineParts) -> list[TimerView]:
 
 
 def timers_in_steps(parts: EngineParts) -> Iterator[TimerView | None]:
-    """Return the same messages one by one. None stands for a step before the first of them.
+    """Return the same messages one by one. None is a step before the first of them.
 
     The call decides which messages are read: those that are delivered meanwhile are still listed.
     """
