@@ -430,7 +430,7 @@ class ClientRegistry:
     def compensated(self, group: str) -> list[SubscriptionData]:
         """Return the subscriptions of a group's requests that have not expired."""
         held = self._compensated.items()
-        return [each for (name, _), (each, requested_ms) in held if name == group and not self._is_expired(requested_ms)]
+        return [each for (name, _), (each, ms) in held if name == group and not self._is_expired(ms)]
 
     def _is_expired(self, requested_ms: int) -> bool:
         """True if a scan has run since the request became too old."""

@@ -110,7 +110,7 @@ class ClientRequests:
 
     @handles(CheckClientConfig)
     def check_client_config(self, call: Call, operation: CheckClientConfig) -> Done:
-        """Check whether a subscription is accepted. Raises SYSTEM_ERROR (SQL92 is off), SUBSCRIPTION_PARSE_FAILED."""
+        """Check a subscription. Raises SYSTEM_ERROR (SQL92 is off), SUBSCRIPTION_PARSE_FAILED."""
         subscription = operation.subscription
         if is_tag_type(subscription.expression_type):
             return Done()

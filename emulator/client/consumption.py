@@ -31,9 +31,9 @@ def popped_places(topic: str, group: str, msg_offset_info: str) -> Iterator[tupl
 
 
 def acknowledged_offsets(start_offset: int, bits: bytes) -> list[int]:
-    """Return the offsets that one entry of a batch acknowledgement stands for, in ascending order.
+    """Return the offsets that one entry of a batch acknowledgement acknowledges, in ascending order.
 
-    Bit i of `bits` (lowest bit of the first byte first) stands for the offset `start_offset` + i.
+    Bit i of `bits` (lowest bit of the first byte first) acknowledges the offset `start_offset` + i.
     """
     return [
         start_offset + 8 * at + bit for at, octet in enumerate(bits) if octet for bit in range(8) if octet >> bit & 1
@@ -59,7 +59,7 @@ def popped_by_queue(messages: Iterable[PoppedMessage]) -> dict[tuple[int, int], 
 
 
 def is_acknowledged(offset: int, start_offset: int, bits: bytes) -> bool:
-    """True if an entry of a batch acknowledgement stands for an offset."""
+    """True if an entry of a batch acknowledgement acknowledges an offset."""
     at = offset - start_offset
     return 0 <= at < 8 * len(bits) and bool(bits[at // 8] >> at % 8 & 1)
 
