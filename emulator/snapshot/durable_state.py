@@ -86,7 +86,7 @@ class EngineState:
 
     `streams` are the states of the random streams drawn from so far. `kv_config` holds the name server's values by
     namespace and key. `extras` belongs to upper layers, by section and key. The state is not a copy: its objects belong
-    to the engine that it comes from or goes to.
+    to the engine from which it was made, or to the one that starts from it.
     """
 
     now_ms: int = 0

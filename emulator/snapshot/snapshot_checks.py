@@ -81,8 +81,8 @@ def _check_queue(queue: ConsumeQueue, log: LogState) -> None:
         )
 
 
-def _check_unique(keys: Collection[object], what: str) -> None:
-    _require(len(set(keys)) == len(keys), f"two {what} have one name")
+def _check_unique(keys: Collection[object], nouns: str) -> None:
+    _require(len(set(keys)) == len(keys), f"two {nouns} have one name")
 
 
 def _require(holds: bool, problem: str) -> None:

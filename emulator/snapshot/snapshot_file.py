@@ -192,10 +192,10 @@ class _Reader:
         if self._source.read(1):
             raise SnapshotError("there are bytes after its end", "save the snapshot once more")
 
-    def _compare(self, what: str) -> None:
+    def _compare(self, part: str) -> None:
         expected = self._check
         if _NUMBER.unpack(self._take(_NUMBER.size))[0] != expected:
-            raise _damaged(what)
+            raise _damaged(part)
 
     def _take(self, size: int) -> bytearray:
         """Read `size` bytes in pieces, because a file may declare a length that it does not have."""
@@ -213,8 +213,8 @@ def _cut_off() -> SnapshotError:
     return SnapshotError("it ends too early", _COPY_AGAIN)
 
 
-def _damaged(what: str) -> SnapshotError:
-    return SnapshotError(f"it is damaged (the {what} has a wrong checksum)", _COPY_AGAIN)
+def _damaged(part: str) -> SnapshotError:
+    return SnapshotError(f"it is damaged (the {part} has a wrong checksum)", _COPY_AGAIN)
 
 
 # contents
