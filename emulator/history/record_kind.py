@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class RecordKind(IntEnum):
-    """The event that a record stands for.
+    """The event of a record.
 
     Delivered means that a response or push with the message was written to a client's connection. Acknowledged means
     that the broker accepted its acknowledgement, or a commit of an offset beyond it. The emulator cannot know if a

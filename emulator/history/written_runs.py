@@ -32,7 +32,7 @@ def written_runs(records: Iterable[Record]) -> list[Record]:
 
 
 def _without(run: Record, skipped: Record) -> tuple[Record, Record | None]:
-    """Return a run without the skipped messages: what is before them (maybe no message), and what is after them."""
+    """Return the part of a run before the skipped messages (maybe empty), and the part after them (None if empty)."""
     end, skipped_end = run.first + run.length, skipped.first + skipped.length
     if skipped_end <= run.first or skipped.first >= end:
         return run, None
