@@ -96,6 +96,7 @@ class Assignments:
         return AssignmentResult([MessageRequestMode(queue, mode) for queue in allocated])
 
     def _mode(self, topic: str, group: str) -> tuple[str, int]:
+        """Return the request mode (`PULL` or `POP`) and the pop share queue number of a group on a topic."""
         stored = self.modes.get((topic, group))
         if stored is not None:
             return stored.mode, stored.pop_share_queue_num
@@ -106,6 +107,7 @@ class Assignments:
 
 
 Strategy = Callable[[list[MessageQueue], list[str], str], list[MessageQueue]]
+"""Returns the queues of one client, from all queues, all client ids, and the id of this client."""
 
 
 def allocate_average(queues: list[MessageQueue], clients: list[str], client_id: str) -> list[MessageQueue]:
@@ -125,6 +127,7 @@ def allocate_by_circle(queues: list[MessageQueue], clients: list[str], client_id
 
 
 STRATEGIES: dict[str, Strategy] = {"AVG": allocate_average, "AVG_BY_CIRCLE": allocate_by_circle}
+"""The strategies that a client may name in QueryAssignment, by name."""
 
 
 def _all_queues_of_each_broker(queues: list[MessageQueue]) -> list[MessageQueue]:

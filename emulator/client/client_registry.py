@@ -67,7 +67,9 @@ class ConsumerGroup:
     message_model: str = CLUSTERING
     consume_from_where: str = "CONSUME_FROM_LAST_OFFSET"
     members: dict[str, Member] = field(default_factory=dict)
+    """Members by channel id."""
     subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
+    """Subscriptions by topic, from the heartbeats of all members."""
     _client_ids: list[str] | None = field(default=None, init=False, repr=False, compare=False)
     """The result of `client_ids` until a member joins or leaves."""
 

@@ -28,6 +28,7 @@ def version_number(name: str) -> int | None:
 
 @cache
 def _names() -> tuple[str, ...]:
+    """Return the names of all versions. The position of a name is the number of the version."""
     early = ("SNAPSHOT", "ALPHA1", *(f"BETA{number}" for number in range(1, 6)))
     betas = (f"BETA{number}{end}" for number in range(6, 10) for end in ("_SNAPSHOT", ""))
     numbered = (f"V{number}{end}" for number in _numbers() for end in ("_SNAPSHOT", ""))

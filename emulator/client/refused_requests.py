@@ -70,6 +70,7 @@ def _first_of_batch(body: bytes) -> Mapping[str, str]:
 
 
 def _named_by_fields(fields: Mapping[str, str]) -> tuple[str, str, str, str]:
+    """Return the topic, group, message id and keys in the fields of a request; empty texts for missing ones."""
     topic, group, message_id, keys = (
         next((fields[name] for name in names if name in fields), "")
         for names in (_TOPIC_FIELDS, _GROUP_FIELDS, _ID_FIELDS, _KEY_FIELDS)
@@ -79,6 +80,7 @@ def _named_by_fields(fields: Mapping[str, str]) -> tuple[str, str, str, str]:
 
 
 def _code(outcome: object) -> tuple[str, str | None]:
+    """Return the name of the response code, and the remark."""
     if isinstance(outcome, EngineError):
         return outcome.code.name, outcome.remark
     if isinstance(outcome, Rejection):
