@@ -230,9 +230,11 @@ class Broker:
         for room in self._rooms:
             store.listen(room.listeners)
         self.durables: dict[str, Durable[Any]] = joined_durables(*(room.durables for room in self._rooms))
+        """The services with durable state, by the name of their field in `ServiceState`."""
         for name, durable in self.durables.items():
             durable.restore(getattr(state, name))
         self.memories: dict[str, RunMemory[Any]] = {"offsets": self.offsets}
+        """The services with state that a stop loses and a fork keeps, by name."""
         for room in self._rooms:
             self.memories |= room.memories
         self._plain_handlers: Handlers = joined(handlers_of(self.replication), *(room.handlers for room in self._rooms))

@@ -22,6 +22,7 @@ class LateReplication:
         self._delay_ms = delay_ms
         self._caught_up = caught_up
         self._on_the_way: deque[tuple[int, bytes, int]] = deque()
+        """(time of arrival in ms, record, tags code), the next first."""
         self._timer: Timer | None = None
 
     @property

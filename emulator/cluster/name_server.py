@@ -239,6 +239,7 @@ class NameServer:
         return [registering, *sorted(stopped, key=lambda broker: broker.broker_id)]
 
     def _find(self, name: str, topic: str) -> tuple[RegisteredBroker, TopicConfig] | None:
+        """Return the broker of a name that registered a topic, and the topic's configuration; None if none did."""
         if (name, topic) not in self._hidden:
             for broker in self._registered_brokers(name):
                 config = broker.topics.find_registered(topic)
