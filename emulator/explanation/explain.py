@@ -46,6 +46,7 @@ from .transaction_rules import put_aside, rolled_back, undecided_half
 UNSTORED_RULES: tuple[Rule, ...] = (undecided_half, put_aside, recalled, waiting, rolled_back)
 """Rules about messages that groups cannot read yet, or never will."""
 BROKER_RULES: tuple[Rule, ...] = (broker_down, broker_unreachable, topic_not_readable, broker_not_readable)
+"""Rules about the broker and the topic of a message."""
 STORE_RULES: tuple[Rule, ...] = (*UNSTORED_RULES, expired, compacted, topic_deleted, *BROKER_RULES, stored)
 """Rules for the verdict about a message in the store, in order."""
 PAST_RULES: tuple[Rule, ...] = (
@@ -57,6 +58,7 @@ PAST_RULES: tuple[Rule, ...] = (
     moved_past,
     acknowledged,
 )
+"""Rules about past events: deliveries, acknowledgements, and moves of the group's offset."""
 PRESENT_RULES: tuple[Rule, ...] = (
     *BROKER_RULES,
     disabled,
@@ -77,6 +79,7 @@ PRESENT_RULES: tuple[Rule, ...] = (
     no_queue_owner,
     available,
 )
+"""Rules about present hindrances; the last one applies if there is none."""
 GROUP_RULES: tuple[Rule, ...] = (
     *UNSTORED_RULES,
     dead,

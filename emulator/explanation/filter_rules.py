@@ -62,7 +62,7 @@ def _filtered(subject: Subject, verb: str) -> Finding | None:
 def _users(
     own: list[tuple[MemberView, SubscriptionView]], used: SubscriptionView | None
 ) -> list[tuple[MemberView | None, SubscriptionView]]:
-    """Return the subscription that the broker uses, with a member that has it."""
+    """Return a member that has the subscription that the broker uses (None: none has), and this subscription."""
     if used is None:
         return []
     member = next((each for each, found in own if _same(found, used)), None)

@@ -161,7 +161,10 @@ def _event_text(event: RecordedEvent, *, was_delivered: bool, with_date: bool = 
 
 
 def _decided(family: MessageFamily, history: History) -> Iterator[tuple[int, int, HistoryStep]]:
-    """Yield the commit of a transaction whose record was dropped: its copy in the own topic proves it."""
+    """Yield the commit of a transaction whose record was dropped: the copy in the message's own topic proves it.
+
+    The tuple has the time, the index of the half copy, and the step; time and index are the order of steps.
+    """
     half = [copy for copy in family.copies if copy.state is CopyState.HALF]
     for index, copy in enumerate(family.copies):
         if half and copy.state is CopyState.STORED:
@@ -244,4 +247,5 @@ def _place_text(copy: CopyView) -> str:
 
 
 def _queue_place(copy: CopyView) -> tuple[str, str, int, int]:
+    """Return broker, topic, queue id and queue offset."""
     return copy.place.broker, copy.place.topic, copy.place.queue_id, copy.place.queue_offset

@@ -19,6 +19,7 @@ class KnownClients:
         self._sdks = {each.client: f"{each.language} {each.version}".strip() for each in connected}
         self._channels = {each.channel: each.client for each in connected}
         self._past_sdks: dict[str, str] = {}
+        """Language and version of the SDKs of clients that have left, by client id."""
 
     def of_channel(self, channel: str) -> str | None:
         """Return the client id of a connection, the connection itself if it never registered, None if it is empty."""

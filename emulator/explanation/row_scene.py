@@ -14,6 +14,7 @@ class RowScene(Scene):
     def __init__(self, look: Inspection, history: History, now_ms: int) -> None:
         super().__init__(look, history, now_ms)
         self._progress: dict[tuple[str, str, int, str], ProgressView | None] = {}
+        """By broker, topic, queue id and group."""
         self._receipts: dict[Place, list[ReceiptView]] = {}
 
     def progress(self, broker: str, topic: str, queue_id: int, group: str) -> ProgressView | None:

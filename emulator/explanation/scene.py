@@ -26,7 +26,9 @@ class Scene:
         self._topics: dict[str, TopicView | None] = {}
         self._groups_of_topics: dict[str, set[str]] = {}
         self._assignments: dict[tuple[str, str], list[AssignmentView]] = {}
+        """By group and topic."""
         self._keys: dict[str, dict[str, str]] = {}
+        """Values of configuration keys, by node and key."""
 
     @cached_property
     def masters(self) -> dict[str, BrokerView]:

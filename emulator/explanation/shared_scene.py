@@ -14,7 +14,9 @@ class SharedScene(Scene):
     def __init__(self, look: Inspection, history: History, now_ms: int) -> None:
         super().__init__(look, history, now_ms)
         self._queues: dict[tuple[str, str, int], QueueView | None] = {}
+        """By broker, topic and queue id."""
         self._receipts: dict[str, dict[Place, list[ReceiptView]]] = {}
+        """By group, then by place."""
 
     def queue(self, broker: str, topic: str, queue_id: int) -> QueueView | None:
         """Return a queue, None if it does not exist."""
