@@ -95,10 +95,12 @@ def listed(names: Iterable[str]) -> str:
 
 
 def _unknown(noun: str, name: object, known: Iterable[str]) -> tuple[str, str | None]:
+    """Return the text of the error for an unknown name, and the nearest known name (None: none is similar)."""
     hint, nearest = _hint(name, list(known))
     return f"{noun}={shown(name)}: there is no such {noun}; {hint}", nearest
 
 
 def _hint(name: object, known: Sequence[str]) -> tuple[str, str | None]:
+    """Return a clause that suggests known names, and the nearest of them (None: none is similar)."""
     nearest = nearest_of(name, known)
     return f"did you mean {nearest}?" if nearest else listed(known), nearest

@@ -91,10 +91,12 @@ _SENT: Mapping[type, Callable[[Any], Iterable[MessageFacts]]] = {
     SendReplyMessage: lambda each: _sent(each.message),
     ProxyOnlyRequest: lambda each: (MessageFacts(body=body, properties=named) for body, named in each.messages),
 }
+"""Return the messages that a request sends, by class of the request."""
 _DELIVERED: Mapping[type, Callable[[Any], Iterable[MessageFacts]]] = {
     PullResult: lambda each: (of_record(record) for record in each.records),
     PopResult: lambda each: (of_record(message.record) for message in each.messages),
 }
+"""Return the messages that a response delivers, by class of the result."""
 _PUSHED: Mapping[type, Callable[[Any], Iterable[MessageFacts]]] = {
     CheckTransactionState: lambda each: (of_record(each.record),),
     RequestDirectConsumption: lambda each: (of_record(each.record),),
@@ -102,6 +104,7 @@ _PUSHED: Mapping[type, Callable[[Any], Iterable[MessageFacts]]] = {
         MessageFacts(body=each.body, properties=properties.decode(each.properties), sys_flag=each.sys_flag),
     ),
 }
+"""Return the message of a push, by class of the effect."""
 
 
 class Log(Protocol):

@@ -110,6 +110,7 @@ class Rule:
         self.counter = Counter(occurrence=spec.occurrence, chance=chance)
         self.chance = chance
         self.state: dict[Any, Any] = {}
+        """Values that the fault keeps between its firings; the keys are the fault's own."""
         self.operations: frozenset[str] = frozenset()
         """Names of operations, effects, request codes and RPCs to which the rule is limited; empty if it is not."""
         self.protocols = frozenset(PROTOCOLS)

@@ -60,6 +60,7 @@ class Vocabulary:
             each.__name__: each for each in all_subclasses(Effect) if each not in _NOT_SENT
         }
         self.requests: Mapping[tuple[str, str], RequestName] = {(each.protocol, each.name): each for each in requests}
+        """By protocol and name."""
         self.codes = Codes(self.requests.values())
         self._by_name: dict[str, list[RequestName]] = {}
         for each in self.requests.values():
@@ -197,7 +198,9 @@ class Codes:
 
     def __init__(self, requests: Iterable[RequestName]) -> None:
         self._codes: dict[str, dict[str, int]] = {}
+        """Numbers of codes by protocol and name."""
         self._statuses: dict[str, int] = {}
+        """Numbers of gRPC statuses by name."""
         for each in requests:
             self._codes.setdefault(each.protocol, {}).update(each.codes)
             self._statuses.update(each.statuses)
