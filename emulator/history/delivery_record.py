@@ -172,7 +172,7 @@ class DeliveryRecord:
         self._at = at + RECORD_BYTES
 
     def numbers_of(self, queue: Queue, link: Link) -> tuple[int, int]:
-        """Return the numbers for `append_numbered`; zeros while the record is off."""
+        """Return the numbers of a queue and a link, for `append_numbered`; zeros while the record is off."""
         return (self.keys.queues.number(queue), self.keys.links.number(link)) if self.is_on else (0, 0)
 
     def append_numbered(  # noqa: PLR0917 - once per delivery; keywords would cost time

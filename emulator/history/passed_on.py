@@ -15,4 +15,5 @@ def original_refusals(refused: Iterable[RefusedRequest]) -> list[RefusedRequest]
 
 
 def _request(refused: RefusedRequest) -> tuple[int, str, str]:
+    """Return time, connection and label: the proxy passes a refusal on at the same time, with the same label."""
     return refused.at_ms, refused.channel, refused.label
