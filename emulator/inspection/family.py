@@ -17,13 +17,13 @@ def families(copies: Iterable[StoredCopy]) -> list[MessageFamily]:
     """
     grouped: dict[tuple[str, str], list[StoredCopy]] = {}
     each_once = {copy.view.place: copy for copy in copies}.values()
-    for copy in sorted(each_once, key=age):
+    for copy in sorted(each_once, key=store_order):
         grouped.setdefault((copy.message_id, copy.origin), []).append(copy)
     return [_family(each) for each in grouped.values()]
 
 
-def age(copy: StoredCopy) -> tuple[int, str, int]:
-    """Return the key by which copies are sorted, the oldest first."""
+def store_order(copy: StoredCopy) -> tuple[int, str, int]:
+    """Return the sort key of a copy: store time, broker name, physical offset."""
     place = copy.view.place
     return copy.view.stored_at_ms, place.broker, place.physical_offset
 

@@ -12,7 +12,7 @@ from ..message import stored_record as records
 from .brokers import stores_of
 from .current_copies import current_copies
 from .engine_parts import EngineParts
-from .family import age, families
+from .family import families, store_order
 from .log_index import LogIndex
 from .messages import CopyState, CopyView, MessageFamily
 from .origins import REDIRECTED, state_of
@@ -104,7 +104,7 @@ class Locator:
 
     def current(self, topic: str, state: CopyState | None) -> list[StoredCopy]:
         """Return the copies of the messages of a topic, without those that were passed on, the oldest first."""
-        return sorted((copy for copy in self.current_in_steps(topic, state) if copy is not None), key=age)
+        return sorted((copy for copy in self.current_in_steps(topic, state) if copy is not None), key=store_order)
 
     def current_in_steps(self, topic: str, state: CopyState | None) -> Iterator[StoredCopy | None]:
         """Return the same copies one by one, see `Inspection.copies_in_steps`."""
