@@ -106,9 +106,10 @@ class _Copier:
 
     def __init__(self) -> None:
         self._made: dict[int, Any] = {}
+        """Copies by the `id()` of the original."""
 
     def copy(self, value: T) -> T:
-        """Return the copy of an object, or the object if no rule says how to copy it."""
+        """Return the copy of an object, or the object itself if its class has no rule."""
         rule = _RULES[type(value)]
         if rule is None:
             return value

@@ -17,6 +17,7 @@ class TimerPerInstant(Generic[Item]):
         self._act = act
         self._due_ms: dict[Item, int] = {}
         self._instants: dict[int, tuple[Timer, dict[Item, None]]] = {}
+        """By due time (ms): the timer, and its items in the order of their addition."""
 
     def add(self, item: Item, due_ms: int) -> None:
         """Schedule an item for an instant; an item that is already scheduled is moved."""

@@ -32,14 +32,16 @@ class ServiceState:
     """State of a broker's services, without its store and its tables of topics, groups and offsets."""
 
     orders: Mapping[GroupQueue, OrderInfo] = field(default_factory=dict)
+    """Ordered batches in flight, by (topic, group, queue id)."""
     delay_offsets: Mapping[int, int] = field(default_factory=dict)
+    """The offset of the next message to deliver, by delay level."""
     timer: TimerState = field(default_factory=TimerState)
     filters: Mapping[filter_data.TopicGroup, filter_data.FilterData] = field(default_factory=dict)
 
 
 @value
 class LogState:
-    """The commit log: the bytes of each file by number, and the time at which each but the last became full (ms)."""
+    """The commit log: the bytes of each file, and the time at which each but the last became full (ms), by number."""
 
     segment_bytes: int
     segments: dict[int, bytearray] = field(default_factory=lambda: {0: bytearray()})

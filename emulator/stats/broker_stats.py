@@ -76,12 +76,13 @@ class BrokerStats:
         self._config = config
         self._start_ms = now_ms
         self._put: dict[str, StatsItem] = {}
+        """Stored messages by topic."""
         self.acked_tally: defaultdict[tuple[str, str], int] = defaultdict(int)
         """Acknowledgements of single messages since the last sample, by topic and group."""
         self.checked_tally: defaultdict[tuple[str, str], int] = defaultdict(int)
         """Check points since the last sample, by topic and group."""
         self.settle: Callable[[], None] = lambda: None
-        """Called before counters are read: it counts what is only in a tally."""
+        """Called before counters are read: it adds the tallies to the counters."""
         self.got, self.sent_back, self.acked, self.checked = (TopicGroupStats(now_ms) for _ in range(4))
         """`checked` counts check points of pops."""
         self.all_put, self.all_got, self.own_put, self.own_got = (StatsItem(now_ms, now_ms) for _ in range(4))
