@@ -34,6 +34,7 @@ from .group_notices import GroupNotices
 SCAN_PERIOD_MS = 10_000
 """The interval of upstream's scan for expired channels (ClientHousekeepingService)."""
 PRODUCER_EXPIRED_MS = 120_000
+"""The time without heartbeats after which a producer is removed (ProducerManager.CHANNEL_EXPIRED_TIMEOUT)."""
 SUBSCRIPTIONS_MAX = 1_000
 """The number of a member's own subscriptions that are kept. Those of its group are not limited, as in upstream."""
 
@@ -183,6 +184,7 @@ class ClientRegistry:
         return Member(channel, beat.client_id, beat.language, beat.version, now_ms, beat.through_proxy, now_ms)
 
     def _register_consumer(self, channel: Channel, beat: Heartbeat, data: ConsumerData) -> bool:
+        """Register a member of a group. Returns True if the client must send its subscriptions again."""
         resend = False
         if beat.through_proxy:
             config = self._groups.find(data.group)

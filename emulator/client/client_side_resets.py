@@ -64,6 +64,7 @@ class ClientSideResets:
         return ResetOffsetResult(topic, broker, wanted)
 
     def _wanted(self, operation: ResetOffset) -> dict[int, int]:
+        """Return the offset to which the consumers reset each queue, by queue id."""
         topic, group = operation.topic, operation.group
         config = self._topics.find(topic)
         if config is None:

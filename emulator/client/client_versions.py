@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from functools import cache
 
 VERSION_3_0_7 = 28
+"""The number of V3_0_7_SNAPSHOT, the first version whose consumers report and reset offsets on request."""
 VERSION_3_1_8 = 62
+"""The number of V3_1_8_SNAPSHOT, the first version whose consumers respond to forwarded requests of administrators."""
 
 
 def version_text(version: int) -> str:

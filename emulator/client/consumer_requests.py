@@ -31,7 +31,9 @@ from .client_versions import VERSION_3_0_7, VERSION_3_1_8, version_text
 from .server_requests import ServerRequests
 
 RELAY_TIMEOUT_MS = 10_000
+"""The time for which the broker waits for a consumer's response to a forwarded request."""
 STATUS_TIMEOUT_MS = 5_000
+"""The time for which the broker waits for the offsets of each consumer."""
 
 
 class ConsumerRequests:
@@ -185,6 +187,7 @@ class ConsumerRequests:
         )
 
     def _record(self, message_id: str | None) -> bytes:
+        """Return the stored record with an offset message id. Raises SYSTEM_ERROR with upstream's text."""
         if not message_id:
             raise _null('Cannot read the array length because "array" is null')
         offset = records.physical_offset_of(message_id)

@@ -239,6 +239,7 @@ class PoppedMessages:
             self._receives[channel_id] = {group: number}
 
     def _sweep(self) -> None:
+        """Remove expired messages, and those of clients that are not registered."""
         now_ms = self._context.scheduler.now_ms
         members: dict[tuple[str, str, str], bool] = {}
         """(node, group, channel id): True if the channel is registered in the group."""

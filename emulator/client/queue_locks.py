@@ -6,6 +6,7 @@ from ..kernel.scheduler import Scheduler
 from ..operations.clients import MessageQueue
 
 LOCK_MAX_LIVE_MS = 60_000
+"""The time after which a lock that is not renewed expires."""
 
 
 class QueueLocks:

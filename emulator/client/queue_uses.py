@@ -201,6 +201,7 @@ class QueueUses:
                     yield channel_id, topic, queue_id, use
 
     def _use(self, channel_id: str, topic: Topic, queue_id: int) -> QueueUse:
+        """Return the use of a queue by a client, created at its first request."""
         if queue_id < 0:
             queue_id = ANY_QUEUE
         try:
