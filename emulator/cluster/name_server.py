@@ -285,6 +285,7 @@ class NameServer:
         return {topic: route for topic in topics if (route := self._find_route(topic)) is not None}
 
     def _find_route(self, topic: str) -> RouteResult | None:
+        """Return the route of a topic, None if no running broker registers it."""
         queues, message_type = {}, None
         for name in self._names():
             found = self._find(name, topic)
