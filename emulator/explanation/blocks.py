@@ -7,6 +7,7 @@ from .clock_text import clock_text
 from .explanation import Change, Fact
 
 WIDTH = 120
+"""The most characters of a line."""
 
 
 def block(

@@ -31,6 +31,7 @@ def passed_clauses(group: GroupView, scene: Scene) -> Iterator[IdleClause]:
 
 
 def _undelivered(group: GroupView, scene: Scene, queue: QueueView) -> Iterator[tuple[Subject, Finding]]:
+    """Yield the newest message of a queue that the group has passed without a delivery, if any, and its verdict."""
     progress = queue.groups.get(group.name)
     if progress is None or not queue.readable:
         return

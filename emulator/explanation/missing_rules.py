@@ -43,6 +43,7 @@ def missing(scene: Scene, message: Missing) -> Finding:
 
 
 def _lost(scene: Scene, message: Missing) -> Finding | None:
+    """Return the verdict about a message that a crash removed."""
     found = [each for each in scene.history.lost() if message.wanted in (each.message_id, *each.keys.split())]
     if not found:
         return None
@@ -69,6 +70,7 @@ def _lost(scene: Scene, message: Missing) -> Finding | None:
 
 
 def _refused(scene: Scene, message: Missing) -> Finding | None:
+    """Return the verdict about a message whose send was refused."""
     found = [
         each
         for each in scene.history.refused(message.topic)
@@ -150,6 +152,7 @@ _CAUSES = {
 
 
 def _never_received(scene: Scene, message: Missing) -> Finding:
+    """Return the verdict about a message of which nothing is known, with the nearest name and refused preparations."""
     nearest = scene.look.nearest(message.wanted, message.topic) or scene.look.nearest(message.wanted)
     topic, correction = message.topic, list[Change]()
     known = scene.topics

@@ -58,6 +58,7 @@ def _move_past(subject: Subject) -> OffsetMove | None:
 
 
 def _moved(subject: Subject, move: OffsetMove) -> Finding:
+    """Return the verdict about a message that a move of the offset passed."""
     group, place, scene = subject.consumer.name, subject.stored.place, subject.scene
     at, by = subject.at(move.at_ms), f" by {scene.caller(move.channel)}" if move.channel else ""
     facts = (
