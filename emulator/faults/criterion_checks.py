@@ -15,6 +15,7 @@ from .phase import Phase
 from .versions import check_version
 
 PATTERN_CHARACTERS_MAX = 1_000
+"""The most characters of the criterion `body_matches`."""
 BASE64 = "base64:"
 _LONG_NUMBER = 10**15
 """A number below this may be a name whose quotes the user forgot; a greater one is none."""

@@ -24,6 +24,7 @@ from .watcher import Watcher
 from .world import World
 
 _IDS_MAX = 32
+"""The most message ids that are recorded for a firing."""
 
 
 class Decisions:

@@ -29,9 +29,13 @@ from .phase import Phase
 ACKNOWLEDGED_MAX = 32
 """The most messages of a batch acknowledgement that are looked up."""
 _BIT_BYTES_MAX = 128
+"""The most bytes of the bit set of a batch acknowledgement that are read."""
 _READABLE_MAX = 65_536
+"""The most bytes to which a body is decompressed."""
 _COMPRESSION_TYPE = 0x700
+"""The bits of sysFlag that name the compression (MessageSysFlag, CompressionType, 5.3.3)."""
 _ZLIB_TYPES = (0, 0x300)
+"""The values of these bits for zlib: that of old clients, and that of new ones."""
 
 
 @parts

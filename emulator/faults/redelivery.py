@@ -11,6 +11,7 @@ from .events import ResponseEvent
 from .message_facts import of_record
 
 SOON_MS = 1
+"""The new invisible duration of a popped message that becomes visible at once."""
 _SHORTEST_DELAY_LEVEL = 1
 
 

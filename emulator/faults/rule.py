@@ -16,6 +16,7 @@ from .phase import Phase
 from .world import StandingFault
 
 NAME_CHARACTERS_MAX = 100
+"""The most characters of a rule's name."""
 RULES_MAX = 20_000
 """The most rules of one emulator."""
 EVENTS_MAX = 100

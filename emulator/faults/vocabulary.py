@@ -169,6 +169,7 @@ def _usable(
     *,
     words: Sequence[str] = (),
 ) -> Sequence[str]:
+    """Return the protocols whose requests have a code or status among those that `known` returns for each request."""
     found = {each.protocol for each in requests if given in known(each) or given in known(each).values()}
     if found or not requests:
         return sorted(found) or PROTOCOLS

@@ -195,6 +195,7 @@ class ReorderResponses(Fault):
         return event.intercept(partial(self._hold_or_send, event.firing, event.call.channel.channel_id))
 
     def _hold_or_send(self, firing: Firing, channel_id: str, response: Response) -> None:
+        """Hold a response back; if one of the connection is held back already, send this one and then that."""
         held = firing.state.pop(channel_id, None)
         if held is not None:
             response.send()
