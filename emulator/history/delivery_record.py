@@ -31,8 +31,8 @@ _LAYOUT = struct.Struct("@qqIIIHBB")
 
 The record of a commit has the number of messages in place of hold_ms, because a commit can pass very many.
 """
-_COUNT_MAX = 0xFFFF
 _PASSED_MAX = 0xFFFF_FFFF
+"""The most messages in the record of a commit; of more, the last ones are recorded."""
 _LARGEST = 2**63 - 1
 _STARTS_MAX = 64
 """If no run of a chunk is longer, a search compares the first offsets of its records instead of decoding all."""
