@@ -57,6 +57,7 @@ def _of_queue(queue: ConsumeQueue, selects: Selects, first: int | None = None) -
 
 
 def _timed(broker: Broker, topic: str) -> Iterator[Reference]:
+    """Return the records in the slots of the timer wheel, in the order of the log."""
     queue = broker.store.queue(TIMER_TOPIC, 0)
     if queue is None:
         return iter(())

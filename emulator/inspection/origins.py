@@ -38,6 +38,7 @@ def origin_of(broker: Broker, topic: str, properties: Mapping[str, str]) -> str:
 
 
 def _next(broker: Broker, topic: str, properties: Mapping[str, str]) -> str:
+    """Return the topic from which a copy came to a topic; the same topic if it came from none."""
     state = state_of(topic)
     if state is CopyState.STORED:
         return topic

@@ -38,6 +38,7 @@ def read_polls(parts: EngineParts) -> list[PollView]:
 
 
 def _of_broker(broker: Broker) -> Iterator[PollView]:
+    """Yield the waiting pulls, the pulls that wait because of cold data, the pops and the notification requests."""
     for until_ms, held in broker.pulls.hold.waiting():
         if held.call.active:
             pull = held.operation
