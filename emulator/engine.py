@@ -251,6 +251,7 @@ class Engine:
             )
 
     def _down(self, broker: Broker, kill: bool, on_stopped: Callable[[], None]) -> None:
+        """Stop a broker now if it runs: its clients leave, and name server, replicas and listeners are notified."""
         if broker.running:
             self._note(broker, BrokerEventKind.KILLED if kill else BrokerEventKind.STOPPED)
             for channel_id in broker.clients.channel_ids():

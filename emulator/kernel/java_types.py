@@ -15,6 +15,7 @@ Int = Annotated[int, 32]
 Long = Annotated[int, 64]
 _BITS_OF_LONG = 64
 _SHOWN_MAX = 60
+"""The most characters of a value in an error."""
 
 
 class JavaTypeError(ValueError):

@@ -99,6 +99,7 @@ def _earlier(one: int | None, other: int | None) -> int | None:
 def _progress(
     broker: Broker, group: str, queue: tuple[str, int], subscription: SubscriptionData | None, *, pops: bool
 ) -> _Progress:
+    """Return the progress of a group in a queue (topic, queue id). `pops`: True for a group that pops."""
     topic, queue_id = queue
     end = max(broker.store.max_offset(topic, queue_id), 0)
     committed = broker.offsets.query(group, topic, queue_id)

@@ -36,6 +36,7 @@ from .snapshot_tables import broker_from_json, broker_to_json, engine_from_json,
 
 MAGIC = b"\x89RMQSNP\n"
 VERSION = 1
+"""The version of the format."""
 ENGINE, BROKER, UNITS, SEGMENT, DONE = b"ENGN", b"BRKR", b"UNIT", b"SEGM", b"DONE"
 _NUMBER = Struct(">I")
 _HEAD = Struct(">4sQ")
@@ -158,6 +159,8 @@ def _checked(frames: Iterable[_Frame]) -> Iterator[bytes]:
 
 
 class _Reader:
+    """Reads a file frame by frame, and compares each checksum."""
+
     def __init__(self, source: BufferedIOBase) -> None:
         self._source = source
         self._check = 0
