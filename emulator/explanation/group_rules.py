@@ -37,7 +37,7 @@ def no_group(subject: Subject) -> Finding | None:
 
 
 def disabled(subject: Subject) -> Finding | None:
-    """The group must not consume: an administrator disabled it, or a broker that protects itself from slow groups."""
+    """The group must not consume: disabled by an administrator, or by a broker's guard against slow groups."""
     group = subject.consumer
     if group.consume_enable or not group.exists:
         return None

@@ -13,7 +13,7 @@ from .scene import Scene
 
 
 def group_clauses(group: GroupView, scene: Scene) -> list[IdleClause]:
-    """Return the causes that hold a group up, the most general first; empty if there is none."""
+    """Return the causes for which a group is idle, the most general first; empty if there is none."""
     if not group.exists:
         return [_no_group(group.name, scene)]
     return [

@@ -144,7 +144,7 @@ def suspended(subject: Subject) -> Finding | None:
     reader = "all groups together have" if found.key == "globalColdReadThreshold" else f"group {group.name} has"
     limit = f"{found.key}={found.limit}" if found.key else f"the limit of the group, {found.limit}"
     text = (
-        f"{place.broker} suspends group {group.name}, because {reader} read {found.read} bytes of cold data of the "
+        f"{place.broker} suspends group {group.name}, because {reader} read {found.read} bytes of cold data in the "
         f"last 5 s, at least {limit} (coldDataFlowControlEnable); the count starts again at "
         f"{subject.at(found.until_ms)}"
     )

@@ -133,7 +133,7 @@ def test_a_group_over_its_cold_read_limit_is_suspended() -> None:
             sdks.close()
     assert found.reason is Reason.SUSPENDED, found
     assert "but broker-a suspends group billing, because group billing has read " in str(found)
-    assert "bytes of cold data of the last 5 s, at least cgColdReadThreshold=1" in str(found)
+    assert "bytes of cold data in the last 5 s, at least cgColdReadThreshold=1" in str(found)
     assert found.until_ms is not None
     assert found.until_ms - found.at_ms <= 5_000
     assert found.changes[0].sentence.endswith("the broker serves the next pull")
