@@ -29,7 +29,7 @@ class OffsetMoves:
         return made
 
     def note(self, group: str, queue: Queue, move: OffsetMove) -> bool:
-        """Append a move. Returns False for the part of a reset that commits its offset."""
+        """Append a move. Returns False, and appends nothing, for the commit by which a recorded reset or copy ends."""
         key = (group, queue)
         moves = self._moves.get(key)
         if moves is None:
@@ -45,9 +45,9 @@ class OffsetMoves:
         return True
 
     def name(self, node: str, channel: str, now_ms: int) -> list[tuple[GroupQueue, OffsetMove]]:
-        """Set the connection of the moves that a request to a broker caused just now; older ones were its own.
+        """Set the connection of the moves that a request to a broker caused just now, and return these moves.
 
-        Returns the named moves.
+        Older moves without a connection came from the broker itself.
         """
         keys, self.unnamed = self.unnamed, []
         named = []
