@@ -44,7 +44,7 @@ class DropRequest(Fault):
     situation="A broker carries a request out late, after its client has given up: a full pool, a slow disk.",
 )
 class DelayRequest(Delay, Fault):
-    """Carry the request out later, also if the client does not wait any more. It is lost if the broker stops before."""
+    """Carry the request out later, even if the client no longer waits. It is lost if the broker stops before."""
 
     SCHEMA = ONE_JITTER
 
@@ -96,10 +96,10 @@ def _copy(operation: Request) -> Request:
     situation="A broker or proxy limits the rate of requests.",
 )
 class Throttle(Fault):
-    """Let a limited rate of requests through. The others wait, or are refused with a code."""
+    """Limit the rate of requests. Requests above the rate wait, or are refused with a code."""
 
     per_second: float = parameter(Number(0.001, 1_000_000, example=10), "requests per second of the emulator's time")
-    burst: int = parameter(Whole(1, 1_000_000), "requests that are let through at once after a pause", default=1)
+    burst: int = parameter(Whole(1, 1_000_000), "requests that are carried out at once after a pause", default=1)
     code: str | int | None = parameter(
         Optional(Code()), "response code of requests above the rate; without it they wait for their turn", default=None
     )
@@ -115,7 +115,7 @@ class Throttle(Fault):
             codes.check(self.code)
 
     def on_request(self, event: RequestEvent) -> bool:
-        """Let the request through now or later, or refuse it."""
+        """Carry the request out now or later, or refuse it."""
         firing = event.firing
         wait_ms = self._wait_ms(firing)
         if wait_ms <= 0:

@@ -25,7 +25,7 @@ ACKNOWLEDGEMENTS = ("AckMessage", "BatchAckMessage", "UpdateConsumerOffset")
 
 @named("flaky-network")
 class FlakyNetwork(Preset):
-    """Requests and responses get lost, and everything takes time on its way."""
+    """Some requests and responses get lost, and responses and pushes are delayed."""
 
     loss: float = parameter(
         Number(0, 1), "share of the requests, and of the responses to the others, that get lost", default=0.01
