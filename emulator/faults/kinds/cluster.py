@@ -23,9 +23,9 @@ from .standing import BROKER, STANDING, StandingKind, lasting, of_brokers
     situation="A broker is restarted, crashes, or loses its machine; routes change as with a real name server.",
 )
 class StopBroker(StandingKind):
-    """Stop a broker and close its port. It starts with its stored data at the end."""
+    """Stop a broker and close its port. At the end of the fault it starts with its stored data."""
 
-    broker: str = parameter(BROKER, "name of the broker, with the id of a slave: `broker-a:1`")
+    broker: str = parameter(BROKER, "name of the broker; of a slave, with its id: `broker-a:1`")
     duration: str | None = lasting()
     kill: bool = parameter(Flag(), "true: as a crash of the process; false: gracefully", default=False)
 
@@ -81,7 +81,7 @@ class RestartBroker(StandingKind):
 class FlapBroker(StandingKind):
     """Stop and start a broker repeatedly. It is stopped first, and runs at the end."""
 
-    broker: str = parameter(BROKER, "name of the broker, with the id of a slave: `broker-a:1`")
+    broker: str = parameter(BROKER, "name of the broker; of a slave, with its id: `broker-a:1`")
     down: str = parameter(PositiveDurationCheck(), "time for which the broker is stopped", default="5s")
     up: str = parameter(PositiveDurationCheck(), "time for which the broker runs", default="5s")
     duration: str | None = lasting()

@@ -50,7 +50,7 @@ class SkewClock(StandingKind):
     which measure durations, stay on the shared clock. Timers that are set when the skew changes keep their instants.
     """
 
-    broker: str = parameter(BROKER, "name of the broker, with the id of a slave: `broker-a:1`")
+    broker: str = parameter(BROKER, "name of the broker; of a slave, with its id: `broker-a:1`")
     by: str = parameter(SignedDurationCheck(), "how far the clock is fast; negative: slow")
     duration: str | None = lasting()
 
@@ -109,7 +109,7 @@ class StopTransactionChecks(StandingKind):
     layer="cluster",
     phases=STANDING,
     protocols=("remoting",),
-    situation="A consumer that has died without a trace, or has another network, still owns the locks of its queues.",
+    situation="A consumer that died or was cut off from the network still owns the locks of its queues.",
 )
 class StealQueueLock(StandingKind):
     """Give the queue locks of an orderly group to a client that does not exist. No consumer gets them until the end."""

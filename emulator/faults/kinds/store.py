@@ -50,9 +50,9 @@ class RefuseAppend(Fault):
     """Refuse to store a message, or store it and respond that it is not flushed or not replicated.
 
     Not stored: `disk_full`, `page_cache_busy`, `replicas_not_enough`, `file_not_created`. Stored: `flush_timeout` (the
-    response comes after `syncFlushTimeout`), `slave_timeout` (after `slaveTimeout`), `slave_not_available`. Messages
-    with the property WAIT=false are stored and confirmed with the last three and with `replicas_not_enough`. With
-    `disk_full` the request is carried out by a broker whose disk is full: rollbacks are served, as upstream does.
+    response comes after `syncFlushTimeout`), `slave_timeout` (after `slaveTimeout`), `slave_not_available`. With these
+    three and with `replicas_not_enough`, messages with the property WAIT=false are stored and confirmed. With
+    `disk_full` the request is carried out by a broker whose disk is full: rollbacks succeed, as with upstream.
 
     A real broker showed each reason but `slave_not_available`. No class of the store of 5.3.3 sets this status, because
     the store treats a missing slave as a late one. Brokers of version 4 return it.
@@ -124,7 +124,7 @@ def _send_later(firing: Firing, delay_ms: int, response: Response) -> None:
     situation="A disk or its controller reports writes as done that it loses when the power fails.",
 )
 class LoseFlush(StandingKind):
-    """Lose everything that a broker has stored since the begin of the fault at its next crash with power loss.
+    """At the next crash with power loss, lose everything that a broker has stored since the begin of the fault.
 
     That includes messages that SYNC_FLUSH has confirmed. At the end of the fault, the whole log counts as flushed.
     """
