@@ -40,8 +40,8 @@ _DELIVERIES = (RecordKind.PULLED, RecordKind.POPPED)
 def steps_of(family: MessageFamily, history: History, clients: KnownClients) -> list[HistoryStep]:
     """Return the steps of a stored message in the order of their times; of steps at one time, the cause first.
 
-    A refused acknowledgement is in the delivery record and, with code and remark, among the refused requests. Instants
-    in the texts of steps have a date if the steps are of several days, as the lines of the timeline have.
+    A refused acknowledgement is in the delivery record and, with code and remark, among the refused requests; only the
+    latter becomes a step. If the steps are of several days, instants in their texts have a date.
     """
     found = _steps_of(family, history, clients, with_date=False)
     return _steps_of(family, history, clients, with_date=True) if are_of_several_days(found) else found

@@ -18,7 +18,7 @@ _REQUESTS = frozenset(
     ("ReceiveMessage", "PopMessage", "PullMessage", "LitePullMessage", "QueryAssignment", "QueryRoute", "Telemetry")
 )
 """Operations and RPCs with which consumers get messages, or prepare for it."""
-_PASSING = frozenset(
+_IGNORED = frozenset(
     (
         "SYSTEM_BUSY",
         "TOO_MANY_REQUESTS",
@@ -33,7 +33,7 @@ _PASSING = frozenset(
         "QUERY_NOT_FOUND",
     )
 )
-"""Codes after which the SDK requests again, and codes about which other rules say more."""
+"""Codes that the rule ignores: the SDK requests again after them, or other rules explain them."""
 _EXCEPTION = re.compile(r"^(?:[a-z]\w*\.)+\w+(?:Exception|Error): ")
 _RIGHTS = frozenset(("UNAUTHORIZED", "FORBIDDEN", "NO_PERMISSION"))
 _FILTERS = frozenset(("SUBSCRIPTION_PARSE_FAILED", "ILLEGAL_FILTER_EXPRESSION", "FILTER_DATA_NOT_EXIST"))
@@ -62,11 +62,11 @@ def requests_refused(subject: Subject) -> Finding | None:
 
 
 def refused_receives(scene: Scene, group: GroupView, topic: str) -> list[RefusedRequest]:
-    """Return the refused requests of a group that prepare or do receives of a topic, the oldest first."""
+    """Return the refused requests by which a group receives from a topic or prepares for it, the oldest first."""
     return [
         each
         for each in original_refusals(scene.history.refused(group=group.name))
-        if {each.label, each.operation} & _REQUESTS and each.topic in ("", topic) and each.code not in _PASSING
+        if {each.label, each.operation} & _REQUESTS and each.topic in ("", topic) and each.code not in _IGNORED
     ]
 
 

@@ -19,7 +19,7 @@ Find = Callable[[Node, Channel], Sequence[str]]
 
 
 class EventFacts:
-    """The facts of a request, response or push; those that cost something are computed when they are first read."""
+    """The facts of a request, response or push. Facts that take time are computed when they are first read."""
 
     def __init__(  # noqa: PLR0917  # made for each event of an operation with rules
         self,

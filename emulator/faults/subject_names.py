@@ -25,7 +25,9 @@ from .message_facts import of_record
 
 Names = tuple[str, ...]
 TOPIC_FIELDS = ("topic", "origin_topic")
+"""Fields of operations and effects that hold the name of a topic."""
 GROUP_FIELDS = ("group", "consumer_group", "producer_group")
+"""Fields of operations and effects that hold the name of a group."""
 
 
 def _acknowledged_topics(ack: Any) -> Iterator[str]:

@@ -59,7 +59,7 @@ class RefuseAppend(Fault):
     """
 
     reason: str = parameter(
-        OneOf(DISK_FULL, PAGE_CACHE_BUSY, *NOT_STORED, *NOT_CONFIRMED), "reason of the error response", default=DISK_FULL
+        OneOf(DISK_FULL, PAGE_CACHE_BUSY, *NOT_STORED, *NOT_CONFIRMED), "reason of the error", default=DISK_FULL
     )
 
     def phase_for(self, chosen: str | None) -> Phase:
