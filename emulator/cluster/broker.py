@@ -122,7 +122,7 @@ class Broker:
         self.running = True
         """False between `stop` and `start`: it rejects all operations, and the name server does not list it."""
         services = ServiceState() if state is None else self._restore(state)
-        if self.is_master:  # a slave only copies what its master does
+        if self.is_master:  # a slave only repeats the changes of its master
             self.offsets.on_move = partial(history.note_move, self.name)
             self.groups.on_delete = partial(history.note_deleted_group, self.name)
             self.store.on_lost = partial(history.note_lost, self.name)

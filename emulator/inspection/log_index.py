@@ -20,7 +20,7 @@ SEARCHED_BYTES = 1 << 20
 LONG_SEARCHES = 2
 """The number of searches that may read more than SEARCHED_BYTES before searches extend the index."""
 INDEXED_SHARE = 32
-"""A long search indexes one part in so many of the bytes that it reads, which doubles its time."""
+"""A long search indexes the 32nd part of the bytes that it reads, which doubles its time."""
 BLOCK_BYTES = 1 << 18
 _VALUES = re.compile(rb"KEYS?\x01([^\x02\x00]*)")
 """The values of UNIQ_KEY and KEYS. Other properties with a similar name add hashes that match no record."""
@@ -30,7 +30,8 @@ _MAGIC = b"\xda\xa3\x20"
 _BEFORE = (b"\x01", b" ")
 _BEFORE_BYTES = frozenset(b"\x01 ")
 _LONG_TEXT = 16
-"""A text of so many bytes is searched alone, in one pass. Bodies may have a shorter one very often."""
+"""A text of at least 16 bytes is searched alone, in one pass; a shorter one, which bodies may contain very often, is
+searched together with the byte before it."""
 _AFTER = b"\x02\x00 "
 """The bytes that may follow a value: the separator, the next record (the last separator may be missing), a blank."""
 
@@ -52,7 +53,7 @@ class _Block:
 
 
 class LogIndex:
-    """The index of one commit log, which it never changes."""
+    """The index of one commit log. It never changes the log."""
 
     def __init__(self, log: CommitLog, like: "LogIndex | None" = None) -> None:
         """`like`: the index of another log that begins with the same records; its blocks are shared."""
