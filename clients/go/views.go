@@ -9,8 +9,9 @@ import (
 
 // TopicView is a topic of the cluster; the queues of all its brokers.
 type TopicView struct {
-	Name      string   `json:"name"`
-	Type      string   `json:"type"`
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// The permission: the sum of 4 (read), 2 (write) and 1 (inherit).
 	Perm      int      `json:"perm"`
 	Brokers   []string `json:"brokers"`
 	Clusters  []string `json:"clusters"`
@@ -27,9 +28,11 @@ type QueueView struct {
 	// The lowest stored offset.
 	First int64 `json:"first"`
 	// The offset of the next message.
-	End      int64                   `json:"end"`
-	Readable bool                    `json:"readable"`
-	Groups   map[string]ProgressView `json:"groups"`
+	End int64 `json:"end"`
+	// True if the topic has read permission and the queue is one of its read queues.
+	Readable bool `json:"readable"`
+	// The progress by the name of the group.
+	Groups map[string]ProgressView `json:"groups"`
 }
 
 // ProgressView is the progress of a group in a queue, in queue offsets.
@@ -43,7 +46,8 @@ type ProgressView struct {
 	Delivered *int64 `json:"delivered"`
 	// -1 if it was not counted.
 	InFlight int64 `json:"in_flight"`
-	Lag      int64 `json:"lag"`
+	// The number of messages that the group has not finished: not read yet, or popped and in flight.
+	Lag int64 `json:"lag"`
 	// The offset below which the group gets messages by redelivery only. Pulls that are not committed do not count.
 	Passed int64 `json:"passed"`
 	// The suspension of the group at its position, because it reads too much cold data; absent if it may read.
@@ -116,7 +120,7 @@ type ReceiptView struct {
 	Until time.Time `json:"-"`
 	// The number of the delivery, from 1.
 	Attempt int `json:"attempt"`
-	// Where the broker holds it: the merge buffer, check points in the log, key-value records, an ordered batch.
+	// The broker's record of it: in the merge buffer, the log or the key-value store, an ordered batch, or a pull.
 	Holder string `json:"holder"`
 	// True if the client changed the invisible duration after a failure.
 	Returned bool `json:"returned"`
@@ -142,12 +146,13 @@ func (v *ReceiptView) UnmarshalJSON(encoded []byte) error {
 
 // LockView is a queue that a client has locked.
 type LockView struct {
-	Group   string    `json:"group"`
-	Broker  string    `json:"broker"`
-	Topic   string    `json:"topic"`
-	QueueID int       `json:"queue_id"`
-	Client  string    `json:"client"`
-	Until   time.Time `json:"-"`
+	Group   string `json:"group"`
+	Broker  string `json:"broker"`
+	Topic   string `json:"topic"`
+	QueueID int    `json:"queue_id"`
+	Client  string `json:"client"`
+	// The end of the lock, unless the client renews it.
+	Until time.Time `json:"-"`
 }
 
 // UnmarshalJSON reads the form of the control port.
@@ -190,12 +195,14 @@ func (v *TimerView) UnmarshalJSON(encoded []byte) error {
 
 // HalfView is a half message, with its checks so far.
 type HalfView struct {
-	MessageID     string    `json:"message_id"`
-	Topic         string    `json:"topic"`
-	ProducerGroup string    `json:"producer_group"`
-	Since         time.Time `json:"-"`
+	MessageID     string `json:"message_id"`
+	Topic         string `json:"topic"`
+	ProducerGroup string `json:"producer_group"`
+	// The time at which the producer created the message, by the producer's clock.
+	Since time.Time `json:"-"`
 	// The checks that the broker counts. Rounds that skip a message with CHECK_IMMUNITY_TIME_IN_SECONDS count, too.
-	Checks    int `json:"checks"`
+	Checks int `json:"checks"`
+	// The number of checks after which the broker puts the message aside (transactionCheckMax).
 	ChecksMax int `json:"checks_max"`
 	// The time of the next check; absent if there will be none.
 	NextCheckAt time.Time `json:"-"`
@@ -282,8 +289,8 @@ type SubscriptionView struct {
 
 // AssignmentView is a queue and the member that should request it.
 //
-// The brokers learn the division of queues among pulling members only from their requests. The member that requested a
-// queue last has it. The strategy is named if only one explains the requests of all queues.
+// Brokers learn from requests alone how pulling members have divided the queues. The member that requested a queue last
+// counts as its owner. The strategy is named if it is the only one that explains the requests of all queues.
 type AssignmentView struct {
 	Group  string `json:"group"`
 	Broker string `json:"broker"`
@@ -375,7 +382,7 @@ func (v *PollView) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// RuleView is a rule of faults, with the number of calls that matched and on which it acted.
+// RuleView is a rule of faults, with the number of events that matched it, and of those on which it acted.
 type RuleView struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`

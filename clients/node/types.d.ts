@@ -365,6 +365,7 @@ export interface Place {
 export interface TopicView {
   name: string;
   type: string;
+  /** The permission: the sum of 4 (read), 2 (write) and 1 (inherit). */
   perm: number;
   brokers: string[];
   clusters: string[];
@@ -382,7 +383,9 @@ export interface QueueView {
   first: number;
   /** The offset of the next message. */
   end: number;
+  /** True if the topic has read permission and the queue is one of its read queues. */
   readable: boolean;
+  /** The progress by the name of the group. */
   groups: Record<string, ProgressView>;
 }
 
@@ -397,6 +400,7 @@ export interface ProgressView {
   delivered: number | null;
   /** -1 if it was not counted. */
   inFlight: number;
+  /** The number of messages that the group has not finished: not read yet, or popped and in flight. */
   lag: number;
   /** The offset below which the group gets messages by redelivery only. Pulls that are not committed do not count. */
   passed: number;
@@ -442,7 +446,7 @@ export interface ReceiptView {
   until: Date | null;
   /** The number of the delivery, from 1. */
   attempt: number;
-  /** Where the broker holds it: the merge buffer, check points in the log, key-value records, an ordered batch. */
+  /** The broker's record of it: in the merge buffer, the log or the key-value store, an ordered batch, or a pull. */
   holder: string;
   /** True if the client changed the invisible duration after a failure. */
   returned: boolean;
@@ -457,6 +461,7 @@ export interface LockView {
   topic: string;
   queueId: number;
   client: string;
+  /** The end of the lock, unless the client renews it. */
   until: Date;
 }
 
@@ -475,9 +480,11 @@ export interface HalfView {
   messageId: string;
   topic: string;
   producerGroup: string;
+  /** The time at which the producer created the message, by the producer's clock. */
   since: Date;
   /** The checks that the broker counts. Rounds that skip a message with CHECK_IMMUNITY_TIME_IN_SECONDS count, too. */
   checks: number;
+  /** The number of checks after which the broker puts the message aside (`transactionCheckMax`). */
   checksMax: number;
   /** The time of the next check; null if there will be none. */
   nextCheckAt: Date | null;
@@ -533,8 +540,8 @@ export interface SubscriptionView {
 /**
  * A queue and the member that should request it.
  *
- * The brokers learn the division of queues among pulling members only from their requests. The member that requested a
- * queue last has it. The strategy is named if only one explains the requests of all queues.
+ * Brokers learn from requests alone how pulling members have divided the queues. The member that requested a queue last
+ * counts as its owner. The strategy is named if it is the only one that explains the requests of all queues.
  */
 export interface AssignmentView {
   group: string;
@@ -581,7 +588,7 @@ export interface PollView {
   client: string | null;
 }
 
-/** A rule of faults, with the number of calls that matched and on which it acted. */
+/** A rule of faults, with the number of events that matched it, and of those on which it acted. */
 export interface RuleView {
   name: string;
   kind: string;

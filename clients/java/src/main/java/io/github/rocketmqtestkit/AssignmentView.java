@@ -7,8 +7,8 @@ import java.util.Optional;
 /**
  * A queue and the member that should request it.
  *
- * <p>The brokers learn the division of queues among pulling members only from their requests. The member that requested
- * a queue last has it. The strategy is named if only one explains the requests of all queues.
+ * <p>Brokers learn from requests alone how pulling members have divided the queues. The member that requested a queue
+ * last counts as its owner. The strategy is named if it is the only one that explains the requests of all queues.
  */
 public final class AssignmentView extends Values {
     AssignmentView(Fields fields) {

@@ -25,7 +25,7 @@ public final class HalfView extends Values {
         return fields.text("producer_group");
     }
 
-    /** Returns the field {@code since_ms}. */
+    /** The time at which the producer created the message, by the producer's clock. */
     public Instant since() {
         return fields.instant("since_ms");
     }
@@ -35,7 +35,7 @@ public final class HalfView extends Values {
         return fields.whole("checks");
     }
 
-    /** Returns the field {@code checks_max}. */
+    /** The number of checks after which the broker puts the message aside ({@code transactionCheckMax}). */
     public int checksMax() {
         return fields.whole("checks_max");
     }

@@ -34,7 +34,7 @@ public final class LockView extends Values {
         return fields.text("client");
     }
 
-    /** Returns the field {@code until_ms}. */
+    /** The end of the lock, unless the client renews it. */
     public Instant until() {
         return fields.instant("until_ms");
     }

@@ -35,7 +35,7 @@ public final class ProgressView extends Values {
         return fields.number("in_flight");
     }
 
-    /** Returns the field {@code lag}. */
+    /** The number of messages that the group has not finished: not read yet, or popped and in flight. */
     public long lag() {
         return fields.number("lag");
     }

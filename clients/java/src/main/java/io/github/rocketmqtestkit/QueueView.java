@@ -34,12 +34,12 @@ public final class QueueView extends Values {
         return fields.number("end");
     }
 
-    /** Returns the field {@code readable}. */
+    /** True if the topic has read permission and the queue is one of its read queues. */
     public boolean readable() {
         return fields.isTrue("readable");
     }
 
-    /** Returns the field {@code groups}. */
+    /** The progress by the name of the group. */
     public Map<String, ProgressView> groups() {
         return fields.map("groups", ProgressView::new);
     }

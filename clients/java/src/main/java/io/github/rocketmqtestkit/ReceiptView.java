@@ -40,7 +40,7 @@ public final class ReceiptView extends Values {
         return fields.whole("attempt");
     }
 
-    /** Where the broker holds it: the merge buffer, check points in the log, key-value records, an ordered batch. */
+    /** The broker's record of it: in the merge buffer, the log or the key-value store, an ordered batch, or a pull. */
     public String holder() {
         return fields.text("holder");
     }

@@ -19,7 +19,7 @@ public final class TopicView extends Values {
         return fields.text("type");
     }
 
-    /** Returns the field {@code perm}. */
+    /** The permission: the sum of 4 (read), 2 (write) and 1 (inherit). */
     public int perm() {
         return fields.whole("perm");
     }
