@@ -39,8 +39,10 @@ class Mark:
     `needs`: capabilities that the target must have. `settings`: keys of broker.conf that the case needs. Keys that
     begin with `second-broker.` add a second broker, which has these keys and those of the first. Keys that begin with
     `proxy.` belong to rmq-proxy.json. `alone`: the case changes shared state (a configuration, a system topic), so it
-    gets a broker of its own. `tidy`: the case may share such a broker with other cases, one after the other. It leaves
-    no trace that they could see, and theirs do not affect it.
+    gets a broker of its own. `tidy`: the case leaves no trace that another case could see, and is not affected by
+    earlier ones. Tidy cases with equal settings therefore run one after the other on one broker. `fault`: the kind of
+    fault that the case causes on the emulator. `real`: further keys of broker.conf, which bring a real broker into the
+    same situation.
     """
 
     protocol: Protocol
@@ -54,7 +56,7 @@ class Mark:
 
     @property
     def real_settings(self) -> Mapping[str, str]:
-        """The keys of a real broker."""
+        """The keys of broker.conf of a real broker: `settings` and `real`."""
         return {**self.settings, **self.real}
 
 
@@ -83,7 +85,7 @@ class Case:
         return self.mark.needs | start
 
     def settings_of(self, target: Target) -> Mapping[str, str]:
-        """The keys of broker.conf on a target: the emulator has the fault in place of those of real brokers."""
+        """Return the keys of broker.conf on a target; the emulator does without `real`, because it has the fault."""
         return self.mark.settings if target.emulated else self.mark.real_settings
 
 

@@ -30,12 +30,13 @@ RECORDS_FOLDER = "scenarios"
 class ScenarioMark:
     """Arguments of the decorator. `source`: upstream class and method that the behavior comes from.
 
-    `verbs`, `modes`, `outcomes`, `allocations`, `options`: features that the SDK's driver must list in its hello.
+    `verbs`, `modes`, `outcomes`, `allocations`, `options`: features that the SDK's driver must list in its reply to
+    the verb `hello`.
     `protocol`: `remoting` or `grpc` if the scenario applies to only one of them. `capabilities`: capabilities that the
     target must have, in addition to creating topics. `settings`: keys of broker.conf. `alone`: the scenario needs the
     broker for itself. `passes`: time passes in the scenario, and the emulator may jump over it. Such scenarios run
-    last, since clients use their own clocks. `long`: it runs as a piece of work of its own, so that it overlaps with
-    others. `without`: SDKs that cannot take part, each with the reason.
+    last, since clients use their own clocks. `long`: it runs as a task of its own, concurrently with others.
+    `without`: SDKs that cannot take part, each with the reason.
     """
 
     source: str
@@ -76,13 +77,13 @@ class Scenario:
     def capabilities(self) -> frozenset[Capability]:
         """All capabilities that the target must have."""
         mark = self.mark
-        # A broker that may be stopped or killed is lent to one scenario at a time anyway, without a start for that.
+        # A target lends a broker that it may stop or kill to one scenario at a time. `alone` then needs no new broker.
         stopped = mark.capabilities & {Capability.RESTART, Capability.CRASH}
         start = {Capability.CONFIGURE} if mark.settings or (mark.alone and not stopped) else set()
         return mark.capabilities | {Capability.ADMIN} | start
 
     def obstacle(self, sdk: str, hello: Mapping[str, Any]) -> str:
-        """Return why the SDK with this driver hello cannot take part; empty if it can."""
+        """Return the reason why an SDK cannot take part; empty if it can. `hello`: its driver's reply to `hello`."""
         mark = self.mark
         if sdk in mark.without:
             return mark.without[sdk]

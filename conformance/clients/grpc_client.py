@@ -37,7 +37,8 @@ def open_channel(endpoint: str, tls: grpc.ChannelCredentials | None = None) -> g
 class GrpcClient(Closeable):
     """Calls of any number of client ids on one channel. Unary calls return the response message or a Failure.
 
-    With `credentials` every call is signed. `hand_over` is called before anything is passed to grpcio's threads.
+    With `credentials` every call is signed. `hand_over` is called before each call: grpcio sends it later, from
+    threads of its own.
     """
 
     def __init__(
@@ -128,9 +129,9 @@ class GrpcClient(Closeable):
         deadline: float | None = None,
         **headers: str | None,
     ) -> Callable[[], Received]:
-        """Start a receive; returns a function that waits for its end, and raises Contradiction if there is none.
+        """Start a receive; returns a function that waits for its end and returns the result.
 
-        `deadline`: see `start_call`.
+        The function raises Contradiction if the receive does not end in time. `deadline`: see `start_call`.
         """
         stream = self.open_receive(request, client=client, deadline=deadline, **headers)
         received = Received()

@@ -77,7 +77,10 @@ def message(
     deliver_ms: int | None = None,
     **system: Any,
 ) -> pb.Message:
-    """Build a message; `system`: fields of SystemProperties such as tag, keys, message_group."""
+    """Build a message; `system`: fields of SystemProperties such as tag, keys, message_group.
+
+    `deliver_ms`: the delivery time, in ms since the epoch.
+    """
     if deliver_ms is not None:
         system["delivery_timestamp"] = timestamp(deliver_ms)
     return pb.Message(
@@ -178,7 +181,7 @@ def recall(topic: str, handle: str) -> sv.RecallMessageRequest:
 
 
 def duration(ms: float | None) -> Duration | None:
-    """Return milliseconds as a protobuf duration; None if there is none."""
+    """Return milliseconds as a protobuf duration, and None for None."""
     if ms is None:
         return None
     value = Duration()

@@ -27,7 +27,7 @@ class Received:
     messages: list[pb.Message] = field(default_factory=list)
     failure: Failure | None = None
     parts: list[str] = field(default_factory=list)
-    """The content names of all responses, in order of arrival."""
+    """The kind of each response in order of arrival: `status`, `message` or `delivery_timestamp`."""
     delivered_ms: int | None = None
     """The time at which the server says the response ended, in ms since the epoch."""
 

@@ -17,7 +17,11 @@ _MESSAGE = f.HEADERS, f.DATA
 
 
 class Http2Connection(Closeable):
-    """One connection to `address`, `host:port`. It acknowledges settings and pings as clients do. Raises OSError."""
+    """One connection to `address`, `host:port`. It acknowledges settings and pings as clients do. Raises OSError.
+
+    Events are texts: `ping`, `stream 1 ended`, `stream 1 reset with ERROR`, `GOAWAY ERROR, last stream 1, 'text'`, and
+    as the last one `closed` or `reset`.
+    """
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
@@ -88,7 +92,7 @@ class Http2Connection(Closeable):
                 yield f"stream {stream_id} ended"
 
     def _acknowledge(self, payload: bytes) -> None:
-        with suppress(ConnectionError):  # the next read says how the connection ended
+        with suppress(ConnectionError):  # the next read reports the end of the connection
             self._socket.sendall(f.ping(payload, ack=True))
 
     def _frame(self, end: float) -> tuple[int, int, int, bytes] | None:

@@ -21,7 +21,7 @@ class Pending:
         return self._collect(seconds)
 
     def arrived(self) -> Response | None:
-        """Return the response if it has arrived. Cases poll it with `until`, so that a stopwatch shows its time."""
+        """Return the response if it has arrived. Cases poll it with `until`, to measure the time of arrival."""
         try:
             return self._collect(_PEEK_SECONDS)
         except RemotingTimeout:

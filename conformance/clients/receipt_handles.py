@@ -24,7 +24,7 @@ def forged(handle: str, **fields: object) -> str:
 def built_handle(message: ReceivedMessage, pop: Mapping[str, str], broker_name: str, digit: str = "0") -> str:
     """Return the handle that clients build from the ext fields of a pop's response. Source: ExtraInfoUtil.
 
-    `digit` is 0 for a message of the topic itself, and 1 or 2 for one of a retry topic.
+    `digit` is 0 for a message of the topic itself, and 1 or 2 for one of a V1 or V2 pop retry topic.
     """
     queue = str(message.queue_id)
     parts = [each.split(" ") for each in pop["startOffsetInfo"].split(";") if each]

@@ -67,7 +67,10 @@ def pop_fields(
     attempt_id: str | None = None,
     **fields: object,
 ) -> dict[str, object]:
-    """Return the ext fields of a pop; `born_ms` is the current time, which a pop with long polling needs."""
+    """Return the ext fields of a pop; `born_ms` is the current time, which a pop with long polling needs.
+
+    `init_mode`: a new group starts at the first message (0, MIN) or at the last one (1, MAX).
+    """
     return {
         "consumerGroup": group,
         "topic": topic,

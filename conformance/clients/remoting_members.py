@@ -86,7 +86,7 @@ def assignment_request(
 
 
 def mode_request(topic: str, group: str, mode: str, share: int = 0) -> Request:
-    """Set the message request mode (PULL or POP) of a group for a topic."""
+    """Set the message request mode (PULL or POP) of a group for a topic; `share` is the field popShareQueueNum."""
     body = {"topic": topic, "consumerGroup": group, "mode": mode, "popShareQueueNum": share}
     return json_request(RequestCode.SET_MESSAGE_REQUEST_MODE, body)
 

@@ -11,6 +11,7 @@ from rocketmq_testkit.remoting.wire.command import RemotingCommand
 _BARE_KEY = re.compile(r"(?<=[{,])(-?\d+):")
 """A number as a key, which fastjson writes without quotes."""
 _OBJECT_KEY = re.compile(r"\{(\{[^{}]*\}):")
+"""An object as the first key, which fastjson writes, too; `_NEXT_OBJECT_KEY` matches later keys."""
 _NEXT_OBJECT_KEY = re.compile(r",(\{[^{}]*\}):")
 
 
@@ -62,7 +63,7 @@ class Response:
         try:
             return self.fields[field]
         except KeyError:
-            raise KeyError(f"the answer has no {field}: {self}") from None
+            raise KeyError(f"the response has no {field}: {self}") from None
 
 
 def json_of(body: bytes) -> Any:

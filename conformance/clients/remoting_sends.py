@@ -23,7 +23,10 @@ NewId = Callable[[], str]
 def send_fields(
     topic: str, *, born_ms: int, new_id: NewId | None = None, **more: Unpack[SendFields]
 ) -> dict[str, object]:
-    """Return the ext fields of a send by their long names. Without `new_id` the message has only the given id."""
+    """Return the ext fields of a send by their long names.
+
+    `new_id` creates the message id (property UNIQ_KEY), unless `properties` contain one or `unique` is False.
+    """
     queue = more.pop("queue", 0)
     text = {"TAGS": more.pop("tag", None), "KEYS": more.pop("keys", None), **(more.pop("properties", None) or {})}
     if more.pop("unique", True) and new_id is not None and "UNIQ_KEY" not in text:
@@ -93,7 +96,7 @@ def end_fields(
 ) -> dict[str, object]:
     """Return the ext fields that end a half message: commit (8), roll back (12) or leave open (0).
 
-    `offset` is that in the half topic, `place` the commit log offset.
+    `offset` is the message's offset in the half topic, `place` its commit log offset.
     """
     return {
         "topic": "none",

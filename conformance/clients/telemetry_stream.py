@@ -15,7 +15,7 @@ from .pending import ANSWER_SECONDS
 
 
 class TelemetryStream:
-    """One telemetry stream of a client. `hand_over` is called before anything is passed to grpcio's threads."""
+    """One telemetry stream of a client. `hand_over` is called before each command: grpcio's threads send it later."""
 
     def __init__(
         self, channel: grpc.Channel, client: str, metadata: list[tuple[str, str]], hand_over: Callable[[], None]

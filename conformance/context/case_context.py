@@ -168,10 +168,7 @@ class CaseContext(Closeable):
 
     @contextmanager
     def faulty(self, rule: Mapping[str, object], reach: Callable[[], AbstractContextManager[object]]) -> Iterator[None]:
-        """Bring the deployment into a situation within the block: the emulator by a rule of faults.
-
-        `reach` brings a real broker there.
-        """
+        """Cause a situation within the block: on the emulator by the fault rule `rule`, on a real broker by `reach`."""
         added = self.deployment.fault(rule)
         with reach() if added is None else added:
             yield
@@ -280,7 +277,7 @@ class CaseContext(Closeable):
         return found
 
     def arrival(self, pending: Pending, seconds: float = 25.0, *, step: float = _STEP_MS / 1000) -> Response:
-        """Wait for the response to a waiting request, checking every `step` s, so that a stopwatch shows its time."""
+        """Wait for the response to a waiting request, checking every `step` s, so that its time can be measured."""
         response = self.until(pending.arrived, seconds, step=step)
         if response is None:
             raise Contradiction("a waiting request got no response")

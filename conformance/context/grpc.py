@@ -23,8 +23,8 @@ from ..clients.remoting_response import Response
 from ..deployment.target import Deployment, Tls
 from .case_context import CaseContext
 
-_TAKEN_UP_SECONDS = 0.05
-"""Time after which a call is sent: grpcio sends it from its own threads."""
+_SENT_AFTER_SECONDS = 0.05
+"""Time after which grpcio's own threads have certainly sent a call."""
 
 
 CHECKING: Mapping[str, str] = {"transactionCheckInterval": "3000", "transactionTimeOut": "1000"}
@@ -37,14 +37,14 @@ BAD_TOPICS: Mapping[str, str] = {
     "128 characters": "t" * 128,
     "of the system": AUTO_CREATE_TOPIC,
 }
-"""Invalid topic names, by what is wrong with them."""
+"""Invalid topic names by their defect."""
 BAD_GROUPS: Mapping[str, str] = {
     "blank": "",
     "illegal characters": "a b",
     "256 characters": "g" * 256,
     "of the system": TRANSACTION_GROUP,
 }
-"""Invalid consumer group names, by what is wrong with them."""
+"""Invalid consumer group names by their defect."""
 
 
 class GrpcContext(CaseContext, GrpcClient):
@@ -88,7 +88,7 @@ class GrpcContext(CaseContext, GrpcClient):
         """Wait until the deployment has received everything that was sent so far."""
         if self._handed_over:
             self._handed_over = False
-            time.sleep(_TAKEN_UP_SECONDS)
+            time.sleep(_SENT_AFTER_SECONDS)
         super().settle()
         self.call("QueryRoute", grpc_requests.route(AUTO_CREATE_TOPIC))
 
@@ -186,8 +186,11 @@ class GrpcContext(CaseContext, GrpcClient):
             self.placeholders.put(entry.recall_handle, "recall handle")
         return response
 
-    def put_into(self, topic: str, response: sv.SendMessageResponse, queue: int = 0) -> list[str] | Response:
-        """Return the body stored in a system queue at the offset that a send response reports."""
+    def stored_in(self, topic: str, response: sv.SendMessageResponse, queue: int = 0) -> list[str] | Response:
+        """Return the bodies (at most one) at the offset of a send response in a queue of a system topic.
+
+        If there is none, return the response of the pull.
+        """
         (entry,) = response.entries
         return self.request(*pull_request(topic, self.group(), queue, entry.offset, max_messages=1)).found
 
@@ -274,7 +277,7 @@ class GrpcContext(CaseContext, GrpcClient):
     def forward(
         self, topic: str, group: str, handle: str, *, client: str | None = "client", message_id: str = "id", **more: int
     ) -> Any:
-        """Call ForwardMessageToDeadLetterQueue; `more`: attempts (by default 1) and `most` attempts (17)."""
+        """Call ForwardMessageToDeadLetterQueue; `more`: `attempts` (default 1), `most` (default 17)."""
         attempts = {"attempts": 1, "most": 17, **more}
         request = grpc_requests.forward(topic, group, handle, message_id=message_id, **attempts)
         return self.call("ForwardMessageToDeadLetterQueue", request, client=client)

@@ -31,7 +31,7 @@ from .case_context import CaseContext
 
 T = TypeVar("T")
 P = ParamSpec("P")
-_GLANCE_SECONDS = 0.01
+_REPLY_SECONDS_MIN = 0.01
 _AHEAD_MS = 60_000
 """Distance of a query's end from now, so that it finds new messages even if clocks differ."""
 
@@ -80,7 +80,7 @@ class RemotingContext(CaseContext):
             self.require(response.code == 0, f"a message was not stored: {response}")
             ends[response["queueId"]] = int(response["queueOffset"]) + 1
         for queue, end in ends.items():
-            self.require(self._reaches(topic, queue, end), f"what was sent to {topic} cannot be read")
+            self.require(self._reaches(topic, queue, end), f"the messages sent to {topic} cannot be read")
         return list(sends)
 
     def _reaches(self, topic: str, queue: str, end: int) -> bool:
@@ -196,6 +196,6 @@ def replies_to(connections: Mapping[T, RemotingClient], opaque: int, seconds: fl
     """Return `reply_to` for several connections, with one common timeout of `seconds`."""
     end = time.monotonic() + seconds
     return {
-        label: reply_to(connection, opaque, max(end - time.monotonic(), _GLANCE_SECONDS))
+        label: reply_to(connection, opaque, max(end - time.monotonic(), _REPLY_SECONDS_MIN))
         for label, connection in connections.items()
     }

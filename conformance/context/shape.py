@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from ..clients.remoting_response import Response
 
 _TEXT_MAX = 400
-"""Longest body that is shown; of a longer one only the length is."""
+"""Length of the longest body that is shown; a longer body is replaced by its length."""
 
 
 def shape(value: Any) -> Any:

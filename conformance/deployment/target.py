@@ -28,7 +28,7 @@ COMMON_SETTINGS: Mapping[str, str] = {
     "recallMessageEnable": "true",
     "traceTopicEnable": "true",
 }
-"""Keys of broker.conf that every deployment has which this suite starts; a case may override them."""
+"""Keys of broker.conf of every deployment that this suite starts; a case may override them."""
 
 
 FULL_DISK_PERCENT_MIN = 35
@@ -42,7 +42,7 @@ PROXY = "proxy."
 
 
 class Files(NamedTuple):
-    """Settings by configuration file. There is a second broker if `second_broker` has keys; they are its own."""
+    """Settings by configuration file. A second broker runs if `second_broker` has keys, in addition to the first's."""
 
     broker: dict[str, str]
     second_broker: dict[str, str]
@@ -139,7 +139,7 @@ class Deployment(ABC):
         raise TargetError("this broker cannot be killed")
 
     def fault(self, rule: Mapping[str, object]) -> AbstractContextManager[object] | None:
-        """Add a rule of faults, which ends with the context manager; None if it is a real broker, which has none."""
+        """Add a fault rule, which ends with the context manager; None on a real broker, which cannot have rules."""
         return None
 
     def name_server_stopped(self) -> AbstractContextManager[None]:
@@ -183,7 +183,7 @@ class Target(ABC):
     defects: frozenset[str] = frozenset()
     """Upstream's defects that faults have switched on in the emulator."""
     own_deployments_max: int | None = None
-    """Most deployments with settings of their own, or lent alone, that may be in use at once; None means any number."""
+    """Limit of deployments in use at once that have settings of their own or are lent alone; None: no limit."""
     sleep: Callable[[float], None] = time.sleep
     """Sleep function of deployments in real time; a run replaces it to let other work run meanwhile."""
     unrecordable_reason: str = ""
@@ -212,7 +212,7 @@ class Target(ABC):
         """Raise TargetError if it has died."""
 
     def likely_causes(self) -> list[str]:
-        """Keys of its broker that differ from those of the recorded one; empty if this project sets them."""
+        """Keys whose values differ from those of the recorded broker; empty if this project sets the broker's keys."""
         return []
 
     def describe(self) -> str:

@@ -131,7 +131,7 @@ def a_slave_or_a_broker_not_yet_serving_rejects_recalls(t: GrpcContext) -> None:
         ("writable", "brokerPermission=6", 20000),
     ):
         changed = t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, f"{settings}\n".encode())
-        t.require(changed.code == 0, f"{settings} was not taken")
+        t.require(changed.code == 0, f"{settings} was not accepted")
         t.note(label, t.recall(topic, handle), code)
     t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, b"allowRecallWhenBrokerNotWriteable=true\n")
 
@@ -200,7 +200,7 @@ def use_delay_level_turns_a_delivery_time_into_a_delay_level(t: GrpcContext) -> 
     t.note("the first after", watch.between(0.9, 3))
     t.until(lambda: t.max_offset(topic) == 2)
     t.note("the second after", watch.between(4.9, 7))
-    t.note("on the last level", t.put_into(SCHEDULE_TOPIC, response, queue=17))
+    t.note("on the last level", t.stored_in(SCHEDULE_TOPIC, response, queue=17))
     stored = t.messages_of(topic, t.group())
     t.note("stored", [[each.body.decode(), sorted(each.properties)] for each in stored])
 

@@ -34,16 +34,16 @@ def every_send_response_has_the_message_id_as_transaction_id(t: GrpcContext) -> 
 def a_half_or_timed_send_returns_its_offset_in_the_system_topic(t: GrpcContext) -> None:
     """The response to a half or timed message has its offset in the system topic in which it waits."""
     half = t.message(t.topic(kind="TRANSACTION", queues=1), "half", message_type=pb.TRANSACTION)
-    t.note("half", t.put_into(HALF_TOPIC, t.send(half)))
+    t.note("half", t.stored_in(HALF_TOPIC, t.send(half)))
     timed = t.message(t.topic(kind="DELAY", queues=1), "timed", deliver_ms=t.now_ms() + _AHEAD_MS)
-    t.note("timed", t.put_into(TIMER_TOPIC, t.send(timed)))
+    t.note("timed", t.stored_in(TIMER_TOPIC, t.send(timed)))
 
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse", settings={"proxy.useDelayLevel": "true"})
 def a_delay_level_send_returns_its_offset_in_the_levels_queue(t: GrpcContext) -> None:
     """With useDelayLevel the response to a timed message has its offset in the queue of its delay level."""
     timed = t.message(t.topic(kind="DELAY", queues=1), "timed", deliver_ms=t.now_ms() + 7_000_000)
-    t.note("on the last level", t.put_into(SCHEDULE_TOPIC, t.send(timed), queue=17))
+    t.note("on the last level", t.stored_in(SCHEDULE_TOPIC, t.send(timed), queue=17))
 
 
 @grpc_case("RecallMessageHandle.HandleV1.buildHandle")
