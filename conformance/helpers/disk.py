@@ -1,7 +1,8 @@
 """A full disk, a disk with free space and a slow disk, shared by cases of both protocols and scenarios.
 
-A real broker checks the usage of the disk with its store. Cases and scenarios need a disk that is more than 35 % full,
-the lowest level that upstream accepts as the limit of a full disk. The emulator takes the usage from its configuration.
+A real broker checks the usage of the disk that holds its store. Cases and scenarios need a disk that is more than 35 %
+full, the lowest level that upstream accepts as the limit of a full disk. The emulator takes the usage from its
+configuration.
 """
 
 import re
@@ -30,8 +31,9 @@ FULL_BESIDE: Mapping[str, str] = {
 """Settings of two brokers; the second one's disk is full from its first check on."""
 _FIRST_LOOK_SECONDS = 58.0
 """Shortly before the first disk check of a newly started broker."""
-_LOOKS_SECONDS = 90.0
-_SHARES = re.compile(r"\[CL: [^\]]*\]")
+_NOTICE_SECONDS = 90.0
+"""Timeout for the disk check that notices a change."""
+_DISK_USAGE = re.compile(r"\[CL: [^\]]*\]")
 LATE_FLUSH: Mapping[str, str] = {
     "flushDiskType": "SYNC_FLUSH",
     "syncFlushTimeout": "-60000",
@@ -58,24 +60,24 @@ def until_full(t: CaseContext, to: RemotingClient | None = None) -> None:
         f"the disk of the broker has to be used by more than {FULL_DISK_PERCENT_MIN} %: {used:.0%}",
     )
     topic = t.topic(queues=1, to=to)
-    t.require(t.until(lambda: _probe(t, topic, to) != 0, _LOOKS_SECONDS), "the broker did not find its disk full")
+    t.require(t.until(lambda: _probe(t, topic, to) != 0, _NOTICE_SECONDS), "the broker did not find its disk full")
 
 
 def free_disk(t: CaseContext) -> None:
     """Make free space again, and wait until the broker has noticed it."""
     topic = t.topic(queues=1)
     _set_level(t, 90)
-    t.require(t.until(lambda: _probe(t, topic) == 0, _LOOKS_SECONDS), "the broker did not find room on its disk")
+    t.require(t.until(lambda: _probe(t, topic) == 0, _NOTICE_SECONDS), "the broker did not find room on its disk")
 
 
-def without_shares(text: str | None) -> str:
-    """Remove the disk usage from a remark."""
-    return _SHARES.sub("[disks]", text or "")
+def without_disk_usage(text: str | None) -> str:
+    """Replace the disk usage in a remark with `[disks]`."""
+    return _DISK_USAGE.sub("[disks]", text or "")
 
 
 def _set_level(t: CaseContext, percent: int) -> None:
     changed = t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, f"{_LEVEL}={percent}\n".encode())
-    t.require(changed.code == 0, f"{_LEVEL} was not taken: {changed}")
+    t.require(changed.code == 0, f"{_LEVEL} was not accepted: {changed}")
 
 
 def _probe(t: CaseContext, topic: str, to: RemotingClient | None = None) -> int:

@@ -71,12 +71,12 @@ def note_outcomes(t: RemotingContext, *expressions: str) -> None:
         if checked.code == PARSE_FAILED:
             t.note(expression, refused(checked.remark))
             continue
-        t.require(checked.code == 0, f"{expression} was not looked at: {checked}")
+        t.require(checked.code == 0, f"the broker did not accept {expression}: {checked}")
         found = [_found(t, topic, group, queue, expression) for queue in range(_QUEUES)]
         t.note(expression, matches(name for names in found for name in names))
 
 
 def _found(t: RemotingContext, topic: str, group: str, queue: int, expression: str) -> list[str]:
     response = t.pull(topic, group, queue, expression=expression, type="SQL92", max_messages=_QUEUE_MAX)
-    t.require(response.code in _PULLED, f"{expression} was not pulled by: {response}")
+    t.require(response.code in _PULLED, f"the pull with {expression} failed: {response}")
     return [message.body.decode() for message in response.messages]

@@ -1,4 +1,4 @@
-"""Situations of a real broker that faults bring the emulator into, as context managers for `t.faulty`."""
+"""Situations of a real broker, as context managers for `t.faulty`; on the emulator a fault causes them."""
 
 import zlib
 from collections.abc import Iterator, Mapping
@@ -30,13 +30,16 @@ def try_connection(t: CaseContext, address: str | None = None) -> str:
 def refusing_appends(
     t: CaseContext, reason: str, reach: AbstractContextManager[object] | None = None
 ) -> AbstractContextManager[None]:
-    """Refuse or do not confirm appends for a reason; without `reach` the settings of a real broker suffice."""
+    """Make the broker refuse appends, or not confirm them, for a `reason` of the fault `refuse_append`.
+
+    `reach` does so on a real broker; None if its settings suffice.
+    """
     return t.faulty({"then": {REFUSE_APPEND: {"reason": reason}}}, lambda: nullcontext() if reach is None else reach)
 
 
 @contextmanager
 def full_disk(t: CaseContext) -> Iterator[None]:
-    """Fill the disk of a broker with the settings HALF_FULL, for a minute at least."""
+    """Make the disk full within the block, on a broker with the settings HALF_FULL. It takes at least a minute."""
     fill_disk(t)
     try:
         yield
@@ -46,14 +49,17 @@ def full_disk(t: CaseContext) -> Iterator[None]:
 
 @contextmanager
 def blocked_log(t: CaseContext) -> Iterator[None]:
-    """Fill the first file of the log of a broker with the settings SMALL_LOG. Folders prevent the next ones."""
+    """Make the commit log full within the block, on a broker with the settings SMALL_LOG.
+
+    The first file is filled, and folders with the names of the next ones prevent that the broker creates them.
+    """
     topic = t.topic(queues=1)
     size = int(SMALL_LOG["mappedFileSizeCommitLog"])
     folders = [t.deployment.commit_log / f"{number * size:020}" for number in range(1, _FILES)]
     made = [each for each in folders if _make(each)]
     try:
         sent = [_store(t, topic) for _ in range(len(folders) * size // len(_PIECE))]
-        t.require(sent[0] == 0 and sent[-1] != 0, f"the log was to be full after some messages: {sent}")
+        t.require(sent[0] == 0 and sent[-1] != 0, f"the log should be full after some messages: {sent}")
         yield
     finally:
         for each in made:

@@ -1,6 +1,6 @@
 """Sets of broker settings, each shared by the cases of several keys, because a broker start costs more than most cases.
 
-The cases of one key do not notice the other keys of its set.
+The other keys of a set do not affect the cases of one key.
 """
 
 from collections.abc import Mapping

@@ -14,7 +14,11 @@ Part = Mapping[str, object]
 
 
 def part(queue: int, broker: str, logic: int = 0, *, gen: int = 0, start: int = 0, end: int = -1) -> Part:
-    """Build the mapping of one part of a logical queue, as administrators do (LogicQueueMappingItem)."""
+    """Build the mapping of one part of a logical queue to physical queue `queue` of `broker`, as administrators do.
+
+    Source: LogicQueueMappingItem. `logic` is the logical offset of the part's first message, `start` and `end` are its
+    physical offsets; an `end` of -1 means that the part is still written. `gen`: generation of the mapping.
+    """
     return {
         "gen": gen,
         "queueId": queue,

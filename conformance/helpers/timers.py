@@ -19,7 +19,7 @@ def handle_of(response: Response) -> list[str]:
 
 
 def timed(t: RemotingContext, topic: str, ms: int, body: str = "timed") -> Response:
-    """Send a timed message."""
+    """Send a message that is delivered after `ms` milliseconds."""
     return t.send(topic, body, properties={"TIMER_DELAY_MS": str(ms)})
 
 
@@ -34,7 +34,10 @@ def handle(*parts: object) -> str:
 
 
 def delay_in_queue(t: RemotingContext, level: int, place: int, waiting: ReceivedMessage) -> int:
-    """Return the ms from a message's store time to its due time, by its consume queue unit in the level's queue."""
+    """Return the ms from the store time of a delayed message, `waiting`, to its due time.
+
+    The due time is in the unit of the level's consume queue at offset `place`.
+    """
     unit = {"topic": SCHEDULE_TOPIC, "queueId": level - 1, "index": place, "count": 1}
     [entry] = t.request(RequestCode.QUERY_CONSUME_QUEUE, unit).json["queueData"]
     return int(entry["tagsCode"]) - waiting.store_timestamp

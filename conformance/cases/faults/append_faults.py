@@ -12,7 +12,7 @@ from ...clients.remoting_sends import short_names
 from ...context.case_context import CaseContext
 from ...context.grpc import GrpcContext
 from ...context.remoting import RemotingContext, connection_state
-from ...helpers.disk import CAN_BE_FULL, HALF_FULL, without_shares
+from ...helpers.disk import CAN_BE_FULL, HALF_FULL, without_disk_usage
 from ...helpers.real_faults import REFUSE_APPEND, SMALL_LOG, blocked_log, full_disk, refusing_appends
 from ...helpers.sends import back
 from ...helpers.transactions import transacting
@@ -29,7 +29,7 @@ _AT_ONCE = {"WAIT": "false"}
 
 
 def _without_usage(response: Response) -> Response:
-    return replace(response, remark=without_shares(response.remark))
+    return replace(response, remark=without_disk_usage(response.remark))
 
 
 def _note_as_usual(t: RemotingContext, topic: str) -> None:
@@ -68,7 +68,7 @@ def a_full_disk_refuses_messages_through_the_proxy(t: GrpcContext) -> None:
     topic = t.topic(queues=1)
     with refusing_appends(t, "disk_full", full_disk(t)):
         refused = t.send(t.message(topic)).status
-        t.note("sent", [refused.code, without_shares(refused.message)])
+        t.note("sent", [refused.code, without_disk_usage(refused.message)])
     _note_next(t, topic)
 
 

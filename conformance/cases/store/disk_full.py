@@ -7,7 +7,7 @@ from ...clients.remoting_response import Response
 from ...context.grpc import GrpcContext
 from ...context.remoting import RemotingContext
 from ...helpers.consumer import consuming
-from ...helpers.disk import CAN_BE_FULL, HALF_FULL, fill_disk, free_disk, without_shares
+from ...helpers.disk import CAN_BE_FULL, HALF_FULL, fill_disk, free_disk, without_disk_usage
 from ...helpers.pops import PopGroup
 from ...helpers.sends import back
 from ...helpers.timers import recall, timed
@@ -16,7 +16,7 @@ from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 
 def without_disk_usage(response: Response) -> Response:
     """Return the response without the disk usage."""
-    return replace(response, remark=without_shares(response.remark))
+    return replace(response, remark=without_disk_usage(response.remark))
 
 
 @remoting_case("HookUtils.checkBeforePutMessage", needs=CAN_BE_FULL, settings=HALF_FULL, tidy=True)
@@ -95,7 +95,7 @@ def proxy_sends_to_a_full_disk_get_internal_server_error(t: GrpcContext) -> None
     consumer = consuming(t, 1)
     fill_disk(t)
     refused = t.send(consumer.message("m1")).status
-    t.note("sent", [refused.code, without_shares(refused.message)])
+    t.note("sent", [refused.code, without_disk_usage(refused.message)])
     t.note("received", consumer.receive().bodies)
     free_disk(t)
     t.note("sent then", t.send(consumer.message("m2")), 20000)
