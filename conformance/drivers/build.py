@@ -30,7 +30,7 @@ from . import registry
 from .toolchains.recipe import BuildError, BuildFolders, Recipe
 
 Announce = Callable[[str], AbstractContextManager[None]]
-"""Returns, for the name of a driver, a context manager that shows while its block runs that the driver is built."""
+"""Takes a driver's name and returns a context manager that shows, within its block, that the driver is being built."""
 _NOT_SOURCE = {"__pycache__", "target", "node_modules", "bin", ".venv"}
 
 

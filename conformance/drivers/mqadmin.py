@@ -20,7 +20,7 @@ from .toolchains.recipe import BuildFolders, Launch, Recipe
 VERSION = "5.3.3"
 COMMAND_SECONDS = 60.0
 _FIRST_RUNS = ("updateTopic -c DefaultCluster -t orders", "clusterList", "topicStatus -t orders")
-"""Commands whose classes are stored in the archive."""
+"""Commands that run once after the build; the classes that they load are stored in the class data archive."""
 
 
 def _build(folders: BuildFolders, version: str) -> None:

@@ -21,7 +21,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--kinds", metavar="NAME,...", help="kinds of faults (default: all)")
     parser.add_argument("--sdks", metavar="NAME,...", help=f"SDKs (default: {','.join(sdks())})")
     parser.add_argument(
-        "--times", type=int, metavar="N", help="observe N times, and record both times of an SDK that has two"
+        "--times", type=int, metavar="N", help="observe each cell N times, and record two classes of time if they occur"
     )
     options = parser.parse_args(words)
     try:

@@ -1,4 +1,4 @@
-"""Workloads that consume: messages in stock, a transaction that is checked, a message that is put off."""
+"""Workloads that consume: stored messages, a transaction that is checked, a message with a changed duration."""
 
 import time
 
@@ -13,7 +13,7 @@ INVISIBLE_MS = 10_000
 
 
 def consume(world: World, situation: Situation) -> Reaction:
-    """Start a consumer of messages that one queue holds already."""
+    """Start a consumer of messages that are already stored in one queue."""
     name = world.new_name("stock")
     topic = world.emulator.topic(name, queues=1, broker=BROKER)
     world.emulator.group(name)
@@ -83,7 +83,7 @@ def transaction(world: World, situation: Situation) -> Reaction:
 
 
 def postpone(world: World, situation: Situation) -> Reaction:
-    """Receive messages in one batch, put the last one off, and acknowledge all of them.
+    """Receive messages in one batch, change the invisible duration of the last one, and acknowledge all of them.
 
     The emulator's clock then jumps beyond the invisible duration. A message whose acknowledgement had no effect is
     delivered again.

@@ -1,4 +1,4 @@
-"""The matrix of kinds of faults and SDKs: observe SDKs in situations, and compare reactions with the record."""
+"""The matrix of kinds of faults and SDKs: observes SDKs in situations, and compares reactions with the record."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,7 +18,7 @@ ATTEMPTS_MAX = 4
 NO_TLS = "this SDK has no TLS"
 """The text with which a driver refuses TLS."""
 NO_TRUST = "this SDK has TLS, and does not connect to a server with an authority of its own"
-"""The reason why an SDK with TLS is not observed: none of its clients reaches the emulator."""
+"""The reason why an SDK with TLS is not observed in a situation with `tls`."""
 
 
 def sdks() -> list[str]:
@@ -94,7 +94,7 @@ class SdkRun:
         raise Unstable(f"{situation.kind} with {self.sdk}: {ATTEMPTS_MAX} different reactions: {seen}")
 
     def repeated(self, situation: Situation, times: int) -> Cell:
-        """Observe this number of times, and return both times if the SDK has two. Raises NotFired and Unstable."""
+        """Observe `times` times; the cell has two classes of time if the observations do. Raises NotFired, Unstable."""
         seen = [self.observe(situation) for _ in range(times)]
         reactions = [each for each in seen if isinstance(each, Reaction)]
         if not reactions:
@@ -118,7 +118,7 @@ def differences(sdk: str, situations: Iterable[Situation], record: Record) -> li
             seen = run.confirmed(each, recorded)
             if recorded is None or not agree(seen, recorded):
                 before = "nothing" if recorded is None else recorded.form()
-                found.append(f"{each.kind} with {sdk}: recorded is {before}, seen is {seen.form()}")
+                found.append(f"{each.kind} with {sdk}: recorded {before}, observed {seen.form()}")
     return found
 
 

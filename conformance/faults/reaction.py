@@ -99,6 +99,7 @@ class Impossible:
 
 
 Cell = Reaction | Impossible
+"""The entry of the matrix for one kind of fault and one SDK."""
 
 
 def cell_of(form: dict[str, Any]) -> Cell:

@@ -7,8 +7,9 @@ from typing import Any, Literal
 from rocketmq_testkit.emulator.faults.fault import KINDS
 
 Use = Literal["send", "start", "consume", "transaction", "postpone"]
-"""The use of an SDK: send, start a producer and send, consume, leave a transaction open, or put a message off."""
+"""The use of an SDK: send, start a producer and send, consume, leave a transaction open, or postpone a message."""
 OFTEN = frozenset({"times", "nth", "every", "after"})
+"""Criteria that limit how often a rule fires."""
 NAME = "{name}"
 """A parameter with this value is the name of the topic and of the group of the workload."""
 

@@ -84,7 +84,7 @@ SITUATIONS: Sequence[Situation] = (
     _send("go_away", "GOAWAY follows the response to the first of two sends", {"count": 2}),
     _send(
         "withhold_window",
-        "the proxy gives no more credit after the first of three sends of 1 MiB",
+        "the flow control window of the proxy stays closed after the first of three sends of 1 MiB",
         {"count": 3, "size": 1 << 20},
     ),
     _send(
@@ -178,8 +178,8 @@ SITUATIONS: Sequence[Situation] = (
     ),
     _standing(
         "upstream_defect",
-        "an application receives three messages, puts the last one off, and acknowledges all; the emulator has the "
-        "defect that the changed handle has no effect",
+        "an application receives three messages, changes the invisible duration of the last one, and acknowledges all; "
+        "the emulator has the defect that the changed handle has no effect",
         {"use": "postpone", "count": 3},
         defect="ack_with_changed_handle_is_lost",
     ),
@@ -187,7 +187,7 @@ SITUATIONS: Sequence[Situation] = (
 """One situation for each kind, in the order of layers."""
 
 WITHOUT_SITUATION: Mapping[str, str] = {
-    "call": "the application reacts to what the test's own function does, and every SDK gets its response afterwards",
+    "call": "the effect depends on the test's own function, and every SDK gets its response afterwards",
 }
 """The kinds without a situation, with the reason."""
 

@@ -34,7 +34,7 @@ def observe(world: World, situation: Situation) -> Cell:
 
 
 def obstacle(situation: Situation, hello: Fields) -> str:
-    """Return why the fault cannot reach an SDK with this hello; empty if it can."""
+    """Return the reason why the fault cannot reach an SDK; empty if it can. `hello`: its driver's reply to `hello`."""
     protocols = KINDS[situation.kind].KIND.protocols
     if hello["protocol"] not in protocols:
         return f"only {' and '.join(NAMES[each] for each in protocols)} has this fault"

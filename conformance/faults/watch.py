@@ -22,7 +22,7 @@ class Arrival:
 
 
 class Watch(Fault):
-    """Record each request and let it pass. It is no kind that users have."""
+    """Record each request and let it pass. Users cannot select this kind of fault."""
 
     KIND: ClassVar[Kind] = Kind("watch", "effects", (Phase.REQUEST,), PROTOCOLS, None, "")
 
@@ -37,7 +37,7 @@ class Watch(Fault):
 
 
 def place(arrivals: list[Arrival], first: int) -> str:
-    """Return where the request after the one with the number `first` went, compared with that one."""
+    """Compare the request after `arrivals[first]` with this one: same or other connection, other broker, no retry."""
     if len(arrivals) <= first + 1:
         return NO_RETRY
     before, after = arrivals[first], arrivals[first + 1]

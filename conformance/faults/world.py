@@ -20,7 +20,7 @@ ANSWER_SECONDS = 45.0
 """The longest time to wait for the result of a call; afterwards the SDK counts as silent."""
 STEP_SECONDS = 0.05
 VERIFYING = ("python", "node")
-"""SDKs that verify the certificate of a server; they get the emulator's authority."""
+"""SDKs that verify a server's certificate; their drivers get the certificate of the emulator's authority."""
 BROKER = "broker-a"
 """The broker that holds topics of which all messages must be in one queue."""
 
@@ -72,7 +72,7 @@ class World:
 
     @property
     def hello(self) -> Fields:
-        """The hello of the SDK's driver."""
+        """The reply of the SDK's driver to the verb `hello`."""
         return self.driver.hello
 
     def new_name(self, stem: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 Key = tuple[str, tuple[tuple[str, str], ...]]
 """The name of a sample and its labels, sorted, without those that name the node, its cluster or the scope."""
 COMMON = frozenset({"cluster", "node_id", "node_type", "otel_scope_name"})
+"""Labels that `Key` omits."""
 _SAMPLE = re.compile(r"(?m)^(\w+)\{(.*)\} (\S+)(?: \d+)?$")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _TYPE = re.compile(r"(?m)^# TYPE (\w+) (\w+)$")
@@ -34,7 +35,7 @@ class Scrape:
 
 
 def parse(text: str) -> Scrape:
-    """Parse the text of Prometheus, of a real broker or of the emulator."""
+    """Parse metrics in Prometheus's text format, of a real broker or of the emulator."""
     values = {}
     for name, labels, value in _SAMPLE.findall(text):
         if not name.startswith("rocketmq_") or name.startswith("rocketmq_emulator_"):

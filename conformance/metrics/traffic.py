@@ -1,7 +1,7 @@
-"""Traffic of both protocols that gives each metric of a broker a value, with two scrapes.
+"""Traffic of both protocols that gives each metric of a broker a value.
 
-Numbers are determined as long as no client polls: between the scrapes of a stage nothing repeats a send, a read or an
-acknowledgement. `until` repeats only requests that ask for offsets.
+Most counts are the same in each run, because no send, read or acknowledgement is repeated: `until` repeats only
+requests for offsets.
 """
 
 from collections.abc import Callable
@@ -18,9 +18,9 @@ from ..helpers.pops import PopGroup
 from ..helpers.transactions import COMMIT, ROLLBACK, Producers
 
 TOKEN = "seen"
-"""The part of names that is equal in each run."""
+"""The token of the contexts: makes the names of topics and groups the same in each run."""
 BIG = 5_000
-"""Bytes of a body beyond the second bucket of sizes."""
+"""Size of a large body in bytes, above the second bucket of the histogram of sizes."""
 DELAY_SECONDS = 5
 """The duration of delay level 2. The scrape in the middle is before its end."""
 TOPICS = {
@@ -32,11 +32,11 @@ TOPICS = {
 }
 """The topics and their types of messages."""
 Scrape = Callable[[str], None]
-"""Called with the name of a moment."""
+"""Called with the name of a moment: `start`, `middle` or `end`."""
 
 
 def run(t: RemotingContext, g: GrpcContext, scrape: Scrape) -> None:
-    """Send the traffic to a broker that has just started. `scrape` is called in the middle and at the end."""
+    """Send the traffic to a broker that has just started. `scrape` is called before, in the middle and at the end."""
     scrape("start")
     for topic, kind in TOPICS.items():
         t.topic(name=topic, queues=1, kind=kind)

@@ -20,7 +20,7 @@ NAME = "classes.jsa"
 _RUN_SECONDS_MAX = 120.0
 
 Run = Callable[[Sequence[str]], None]
-"""Runs something with JVMs that are started with these options."""
+"""Runs programs in JVMs with these additional options."""
 
 
 def switches(built: Path) -> list[str]:
@@ -41,9 +41,9 @@ def make(built: Path, run: Run) -> None:
         listed = folder / "classes"
         listed.write_text("".join(f"{each}\n" for each in _loaded(folder)))
         draft = archive.with_suffix(".draft")
-        told = ("-XX:+UseSerialGC", "-Xshare:dump", f"-XX:SharedClassListFile={listed}")
+        options = ("-XX:+UseSerialGC", "-Xshare:dump", f"-XX:SharedClassListFile={listed}")
         # The class path must be the same text with which programs are started.
-        BuildFolders(folder, folder).run("java", *told, f"-XX:SharedArchiveFile={draft}", "-cp", f"{built}/lib/*")
+        BuildFolders(folder, folder).run("java", *options, f"-XX:SharedArchiveFile={draft}", "-cp", f"{built}/lib/*")
         draft.replace(archive)
 
 
