@@ -72,8 +72,8 @@ The emulator behaves as {reference}, so it differs from another version as {refe
 _COLUMNS = "| behavior | test | protocol | upstream | observed |\n|---|---|---|---|---|"
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 _BOTH = "both"
-_EITHER = ("behaviour", "emulator")
-"""Folders of tests that need no network."""
+_OF_BOTH_PROTOCOLS = ("behaviour", "emulator")
+"""Folders in `tests/` whose tests belong to cases of either protocol."""
 _ENDINGS = ("ing", "ed", "s")
 
 
@@ -207,7 +207,7 @@ def tests_of(noun: str, tests: Iterable[str]) -> Iterator[str]:
     protocol = "grpc_v2" if noun.startswith("grpc_") else "remoting"
     for path in tests:
         folder, name = PurePath(path).parts[1], PurePath(path).stem.removeprefix("test_")
-        if folder in (*_EITHER, protocol) and {_stem(word) for word in name.split("_")} <= words:
+        if folder in (*_OF_BOTH_PROTOCOLS, protocol) and {_stem(word) for word in name.split("_")} <= words:
             yield path
 
 

@@ -29,7 +29,10 @@ NAME = "index.html"
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """One row of the summary. `counts` are the numbers and shares of outcomes by verdict."""
+    """One row of the summary. `counts`: number and percentage of outcomes for each verdict.
+
+    `otherwise`: number of outcomes recorded for the target's version that differ from the reference version's.
+    """
 
     name: str
     about: str
@@ -43,7 +46,10 @@ class _Target:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """One outcome of a case or scenario. `anchor` is empty if it has no details."""
+    """One outcome of a case or scenario. `anchor` is empty if it has no details.
+
+    `kind` is the CSS class: `good`, `known`, `none` or `bad`.
+    """
 
     kind: str
     word: str
@@ -54,7 +60,10 @@ class _Cell:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A case or scenario with its outcomes; None stands for one that was not run."""
+    """A case or scenario with its outcomes; None stands for one that was not run.
+
+    `wrong`: True if an outcome is unexpected.
+    """
 
     name: str
     protocol: str

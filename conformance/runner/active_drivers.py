@@ -1,4 +1,4 @@
-"""Driver processes of a run: their owners, their hellos, and their shutdown with the run."""
+"""Driver processes of a run: the ones in use, their replies to `hello`, and their shutdown with the run."""
 
 import threading
 from collections.abc import Iterator, Mapping

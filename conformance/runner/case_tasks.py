@@ -18,7 +18,7 @@ from .plan import in_order, is_own
 from .pool import Task
 
 PIECE_MAX = 6
-"""Most cases in a row on one broker: a start costs as much as some cases, but waiting cases can run in parallel."""
+"""Limit of cases in a row on one broker: a start takes as long as some cases, but cases on other brokers overlap."""
 
 
 def tasks_on_common_deployment(
@@ -40,7 +40,7 @@ def tasks_with_own_deployment(
         group = list(each)
         if tidy:
             pieces = (group[at : at + PIECE_MAX] for at in range(0, len(group), PIECE_MAX))
-            tasks += [partial(_after_each_other, piece, target, records, attempts) for piece in pieces]
+            tasks += [partial(_in_sequence, piece, target, records, attempts) for piece in pieces]
         else:
             tasks += [_one(case, target, records, attempts) for case in group]
     return tasks
@@ -50,7 +50,7 @@ def _one(case: Case, target: Target, records: RecordedOutcomes, attempts: int) -
     return lambda: [_outcome(case, target, records, attempts, repeat(None))]
 
 
-def _after_each_other(
+def _in_sequence(
     cases: Sequence[Case], target: Target, records: RecordedOutcomes, attempts: int
 ) -> Iterator[Outcome]:
     settings = cases[0].settings_of(target)

@@ -87,11 +87,11 @@ class Pool:
         if seconds < LONG_SECONDS:
             time.sleep(seconds)
             return
-        self._busies(-1)
+        self._add_busy(-1)  # another thread may run a task meanwhile
         time.sleep(seconds)
-        self._busies(1)
+        self._add_busy(1)
 
-    def _busies(self, more: int) -> None:
+    def _add_busy(self, more: int) -> None:
         with self._lock:
             self._busy += more
             self._lock.notify_all()

@@ -35,7 +35,7 @@ class Run:
     likely_causes: dict[str, list[str]] = field(default_factory=dict)
     """By target with unexpected outcomes: its configuration keys that differ from the recorded broker's."""
     repeated_max: int | None = None
-    """Most outcomes that may need another attempt; None means any number."""
+    """Limit of outcomes that needed another attempt; None: no limit."""
 
     @property
     def repeated(self) -> int:

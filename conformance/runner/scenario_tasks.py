@@ -25,7 +25,7 @@ from .sample import Sample
 _CONDITIONS = (DriverError, DriverFailure, BuildError, AssertionError)
 """Errors whose text is complete; any other error is shown with its source line."""
 PIECE_MAX = 20
-"""Most scenarios that one SDK runs before another SDK may use the thread. Each piece starts the SDK again."""
+"""Limit of scenarios that one SDK runs before another SDK may use the thread. Each piece starts the SDK again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def outcomes(
 def lost(
     pairs: Iterable[tuple[Scenario, str]], target: Target, records: RecordedOutcomes, active_drivers: ActiveDrivers
 ) -> Iterator[Outcome]:
-    """Yield the outcomes of pairs that do not run and could not, for example since a driver lost a verb."""
+    """Yield the outcomes of omitted pairs that could not run, for example because a driver lost a verb."""
     for scenario, sdk in pairs:
         obstacle = ruled_out(scenario, sdk, target, records, active_drivers)
         if obstacle is not None:
@@ -138,22 +138,22 @@ def ruled_out(
 ) -> Outcome | None:
     """Return the outcome of a scenario that cannot run with an SDK on a target, else None."""
 
-    def none(verdict: Verdict, reason: str) -> Outcome:
+    def not_run(verdict: Verdict, reason: str) -> Outcome:
         return Outcome(scenario.id_with(sdk), target.name, verdict, 0.0, reason=reason)
 
     missing = sorted(scenario.capabilities - target.capabilities)
     if missing:
-        return none(Verdict.NOT_APPLICABLE, f"needs {', '.join(missing)}")
+        return not_run(Verdict.NOT_APPLICABLE, f"needs {', '.join(missing)}")
     try:
         obstacle = scenario.obstacle(sdk, active_drivers.hello(sdk))
     except (BuildError, DriverFailure) as error:
-        return none(Verdict.ERROR, str(error))
+        return not_run(Verdict.ERROR, str(error))
     if not obstacle:
         return None
     if records.record_of(target.recorded_version, *record_key(scenario.id_with(sdk))) is not None:
         # A driver that lost a verb must not shrink the matrix silently.
-        return none(Verdict.ERROR, f"{obstacle}, but a record exists")
-    return none(Verdict.NOT_APPLICABLE, obstacle)
+        return not_run(Verdict.ERROR, f"{obstacle}, but a record exists")
+    return not_run(Verdict.NOT_APPLICABLE, obstacle)
 
 
 def run_scenario(

@@ -67,7 +67,7 @@ class AddressTarget(Target):
                 return self.check()
             except TargetError as error:
                 if time.monotonic() >= end:
-                    waited = f", {self._wait_seconds:g} s long" if self._wait_seconds else ""
+                    waited = f" within {self._wait_seconds:g} s" if self._wait_seconds else ""
                     raise TargetError(f"{error}{waited}; wait=SECONDS waits until a broker has started") from error
             time.sleep(POLL_SECONDS)
 

@@ -34,7 +34,7 @@ _ABLE = frozenset(
 )
 """Capabilities of every real broker; FULL_DISK depends on the disk usage."""
 OWN_MAX = 8
-"""Most brokers with settings of their own that run beside the common one; each uses 600 MB."""
+"""Limit of brokers with settings of their own that run beside the common one; each uses 600 MB."""
 _SHARED = {"timerFlushIntervalMs": "10000"}
 """Keys of brokers that several cases share and none stops.
 
@@ -48,7 +48,7 @@ The optimizing compiler is otherwise a third of a start's cost.
 _PLAIN = ("-Dtls.server.mode=disabled",)
 """JVM options of brokers without TLS clients; this halves the remaining cost of a start."""
 STARTING_MAX = os.cpu_count() or 2
-"""Most brokers that start at once: a start keeps a processor busy, and more of them only delay each other."""
+"""Limit of brokers that start at once: a start keeps a processor busy, and more of them only delay each other."""
 
 
 class ApacheDeployment(AddressDeployment):

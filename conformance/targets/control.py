@@ -24,7 +24,7 @@ class ControlPort:
         self.url = url.rstrip("/")
         self._headers = _HEADERS if token is None else {**_HEADERS, "authorization": f"Bearer {token}"}
 
-    def ask(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
+    def call(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
         """Send a GET, or a POST if there is a `body`, and return the response. Raises TargetError."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, self._headers)
@@ -50,31 +50,31 @@ class ControlledDeployment(AddressDeployment):
 
     def now_ms(self) -> int:
         """Read the emulator's clock (ms since the epoch)."""
-        return int(self._control.ask("/v1/clock")["now_ms"])
+        return int(self._control.call("/v1/clock")["now_ms"])
 
     def advance_ms(self, ms: int) -> None:
         """Advance the clock by `ms` without waiting for clients, as on a real broker."""
-        self._control.ask("/v1/clock/advance", {"by": f"{ms}ms", "wait": None})
+        self._control.call("/v1/clock/advance", {"by": f"{ms}ms", "wait": None})
 
     def restart(self) -> None:
         """Restart the broker, which takes no time."""
-        self._control.ask("/v1/restart", {})
+        self._control.call("/v1/restart", {})
 
     def stop(self) -> None:
         """Stop broker and proxy; their ports are closed."""
-        self._control.ask("/v1/brokers/stop", {"broker": self._broker})
+        self._control.call("/v1/brokers/stop", {"broker": self._broker})
 
     def start(self) -> None:
         """Start broker and proxy again."""
-        self._control.ask("/v1/brokers/start", {"broker": self._broker})
+        self._control.call("/v1/brokers/start", {"broker": self._broker})
 
     @property
     def _broker(self) -> str:
-        return str(self._control.ask("/v1/brokers")["brokers"][0]["name"])
+        return str(self._control.call("/v1/brokers")["brokers"][0]["name"])
 
     def crash(self) -> None:
         """Crash and restart the broker's process without power loss, which takes no time."""
-        self._control.ask("/v1/crash", {"power_loss": False})
+        self._control.call("/v1/crash", {"power_loss": False})
 
     @property
     def has_virtual_time(self) -> bool:
@@ -100,7 +100,7 @@ class ControlledTarget(Target):
     def start(self) -> None:
         """Check that all addresses accept connections and that the port is an emulator's. Raises TargetError."""
         self._addresses.start()
-        if "now_ms" not in self._control.ask("/v1/clock"):
+        if "now_ms" not in self._control.call("/v1/clock"):
             raise TargetError(f"control={self._control.url} is no control port of an emulator: it has no clock")
 
     def likely_causes(self) -> list[str]:

@@ -29,7 +29,7 @@ def wait_registered(namesrv: str, addresses: Sequence[str], log_tail: Callable[[
             if seconds > _FIRST_SECONDS and not told:
                 told = True
                 for address in missing:
-                    _have_registered(address)
+                    _make_register(address)
             time.sleep(0.02)
 
 
@@ -38,7 +38,7 @@ def _missing(client: RemotingClient, addresses: Sequence[str]) -> list[str]:
     return [address for address in addresses if address.encode() not in known]
 
 
-def _have_registered(address: str) -> None:
+def _make_register(address: str) -> None:
     """Make a broker register now by setting the permission that it already has.
 
     A broker that rejects this request registers at its next interval. Source: AdminBrokerProcessor (5.3.3).
