@@ -37,7 +37,7 @@ def _client_of(s: ScenarioContext, group: str) -> str:
 
 
 def _asked(s: ScenarioContext, code: RequestCode, ext: dict[str, object]) -> Response:
-    """Return the response to a request that the broker forwards to a client or gives up."""
+    """Return a client's response to a request that the broker forwards, or the broker's own if it cannot forward it."""
     pending = s.world.start(code, ext)
     s.wait_until(pending.arrived, f"an answer to {code.name}", passing=1)
     return pending()

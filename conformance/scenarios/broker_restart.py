@@ -16,7 +16,7 @@ GOES_ON_SECONDS = 60.0
 INVISIBLE_MS = 10_000
 """Shortest invisible duration that a proxy accepts.
 
-Messages that were received but not acknowledged when the broker stopped are redelivered after it.
+Messages that were received but not acknowledged when the broker stopped are redelivered after this time.
 """
 
 

@@ -6,6 +6,7 @@ from ..sdk.scenario_context import ScenarioContext
 from ..sdk.sdk_clients import AWAIT_MS, shown
 
 SECOND_FORM = {"enableRetryTopicV2": "true", "retrieveMessageFromPopRetryTopicV1": "false"}
+"""The broker uses pop retry topics with V2 names only."""
 INVISIBLE_MS = 10_000
 """The shortest invisible duration that a proxy accepts."""
 

@@ -27,7 +27,7 @@ CHANCE = "it treats a moved queue as a new one and starts at its end, at a varyi
 def _made(s: ScenarioContext, parts: Mapping[int, Sequence[Part]]) -> str:
     """Create a topic with logical queues, all on the first broker, and wait until the name server knows it."""
     topic = static_topic(s.world, parts, queues=len(parts))
-    s.wait_until(lambda: _led(s, topic) == {s.world.broker_name}, f"the name server tells of {topic}")
+    s.wait_until(lambda: _led(s, topic) == {s.world.broker_name}, f"the name server knows {topic}")
     return topic
 
 
@@ -38,7 +38,7 @@ def _move(s: ScenarioContext, topic: str) -> None:
     for broker, connection in ((THERE, world.second_broker), (here, world.broker)):
         response = make_static(world, topic, parts, queues=1, epoch=2, broker=broker, to=connection)
         s.require(response.code == 0, f"{topic} was not moved: {response}")
-    s.wait_until(lambda: _led(s, topic) == {THERE}, f"the name server tells where {topic} went")
+    s.wait_until(lambda: _led(s, topic) == {THERE}, f"the name server knows the new broker of {topic}")
 
 
 def _led(s: ScenarioContext, topic: str) -> set[str]:

@@ -23,8 +23,10 @@ PATIENCE_SECONDS = 60.0
 """Default timeout for expected events; a loaded machine may need much of it."""
 ROUTE_SECONDS = 10.0
 _KNOWN_SECONDS = 2.0
-_GLANCE_SECONDS = 0.02
+"""Longest wait until a broker knows a new consumer."""
+_POLL_SECONDS = 0.02
 _PRIMING_SECONDS = 0.2
+"""Interval between messages that are sent until a new consumer receives one of each queue."""
 _STEP_SECONDS = 0.4
 """Real time between two clock jumps: enough for a client to respond and to send its next request."""
 _WARM_UPS_MAX = 3
@@ -289,7 +291,7 @@ class ScenarioContext:
         lacking = {(topic, queue) for topic in topics for queue in range(self._queues.get(topic, 0))}
         end = time.monotonic() + PATIENCE_SECONDS
         while lacking:
-            self.require(time.monotonic() < end, f"{consumer.name} is given nothing of {sorted(lacking)}")
+            self.require(time.monotonic() < end, f"{consumer.name} receives no message of {sorted(lacking)}")
             for topic, queue in sorted(lacking):
                 producer.send(topic, FILLER_BODY, queue=queue)
             time.sleep(_PRIMING_SECONDS)
@@ -313,7 +315,7 @@ class ScenarioContext:
         end = time.monotonic() + _KNOWN_SECONDS
         asked = {"consumerGroup": group}
         while self.world.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, asked).code != 0 and time.monotonic() < end:
-            time.sleep(_GLANCE_SECONDS)
+            time.sleep(_POLL_SECONDS)
 
     # --- topics and groups
 
@@ -326,8 +328,8 @@ class ScenarioContext:
         self._queues[name] = queues
         end = time.monotonic() + ROUTE_SECONDS
         while self.world.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": name}, to=self.world.namesrv).code != 0:
-            self.world.require(time.monotonic() < end, f"the name server did not hear of {name}")
-            time.sleep(_GLANCE_SECONDS)
+            self.world.require(time.monotonic() < end, f"the name server does not know {name}")
+            time.sleep(_POLL_SECONDS)
         return name
 
     def group(self, *, orderly: bool = False, **config: object) -> str:
@@ -343,7 +345,7 @@ class ScenarioContext:
         if style == "pop":
             mode = {"topic": topic, "consumerGroup": group, "mode": "POP", "popShareQueueNum": 8}
             response = self.world.request(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(mode))
-            self.world.require(response.code == 0, f"{group} shall pop: {response}")
+            self.world.require(response.code == 0, f"the request mode of {group} was not set: {response}")
         return topic, group
 
     def stored(self, topic: str) -> list[ReceivedMessage]:
@@ -391,7 +393,7 @@ class ScenarioContext:
             if passing and self.deployment.has_virtual_time and now > jump:
                 self.deployment.advance_ms(round(passing * 1000))
                 jump = time.monotonic() + _STEP_SECONDS
-            time.sleep(_GLANCE_SECONDS)
+            time.sleep(_POLL_SECONDS)
 
     def wait_for(self, count: int, *consumers: Consumer, stem: str = "", **how: Any) -> list[Fields]:
         """Wait until the consumers together have `count` messages whose body begins with `stem`; returns these."""
@@ -447,7 +449,7 @@ class ScenarioContext:
     def leave(self, *consumers: Consumer) -> None:
         """Make consumers leave their group with the SDK's own shutdown, after a receive in flight is handled."""
         for consumer in consumers:
-            self.wait_until(consumer.is_answered, "what is under way", passing=self.poll_step)
+            self.wait_until(consumer.is_answered, "the end of its receive in flight", passing=self.poll_step)
             consumer.finish_receive()
         for closing in [consumer.post_close() for consumer in consumers]:
             self.finish(closing)
@@ -494,4 +496,4 @@ def stable(text: str) -> str:
 
 def _state(consumers: Sequence[Consumer]) -> str:
     counts = [f"{len(consumer.messages)} messages" for consumer in consumers]
-    return f"consumers have {', '.join(counts)}" if counts else "no consumer looks on"
+    return f"consumers have {', '.join(counts)}" if counts else "no consumer takes part"

@@ -64,9 +64,9 @@ class Producer:
 class Consumer:
     """A consumer called `name` in a driver process.
 
-    `messages`: all received messages. `t` is the time of receipt, `ok` says if it was consumed successfully, and `did`
-    is the listener's result. `invisible_ms`: invisible duration of a simple consumer's receives in `collect`, which
-    acknowledges at once.
+    `messages`: all received messages. In each, `t` is the time of receipt in ms since the epoch, `ok` is true if it was
+    consumed successfully, and `did` is the listener's result. `invisible_ms`: invisible duration of a simple consumer's
+    receives in `collect`, which acknowledges at once.
     """
 
     def __init__(self, driver: Driver, name: str, style: Style) -> None:
