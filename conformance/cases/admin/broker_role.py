@@ -16,7 +16,7 @@ from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 
 
 def change_setting(t: RemotingContext, setting: str) -> None:
-    t.require(change(t, f"{setting}\n").code == 0, f"{setting} was not taken")
+    t.require(change(t, f"{setting}\n").code == 0, f"{setting} was not accepted")
 
 
 def _reply(t: RemotingContext, topic: str) -> Response:
@@ -39,7 +39,7 @@ def a_slave_rejects_transaction_ends_sent_back_messages_and_pulls(t: RemotingCon
     t.note("sent back", back(t, group.name, place, 1), 2)
     t.note("sent back by an unknown group", back(t, t.new("group"), place, 1), 2)
     pulled = t.pull(group.topic, t.group())
-    t.require(pulled.code == 2, f"a slave is pulled from: {pulled}")
+    t.require(pulled.code == 2, f"a slave did not reject a pull: {pulled}")
     t.note("pulled", pulled.bodies)
     t.note("acknowledged", group.ack(first, 0).code)
     change_setting(t, "brokerRole=ASYNC_MASTER")

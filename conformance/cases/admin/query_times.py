@@ -8,9 +8,9 @@ from ...context.remoting import RemotingContext
 
 @remoting_case("IndexFile.putKey", alone=True)
 def an_index_counts_seconds_from_its_first_message(t: RemotingContext) -> None:
-    """The index stores times as whole seconds after its first message, and a time range is compared with those.
+    """The index stores times as whole seconds after its first message, and compares a time range with these.
 
-    The broker of this case alone has a new index, whose first message is m0.
+    The case has a broker of its own, whose index is new: its first message is m0.
     """
     topic = t.topic(queues=1)
     stored: list[ReceivedMessage] = []

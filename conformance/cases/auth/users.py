@@ -42,7 +42,7 @@ def creating_a_user_is_rejected_without_a_user_store(t: RemotingContext) -> None
 
 @remoting_case("AdminBrokerProcessor.updateUser")
 def updating_deleting_and_reading_users_fail_without_a_user_store(t: RemotingContext) -> None:
-    """Updating, deleting, reading and listing users fail as well."""
+    """Updating, deleting, reading and listing users fail without a user store."""
     update, delete, get = RequestCode.AUTH_UPDATE_USER, RequestCode.AUTH_DELETE_USER, RequestCode.AUTH_GET_USER
     named = {"username": "ann"}
     t.note("updated", t.request(update, named, dumps(USER)))

@@ -24,7 +24,7 @@ def _reset(
     return t.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext, to=to)
 
 
-def _note_told(t: RemotingContext, label: str, connection: RemotingClient) -> None:
+def _note_reset_request(t: RemotingContext, label: str, connection: RemotingClient) -> None:
     """Record the reset request that a consumer receives, skipping notifications of group changes."""
     try:
         push = connection.next_server_request(2)
@@ -58,7 +58,7 @@ def an_offset_reset_is_sent_to_each_online_consumer(t: RemotingContext) -> None:
         t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, to=connection)
     t.note("reset", _reset(t, topic, group, 0, force=True), 0)
     for number, connection in enumerate(connections):
-        _note_told(t, f"consumer {number}", connection)
+        _note_reset_request(t, f"consumer {number}", connection)
     t.note("committed", t.committed(topic, group))
     t.note("pulled", t.pull(topic, group, offset=2).code)
 
@@ -72,9 +72,9 @@ def a_reset_moves_consumers_forward_only_by_force(t: RemotingContext) -> None:
     for timestamp in (-1, 0):
         for force in (False, True):
             t.note(f"reset to {timestamp}, {force}", _reset(t, topic, group, timestamp, force=force), 0)
-            _note_told(t, "told", connection)
+            _note_reset_request(t, "told", connection)
     t.note("of a queue", _reset(t, topic, group, 0, force=True, queueId=0, offset=1), 0)
-    _note_told(t, "told", connection)
+    _note_reset_request(t, "told", connection)
 
 
 @remoting_case("AdminBrokerProcessor.resetOffset", settings=BY_CLIENTS)
@@ -84,7 +84,7 @@ def a_reset_by_a_cpp_client_is_sent_as_a_list_of_queues(t: RemotingContext) -> N
     connection = t.connect()
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, to=connection)
     t.note("reset", _reset(t, topic, group, 0, force=True, to=t.connect(language="CPP")), 0)
-    _note_told(t, "told", connection)
+    _note_reset_request(t, "told", connection)
 
 
 @remoting_case("Broker2Client.resetOffset", settings=BY_CLIENTS)
@@ -97,4 +97,4 @@ def a_reset_of_unknown_names_or_unreachable_consumers_is_rejected(t: RemotingCon
     connection = t.connect(version=27)
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, to=connection)
     t.note("too old", _reset(t, topic, group, 0, force=True), 1)
-    _note_told(t, "told", connection)
+    _note_reset_request(t, "told", connection)

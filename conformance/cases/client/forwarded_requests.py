@@ -38,7 +38,7 @@ def first_client_with_request(clients: list[_Client]) -> tuple[_Client, Remoting
     for client in itertools.islice(itertools.cycle(clients), 200):
         with contextlib.suppress(RemotingTimeout):
             return client, client.asked(0.05)
-    raise RemotingTimeout("no client is asked")
+    raise RemotingTimeout("no client received a request")
 
 
 def _shown(push: RemotingCommand) -> dict[str, object]:

@@ -205,7 +205,7 @@ def _shares(response: Response) -> list[Any]:
 
 @remoting_case("QueryAssignmentProcessor.doLoadBalance")
 def every_broadcasting_client_gets_all_queues(t: RemotingContext) -> None:
-    """A request with the broadcasting model is assigned every queue of the topic individually, even in POP mode."""
+    """A broadcasting client is assigned every queue of the topic individually, even if the group has the mode POP."""
     topic, group, client = t.topic(queues=3), t.group(), t.new("client")
     t.note("assigned", _shares(_assignment(t, client, group, topic, messageModel="BROADCASTING")))
     t.heartbeat(client, groups={group: {topic: "*"}})

@@ -125,7 +125,7 @@ def a_broker_assigns_the_readable_queues_of_all_brokers(t: RemotingContext) -> N
 
 def wait_until_on_both(t: RemotingContext, topic: str) -> None:
     """Return when the topic's route names both brokers."""
-    t.require(t.until(lambda: len(t.route(topic).json["queueDatas"]) == 2), f"the route of {topic} has not both")
+    t.require(t.until(lambda: len(t.route(topic).json["queueDatas"]) == 2), f"the route of {topic} lacks a broker")
 
 
 def assigned_queues(t: RemotingContext, client: str, group: str, topic: str, model: str) -> list[tuple[str, int]]:

@@ -32,7 +32,7 @@ def wait_until_slave_connected(t: RemotingContext) -> None:
     topic = t.topic(queues=1)
     # The repeated sends use one unique key, so that the numbering of later messages in the records is stable.
     name = {"UNIQ_KEY": t.message_id()}
-    t.require(t.until(lambda: t.send(topic, properties=name).code == 0, 90), "the slave does not follow")
+    t.require(t.until(lambda: t.send(topic, properties=name).code == 0, 90), "the slave did not connect to its master")
 
 
 def pull_from_slave(t: RemotingContext, topic: str, group: str) -> Response:

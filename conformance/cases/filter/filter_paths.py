@@ -105,7 +105,7 @@ def sent_back_messages_are_filtered_by_their_tag_and_properties(t: RemotingConte
     """A sent-back message keeps its tag and properties in the retry topic, and filters match them."""
     topic, group = t.topic(queues=1), t.group()
     for number, sent in enumerate(_send_all(t, topic), 1):
-        t.require(back(t, group, sent.place, 1).code == 0, f"message {number} was not taken back")
+        t.require(back(t, group, sent.place, 1).code == 0, f"message {number} was not sent back")
     retry = retry_topic(group)
     t.stored(retry, len(_MESSAGES), seconds=_RETRY_SECONDS)
     _note_pulls(t, retry)

@@ -1,4 +1,7 @@
-"""SQL92 filters: invalid expressions with their error messages. Messages: `helpers/filtered.py`."""
+"""SQL92 filters: invalid expressions with their error messages.
+
+The messages are those of `helpers/filtered.py`.
+"""
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext

@@ -1,4 +1,7 @@
-"""SQL92 filters: tokens, names, white space, comments, ignored text. Messages: `helpers/filtered.py`."""
+"""SQL92 filters: tokens, names, white space, comments, ignored text.
+
+The messages are those of `helpers/filtered.py`.
+"""
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext

@@ -1,4 +1,7 @@
-"""SQL92 filters: truth values, NULL and precedence. Messages: `helpers/filtered.py`."""
+"""SQL92 filters: truth values, NULL and precedence.
+
+The messages are those of `helpers/filtered.py`.
+"""
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext

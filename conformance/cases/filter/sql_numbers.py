@@ -1,4 +1,7 @@
-"""SQL92 filters: numeric literals and numeric strings of properties. Messages: `helpers/filtered.py`."""
+"""SQL92 filters: numeric literals and numeric strings of properties.
+
+The messages are those of `helpers/filtered.py`.
+"""
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext

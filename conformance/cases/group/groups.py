@@ -91,7 +91,7 @@ def pulls_and_pops_of_a_disabled_group_are_rejected(t: RemotingContext) -> None:
 
 @remoting_case("AdminBrokerProcessor.deleteSubscriptionGroup")
 def a_deleted_group_keeps_its_offsets_unless_cleaned(t: RemotingContext) -> None:
-    """A deleted group is not listed any more; its offsets remain unless they are to be cleaned."""
+    """A deleted group is not listed any more; its offsets remain unless the request cleans them."""
     topic, kept, cleaned = t.topic(queues=1), t.group(), t.group()
     t.sent(topic, 3)
     for group, clean in ((kept, None), (cleaned, True)):

@@ -195,7 +195,10 @@ def a_telemetry_stream_ends_with_an_unauthorized_command(t: GrpcContext) -> None
 
 @grpc_case("StatefulAuthenticationStrategy.evaluate", settings=ACL_CACHED)
 def the_proxy_authenticates_each_call_despite_a_stateful_broker(t: GrpcContext) -> None:
-    """The proxy authenticates each call, even if its broker uses the stateful strategy. Each has its own strategy."""
+    """The proxy authenticates each call, even if its broker uses the stateful strategy.
+
+    The strategy of the proxy is a key of its own.
+    """
     topic, ann = t.topic(kind="NORMAL"), user(t, entry("*", "Pub"))
     wrong = Credentials(ann.access_key, "other")
     t.note("good", t.route(topic, **signed(ann)), pb.OK)

@@ -17,7 +17,7 @@ _ENDED_SECONDS = 1
 
 def _become(t: GrpcContext, settings: str) -> None:
     changed = t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, f"{settings}\n".encode())
-    t.require(changed.code == 0, f"{settings} was not taken")
+    t.require(changed.code == 0, f"{settings} was not accepted")
 
 
 @grpc_case("EndTransactionProcessor.processRequest", tidy=True)

@@ -158,7 +158,7 @@ def with_retry_max_times_0_an_unacknowledged_message_goes_to_the_dlq(t: GrpcCont
     consumer = consuming(t, 1, retryMaxTimes=0)
     t.note("first", attempts(consumer.receive(invisible_s=10)))
     retry = pop_retry_topic(consumer.topic, consumer.group, v2=False)
-    t.require(t.until(lambda: t.max_offset(retry), step=0.5), "it did not come back")
+    t.require(t.until(lambda: t.max_offset(retry), step=0.5), "the message was not redelivered")
     t.note("again", consumer.received_within(6.2, await_s=6, deadline=12))
     t.note("dead letters", t.until(lambda: _dead_letters(consumer), 5))
     t.note("received", _reader_of_dead_letters(consumer).receive(), 20000)

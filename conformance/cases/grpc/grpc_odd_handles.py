@@ -1,4 +1,4 @@
-"""Forged receipt handles through gRPC: which are rejected or accepted, and their effect."""
+"""Forged receipt handles through gRPC: the status of their requests, and their effect."""
 
 from typing import Any
 

@@ -134,7 +134,7 @@ def a_receive_needs_a_deadline(t: GrpcContext) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_receive_returns_at_most_32_messages(t: GrpcContext) -> None:
-    """A receive for 0 messages waits although there are some. One for fewer is rejected, and one for many gets 32."""
+    """A receive for 0 messages waits although there are some; a negative number is rejected, a large one returns 32."""
     consumer = consuming(t, 40)
     t.note("-1", consumer.receive(max_messages=-1), 50001)
     t.note("0", consumer.receive_nothing(max_messages=0), 40401)

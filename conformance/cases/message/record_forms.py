@@ -116,7 +116,7 @@ def messages_with_ipv6_hosts_have_ipv6_flags_and_longer_ids(t: RemotingContext) 
     t.note(
         "sent back", t.request(RequestCode.CONSUMER_SEND_MSG_BACK, {**fields, "delayLevel": 1, "unitMode": False}), 0
     )
-    t.require(t.until(lambda: t.max_offset(retry)), "it did not come back")
+    t.require(t.until(lambda: t.max_offset(retry)), "the message was not redelivered")
     [back] = t.stored(retry).messages
     t.note("back", [hex(back.sys_flag), back.born_host[0], back.store_host[0], back.body])
 

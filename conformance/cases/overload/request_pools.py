@@ -129,7 +129,7 @@ def sends_are_refused_while_the_log_is_written_to(t: RemotingContext) -> None:
             responses[response.code, _SIZE.sub("size of queue: {n}", response.remark or "")] += 1
         if responses.keys() >= {_STORED, _REJECTED}:
             break
-    t.require(responses.keys() <= {_STORED, _REJECTED, *_ALSO_REFUSED}, f"one was answered otherwise: {responses}")
+    t.require(responses.keys() <= {_STORED, _REJECTED, *_ALSO_REFUSED}, f"there is another response: {responses}")
     t.note("answers", sorted(responses.keys() - set(_ALSO_REFUSED)))
     t.until(lambda: t.max_offset(topic) >= responses[_STORED])
     t.note("all that were stored are there", t.max_offset(topic) == responses[_STORED])
@@ -219,5 +219,5 @@ def _halves_of_a_lonely_master(t: GrpcContext, count: int) -> tuple[str, list[st
     consumer = consuming(t, kind="TRANSACTION")
     sent = [t.send(consumer.message(f"half {number}", message_type=pb.TRANSACTION)) for number in range(count)]
     changed = t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, b"brokerRole=SYNC_MASTER\ninSyncReplicas=2\n")
-    t.require(changed.code == 0, f"the broker was to wait for a slave: {changed}")
+    t.require(changed.code == 0, f"the broker's configuration was not changed: {changed}")
     return consumer.topic, [each.entries[0].transaction_id for each in sent]

@@ -1,4 +1,4 @@
-"""Forged handles and extreme numbers: which requests are rejected, which are accepted, and their effect."""
+"""Requests with forged handles and extreme numbers: their responses, and their effect."""
 
 from collections.abc import Callable
 
@@ -101,7 +101,7 @@ def most_changes_with_forged_handles_redeliver_the_message(t: RemotingContext) -
         group = popping(t, 1)
         handle = group.handle(invisible_ms=16_000)
         forged[what] = group, group.change(forged_handles(t, handle)[what], 0, 2000)
-    t.require(watch.seconds < 8, "the broker was too slow for what is looked at")
+    t.require(watch.seconds < 8, "the broker was too slow for this case")
     t.wait(13 - watch.seconds)
     soon = {what: group.count_copies() for what, (group, _) in forged.items()}
     t.wait(26 - watch.seconds)

@@ -35,7 +35,7 @@ def pop_four(group: PopGroup) -> Response:
     """Pop four messages: ack the first, batch-ack the second, prolong the third, leave the fourth in flight."""
     response = group.pop(max_messages=4, invisible_ms=INVISIBLE_MS)
     popped = group.t.popped(response)
-    group.t.require(len(popped) == 4, f"four messages were to be popped: {response}")
+    group.t.require(len(popped) == 4, f"a pop of four messages returned {response}")
     (first, one), (second, two), (third, three), _ = popped
     group.ack(one, first.queue_offset)
     batch_ack(group.t, entry(group, two, [second.queue_offset]))

@@ -15,7 +15,7 @@ WRITTEN_SECONDS = 21
 def with_batch_in_flight(t: RemotingContext, queue: int) -> PopGroup:
     """Create a group with both messages of one queue in flight in order for an hour. The topic has two queues."""
     group = popping(t, 2, queues=2)
-    t.require(len(group.pop_in_order(queue=queue, invisible_ms=LONG_MS).messages) == 2, "a batch was to be popped")
+    t.require(len(group.pop_in_order(queue=queue, invisible_ms=LONG_MS).messages) == 2, "no batch was popped")
     return group
 
 
@@ -67,7 +67,7 @@ def a_recreated_group_has_no_batch_in_flight(t: RemotingContext) -> None:
 def a_queue_removed_and_added_again_has_no_batch_in_flight(t: RemotingContext) -> None:
     """A queue that was removed and added again has no batch in flight; another queue keeps its batch."""
     group = with_batch_in_flight(t, 1)
-    t.require(len(group.pop_in_order(queue=0, invisible_ms=LONG_MS).messages) == 2, "a batch was to be popped")
+    t.require(len(group.pop_in_order(queue=0, invisible_ms=LONG_MS).messages) == 2, "no batch was popped")
     t.topic(name=group.topic, queues=1)
     t.wait(WRITTEN_SECONDS)
     t.topic(name=group.topic, queues=2)

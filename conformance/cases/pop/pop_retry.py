@@ -166,7 +166,7 @@ def half_of_the_pops_read_the_v1_and_half_the_v2_retry_topic(t: RemotingContext)
     for _ in range(7):
         group.pop(invisible_ms=5000)  # so that none is redelivered before the last pop
     second_form = pop_retry_topic(group.topic, group.name, v2=True)
-    t.require(t.until(lambda: t.max_offset(second_form) >= 200), "not all messages came back")
+    t.require(t.until(lambda: t.max_offset(second_form) >= 200), "not all messages were redelivered")
     t.sent(t.topic(queues=1, name=group.retry_topic), 200)
     _note_share(t, _digits(group, 200), 1, 35, 65)
 

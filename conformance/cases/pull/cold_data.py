@@ -85,7 +85,7 @@ def _member(t: RemotingContext, kind: str) -> tuple[str, str]:
 
 @remoting_case("PullMessageProcessor.processRequest", settings=ALL_COLD, alone=True)
 def a_push_consumer_over_its_limit_of_cold_reads_is_refused(t: RemotingContext) -> None:
-    """The pull that exceeds the limit is served, and the next one returns SYSTEM_BUSY until the counts start again."""
+    """A push consumer's pull that exceeds the limit is served; later ones return SYSTEM_BUSY until counts are reset."""
     topic, group = _member(t, "CONSUME_PASSIVELY")
     t.note("served", t.pull(topic, group, max_messages=1).code)
     t.note("next", t.pull(topic, group, offset=1), 2)
@@ -97,7 +97,7 @@ def a_push_consumer_over_its_limit_of_cold_reads_is_refused(t: RemotingContext) 
 
 @remoting_case("ColdDataPullRequestHoldService.checkColdDataPullRequest", settings=ALL_COLD, alone=True)
 def a_pull_consumer_over_its_limit_of_cold_reads_waits(t: RemotingContext) -> None:
-    """The broker holds the pull for at least 3 s, until a round of 5 s, and then executes it."""
+    """A pull of a pull consumer over its limit waits for at least 3 s, until the next check, which runs every 5 s."""
     topic, group = _member(t, "CONSUME_ACTIVELY")
     t.note("served", t.pull(topic, group, max_messages=1).code)
     watch = t.stopwatch()
@@ -118,7 +118,7 @@ def the_limit_of_cold_reads_of_a_group_precedes_the_configuration(t: RemotingCon
 
 @remoting_case("ColdDataCgCtrService.isCgNeedColdDataFlowCtr", settings=ALL_COLD, alone=True)
 def a_group_without_members_over_its_limit_of_cold_reads_gets_an_error(t: RemotingContext) -> None:
-    """The broker needs the consume type of the group, which only a heartbeat tells it."""
+    """A pull over the limit of a group without members is an error, because the broker has no consume type of it."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 2)
     t.note("served", t.pull(topic, group, max_messages=1).code)

@@ -137,7 +137,7 @@ def a_slave_or_a_broker_not_yet_serving_refuses_recalls(t: RemotingContext) -> N
         ("not writable, and forbidden", "allowRecallWhenBrokerNotWriteable=false", 14),
         ("writable", "brokerPermission=6", 0),
     ):
-        t.require(change(t, f"{settings}\n").code == 0, f"{settings} was not taken")
+        t.require(change(t, f"{settings}\n").code == 0, f"{settings} was not accepted")
         t.note(label, recall(t, topic, sent["recallHandle"]), code)
         response = t.send(topic)
         t.note(f"{label}: sent", response if label == "slave" else response.code)

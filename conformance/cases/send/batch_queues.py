@@ -42,7 +42,7 @@ def _seen(response: Response) -> dict[str, object]:
 
 
 def _stored(t: RemotingContext, topic: str, end: int) -> None:
-    t.require(t.until(lambda: t.max_offset(topic) >= end), "what was sent cannot be read")
+    t.require(t.until(lambda: t.max_offset(topic) >= end), "the messages cannot be read")
 
 
 @remoting_case("BatchConsumeQueue.putMessagePositionInfoWrapper")

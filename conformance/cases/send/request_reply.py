@@ -65,7 +65,7 @@ def pushed(t: RemotingContext) -> tuple[RemotingClient, RemotingCommand, Callabl
 
 @remoting_case("ReplyMessageProcessor.pushReplyMessage")
 def a_reply_is_pushed_to_the_requesting_producer(t: RemotingContext) -> None:
-    """The broker pushes a reply to the requesting producer. It answers the replier after the producer has responded."""
+    """The broker pushes a reply to the requesting producer, and responds to the replier after the producer has."""
     connection, push, answered = pushed(t)
     t.note("pushed", pushed_fields(push))
     connection.respond(push)

@@ -16,7 +16,7 @@ FIRST_LEVEL, LAST_TRY = 3, 16
 def each_retry_is_delayed_one_level_longer_until_the_dlq_after_16(t: RemotingContext) -> None:
     """A message sent back with level 0 is delayed by level 3 first and by one level more each time.
 
-    It is a dead letter after 16.
+    After 16 retries it is a dead letter.
     """
     topic, group = t.topic(queues=1), t.group()
     for tries in range(LAST_TRY):

@@ -8,7 +8,7 @@ from ...clients.remoting_response import Response
 from ...context.remoting import RemotingContext
 from ...helpers.static_topics import make_static, part
 from ..cluster.several_brokers import SECOND
-from .static_topics import sent, told
+from .static_topics import pull_shown, sent
 
 THERE = "broker-b"
 
@@ -29,7 +29,7 @@ def _moved(t: RemotingContext) -> str:
     asked = {"topic": topic, "queueId": 0}
     # The brokers discover each other with a delay.
     known = t.until(lambda: t.request(RequestCode.GET_MIN_OFFSET, asked, to=t.second_broker).code == 0)
-    t.require(known, "the second broker cannot ask the first")
+    t.require(known, "the second broker does not know the first")
     return topic
 
 
@@ -50,9 +50,9 @@ def the_new_broker_of_a_moved_queue_also_serves_the_old_part(t: RemotingContext)
     asked = {"topic": topic, "queueId": 0}
     t.until(lambda: t.request(RequestCode.GET_MAX_OFFSET, asked, to=t.second_broker)["offset"] == "101")
     for offset in (0, 2, 3, 50, 100, 101, 110):
-        t.note(f"pulled from {offset}", told(t.pull(topic, group, 0, offset, to=t.second_broker)))
-    t.note("of no tag", told(t.pull(topic, group, expression="none", to=t.second_broker)))
-    t.note("two at most", told(t.pull(topic, group, max_messages=2, to=t.second_broker)))
+        t.note(f"pulled from {offset}", pull_shown(t.pull(topic, group, 0, offset, to=t.second_broker)))
+    t.note("of no tag", pull_shown(t.pull(topic, group, expression="none", to=t.second_broker)))
+    t.note("two at most", pull_shown(t.pull(topic, group, max_messages=2, to=t.second_broker)))
 
 
 @remoting_case("AdminBrokerProcessor.rewriteRequestForStaticTopic", settings=SECOND)

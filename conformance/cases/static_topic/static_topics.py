@@ -11,7 +11,7 @@ from ...helpers.static_topics import crossed, make_static, part, static_topic
 from ..topic.topics import delete
 
 
-def told(response: Response) -> dict[str, object]:
+def pull_shown(response: Response) -> dict[str, object]:
     """Return the fields of a pull response, with queue id and offset of each message."""
     fields = ("nextBeginOffset", "minOffset", "maxOffset", "offsetDelta")
     found = [(each.body.decode(), each.queue_id, each.queue_offset) for each in decode_messages(response.body)]
@@ -35,10 +35,10 @@ def sends_and_pulls_use_logical_queue_ids_and_records_physical_ones(t: RemotingC
     t.note("sent to 0", sent(t, topic, "zero"), 0)
     t.note("sent to 1", sent(t, topic, "one", 1), 0)
     t.note("sent to 0 again", sent(t, topic, "two"), 0)
-    t.note("pulled from 0", told(t.pull(topic, t.group())))
-    t.note("pulled from 1", told(t.pull(topic, t.group(), 1)))
-    t.note("at the end", told(t.pull(topic, t.group(), 0, 2)))
-    t.note("beyond the end", told(t.pull(topic, t.group(), 0, 7)))
+    t.note("pulled from 0", pull_shown(t.pull(topic, t.group())))
+    t.note("pulled from 1", pull_shown(t.pull(topic, t.group(), 1)))
+    t.note("at the end", pull_shown(t.pull(topic, t.group(), 0, 2)))
+    t.note("beyond the end", pull_shown(t.pull(topic, t.group(), 0, 7)))
     stats = t.request(RequestCode.GET_TOPIC_STATS_INFO, {"topic": topic}).json["offsetTable"]
     t.note("extent", sorted((queue, each["maxOffset"]) for queue, each in stats.items()))
 
@@ -109,11 +109,11 @@ def a_logical_queue_starts_at_the_offset_in_its_mapping(t: RemotingContext) -> N
     asked = {"topic": topic, "queueId": 0}
     for code in (RequestCode.GET_MAX_OFFSET, RequestCode.GET_MIN_OFFSET):
         t.note(f"empty, {code.name}", t.request(code, asked), 0)
-    t.note("empty, pulled", told(t.pull(topic, group, 0, 100)))
+    t.note("empty, pulled", pull_shown(t.pull(topic, group, 0, 100)))
     t.note("sent", sent(t, topic, "zero"), 0)
     t.note("sent again", sent(t, topic, "one"), 0)
     for offset in (0, 99, 100, 101, 102, 110):
-        t.note(f"pulled from {offset}", told(t.pull(topic, group, 0, offset)))
+        t.note(f"pulled from {offset}", pull_shown(t.pull(topic, group, 0, offset)))
     for code in (RequestCode.GET_MAX_OFFSET, RequestCode.GET_MIN_OFFSET):
         t.note(code.name, t.request(code, asked), 0)
     for time in (0, t.now_ms() + 60_000):
@@ -155,9 +155,9 @@ def a_pull_at_or_beyond_the_end_of_a_logical_queue_is_held(t: RemotingContext) -
     t.wait(0.5)
     watch = t.stopwatch()
     t.send(topic, "one")
-    t.note("at the end", told(t.arrival(ahead)))
+    t.note("at the end", pull_shown(t.arrival(ahead)))
     t.note("after", watch.between(0, 2))
-    t.note("beyond it", told(t.arrival(beyond)))
+    t.note("beyond it", pull_shown(t.arrival(beyond)))
     t.note("beyond it, after", watch.between(2, 9))
 
 

@@ -64,7 +64,7 @@ def delete_files(t: CaseContext) -> Response:
 
 def delete_and_wait(t: CaseContext, topic: str) -> None:
     """Request the deletion of files, and return when the first messages of a topic are deleted."""
-    t.require(delete_files(t).code == 0, "the broker was to delete files")
+    t.require(delete_files(t).code == 0, "the request to delete files was rejected")
     t.wait(BEFORE_THE_FIRST_LOOK_SECONDS)
     t.require(t.until(lambda: min_offset(t, topic) == KEPT), f"no file was deleted: {min_offset(t, topic)}")
 
@@ -81,9 +81,9 @@ def a_deletion_request_deletes_only_expired_full_commit_log_files(t: RemotingCon
     t.note("told", delete_files(t), 0)
     t.wait(BEFORE_THE_FIRST_LOOK_SECONDS)
     t.note("not yet old enough", min_offset(t, topic))
-    t.require(t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, b"fileReservedTime=0").code == 0, "a key was to change")
+    t.require(t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, b"fileReservedTime=0").code == 0, "no key was set")
     # One request covers only 20 checks, and a slow broker started them long before the case.
-    t.require(delete_files(t).code == 0, "the broker was to delete files again")
+    t.require(delete_files(t).code == 0, "the second request was rejected")
     t.until(lambda: min_offset(t, topic))
     t.wait(2)
     t.note("extent", [min_offset(t, topic), t.max_offset(topic)])
@@ -111,7 +111,7 @@ def a_deletion_request_deletes_only_expired_full_commit_log_files(t: RemotingCon
 
 def _change(t: CaseContext, text: str) -> None:
     changed = t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, text.encode())
-    t.require(changed.code == 0, f"{text} was to change: {changed}")
+    t.require(changed.code == 0, f"{text} was not set: {changed}")
 
 
 def _deleted_from_then_on(t: RemotingContext, text: str) -> None:

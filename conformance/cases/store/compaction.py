@@ -129,7 +129,7 @@ def wait_for_compaction(t: RemotingContext, topic: str, bodies: list[str]) -> No
     t.until(lambda: t.pull(topic, t.group()).bodies != bodies, ROUND_SECONDS)
 
 
-def all_answers(t: RemotingContext, topic: str) -> list[list[str]]:
+def all_pulled(t: RemotingContext, topic: str) -> list[list[str]]:
     """Return the bodies of successive pulls."""
     found, offset = [], 0
     while (response := t.pull(topic, t.group(), offset=offset)).code == 0:
@@ -143,9 +143,9 @@ def the_last_message_of_each_key_is_kept(t: RemotingContext) -> None:
     """Once files are full, only the last message of each key remains. A pull returns messages of one file."""
     topic = compacted(t)
     fill(t, topic, *messages_with_rotating_keys(20))
-    t.note("all", all_answers(t, topic))
+    t.note("all", all_pulled(t, topic))
     wait_for_compaction(t, topic, [f"m{number}" for number in range(IN_A_FILE)])
-    t.note("kept", all_answers(t, topic))
+    t.note("kept", all_pulled(t, topic))
     for offset in (0, 14, 16, 17, 18, 20, 21):
         t.note(f"from {offset}", t.pull(topic, t.group(), offset=offset).without("suggestWhichBrokerId"))
     queue = {"topic": topic, "queueId": 0}
@@ -160,7 +160,7 @@ def a_message_without_body_deletes_its_key(t: RemotingContext) -> None:
     topic = compacted(t)
     fill(t, topic, ("a", "a0"), ("b", "b1"), ("a b", "ab2"), ("a", ""), *messages_with_rotating_keys(6, 1))
     wait_for_compaction(t, topic, ["a0", "b1", "ab2", "", "m0", "m1", "m2", "m3", "m4"])
-    t.note("kept", all_answers(t, topic))
+    t.note("kept", all_pulled(t, topic))
 
 
 @remoting_case("CompactionLog.compactAndReplace", settings=SMALL_FILES)
@@ -169,11 +169,11 @@ def a_later_compaction_drops_messages_kept_by_an_earlier_one(t: RemotingContext)
     topic = compacted(t)
     fill(t, topic, *messages_with_rotating_keys(10))
     wait_for_compaction(t, topic, [f"m{number}" for number in range(IN_A_FILE)])
-    t.note("first round", all_answers(t, topic))
+    t.note("first round", all_pulled(t, topic))
     before = t.pull(topic, t.group()).bodies
     t.readable(topic, *(t.send(topic, f"n{number}", keys="k0") for number in range(IN_A_FILE)))
     wait_for_compaction(t, topic, before)
-    t.note("second round", all_answers(t, topic))
+    t.note("second round", all_pulled(t, topic))
 
 
 @remoting_case("CompactionLog.putEndMessage", settings=SMALL_FILES)
@@ -182,7 +182,7 @@ def a_file_with_only_empty_bodies_is_not_compacted(t: RemotingContext) -> None:
     topic = compacted(t)
     fill(t, topic, *([("a", "")] * IN_A_FILE), ("b", "last"))
     t.wait(ROUND_SECONDS)
-    t.note("nothing dropped", all_answers(t, topic))
+    t.note("nothing dropped", all_pulled(t, topic))
 
 
 @remoting_case("CompactionLog.asyncPutMessage", settings=SMALL_FILES)

@@ -78,7 +78,7 @@ def sends_before_start_accept_send_request_timestamp_are_rejected(t: RemotingCon
 
 @grpc_case("SendMessageProcessor.preSend", settings=SENDS_FROM_2100)
 def proxy_sends_before_the_accept_timestamp_get_internal_server_error(t: GrpcContext) -> None:
-    """Sends through the proxy before that time return INTERNAL_SERVER_ERROR."""
+    """Sends through the proxy before startAcceptSendRequestTimeStamp return INTERNAL_SERVER_ERROR."""
     consumer = consuming(t)
     sent = t.send(consumer.message("m0")).status
     t.note("sent", [sent.code, _before_the_time(sent.message)])

@@ -1,4 +1,4 @@
-"""Half messages are defined by the property TRAN_MSG. Cases of the sysFlag's transaction bits without it."""
+"""Transaction bits of the sysFlag without the property TRAN_MSG, which alone makes a half message."""
 
 from rocketmq_testkit.remoting.client import ReceivedMessage
 

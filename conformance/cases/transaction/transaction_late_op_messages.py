@@ -19,7 +19,7 @@ def wait_for_check_round(t: RemotingContext) -> None:
     """Return just after a check round, which is recognized by its storing an immune half message again."""
     transacting(t).half(properties=IMMUNE)
     stored = t.max_offset(HALF_TOPIC)
-    t.require(t.until(lambda: t.max_offset(HALF_TOPIC) > stored), "nothing was put back")
+    t.require(t.until(lambda: t.max_offset(HALF_TOPIC) > stored), "no half message was stored again")
 
 
 def _note_end(t: RemotingContext, value: int, *, seconds: float) -> None:
@@ -46,7 +46,10 @@ def an_immune_half_message_with_a_late_rollback_op_message_is_discarded(t: Remot
 
 @remoting_case("TransactionalMessageServiceImpl.check", settings=OP_MESSAGES_LATE, alone=True)
 def a_late_commit_op_message_leads_to_a_check_after_the_immunity_time(t: RemotingContext) -> None:
-    """Such a message is checked after its immunity time although it was committed. Another commit stores it again."""
+    """An immune half message whose commit's op message is late is checked after its immunity time.
+
+    A commit in response to this check stores the message a second time.
+    """
     producers = transacting(t)
     connection = producers.connect()
     watch = t.stopwatch()
