@@ -17,7 +17,7 @@ from pyspark_rocketmq.audit.events import COLUMNS
 from pyspark_rocketmq.audit.job import SparkAudit
 from pyspark_rocketmq.audit.page import page, sentence, table
 from pyspark_rocketmq.audit.rules import FAILURES, VERDICTS, Facts
-from pyspark_rocketmq.audit.summary import summarise
+from pyspark_rocketmq.audit.summary import summarize
 
 
 @pytest.fixture(scope="session")
@@ -167,7 +167,7 @@ def test_journals_of_several_formats_are_audited_as_one(session: SparkSession, t
 def test_sums_and_page_show_topics_groups_keys_and_findings(session: SparkSession, tmp_path: Path) -> None:
     """The sums list topics, groups and the worst keys; the page is self-contained, with SVG plots."""
     with audit_journals(session, [written(tmp_path / "journal.jsonl", JOURNAL)]) as audit:
-        found = summarise(audit, FAILURES)
+        found = summarize(audit, FAILURES)
 
     [line] = found.lines
     assert (line.topic, line.group, line.messages, line.deliveries) == ("orders", "shop", 5, 5)
@@ -261,7 +261,7 @@ def test_every_fault_of_a_sample_is_found_and_no_other(session: SparkSession, tm
     messages, every = 60_000, 2003
     sample.journal(session, messages, every).write.parquet(str(tmp_path / "sample.parquet"))
     with audit_journals(session, [tmp_path / "sample.parquet"]) as audit:
-        found = summarise(audit, FAILURES, keys=5, findings=3)
+        found = summarize(audit, FAILURES, keys=5, findings=3)
     assert found.messages == messages
     counts = {verdict: found.count(verdict) for verdict in VERDICTS if found.count(verdict)}
     assert counts == sample.expected(messages, every)

@@ -162,7 +162,7 @@ def planned(emulator: Emulator, expression: str) -> int:
         return len(find_queues(cluster, options))
 
 
-REFUSED = r"option subExpression: broker broker-a does not take it"
+REFUSED = r"option subExpression: broker broker-a does not accept it"
 
 
 def test_an_unsupported_sql92_expression_is_refused_before_the_read(rocketmq: Emulator) -> None:

@@ -52,7 +52,7 @@ def test_a_batch_is_invisible_before_its_commit(rocketmq: Emulator, tmp_path: Pa
 
     assert before == []
     assert stored(rocketmq) == list(range(100))
-    assert TransactionLog(str(tmp_path), "q").left(0) == []
+    assert TransactionLog(str(tmp_path), "q").uncommitted(0) == []
 
 
 def test_a_batch_that_fails_is_rolled_back(rocketmq: Emulator, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_an_incomplete_draft_decides_nothing(tmp_path: Path) -> None:
     log.mark_committed(0, HALVES[:1])
     with (tmp_path / "q" / "0.done").open("a") as file:
         file.write("ID")
-    assert log.left(0) == HALVES[1:]
+    assert log.uncommitted(0) == HALVES[1:]
     assert not TransactionLog(str(tmp_path), "other").has(0)
 
 
@@ -173,7 +173,7 @@ def test_an_unreadable_transaction_log_is_named_in_the_error(tmp_path: Path) -> 
     (tmp_path / "q" / "0.json").write_text("{")
 
     with pytest.raises(RocketMQError, match=r"option txnLogPath: .*0.json cannot be read"):
-        log.left(0)
+        log.uncommitted(0)
 
 
 def test_old_decisions_are_deleted(tmp_path: Path) -> None:

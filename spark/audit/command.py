@@ -139,7 +139,7 @@ def _audit(options: argparse.Namespace, paths: Sequence[str], folder: Path, size
     from .job import audit_journals
     from .page import Run, page, sentence, table
     from .session import session
-    from .summary import summarise
+    from .summary import summarize
 
     begin_s = time.monotonic()
     rules = Rules(late_after_ms=options.late_after, clock_slack_ms=options.clock_slack)
@@ -148,7 +148,7 @@ def _audit(options: argparse.Namespace, paths: Sequence[str], folder: Path, size
         with audit_journals(
             spark, paths, rules, skip_malformed=options.skip_malformed, scratch=options.scratch
         ) as audit:
-            found = summarise(audit, options.fail_on)
+            found = summarize(audit, options.fail_on)
             if options.findings is not None:
                 audit.accounts.filter("size(verdicts) > 0").write.mode("overwrite").parquet(str(options.findings))
     finally:

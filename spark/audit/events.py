@@ -66,6 +66,7 @@ HOLDS = frozenset({Kind.DELIVERED, Kind.INVISIBILITY_CHANGED})
 RELEASES = frozenset({Kind.NACKED, Kind.REVIVED})
 """Events after which the message waits for redelivery."""
 SETTLES = frozenset({Kind.ACKED, Kind.DEADLETTERED})
+"""Events after which the group must not receive the message again."""
 FIRST, LAST = "first", "last"
 """The values of `consumeFrom`."""
 

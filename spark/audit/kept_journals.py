@@ -8,7 +8,7 @@ from rocketmq_testkit.fixtures.journal import journal_file
 from rocketmq_testkit.fixtures.journal.journal_file import UnreadableJournal
 
 from .events import Event, JournalError, write_lines
-from .retelling import events_from_journal
+from .journal_converter import events_from_journal
 
 
 def events_of_file(path: str | Path) -> list[Event]:

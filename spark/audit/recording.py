@@ -16,7 +16,7 @@ from rocketmq_testkit.fixtures.host.host import Host
 from rocketmq_testkit.fixtures.options.command_options import TOKEN_VARIABLE
 
 from .events import Event, JournalError
-from .retelling import events_from_journal
+from .journal_converter import events_from_journal
 
 Answer = dict[str, Any]
 _TIMEOUT_S = 60

@@ -68,7 +68,7 @@ class Facts:
 
 
 def judge(of: Facts, rules: Rules, no: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return by name if each verdict applies. `no` negates: `operator.not_` for one message, `~` for columns."""
+    """Return each verdict by name, with True if it applies. `no` negates: `operator.not_`, or `~` for columns."""
     visible = (of.copies > 0) & (of.recalls == 0)
     delivered = of.deliveries > 0
     open_ = visible & of.wanted & (of.skips == 0) & (of.acks + of.deaths == 0)

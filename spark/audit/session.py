@@ -11,7 +11,7 @@ PART_BYTES = 16 << 20
 """Bytes of a journal per shuffle partition, so that a partition fits into little memory."""
 PARTS_MAX = 1000
 SMALL_BYTES = 64 << 20
-"""Journals up to this size are audited before optimized code would pay for its compilation."""
+"""For journals up to this size, compiling optimized code takes longer than it saves."""
 
 
 def session(master: str | None, memory: str, folder: Path, size: int) -> SparkSession:

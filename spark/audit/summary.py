@@ -90,7 +90,7 @@ class Summary:
         return sum(line.verdicts[verdict] for line in self.lines)
 
 
-def summarise(audit: SparkAudit, failures: Sequence[str], *, keys: int = 20, findings: int = 200) -> Summary:
+def summarize(audit: SparkAudit, failures: Sequence[str], *, keys: int = 20, findings: int = 200) -> Summary:
     """Sum up an audit. `failures` are the verdicts that count as failures; `keys` and `findings` limit the lists."""
     accounts = audit.accounts
     failed = F.arrays_overlap(FLAGS, F.array(*map(F.lit, failures))) if failures else F.lit(False)

@@ -61,7 +61,7 @@ class Cluster(Closeable):
 
     def route(self, topic: str) -> Route | None:
         """Return the route of a topic, or None if no name server knows the topic."""
-        response = self._ask_name_server(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
+        response = self._request_from_name_server(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
         if response.code == ResponseCode.TOPIC_NOT_EXIST:
             return None
         _expect_success(response, f"route of topic {topic}")
@@ -71,9 +71,9 @@ class Cluster(Closeable):
 
     def topics(self) -> list[str]:
         """Return all topics except system topics, retry topics and dead letter queues."""
-        listed = self._ask_name_server(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {})
+        listed = self._request_from_name_server(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, {})
         _expect_success(listed, "list of topics")
-        brokers = self._ask_name_server(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
+        brokers = self._request_from_name_server(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, {})
         hidden = set(_json(brokers.body).get("topicList") or ()) if brokers.code == ResponseCode.SUCCESS else set()
         return sorted(
             topic
@@ -112,7 +112,7 @@ class Cluster(Closeable):
     def _commit(self, group: str, offsets: Mapping[MessageQueue, int]) -> None:
         code = RequestCode.UPDATE_CONSUMER_OFFSET
         asked = {queue: {"consumerGroup": group, "commitOffset": str(offset)} for queue, offset in offsets.items()}
-        for queue, response in self._ask_brokers(code, asked).items():
+        for queue, response in self._request_from_brokers(code, asked).items():
             _expect_success(response, f"offset of group {group} for {queue}")
 
     def check_expression(self, queues: Iterable[MessageQueue], group: str, expression: str) -> None:
@@ -126,9 +126,9 @@ class Cluster(Closeable):
             wanted = {"topic": queue.topic, "subString": expression, "expressionType": "SQL92"}
             body = {"clientId": f"{group}@spark", "group": group, "subscriptionData": wanted}
             bodies[queue] = json.dumps(body).encode()
-        responses = self._ask_brokers(RequestCode.CHECK_CLIENT_CONFIG, {queue: {} for queue in bodies}, bodies)
+        responses = self._request_from_brokers(RequestCode.CHECK_CLIENT_CONFIG, {queue: {} for queue in bodies}, bodies)
         for queue, response in responses.items():
-            _expect_success(response, f"option subExpression: broker {queue.broker} does not take it")
+            _expect_success(response, f"option subExpression: broker {queue.broker} does not accept it")
             self._checked.add(queue.broker)
 
     def address(self, broker: str) -> str:
@@ -142,14 +142,14 @@ class Cluster(Closeable):
 
     def _offsets(self, code: RequestCode, asked: Mapping[MessageQueue, Mapping[str, str]]) -> Offsets:
         found = {}
-        for queue, response in self._ask_brokers(code, asked).items():
+        for queue, response in self._request_from_brokers(code, asked).items():
             if response.code == ResponseCode.QUERY_NOT_FOUND and code is RequestCode.QUERY_CONSUMER_OFFSET:
                 continue
             _expect_success(response, f"{code.name} of {queue}")
             found[queue] = int((response.ext_fields or {})["offset"])
         return found
 
-    def _ask_brokers(
+    def _request_from_brokers(
         self,
         code: RequestCode,
         asked: Mapping[MessageQueue, Mapping[str, str]],
@@ -186,7 +186,7 @@ class Cluster(Closeable):
         _raise_if_busy(responses)
         return responses
 
-    def _ask_name_server(self, code: RequestCode, fields: Mapping[str, object]) -> RemotingCommand:
+    def _request_from_name_server(self, code: RequestCode, fields: Mapping[str, object]) -> RemotingCommand:
         addresses = self._options.name_server
 
         def any_of_them() -> RemotingCommand:

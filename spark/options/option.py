@@ -49,7 +49,7 @@ class Declared:
         return tuple(name.lower() for name in (self.name, *self.aliases))
 
     @property
-    def way_out(self) -> str:
+    def remedy(self) -> str:
         """The end of a sentence about a wrong value: a value that works."""
         if isinstance(self.default, bool):
             return f"use {self.name}={str(self.default).lower()}, the default"
@@ -96,7 +96,7 @@ def read_options(cls: type[T], given: Mapping[str, str], kind: str, hint: str = 
         if found:
             values[attribute] = _read(each, *found[0])
         elif each.default is REQUIRED:
-            raise OptionError(f"{each.name}: missing; a {kind} needs {each.form.words}; {each.way_out}{hint}")
+            raise OptionError(f"{each.name}: missing; a {kind} needs {each.form.words}; {each.remedy}{hint}")
     unknown = [name for name in left if name not in SPARK_NAMES]
     if unknown:
         raise OptionError(no_such_option(*left[unknown[0]], kind, [option for _, option in declared]))
@@ -110,7 +110,7 @@ def _read(declared: Declared, name: str, text: str) -> Any:
         shown = MASK if declared.secret else text
         reason = f" ({error})" if str(error) else ""
         wrong = f"{declared.declared_spelling(name)}={shown}: expected {declared.form.words}{reason}"
-        raise OptionError(f"{wrong}; {declared.way_out}") from None
+        raise OptionError(f"{wrong}; {declared.remedy}") from None
 
 
 def no_such_option(name: str, text: str, kind: str, declared: Iterable[Declared]) -> str:

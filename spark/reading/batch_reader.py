@@ -29,7 +29,7 @@ class RocketMQBatchReader(DataSourceReader):
         with Cluster(options) as cluster:
             found = find_queues(cluster, options)
             if not found and options.topics_pattern is not None:
-                raise ClusterError(f"option topicsPattern: no topic fits {options.topics_pattern.pattern}")
+                raise ClusterError(f"option topicsPattern: no topic matches {options.topics_pattern.pattern}")
             queues = self._chosen(found)
             starts = find_starts(cluster, options, queues, "earliest")
             ends = find_ends(cluster, options, queues)

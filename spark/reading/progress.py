@@ -43,7 +43,7 @@ class RocketMQProgressListener(StreamingQueryListener):
         for source in event.progress.sources:
             found.update(self._offsets(source.endOffset))
         if found:
-            self._show(found)
+            self._commit(found)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """No-op: no new messages."""
@@ -58,7 +58,7 @@ class RocketMQProgressListener(StreamingQueryListener):
             return {}  # of another kind of source
         return {queue: offset for queue, offset in found.items() if self._options.wants_topic(queue.topic)}
 
-    def _show(self, offsets: Offsets) -> None:
+    def _commit(self, offsets: Offsets) -> None:
         try:
             with Cluster(self._options) as cluster:
                 for topic in {queue.topic for queue in offsets}:

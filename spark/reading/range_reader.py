@@ -154,7 +154,7 @@ class RangeReader:
             self._largest = len(response.body)
             self._fit_window()
         if reached < pull.end:
-            self._ask(client, [*_pull_ranges(reached, pull.end, self._stride)], front=True)
+            self._send_pulls(client, [*_pull_ranges(reached, pull.end, self._stride)], front=True)
         low, high = self._at, min(reached, self._range.end)
         self._at = max(self._at, reached)
         return Piece(response.body, low, high, not self._filters) if response.code == FOUND else None
@@ -189,7 +189,7 @@ class RangeReader:
             start = stop
             room -= 1
         if stretches:
-            self._ask(client, stretches)
+            self._send_pulls(client, stretches)
             self._asked = start
         if not self._pulls:
             raise AssertionError(f"no pull is in flight at {self._at} of {self._range}")
@@ -200,7 +200,8 @@ class RangeReader:
             most = min(WINDOW_MESSAGES // max(self._stride, PULL_SIZE), WINDOW_BYTES // self._largest)
             self._window = max(WINDOW_MIN, most)
 
-    def _ask(self, client: RemotingClient, stretches: list[tuple[int, int]], *, front: bool = False) -> None:
+    def _send_pulls(self, client: RemotingClient, stretches: list[tuple[int, int]], *, front: bool = False) -> None:
+        """Send a pull for each (start, end) of offsets; with `front` their messages precede those in flight."""
         size = self._options.pull_batch_size
         requests = [
             (

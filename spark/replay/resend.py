@@ -6,9 +6,10 @@ The input consists of rows with the columns of the data source `rocketmq`, read 
     recorded.write.parquet("orders.parquet")
     replay(spark.read.parquet("orders.parquet"), {"nameServer": "127.0.0.1:9876", "topic": "again"}, speed=10)
 
-One task sends each queue, in the order of its offsets, to one queue; or each sharding key. A message keeps its body,
-keys, tag, sharding key and properties, but has a new id; the old one is its property REPLAYED_MSG_ID. Delayed messages
-are not delayed again. If Spark retries a task, its messages are sent again.
+One task sends all messages of a queue, in the order of their offsets, to one queue. With `keep="key"` one task sends
+all messages of a sharding key. A message keeps its body, keys, tag, sharding key and properties, but has a new id; the
+old one is its property REPLAYED_MSG_ID. Delayed messages are not delayed again. If Spark retries a task, its messages
+are sent again.
 
 The recording is read twice, so store a growing topic as Parquet first, or limit it with `endingOffsets`.
 """

@@ -88,8 +88,8 @@ def check_columns(fields: Sequence[tuple[str, str]], topic_option: str | None) -
         if allowed is None:
             near = get_close_matches(name, COLUMNS, 1, 0.5) or get_close_matches(name, IGNORED, 1, 0.8)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COLUMNS)}"
-            way_out = f'use withColumnRenamed("{name}", "{near[0]}")' if near else f'use drop("{name}")'
-            raise SchemaError(f"column {name}: a write has no such column; {hint}; {way_out}")
+            remedy = f'use withColumnRenamed("{name}", "{near[0]}")' if near else f'use drop("{name}")'
+            raise SchemaError(f"column {name}: a write has no such column; {hint}; {remedy}")
         if kind not in allowed:
             raise SchemaError(
                 f"column {name} {kind}: a write cannot have this type; it can be {' or '.join(allowed)}; cast it"

@@ -55,7 +55,7 @@ class TransactionLog:
         for old in (self._file(batch_id - KEPT), self._done(batch_id - KEPT)):
             old.unlink(missing_ok=True)
 
-    def left(self, batch_id: int) -> list[Half]:
+    def uncommitted(self, batch_id: int) -> list[Half]:
         """Return the half messages not known to be committed. Raises RocketMQError for an unreadable file."""
         path = self._file(batch_id)
         try:

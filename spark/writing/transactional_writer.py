@@ -91,7 +91,7 @@ class TransactionalStreamWriter(DataSourceStreamArrowWriter):
         log = self._log(tasks[0].query_id)
         if not log.has(batchId):
             log.decide(batchId, [half for task in tasks for half in task.halves])
-        left = log.left(batchId)
+        left = log.uncommitted(batchId)
         with Cluster(self._options) as cluster:
             for start in range(0, len(left), PORTION):
                 portion = left[start : start + PORTION]
@@ -128,7 +128,7 @@ def end_transactions(cluster: Cluster, options: SinkOptions, halves: Sequence[Ha
     for broker, some in by_broker.items():
         requests: _Requests = [(_end(options, half, verdict), b"") for half in some]
 
-        def ask(
+        def end(
             broker: str = broker, topic: str = some[0].topic, requests: _Requests = requests
         ) -> list[RemotingCommand]:
             if broker not in cluster.addresses:
@@ -146,7 +146,7 @@ def end_transactions(cluster: Cluster, options: SinkOptions, halves: Sequence[Ha
                 raise TemporaryError(describe_error(next(each for each in responses if each.code in BUSY)))
             return responses
 
-        responses = cluster.connections.with_retries(f"broker {broker} did not end transactions", ask)
+        responses = cluster.connections.with_retries(f"broker {broker} did not end transactions", end)
         for half, response in zip(some, responses, strict=True):
             if response.code != ResponseCode.SUCCESS:
                 where = f"half message {half.uniq_key} of topic {half.topic} on {broker}"

@@ -118,7 +118,8 @@ class _JournalConverter:
             topic = self._retry_topics.get(topic, ("", topic))[1] or topic
         return Named(topic, message["message_id"], properties, message["stored_at_ms"])
 
-    def _handed_out(self, line: Line, place: Place) -> Named:
+    def _first_delivered(self, line: Line, place: Place) -> Named:
+        """Return the message at a position, and note the line if it is the message's first delivery."""
         self._first_deliveries.setdefault(place, line)
         return self._at(place)
 
@@ -177,7 +178,7 @@ class _JournalConverter:
         if group not in self._groups:
             return
         for held_in, queue_id, offset in popped_places(topic, group, outcome["msg_offset_info"] or ""):
-            named = self._handed_out(line, Place(line["node"], held_in, queue_id, offset))
+            named = self._first_delivered(line, Place(line["node"], held_in, queue_id, offset))
             if held_in == topic:
                 self._interests[group, topic].lower(line["node"], queue_id, offset)
             event = named.event(line["now_ms"], Kind.DELIVERED, group, invisible_ms=outcome["invisible_ms"])
@@ -191,7 +192,7 @@ class _JournalConverter:
         if committed is not None:
             self._commit(line, group, topic, queue_id, committed)
         for offset in outcome["offsets"] if outcome["status"] == "FOUND" else ():
-            named = self._handed_out(line, Place(line["node"], topic, queue_id, offset))
+            named = self._first_delivered(line, Place(line["node"], topic, queue_id, offset))
             self._outstanding[line["node"], group, topic, queue_id][offset] = named
             self._note(line, named.event(line["now_ms"], Kind.DELIVERED, group))
 
