@@ -19,6 +19,7 @@ collect_ignore = [] if find_spec("pandas") else ["connect"]
 
 EMULATOR = "emulator"
 LONG = frozenset({"test_audit_command", "test_examples", "test_recovery", "test_replay_command"})
+"""Test modules that start processes with Spark sessions of their own."""
 OF_REAL_BROKERS = frozenset({"config"})
 """Options of the marker `rocketmq` that a real broker supports as well."""
 
@@ -34,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run tests that start processes with their own sessions first, so that no worker is left alone with them."""
+    """Run the tests of `LONG` first: at the end of the run, one worker would run them while the others are idle."""
     deselect_outside_sample(config, items)
     items.sort(key=lambda item: item.path.stem not in LONG)
 

@@ -77,8 +77,8 @@ def clients(rocketmq: Emulator) -> Clients:
     return Clients(rocketmq)
 
 
-def told(emulator: Emulator) -> list[Event]:
-    """Return the events, after checking that both ways of reading agree."""
+def journal_events(emulator: Emulator) -> list[Event]:
+    """Return the events of the journal, after checking that `Emulator` and control port yield the same."""
     events = events_of(emulator)
     assert [replace(event, run_id=emulator.control) for event in events] == read_emulator(emulator.control)
     return events
@@ -86,12 +86,12 @@ def told(emulator: Emulator) -> list[Event]:
 
 def kinds(emulator: Emulator, message_id: str) -> list[str]:
     """Return the kinds of a message's events."""
-    return [str(event.kind) for event in told(emulator) if event.message_id == message_id]
+    return [str(event.kind) for event in journal_events(emulator) if event.message_id == message_id]
 
 
 def verdicts(emulator: Emulator) -> dict[str, set[str]]:
     """Return the verdicts by message key."""
-    return {str(each.key): set(each.verdicts) for each in audit_events(told(emulator)).accounts}
+    return {str(each.key): set(each.verdicts) for each in audit_events(journal_events(emulator)).accounts}
 
 
 def test_a_popped_and_redelivered_message_is_recovered(rocketmq: Emulator, clients: Clients) -> None:
@@ -103,10 +103,10 @@ def test_a_popped_and_redelivered_message_is_recovered(rocketmq: Emulator, clien
     clients.ask(AckMessage("shop", "%RETRY%shop_orders", 0, handle, offset))
 
     assert kinds(rocketmq, sent.message_id) == ["stored", "delivered", "revived", "delivered", "acked"]
-    [account] = audit_events(told(rocketmq)).accounts
+    [account] = audit_events(journal_events(rocketmq)).accounts
     assert (account.topic, account.group, account.key) == ("orders", "shop", "table")
     assert account.verdicts == {"recovered"}
-    delivered = next(event for event in told(rocketmq) if event.kind is Kind.DELIVERED)
+    delivered = next(event for event in journal_events(rocketmq) if event.kind is Kind.DELIVERED)
     assert (delivered.invisible_ms, delivered.tags, delivered.keys) == (INVISIBLE_MS, "tea", "k")
 
 
@@ -163,7 +163,7 @@ def test_only_committed_transactions_must_reach_a_group(rocketmq: Emulator, clie
         )
 
     events_by_account: dict[str, list[str]] = {key: [] for key in ("k0", "k1", "k2")}
-    for event in told(rocketmq):
+    for event in journal_events(rocketmq):
         if event.keys:
             events_by_account[event.keys].append(str(event.kind))
     assert events_by_account == {
@@ -192,7 +192,7 @@ def test_a_delayed_message_is_pending_until_its_time_and_lost_afterwards(rocketm
     clients.pop("orders")
 
     assert verdicts(rocketmq) == {"level": {"lost"}, "timer": {"lost"}, "no": set()}
-    assert [str(event.kind) for event in told(rocketmq) if event.keys == "level"] == [
+    assert [str(event.kind) for event in journal_events(rocketmq) if event.keys == "level"] == [
         "stored",
         "delivered",
         "revived",
@@ -209,7 +209,7 @@ def test_filters_and_first_offsets_determine_the_messages_of_a_group(rocketmq: E
     clients.pop(group="sql", exp_type="SQL92", exp="size < 5")
     clients.pop(group="late", init_mode=1)
 
-    found = {(each.group, each.key): set(each.verdicts) for each in audit_events(told(rocketmq)).accounts}
+    found = {(each.group, each.key): set(each.verdicts) for each in audit_events(journal_events(rocketmq)).accounts}
     assert {key for (group, key), given in found.items() if group == "shop" and given} == {"new"}
     assert {key for (group, key), given in found.items() if group == "sql" and given} == {"old", "new"}
     assert not any("lost" in given for (group, key), given in found.items() if group == "late" and key == "old")
@@ -222,7 +222,7 @@ def test_readers_and_broadcasting_groups_are_left_out(rocketmq: Emulator, client
     clients.ask(PullMessage("all", "orders", 0, 0, 8, 4, 0, 0, 0, "*", "TAG"))
     clients.ask(PullMessage("TOOLS_CONSUMER", "orders", 0, 0, 8, 4, 0, 0, 0, "*", "TAG"))
 
-    assert {event.group for event in told(rocketmq)} == {None}
+    assert {event.group for event in journal_events(rocketmq)} == {None}
 
 
 def test_a_group_that_consumes_a_dead_letter_queue_has_messages_of_its_own(
@@ -236,7 +236,7 @@ def test_a_group_that_consumes_a_dead_letter_queue_has_messages_of_its_own(
     [(offset, handle)] = clients.pop("%DLQ%shop", "undertaker").items()
     clients.ask(AckMessage("undertaker", "%DLQ%shop", 0, handle, offset))
 
-    found = {(each.topic, each.group): set(each.verdicts) for each in audit_events(told(rocketmq)).accounts}
+    found = {(each.topic, each.group): set(each.verdicts) for each in audit_events(journal_events(rocketmq)).accounts}
     assert found == {("orders", "shop"): {"dead"}, ("%DLQ%shop", "undertaker"): set()}
 
 
@@ -271,7 +271,7 @@ def test_an_address_without_an_emulator_is_refused() -> None:
 def test_each_event_of_an_emulator_is_a_journal_line_with_a_seq(rocketmq: Emulator) -> None:
     """Each event of an emulator is a journal line with a gapless `seq`."""
     rocketmq.topic("orders").send(b"tea")
-    assert [json.loads(event.line())["seq"] for event in told(rocketmq)] == [0]
+    assert [json.loads(event.line())["seq"] for event in journal_events(rocketmq)] == [0]
 
 
 def test_refused_requests_are_no_events(rocketmq: Emulator) -> None:
@@ -306,11 +306,11 @@ def test_a_pop_that_a_rule_dropped_creates_no_interest(rocketmq: Emulator) -> No
     with rocketmq.faults.add(faults.drop_request(), operation="PopMessage"), RemotingClient(rocketmq.broker) as client:
         with pytest.raises(RemotingTimeout):
             client.request(*pop, timeout=0.1)
-        assert [str(event.kind) for event in told(rocketmq)] == ["stored"]
-        assert audit_events(told(rocketmq)).accounts == []
+        assert [str(event.kind) for event in journal_events(rocketmq)] == ["stored"]
+        assert audit_events(journal_events(rocketmq)).accounts == []
 
 
-def test_a_delivery_that_a_rule_lost_is_none(rocketmq: Emulator) -> None:
+def test_a_delivery_lost_by_a_rule_is_no_event(rocketmq: Emulator) -> None:
     """A lost response and a skipped message deliver nothing; a duplicate is delivered twice."""
     topic = rocketmq.topic("orders")
     lost, skipped, twice = (topic.send(text) for text in ("lost", "skipped", "twice"))

@@ -47,10 +47,10 @@ def test_a_kept_journal_has_the_events_of_the_running_emulator(rocketmq: Emulato
     assert [replace(event, run_id="") for event in events] == events_of(rocketmq)
 
 
-def test_audit_of_a_kept_journal(
+def test_kept_journals_and_files_of_events_are_audited_as_recordings(
     rocketmq: Emulator, kept: Path, spark_rocketmq_session: SparkSession, tmp_path: Path
 ) -> None:
-    """A folder with a kept journal, one exported as Parquet, and a file of events has three recordings.
+    """A folder with a kept journal, a journal exported as Parquet, and a file of events has three recordings.
 
     The Spark job judges the kept journal as the audit in memory does.
     """
@@ -96,7 +96,7 @@ def events_file(folder: Path) -> Path:
     return path
 
 
-def test_replay_of_a_kept_journal(
+def test_a_replay_of_a_kept_journal_sends_its_messages_again(
     rocketmq: Emulator, kept: Path, spark_rocketmq_session: SparkSession, tmp_path: Path
 ) -> None:
     """The messages are sent again in order, with body, tag and keys; a recording of --save stays as it is."""

@@ -153,7 +153,7 @@ def test_an_invalid_replay_is_refused_before_anything_is_sent(spark_rocketmq: Sp
     with pytest.raises(OptionError, match="speed=0: not a speed"):
         replay(rows, options, speed=0)
     with pytest.raises(OptionError, match="keep='tag': there is no such order; it can be 'queue' or 'key'"):
-        replay(rows, options, keep="tag")  # type: ignore[arg-type]  # what somebody without types may write
+        replay(rows, options, keep="tag")  # type: ignore[arg-type]  # a caller without a type checker may pass it
     with pytest.raises(OptionError, match="tasks=0: not a number of tasks"):
         replay(rows, options, tasks=0)
     with pytest.raises(OptionError, match="tasks=99: more than Spark runs at once"):

@@ -241,7 +241,7 @@ def test_unreadable_records_fail_the_query_and_are_not_skipped(spark_rocketmq: S
     """Unreadable records fail the query with their position; its next run reads them and all others once."""
     emulator = spark_rocketmq.emulator
     if not isinstance(emulator, Emulator):
-        pytest.skip("not applicable to a real broker: what it says is not changed")
+        pytest.skip("not applicable to a real broker: the gateway needs an emulator")
     emulator.topic("orders", queues=1)
     fill(emulator, "orders", numbered(0, 100))
     with TruncatingGateway(emulator, 64) as spoiler:

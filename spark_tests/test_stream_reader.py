@@ -266,7 +266,7 @@ def committed(emulator: Emulator, group: str) -> dict[int, int]:
         return {queue.queue_id: at for queue, at in cluster.group_offsets(group, route.readable).items()}
 
 
-@pytest.mark.since("5.0.0", "it takes setZeroIfNotFound for true: where a group is nowhere, it is at 0")
+@pytest.mark.since("5.0.0", "it treats setZeroIfNotFound as true: a group without an offset is at 0")
 def test_progress_is_committed_to_the_group_if_enabled(rocketmq: Emulator) -> None:
     """Progress is committed as offsets of the group if enabled; the start of a stream does not depend on it."""
     rocketmq.topic("orders", queues=2)
@@ -280,7 +280,7 @@ def test_progress_is_committed_to_the_group_if_enabled(rocketmq: Emulator) -> No
     assert committed(rocketmq, "others") == {}
 
 
-@pytest.mark.since("5.0.0", "it takes offsets of groups that it does not know")
+@pytest.mark.since("5.0.0", "it accepts offsets of unknown groups")
 @pytest.mark.rocketmq(config={"autoCreateSubscriptionGroup": False})
 def test_a_commit_for_an_unknown_group_only_logs_a_warning(
     rocketmq: Emulator, caplog: pytest.LogCaptureFixture

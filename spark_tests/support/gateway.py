@@ -44,7 +44,7 @@ class Gateway:
             each.server_close()
 
     def response(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:
-        """Return the broker's response."""
+        """Return the broker's response; `behind` is a connection to the emulator."""
         return forward(behind, request)
 
     def _renamed(self, behind: RemotingClient, request: RemotingCommand) -> RemotingCommand:

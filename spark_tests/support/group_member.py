@@ -21,8 +21,8 @@ SECONDS = 30.0
 class Member:
     """One consumer of a topic, which joins its group at the start of the block and leaves it at the end."""
 
-    def __init__(self, place: Emulator | RealBroker, group: str, topic: str, queues: int, name: str) -> None:
-        self._client = RemotingClient(place.broker, timeout=SECONDS)
+    def __init__(self, server: Emulator | RealBroker, group: str, topic: str, queues: int, name: str) -> None:
+        self._client = RemotingClient(server.broker, timeout=SECONDS)
         self._group = group
         self._topic = topic
         self._queues = queues

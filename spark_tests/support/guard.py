@@ -12,7 +12,10 @@ from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 
 class Guard(Gateway):
-    """Its broker checks every signature; its name server, like a real one, checks none. `users`: secrets by key."""
+    """Its broker checks every signature; its name server, like a real one, checks none.
+
+    `users`: secret key by access key.
+    """
 
     def __init__(self, emulator: Emulator, users: Mapping[str, str]) -> None:
         super().__init__(emulator)
