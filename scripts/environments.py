@@ -28,8 +28,8 @@ class Environment:
     """A virtual environment with `extras` and `requirements` installed.
 
     `oldest_of` names the extras whose oldest allowed versions are installed. `python` is a version such as `3.12`, used
-    if the machine has it. With `on_top`, all packages of the running environment are there as well, and only what they
-    lack is installed.
+    if the machine has it. With `on_top`, the environment also finds all packages of the running environment, and only
+    further ones are installed.
     """
 
     name: str

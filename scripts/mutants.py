@@ -27,7 +27,7 @@ from mutation.operators import mutants
 from mutation.results import Results
 from mutation.rooms import Rooms
 from mutation.sample import sample
-from mutation.trials import Told, Trial, Trials
+from mutation.trials import OnVerdict, Trial, Trials
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "tests" / "mutants"
@@ -119,14 +119,14 @@ def _sample(entries: Sequence[named.Named]) -> int:
     ]
     survived = []
 
-    def told(mutant: Mutant, verdict: Verdict) -> bool:
+    def on_verdict(mutant: Mutant, verdict: Verdict) -> bool:
         print(f"{verdict.seconds:6.1f} s {verdict.fate.value:8} {mutant} {verdict.by}", flush=True)
         if verdict.fate is Fate.SURVIVED:
             survived.append(mutant)
         return True
 
     CACHE.mkdir(parents=True, exist_ok=True)
-    Trials(ROOT, ROOT, CACHE / "sample.txt").run(found, told)
+    Trials(ROOT, ROOT, CACHE / "sample.txt").run(found, on_verdict)
     print(f"{len(found)} of {len(entries)} mutants of the sample exist, {len(survived)} survived")
     return 1 if survived or not found else 0
 
@@ -155,7 +155,7 @@ def _try(waiting: Sequence[Mutant], results: Results, scratch: Path, options: ar
         (called if is_called else imported).append(Trial(mutant, chosen, seconds, imported=not is_called))
     deadline = time.monotonic() + 60 * options.minutes
 
-    def told(mutant: Mutant, verdict: Verdict) -> bool:
+    def on_verdict(mutant: Mutant, verdict: Verdict) -> bool:
         results.add(mutant, verdict)
         print(f"{verdict.seconds:6.1f} s {verdict.fate.value:8} {mutant} {verdict.by}", flush=True)
         return bool(time.monotonic() < deadline)
@@ -163,14 +163,14 @@ def _try(waiting: Sequence[Mutant], results: Results, scratch: Path, options: ar
     codes = []
     for share in (called, imported):  # the quick ones first
         parts = [share[part :: options.workers] for part in range(options.workers)]
-        children = [_worker(part, scratch, told) for part in parts if part]
+        children = [_worker(part, scratch, on_verdict) for part in parts if part]
         codes += [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
     results.read()
     if any(codes):
         raise RuntimeError("a worker has failed; its output is above")
 
 
-def _worker(trials: Sequence[Trial], scratch: Path, told: Told) -> int:
+def _worker(trials: Sequence[Trial], scratch: Path, on_verdict: OnVerdict) -> int:
     """Fork a process that tries these mutants, because it imports the package from the copy; return its id."""
     sys.stdout.flush()
     pid = os.fork()
@@ -178,7 +178,7 @@ def _worker(trials: Sequence[Trial], scratch: Path, told: Told) -> int:
         return pid
     code = 1
     try:
-        Trials(ROOT, scratch, CACHE / f"output-{os.getpid()}.txt").run(trials, told)
+        Trials(ROOT, scratch, CACHE / f"output-{os.getpid()}.txt").run(trials, on_verdict)
         code = 0
     except Exception:
         traceback.print_exc()

@@ -3,9 +3,10 @@
     python scripts/sampled_tests.py REPORT...
 
 The marker `sampled` is for tests that repeat one rule, such as with each SDK. With TEST_SAMPLE=1, as in `make test`,
-pytest runs a third of the parameters of each marked test. Tests without parameters run, but of a file that is marked
-with `sampled("tests")` only a third. A hash of the names chooses. `make test-seldom` runs all marked tests, and this
-command writes the record, `tests/sampled.json`, from the JUnit files. A file that has changed since runs whole.
+pytest runs a third of the parameters of each marked test, and each test without parameters. If a file is marked with
+`sampled("tests")`, only a third of its tests without parameters run. A hash of the names chooses. `make test-seldom`
+runs all marked tests, and this command writes the record, `tests/sampled.json`, from the JUnit files. A file that has
+changed since runs whole.
 """
 
 import hashlib
@@ -26,7 +27,7 @@ SHARE = 3
 """One in this number of tests is in the sample, but at least LEAST."""
 LEAST = 2
 CHANGED_MAX = 3
-"""Most files that may have changed since the record. Each of them runs whole, in up to a minute."""
+"""Limit of files that have changed since the record. Each of them runs whole, in up to a minute."""
 
 
 class SampledTestsError(ValueError):

@@ -1,4 +1,4 @@
-"""All that `make test` does after it has made `.venv`: one stage after another, with times and a verdict.
+"""Runs the stages of `make test` one after another, once `.venv` exists, and prints their times and a verdict.
 
     python scripts/stages.py [STAGE ...]
 

@@ -29,7 +29,7 @@ REACHED: Sequence[type[Any]] = (
     factory.Factory,
     query.MessageQuery,
 )
-"""Classes that attributes and fixtures return, and arguments by name, so that users need not import them."""
+"""Classes of attributes, and of results and arguments of methods and fixtures, which users need not import."""
 PACKAGE = "rocketmq_testkit"
 
 

@@ -1,4 +1,4 @@
-"""Put the compiled modules of a collected program into one file, which `modules_hook.py` imports them from.
+"""Put the compiled modules of a collected program into one file, from which `modules_hook.py` imports them.
 
 One file is unpacked, compared and read more quickly than 1,400. It has the code of all modules, then an index, and in
 its last 8 bytes the size of the index. The index is a marshalled dictionary from the name of a module to the path that

@@ -38,7 +38,7 @@ RENAMED: Mapping[str, str] = {
     "IdleForm": "IdleExplanation",
     "ExplanationForm": "Explanation",
 }
-"""Names in the helpers, where that of the description is taken or too general."""
+"""Names of types in the helpers, where the name in the OpenAPI description is already used or too general."""
 WANTED: Sequence[str] = (
     "BrokerInfo",
     "Configuration",
@@ -238,7 +238,7 @@ def _field_docs(title: str) -> dict[str, str]:
 
 @cache
 def _classes() -> Mapping[str, type]:
-    """Return the classes of the inspection, and of what it takes from another room, by name."""
+    """Return the classes of the inspection by name, and those of cold data, which it takes from another room."""
     name = inspection_room.__name__
     modules = [import_module(f"{name}.{each.name}") for each in iter_modules(inspection_room.__path__)]
     return {

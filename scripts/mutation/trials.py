@@ -29,7 +29,7 @@ WORDS = ("--hypothesis-seed=0", "-p", "no:cacheprovider", "-p", "no:xdist")
 SILENT = ("-p", "no:terminal", "-o", "addopts=--import-mode=importlib")
 """Without the terminal plugin, pytest does not know this project's options for it."""
 HOUR = 3600.0
-Told = Callable[[Mutant, Verdict], bool]
+OnVerdict = Callable[[Mutant, Verdict], bool]
 """Called with each verdict; a result of False ends the run."""
 
 
@@ -88,9 +88,9 @@ class Chosen:
 class Collected(Chosen):
     """A plugin that tries mutants with the collected tests instead of running the tests once."""
 
-    def __init__(self, tree: Path, log: Path, trials: Sequence[Trial], told: Told) -> None:
+    def __init__(self, tree: Path, log: Path, trials: Sequence[Trial], on_verdict: OnVerdict) -> None:
         super().__init__(name for trial in trials for name in trial.tests)
-        self._tree, self._log, self._trials, self._told = tree, log, trials, told
+        self._tree, self._log, self._trials, self._on_verdict = tree, log, trials, on_verdict
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -109,7 +109,7 @@ class Collected(Chosen):
                 wanted = set(tests)
                 return self._try(mutant, [item for item in chosen if item.nodeid in wanted], alive)
 
-            if not self._told(trial.mutant, controlled(trial, names, attempt, self._log)):
+            if not self._on_verdict(trial.mutant, controlled(trial, names, attempt, self._log)):
                 break
         return True
 
@@ -162,7 +162,7 @@ class Trials:
         _prepare(self._root, self._tree, self._log)
         pytest.main([*WORDS, "-m", "not alone", *files], plugins=[Measured(self._tree, out)])
 
-    def run(self, trials: Sequence[Trial], told: Told) -> None:
+    def run(self, trials: Sequence[Trial], on_verdict: OnVerdict) -> None:
         """Try each mutant. Raises RuntimeError if pytest fails.
 
         Mutants that the import executes come first, because the others import the package in this process.
@@ -171,11 +171,11 @@ class Trials:
         for trial in trials:
             if trial.imported:
                 slow = replace(trial, seconds=trial.seconds + 10)
-                if not told(trial.mutant, controlled(slow, trial.tests, self._imported, self._log)):
+                if not on_verdict(trial.mutant, controlled(slow, trial.tests, self._imported, self._log)):
                     return
         if called:
             _prepare(self._root, self._tree, self._log)
-            plugin = Collected(self._tree, self._log, called, told)
+            plugin = Collected(self._tree, self._log, called, on_verdict)
             names = [name for trial in called for name in trial.tests]
             code = pytest.main([*WORDS, *SILENT, *_files(names)], plugins=[plugin])
             if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

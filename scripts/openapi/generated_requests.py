@@ -26,7 +26,7 @@ PROVIDERS = {
 
 
 def emulator_command() -> list[str]:
-    """Return the command of an emulator with what the examples of the description name."""
+    """Return the command of an emulator with the topic and the second broker that examples in the description name."""
     ports = [word for name in ("namesrv", "broker", "grpc", "control") for word in (f"--{name}-port", "0")]
     keys = [word for name, value in PROVIDERS.items() for word in ("--set", f"{name}={value}")]
     options = ["--brokers", "2", "--topic", "orders", "--time", "frozen", "--seed", SEED, "--control-token", TOKEN]
