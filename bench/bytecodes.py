@@ -2,8 +2,8 @@
 
     PYTHONPATH=tests/support python bench/bytecodes.py [--functions 10] [--sends]
 
-Counted is the server alone: what runs while it receives the bytes of a remoting request, and the services of the proxy
-and the engine for an RPC, without HTTP/2. The numbers do not vary with the load of the machine.
+Only the server is counted: its code that handles the bytes of a remoting request, or the services of the proxy and the
+engine for an RPC, without HTTP/2. The numbers do not vary with the load of the machine.
 
 With `--sends` it prints only the bytecodes of a send for each protocol, remoting first, with those of the client in
 memory. `bench/without_faults.py` runs it so with the packages and `tests/support` of each of two trees.
@@ -129,7 +129,8 @@ def sends() -> list[int]:
 def main() -> None:
     """Print a table for each row, or the sends."""
     parser = argparse.ArgumentParser(description="Count the bytecodes of requests by room.")
-    parser.add_argument("--functions", type=int, default=0, metavar="N", help="also print the N dearest functions")
+    most = "also print the N functions with the most bytecodes"
+    parser.add_argument("--functions", type=int, default=0, metavar="N", help=most)
     parser.add_argument("--sends", action="store_true", help="print only the bytecodes of a send for each protocol")
     arguments = parser.parse_args()
     if arguments.sends:

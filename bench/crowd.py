@@ -1,8 +1,8 @@
-"""A broker with 10,000 topics, 1,000 groups and 5,000 clients: how much their number slows each of them down.
+"""Measures if 10,000 topics, 1,000 groups and 5,000 clients slow down the requests of each of them.
 
-The rows of `bench/growth.py` about topics, groups and clients. The full emulator holds 1,000,000 messages, evenly in
-all topics. Every group subscribes to ten topics, one of them by a SQL92 expression, has offsets in all of them, and
-holds queue locks and an ordered batch. It has five clients, each with a producer group and a waiting pull.
+These are the rows of `bench/growth.py` about topics, groups and clients. The full emulator holds 1,000,000 messages,
+evenly in all topics. Every group subscribes to ten topics, one of them by a SQL92 expression, has offsets in all of
+them, and holds queue locks and an ordered batch. It has five clients, each with a producer group and a waiting pull.
 
 The empty emulator has ten such groups. The steps use ten groups in both emulators, so that only the other groups make a
 difference.
@@ -55,7 +55,7 @@ The first topic has the expression; the last ones have waiting pulls.
 """
 BUSY = 10
 """Number of groups that the steps use."""
-LOOK_MS, LOOKS = 10_000, 10
+SCAN_MS, SCANS = 10_000, 10
 """Interval of the broker's scan for inactive clients, and the number of scans that are measured together."""
 SQL = "color = 'red' AND size > 98"
 
@@ -162,7 +162,7 @@ def pop(world: World, group: str, topic: str, *, order: bool = False) -> PopMess
     return PopMessage(group, topic, 0, 1, FAR_MS, 0, world.now_ms, 0, "TAG", "*", order)
 
 
-def asked(operation: Callable[[Crowd], Operation]) -> Step:
+def submitted(operation: Callable[[Crowd], Operation]) -> Step:
     """Return a step that submits this operation repeatedly."""
 
     def step(crowd: Crowd, count: int) -> Work:
@@ -371,7 +371,7 @@ def _share(crowd: Crowd) -> Operation:
     return QueryAssignment(crowd.wanted(group)[PULLED], group, beat.client_id, "AVG", "CLUSTERING")
 
 
-def looked_at(clients: int) -> Callable[[], float]:
+def scanned_for_inactive_clients(clients: int) -> Callable[[], float]:
     """Measure the broker's scan for inactive clients, none of which is removed.
 
     Returns a function that measures the microseconds per client; it can be called repeatedly.
@@ -382,8 +382,8 @@ def looked_at(clients: int) -> Callable[[], float]:
         for channel, beat in crowd.beats:
             crowd.do([beat], channel)
         begin = time.process_time_ns()
-        crowd.engine.scheduler.advance_to(crowd.now_ms + LOOKS * LOOK_MS)
-        return (time.process_time_ns() - begin) / 1000 / LOOKS / len(crowd.beats)
+        crowd.engine.scheduler.advance_to(crowd.now_ms + SCANS * SCAN_MS)
+        return (time.process_time_ns() - begin) / 1000 / SCANS / len(crowd.beats)
 
     return once
 
@@ -394,20 +394,20 @@ ROWS: tuple[tuple[str, Step], ...] = (
     ("heartbeat of one of 5,000 clients", beats),
     ("client joins a group of five and leaves", join_and_leave),
     ("client joins a group of five, waits, and its connection is closed", connection_closes),
-    ("members of a group are queried", asked(lambda crowd: GetConsumerListByGroup(crowd.next_group()[0]))),
-    ("assignment of a client is queried", asked(_share)),
-    ("queue is locked", asked(_locks)),
-    ("message is pulled", asked(lambda crowd: pull(*crowd.next_group(), 0))),
+    ("members of a group are queried", submitted(lambda crowd: GetConsumerListByGroup(crowd.next_group()[0]))),
+    ("assignment of a client is queried", submitted(_share)),
+    ("queue is locked", submitted(_locks)),
+    ("message is pulled", submitted(lambda crowd: pull(*crowd.next_group(), 0))),
     ("message is sent and popped", pops),
     ("message is sent, popped in order and acknowledged", in_order),
-    ("offset is queried", asked(lambda crowd: QueryConsumerOffset(*crowd.next_group(), 0))),
-    ("offset is committed", asked(lambda crowd: UpdateConsumerOffset(*crowd.next_group(), 0, 10))),
+    ("offset is queried", submitted(lambda crowd: QueryConsumerOffset(*crowd.next_group(), 0))),
+    ("offset is committed", submitted(lambda crowd: UpdateConsumerOffset(*crowd.next_group(), 0, 10))),
     ("offset is reset, and the next pull applies it", resets),
     ("topic is created and deleted", made_and_deleted(_topic, DeleteTopic)),
     ("group is created and deleted", made_and_deleted(_group, _deleted_group)),
-    ("progress of a group is queried", asked(lambda crowd: GetConsumeStats(*crowd.next_group()))),
-    ("groups of a topic are queried", asked(lambda crowd: QueryGroupsOfTopic(crowd.next_group()[1]))),
-    ("topics of a group are queried", asked(lambda crowd: QueryTopicsOfGroup(crowd.next_group()[0]))),
+    ("progress of a group is queried", submitted(lambda crowd: GetConsumeStats(*crowd.next_group()))),
+    ("groups of a topic are queried", submitted(lambda crowd: QueryGroupsOfTopic(crowd.next_group()[1]))),
+    ("topics of a group are queried", submitted(lambda crowd: QueryTopicsOfGroup(crowd.next_group()[0]))),
     ("message is queried by its key", found_by_key),
     ("message is indexed by its key", indexed),
     ("pull waits beside 5,000, message wakes it", pull_is_woken),

@@ -1,4 +1,4 @@
-"""Rate in messages per second at which a SQL92 filter decides, in one process and without sockets.
+"""Measures how many messages per second a SQL92 expression filters, in one process and without sockets.
 
     python bench/filters.py [--quick] [--only TEXT] [--write]
 

@@ -42,7 +42,7 @@ from world import FAR_MS, World, empty
 
 GOAL = 1.5
 STORED, IN_FLIGHT, WAITING, CROWD = 1_000_000, 100_000, 10_000, 1_000
-A_MS = 10
+MESSAGES_PER_MS = 10
 """Number of messages stored per millisecond."""
 ROUNDS = 9
 CHECKS = 3
@@ -56,7 +56,7 @@ def full(factor: int) -> World:
     topics = [world.topic(f"other-{number}", 4) for number in range(16)]
     for number in range(STORED // factor // 2):
         world.send("work")
-        if number % A_MS == 0:
+        if number % MESSAGES_PER_MS == 0:
             world.engine.scheduler.advance_to(world.now_ms + 1)
     for number in range(STORED // factor // 2):
         world.send(topics[number % len(topics)])
@@ -298,8 +298,8 @@ Measured = Callable[[int], Callable[[], float]]
 TOGETHER: tuple[tuple[str, Measured, int], ...] = (
     ("timed message fires from a crowded second", lambda number: parked.fired_together(empty(), number), parked.PARKED),
     ("half message is checked", lambda number: parked.checked(empty(), number), parked.PARKED),
-    ("client is checked for missing heartbeats", crowd.looked_at, crowd.CLIENTS),
-    ("message of a compacted topic is compacted", special_topics.looked_through, special_topics.COMPACTED),
+    ("client is checked for missing heartbeats", crowd.scanned_for_inactive_clients, crowd.CLIENTS),
+    ("message of a compacted topic is compacted", special_topics.compaction_round, special_topics.COMPACTED),
 )
 
 

@@ -1,11 +1,11 @@
-"""Measures looking at one message among many.
+"""Measures the time in which the inspection returns one message among many.
 
     python bench/looking.py            # a million messages, of which a thousand are in flight
     python bench/looking.py 100000
 
-prints the processor time of each look. The first ones come at once after the messages, before the emulator has had an
-idle moment: they search the log. The next ones follow the indexing, which an idle emulator does in steps. The exit code
-is 1 if one of these takes more than 5 ms.
+prints the processor time of each look, a call of the inspection. The first looks come at once after the messages,
+before the emulator has had an idle moment: they search the log. The next ones follow the indexing, which an idle
+emulator does in steps. The exit code is 1 if one of these takes more than 5 ms.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Memory of a stored message with a body of 1 KiB and the properties of the Java SDK.
+"""Measures the memory of a stored message with a body of 1 KiB and the properties of the Java SDK.
 
     python bench/memory.py
 

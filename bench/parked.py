@@ -1,6 +1,6 @@
-"""Many timed, delayed and half messages: the cost of further messages, of a jump of the clock, and of idling.
+"""Measures many timed, delayed and half messages: the cost of further messages, of a jump of the clock, and of idling.
 
-The rows of `bench/growth.py` about timed, delayed and half messages. The full emulator holds 100,000 of each.
+These are the rows of `bench/growth.py` about such messages. The full emulator holds 100,000 of each kind.
 """
 
 import gc
@@ -187,7 +187,7 @@ ROWS: tuple[tuple[str, Callable[[World, int], Work]], ...] = (
 )
 
 
-class Asked(DirectChannel):
+class CheckedProducer(DirectChannel):
     """A producer that counts the transaction checks that it receives."""
 
     count = 0
@@ -202,7 +202,7 @@ def checked(world: World, halves: int) -> Callable[[], float]:
 
     Returns a function that measures the microseconds per half message; it can be called repeatedly.
     """
-    producer = Asked("producer")
+    producer = CheckedProducer("producer")
     beat = Heartbeat("producer", [PRODUCERS], [])
     send(world, halves, TRAN_MSG="true")
 
@@ -260,7 +260,7 @@ def jump_of(world: World, by_ms: int, due: int) -> float:
 
 def jump_over_a_check(factor: int) -> float:
     """Return the processor seconds of a jump over half messages that a producer is asked to check."""
-    world, producer = empty(), Asked("producer")
+    world, producer = empty(), CheckedProducer("producer")
     world.submit(Heartbeat("producer", [PRODUCERS], []), producer)
     send(world, PARKED // factor, TRAN_MSG="true")
     begin = time.process_time_ns()

@@ -1,4 +1,4 @@
-"""Growth of batches, send-backs, read-only requests and searches: steps for `growth.py`."""
+"""Steps that `growth.py` measures: batches, messages sent back, read-only requests and searches."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Processor time of the remoting layer alone, for each message, without sockets.
+"""Measures the processor time of the remoting layer alone, for each message, without sockets.
 
     python bench/remoting_codec.py [--messages N] [--profile]
 

@@ -37,7 +37,7 @@ class Processes(Protocol):
 
 
 class Server(Processes, Protocol):
-    """A running server."""
+    """A running server: `host:port` of name server, broker and gRPC endpoint; `start_ms`: duration of its start."""
 
     name: str
     namesrv: str
@@ -62,7 +62,7 @@ class EmulatorCommand:
             [*program, *ports, *words], stdout=subprocess.PIPE, text=True, env={**os.environ, **variables}
         )
         if self._process.stdout is None:
-            raise AssertionError("a pipe was asked for")
+            raise AssertionError("the process has no pipe for its output")
         ready = json.loads(self._process.stdout.readline())
         self.start_ms = (time.perf_counter() - begin) * 1000
         self.namesrv, self.broker, self.endpoint = ready["namesrv"], ready["broker"], ready["endpoint"]

@@ -1,7 +1,7 @@
-"""Many light message queues (LMQ), compacted topics and static topics: how much their number slows each of them down.
+"""Measures if many light message queues (LMQ), compacted topics and static topics slow down the requests for each.
 
-The rows of `bench/growth.py` about such topics. The full emulator holds 10,000 light queues with 200,000 messages, each
-in two of them, 10,000 static topics, and a compacted topic with 100,000 messages in files of 999.
+These are the rows of `bench/growth.py` about such topics. The full emulator holds 10,000 light queues with 200,000
+messages, each in two of them, 10,000 static topics, and a compacted topic with 100,000 messages in files of 999.
 """
 
 import time
@@ -223,7 +223,7 @@ def static_pulled(world: World, count: int) -> Work:
     return work
 
 
-def static_asked(world: World, count: int) -> Work:
+def static_offset_queried(world: World, count: int) -> Work:
     """Query offsets of logical queues."""
     leader = world.engine.brokers[1]
 
@@ -284,7 +284,7 @@ def compacted_pulled_early(world: World, count: int) -> Work:
     return work
 
 
-def looked_through(messages: int) -> Callable[[], float]:
+def compaction_round(messages: int) -> Callable[[], float]:
     """Measure a round of compaction.
 
     Returns a function that measures the microseconds per message; it can be called repeatedly. Each message has a key
@@ -321,7 +321,7 @@ ROWS: tuple[tuple[str, Step], ...] = (
     ("route of a static topic is queried", static_routes),
     ("message is sent to a logical queue", static_sent),
     ("part of a logical queue is pulled through another broker", static_pulled),
-    ("offset of a logical queue is queried", static_asked),
+    ("offset of a logical queue is queried", static_offset_queried),
     ("static topic is created, remapped and deleted", static_made),
     ("message is sent to a compacted topic", compacted_sent),
     ("message is sent to a compacted topic and pulled", compacted_pulled),

@@ -1,4 +1,4 @@
-"""Workloads with transactions: sends that are committed at once, and sends whose outcome the broker has to ask for."""
+"""Workloads with transactions: sends that are committed at once, and sends that are committed after a check."""
 
 import time
 from collections import deque

@@ -1,6 +1,6 @@
-"""A master and a slave with many messages: the cost of sends, of replication, and of reads from the slave.
+"""Measures a master and a slave with many messages: sends, replication, and reads from the slave.
 
-The rows of `bench/growth.py` about slaves. The full emulator holds 1,000,000 messages, each twice.
+These are the rows of `bench/growth.py` about slaves. The full emulator holds 1,000,000 messages at each broker.
 """
 
 from collections.abc import Callable

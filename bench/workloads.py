@@ -11,7 +11,7 @@ from servers import Server, cpu_seconds, create_group, create_topic, pop_mode
 
 BODY_BYTES = 1024
 DRAIN_DEADLINE_SECONDS = 300
-GLANCE_SECONDS = 0.02
+POLL_SECONDS = 0.02
 WARM_UP_MESSAGES = 60_000
 """Messages before the measurement.
 
@@ -175,7 +175,7 @@ def _seconds_to_drain(driver: Driver, consumer: str, count: int) -> float:
             begin = now
         if now > deadline:
             raise RuntimeError(f"{done} of {count} messages after {DRAIN_DEADLINE_SECONDS} s")
-        time.sleep(GLANCE_SECONDS)
+        time.sleep(POLL_SECONDS)
     return time.perf_counter() - begin
 
 
@@ -183,8 +183,8 @@ def simple_drain(threads: int, count: int, warm_up: int, *, kind: Kind = NORMAL)
     """Receive 32 messages at a time and acknowledge each by a Java gRPC SimpleConsumer with `threads` threads.
 
     Before, it receives and acknowledges `warm_up` messages without measurement. A thread ends after the receive in
-    which the number is reached, so that a drain may take up to one receive per thread more than it was asked for; as
-    many messages more are stored. With messages of the kind FIFO the group is an ordered one.
+    which `count` is reached, so that a drain may take up to one receive per thread more; so many further messages are
+    stored. With messages of the kind FIFO the group is an ordered one.
     """
 
     def run(server: Server) -> Figure:

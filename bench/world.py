@@ -15,6 +15,7 @@ from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
 START_MS = 1_700_000_000_000
 FAR_MS = 3_600_000
+"""An invisible duration or long polling timeout that does not end during a measurement."""
 BODY = b"x" * 64
 
 
