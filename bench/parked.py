@@ -259,7 +259,7 @@ def jump_of(world: World, by_ms: int, due: int) -> float:
 
 
 def jump_over_a_check(factor: int) -> float:
-    """Return the processor seconds of a jump over half messages that a producer is asked to check."""
+    """Return the processor seconds of a jump over half messages, for each of which a producer receives a check."""
     world, producer = empty(), CheckedProducer("producer")
     world.submit(Heartbeat("producer", [PRODUCERS], []), producer)
     send(world, PARKED // factor, TRAN_MSG="true")

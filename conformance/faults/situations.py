@@ -167,7 +167,7 @@ SITUATIONS: Sequence[Situation] = (
     _send("refuse_append", "the disk of the broker is full at the first send"),
     _standing(
         "lose_flush",
-        "a message is sent and received; then both brokers lose power, and what they have flushed is lost",
+        "a message is sent and received; then both brokers lose power, and flushed data is lost, too",
         {"crashes": True},
     ),
     _standing(

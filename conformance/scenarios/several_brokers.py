@@ -220,7 +220,7 @@ def two_consumers_share_the_messages_of_both_brokers(s: ScenarioContext) -> None
 def _until_copied(s: ScenarioContext, topic: str, count: int) -> None:
     """Wait until the slave knows a topic and has `count` messages of it."""
     has_all = partial(_held, s, topic, s.world.second_broker)
-    what = "the slave has what its master has"
+    what = "the slave has the messages of its master"
     s.wait_until(lambda: len(has_all()) == count, what, seconds=COPIED_SECONDS, passing=1.0)
 
 

@@ -45,4 +45,4 @@ def _take() -> tuple[socket.socket, int]:
             lock.close()
         else:
             return lock, first
-    raise TargetError(f"no {SIZE} consecutive ports are free between {FIRST} and {END}: stop what listens there")
+    raise TargetError(f"no {SIZE} consecutive ports are free between {FIRST} and {END}: stop programs that listen there")

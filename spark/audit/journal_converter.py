@@ -82,7 +82,10 @@ class _JournalConverter:
             "UpdateConsumerOffset": self._committed,
             "SendMessageBack": self._sent_back,
         }
-        """Functions that add the events of a line, by operation. Arguments: the line, its subject and its outcome."""
+        """Functions that add the events of a line, by operation.
+
+        Arguments: the line, its subject (the fields of the operation), and its outcome.
+        """
 
     def events(self) -> list[Event]:
         """Return all events, numbered in order."""
@@ -136,12 +139,12 @@ class _JournalConverter:
 
     # producers
 
-    def _sent(self, line: Line, asked: Line, outcome: Line) -> None:
-        if outcome["code"] not in STORED or asked["batch"] or names.is_retry_or_dlq(asked["topic"]):
+    def _sent(self, line: Line, subject: Line, outcome: Line) -> None:
+        if outcome["code"] not in STORED or subject["batch"] or names.is_retry_or_dlq(subject["topic"]):
             return
-        properties = asked["properties"]
+        properties = subject["properties"]
         ms = line["now_ms"]
-        named = Named(asked["topic"], properties[props.UNIQ_KEY], properties, ms)
+        named = Named(subject["topic"], properties[props.UNIQ_KEY], properties, ms)
         self._known.add((named.topic, named.message_id))
         due_ms = self._due(properties, ms)
         if properties.get(props.TRANSACTION_PREPARED) == "true":
@@ -162,19 +165,19 @@ class _JournalConverter:
             return None
         return ms + self._delays_ms[min(int(level), len(self._delays_ms)) - 1]
 
-    def _ended(self, line: Line, asked: Line, _outcome: Line) -> None:
-        half = self._halves.get((line["node"], asked["commit_log_offset"]))
-        if half is not None and asked["commit_or_rollback"] == ROLLED_BACK:
+    def _ended(self, line: Line, subject: Line, _outcome: Line) -> None:
+        half = self._halves.get((line["node"], subject["commit_log_offset"]))
+        if half is not None and subject["commit_or_rollback"] == ROLLED_BACK:
             self._note(line, half.event(line["now_ms"], Kind.TXN_ROLLED_BACK))
 
-    def _recalled(self, line: Line, asked: Line, outcome: Line) -> None:
-        named = Named(asked["topic"], outcome["msg_id"], {}, line["now_ms"])
+    def _recalled(self, line: Line, subject: Line, outcome: Line) -> None:
+        named = Named(subject["topic"], outcome["msg_id"], {}, line["now_ms"])
         self._note(line, named.event(line["now_ms"], Kind.RECALLED))
 
     # consumers
 
-    def _popped(self, line: Line, asked: Line, outcome: Line) -> None:
-        group, topic = asked["consumer_group"], asked["topic"]
+    def _popped(self, line: Line, subject: Line, outcome: Line) -> None:
+        group, topic = subject["consumer_group"], subject["topic"]
         if group not in self._groups:
             return
         for held_in, queue_id, offset in popped_places(topic, group, outcome["msg_offset_info"] or ""):
@@ -184,11 +187,11 @@ class _JournalConverter:
             event = named.event(line["now_ms"], Kind.DELIVERED, group, invisible_ms=outcome["invisible_ms"])
             self._note(line, event)
 
-    def _pulled(self, line: Line, asked: Line, outcome: Line) -> None:
-        group, topic, queue_id = asked["consumer_group"], asked["topic"], asked["queue_id"]
+    def _pulled(self, line: Line, subject: Line, outcome: Line) -> None:
+        group, topic, queue_id = subject["consumer_group"], subject["topic"], subject["queue_id"]
         if group not in self._groups:
             return
-        committed = committed_by_pull(asked["sys_flag"], asked["commit_offset"])
+        committed = committed_by_pull(subject["sys_flag"], subject["commit_offset"])
         if committed is not None:
             self._commit(line, group, topic, queue_id, committed)
         for offset in outcome["offsets"] if outcome["status"] == "FOUND" else ():
@@ -196,20 +199,20 @@ class _JournalConverter:
             self._outstanding[line["node"], group, topic, queue_id][offset] = named
             self._note(line, named.event(line["now_ms"], Kind.DELIVERED, group))
 
-    def _committed(self, line: Line, asked: Line, _outcome: Line) -> None:
-        if asked["queue_id"] is not None and asked["commit_offset"] is not None:
-            self._commit(line, asked["consumer_group"], asked["topic"], asked["queue_id"], asked["commit_offset"])
+    def _committed(self, line: Line, subject: Line, _outcome: Line) -> None:
+        if subject["queue_id"] is not None and subject["commit_offset"] is not None:
+            self._commit(line, subject["consumer_group"], subject["topic"], subject["queue_id"], subject["commit_offset"])
 
     def _commit(self, line: Line, group: str, topic: str, queue_id: int, until: int) -> None:
         pulled = self._outstanding[line["node"], group, topic, queue_id]
         for offset in sorted(offset for offset in pulled if offset < until):
             self._note(line, pulled.pop(offset).event(line["now_ms"], Kind.ACKED, group))
 
-    def _acked(self, line: Line, asked: Line, _outcome: Line) -> None:
-        self._settle(line, asked["consumer_group"], asked["topic"], asked["queue_id"], asked["offset"])
+    def _acked(self, line: Line, subject: Line, _outcome: Line) -> None:
+        self._settle(line, subject["consumer_group"], subject["topic"], subject["queue_id"], subject["offset"])
 
-    def _acked_many(self, line: Line, asked: Line, _outcome: Line) -> None:
-        for ack in asked["acks"] or ():
+    def _acked_many(self, line: Line, subject: Line, _outcome: Line) -> None:
+        for ack in subject["acks"] or ():
             group = ack["consumer_group"]
             topic = holding_topic(ack["topic"], group, ack["retry"])
             for offset in acknowledged_offsets(ack["start_offset"], b64decode(ack["bits"])):
@@ -219,23 +222,23 @@ class _JournalConverter:
         named = self._at(Place(line["node"], topic, queue_id, offset))
         self._note(line, named.event(line["now_ms"], Kind.ACKED, group))
 
-    def _hidden(self, line: Line, asked: Line, outcome: Line) -> None:
-        named = self._at(Place(line["node"], asked["topic"], asked["queue_id"], asked["offset"]))
+    def _hidden(self, line: Line, subject: Line, outcome: Line) -> None:
+        named = self._at(Place(line["node"], subject["topic"], subject["queue_id"], subject["offset"]))
         event = named.event(
             line["now_ms"],
             Kind.INVISIBILITY_CHANGED,
-            asked["consumer_group"],
+            subject["consumer_group"],
             invisible_ms=max(outcome["invisible_ms"], 0),
         )
         self._note(line, event)
 
-    def _sent_back(self, line: Line, asked: Line, _outcome: Line) -> None:
-        place = self._physical.get((line["node"], asked["offset"]))
-        if place is None or asked["group"] not in self._groups:
+    def _sent_back(self, line: Line, subject: Line, _outcome: Line) -> None:
+        place = self._physical.get((line["node"], subject["offset"]))
+        if place is None or subject["group"] not in self._groups:
             return
         # A later commit also covers this offset, but does not acknowledge the message, which was sent back.
-        self._outstanding[line["node"], asked["group"], place.topic, place.queue_id].pop(place.offset, None)
-        self._note(line, self._at(place).event(line["now_ms"], Kind.NACKED, asked["group"]))
+        self._outstanding[line["node"], subject["group"], place.topic, place.queue_id].pop(place.offset, None)
+        self._note(line, self._at(place).event(line["now_ms"], Kind.NACKED, subject["group"]))
 
     # events that only topics reveal
 

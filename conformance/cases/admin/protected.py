@@ -1,4 +1,4 @@
-"""System topics of the broker: which of them clients may send to and read."""
+"""System topics of the broker: sends to them and reads from them by clients."""
 
 from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.remoting.request.request_code import RequestCode

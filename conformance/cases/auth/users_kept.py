@@ -17,7 +17,7 @@ DELETE_ACL, UPDATE_ACL = RequestCode.AUTH_DELETE_ACL, RequestCode.AUTH_UPDATE_AC
 
 @remoting_case("AuthenticationMetadataManagerImpl.createUser, updateUser, deleteUser", settings=ACL_STORED_ONLY)
 def a_user_is_created_once_and_updates_keep_omitted_values(t: RemotingContext) -> None:
-    """A user can be created once, with defaults for missing values, and an update keeps what it does not mention.
+    """A user can be created once, with defaults for missing values, and an update keeps values that it omits.
 
     Deleting an unknown user succeeds.
     """

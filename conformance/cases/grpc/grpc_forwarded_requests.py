@@ -57,7 +57,7 @@ def _commands(stream: TelemetryStream) -> Iterator[sv.TelemetryCommand]:
 
 
 def _verify(stream: TelemetryStream) -> sv.VerifyMessageCommand:
-    """Return the next message that the client is asked to consume."""
+    """Return the next request to consume a message."""
     return next(_commands(stream)).verify_message_command
 
 
@@ -70,7 +70,7 @@ def _result(nonce: str, code: int = pb.OK) -> sv.TelemetryCommand:
 
 @grpc_case("GrpcClientChannel.processConsumeMessageDirectly")
 def consume_message_directly_reaches_a_grpc_consumer(t: GrpcContext) -> None:
-    """A consumer is asked on its telemetry stream to consume a stored message, and its result is returned."""
+    """The proxy sends a stored message to a consumer on its telemetry stream, and returns the consumer's result."""
     client = _Client(t)
     asked = client.given(client.stored(tag="A", keys=["key"], properties={"color": "red"}))
     command = _verify(client.stream)

@@ -1,4 +1,4 @@
-"""Waiting receives: what wakes them, which one is woken, and when they return empty."""
+"""Waiting receives: their wake-up by messages, the choice among several, and their timeouts."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Transaction checks: which producer the broker asks for a half message's outcome, when and how often."""
+"""Transaction checks of half messages: the producers that receive them, their times and their number."""
 
 from rocketmq_testkit.emulator.message.names import HALF_TOPIC, OP_HALF_TOPIC, TRANS_CHECK_MAX_TIME_TOPIC
 from rocketmq_testkit.remoting.client import decode_messages

@@ -1,4 +1,4 @@
-"""Half messages without an end: the number of checks, and what happens afterwards."""
+"""Half messages without an end: the number of their checks, and their discard afterwards."""
 
 from rocketmq_testkit.emulator.message.names import TRANS_CHECK_MAX_TIME_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage, decode_messages

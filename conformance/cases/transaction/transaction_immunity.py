@@ -1,4 +1,4 @@
-"""Immunity time of half messages: how long they are not checked, and when an end is too late."""
+"""Immunity time of half messages: the time before their first check, and ends that come too late."""
 
 from collections.abc import Mapping
 
