@@ -45,4 +45,4 @@ def _take() -> tuple[socket.socket, int]:
             lock.close()
         else:
             return lock, first
-    raise TargetError(f"no {SIZE} consecutive ports are free between {FIRST} and {END}: stop programs that listen there")
+    raise TargetError(f"no {SIZE} consecutive ports are free from {FIRST} to {END - 1}: stop programs that use them")

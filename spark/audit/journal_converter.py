@@ -200,8 +200,9 @@ class _JournalConverter:
             self._note(line, named.event(line["now_ms"], Kind.DELIVERED, group))
 
     def _committed(self, line: Line, subject: Line, _outcome: Line) -> None:
-        if subject["queue_id"] is not None and subject["commit_offset"] is not None:
-            self._commit(line, subject["consumer_group"], subject["topic"], subject["queue_id"], subject["commit_offset"])
+        queue_id, offset = subject["queue_id"], subject["commit_offset"]
+        if queue_id is not None and offset is not None:
+            self._commit(line, subject["consumer_group"], subject["topic"], queue_id, offset)
 
     def _commit(self, line: Line, group: str, topic: str, queue_id: int, until: int) -> None:
         pulled = self._outstanding[line["node"], group, topic, queue_id]
