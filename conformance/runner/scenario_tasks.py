@@ -22,7 +22,7 @@ from .plan import is_own
 from .pool import Task
 from .sample import Sample
 
-_CONDITIONS = (DriverError, DriverFailure, BuildError, AssertionError)
+_COMPLETE_ERRORS = (DriverError, DriverFailure, BuildError, AssertionError)
 """Errors whose text is complete; any other error is shown with its source line."""
 PIECE_MAX = 20
 """Limit of scenarios that one SDK runs before another SDK may use the thread. Each piece starts the SDK again."""
@@ -172,7 +172,8 @@ def run_scenario(
     except TargetError:
         raise
     except Exception as error:
-        problem = str(error) if isinstance(error, _CONDITIONS) else f"{type(error).__name__}: {error}{_place(error)}"
+        complete = isinstance(error, _COMPLETE_ERRORS)
+        problem = str(error) if complete else f"{type(error).__name__}: {error}{_place(error)}"
     seconds = time.monotonic() - begin
     deliberate, gap = _explained(scenario, name, target)
     if problem:

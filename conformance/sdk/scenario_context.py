@@ -65,7 +65,9 @@ class DriverProcesses:
         )
         self._processes: dict[int, Driver] = {}
         self._known: set[Driver] = set()
+        """Drivers for which `is_new` was called."""
         self._made: list[tuple[Driver, str]] = []
+        """Names of the objects created since the last `clean_up`, each with its driver."""
         self._numbers = 0
         self._changing = threading.Lock()
         self._closed = False

@@ -82,8 +82,8 @@ class RangeReader:
         self._filters = options.sub_expression != "*"
         self._at = wanted.start
         """The offset after the messages yielded so far."""
-        self._asked = wanted.start
-        """The offset after those of all pulls sent so far."""
+        self._requested = wanted.start
+        """The offset after the ranges of all pulls sent so far."""
         self._pulls: deque[_Pull] = deque()
         self._stride = min(options.pull_batch_size, PULL_SIZE)
         """Number of offsets that one pull covers."""
@@ -182,7 +182,7 @@ class RangeReader:
         if self._pulls and room < max(1, window // 2):
             return
         stretches = []
-        start = max(self._asked, self._at)
+        start = max(self._requested, self._at)
         while room > 0 and start < self._range.end:
             stop = min(start + self._stride, self._range.end)
             stretches.append((start, stop))
@@ -190,7 +190,7 @@ class RangeReader:
             room -= 1
         if stretches:
             self._send_pulls(client, stretches)
-            self._asked = start
+            self._requested = start
         if not self._pulls:
             raise AssertionError(f"no pull is in flight at {self._at} of {self._range}")
 
@@ -248,7 +248,7 @@ class RangeReader:
         if self._pulls:
             self._disconnect()
         self._pulls.clear()
-        self._at = self._asked = at
+        self._at = self._requested = at
 
     def _where(self, text: str) -> str:
         return f"{self._range.queue}, offsets {self._range.start} to {self._range.end}, at {self._at}: {text}"

@@ -54,10 +54,11 @@ BATCH_BYTES_MAX = 1 << 20
 
 @dataclass
 class Sent:
-    """Result of a task: number of messages in each queue, with the first and last offset."""
+    """Result of a task: number of messages, in total and in each queue."""
 
     count: int = 0
     queues: dict[MessageQueue, tuple[int, int, int]] = field(default_factory=dict)
+    """Of each queue, the first and the last offset of its messages and their number."""
 
     def note(self, queue: MessageQueue, count: int, offset: int) -> None:
         """Record messages stored at offsets from `offset` on."""
@@ -81,6 +82,7 @@ class _Request:
 
 
 Acknowledged = Callable[[MessageQueue, list[Outgoing], RemotingCommand], None]
+"""Gets the queue of the messages, the messages and the broker's response."""
 
 
 class Sender:

@@ -26,10 +26,11 @@ _log = logging.getLogger("pyspark_rocketmq")
 
 @dataclass
 class TaskSent(WriterCommitMessage):
-    """Result of a task: number of messages in each queue, with the first and last offset."""
+    """Result of a task: number of messages, in total and in each queue."""
 
     count: int = 0
     queues: dict[MessageQueue, tuple[int, int, int]] = field(default_factory=dict)
+    """Of each queue, the first and the last offset of its messages and their number."""
 
 
 class OptionRows(Protocol):
