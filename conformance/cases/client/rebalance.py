@@ -312,7 +312,7 @@ def groups_without_a_mode_use_the_default_message_request_mode(t: RemotingContex
     settings={"defaultMessageRequestMode": "POP", "defaultPopShareQueueNum": "1"},
 )
 def groups_without_a_mode_use_the_default_pop_share_queue_num(t: RemotingContext) -> None:
-    """With defaultPopShareQueueNum clients of such a group are assigned that number of additional queues."""
+    """Clients of a group without its own mode are assigned defaultPopShareQueueNum additional queues."""
     topic, group = t.topic(queues=4), t.group()
     clients = _clients(t, 4, group, topic)
     _note_shares(t, clients, group, topic)

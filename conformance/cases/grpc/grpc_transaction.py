@@ -325,14 +325,14 @@ def check_count(check: sv.RecoverOrphanedTransactionCommand) -> int:
 
 
 def first_checks(t: GrpcContext, stream: TelemetryStream) -> list[sv.RecoverOrphanedTransactionCommand]:
-    """Return the first checks on the stream."""
+    """Return the checks in the first half second in which the stream has any."""
     found = t.until(lambda: checks(t, stream, 0.5), 25)
     t.require(found, "no check came")
     return found
 
 
 def is_checked(t: GrpcContext, stream: TelemetryStream, body: str) -> bool:
-    """True if a check of that message comes, even after others."""
+    """True if a check of the message with this body comes within 25 s, even after others."""
     return t.until(lambda: body in _bodies(checks(t, stream, 0.5)), 25)
 
 

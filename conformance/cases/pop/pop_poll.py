@@ -20,7 +20,10 @@ def note_woken(
     high: float = 2,
     *others: tuple[float, float],
 ) -> None:
-    """Record the code and bodies of a response, and whether it came within `low` to `high` s or a range of `others`."""
+    """Record code and bodies of a response, and the first of the ranges (in s) that has its time.
+
+    The ranges are `low` to `high` and then `others`.
+    """
     response = t.arrival(pending)
     t.note("answer", [response.code, response.bodies])
     t.note("after", watch.within((low, high), *others))

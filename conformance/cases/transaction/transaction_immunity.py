@@ -17,8 +17,8 @@ IMMUNITY = "CHECK_IMMUNITY_TIME_IN_SECONDS"
 HOUR_MS = 3_600_000
 
 
-def _note_when_asked(t: RemotingContext, connection: RemotingClient, sent_ms: Mapping[str, int]) -> None:
-    """Record for each body (sent at the given time in ms) whether its check comes before the usual 20 s."""
+def _note_early_checks(t: RemotingContext, connection: RemotingClient, sent_ms: Mapping[str, int]) -> None:
+    """Record of each message whether its check comes before the usual 20 s. `sent_ms`: by body, ms since the epoch."""
     found: dict[str, str] = {}
 
     def look() -> bool:
@@ -53,7 +53,7 @@ def a_half_message_with_a_future_born_time_is_checked_at_once(t: RemotingContext
     for body, ahead in (("of the future", HOUR_MS), ("of now", 0)):
         sent_ms[body] = t.now_ms()
         producers.half(body, bornTimestamp=sent_ms[body] + ahead)
-    _note_when_asked(t, connection, sent_ms)
+    _note_early_checks(t, connection, sent_ms)
 
 
 @remoting_case("TransactionalMessageServiceImpl.getImmunityTime", settings=CHECKED_AFTER_20_S, tidy=True)
@@ -66,7 +66,7 @@ def a_short_immunity_time_leads_to_an_earlier_check(t: RemotingContext) -> None:
         body = f"{text!r}"
         sent_ms[body] = t.now_ms()
         producers.half(body, properties={IMMUNITY: text})
-    _note_when_asked(t, connection, sent_ms)
+    _note_early_checks(t, connection, sent_ms)
 
 
 @remoting_case("TransactionalMessageServiceImpl.checkPrepareQueueOffset", settings=FAST_CHECKS)

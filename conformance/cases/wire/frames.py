@@ -34,7 +34,7 @@ def answer_to(connection: RemotingClient, data: bytes, opaque: int = 77) -> obje
 
 
 def seen(t: RemotingContext, cases: Mapping[str, bytes], *, seconds: float = 0.5) -> None:
-    """Send each on its own connection; record the response and the state of the connection."""
+    """Send the bytes of each case on a connection of their own; record the response and the connection's state."""
     for label, data in cases.items():
         connection = t.connect()
         connection_state(connection)  # a server ignores the start of a connection before it has 12 bytes
@@ -141,7 +141,7 @@ def json_headers_may_vary_in_white_space_members_and_value_types(t: RemotingCont
 
 @remoting_case("RemotingSerializable.fromJson")
 def most_non_strict_json_headers_are_accepted(t: RemotingContext) -> None:
-    """A header that is not strict JSON is read as well."""
+    """Headers that are not strict JSON are read: single quotes, bare names, a trailing comma or a comment."""
     ways = {
         "single quotes": header().replace(b'"', b"'"),
         "bare names": b'{code:%d,opaque:77,extFields:{consumerGroup:"nobody"}}' % ALWAYS_SERVED_CODE,
