@@ -73,7 +73,7 @@ class Connections(Closeable):
                 if not left:
                     raise ClusterError(f"{what}: {reason(error)}, {tries} times") from error
                 time.sleep(self.options.retry_interval_ms / 1000)
-        raise AssertionError("a range of at least one was empty")
+        raise AssertionError("there is at least one attempt, and the last one returns or raises")
 
 
 class TemporaryError(Exception):

@@ -127,7 +127,7 @@ class StoredBatch:
                 or not at + HEAD_BYTES <= body_end <= stop - between
             ):
                 if not HEAD_BYTES < size <= end - at:
-                    raise ValueError(f"a record of {size} bytes in the last {end - at}")
+                    raise ValueError(f"a record of {size} bytes where {end - at} are left")
                 self._take_chunk(data[taken:at])
                 if low <= offset < high:
                     self._add_odd(data[at:stop])

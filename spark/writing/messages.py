@@ -171,7 +171,7 @@ class RowReader:
         if isinstance(body, str):
             body = body.encode()
         if not 0 < len(body) <= BODY_BYTES_MAX:
-            raise self._bad(f"body has {len(body)} bytes; brokers take 1 to {BODY_BYTES_MAX}")
+            raise self._bad(f"body has {len(body)} bytes; brokers accept 1 to {BODY_BYTES_MAX}")
         topic = self._topic or topic
         if topic not in self._good_topics:
             self._check_topic(topic)
@@ -191,7 +191,9 @@ class RowReader:
         if found:
             text = self._encoded(found) + text
             if len(text) * 4 > PROPERTY_BYTES_MAX and len(text.encode()) > PROPERTY_BYTES_MAX:
-                raise self._bad(f"properties have {len(text.encode())} bytes; brokers take {PROPERTY_BYTES_MAX}")
+                raise self._bad(
+                    f"properties have {len(text.encode())} bytes; brokers accept at most {PROPERTY_BYTES_MAX}"
+                )
             delayed = props.DELAY in found or props.TIMER_DELIVER_MS in found
         if found or queue_id is not None:
             queue_selection, ordered = self._select_queue(queue_id, broker, found)
@@ -204,9 +206,9 @@ class RowReader:
         if level is not None and not 0 <= level <= DELAY_LEVEL_MAX:
             raise self._bad(f"delayLevel is {level}; it can be 0 to {DELAY_LEVEL_MAX}")
         if at is not None and at < 0:
-            raise self._bad(f"deliverTimeMs is {at}")
+            raise self._bad(f"deliverTimeMs is {at}; it can be 0 or more")
         if level and at is not None:
-            raise self._bad("delayLevel and deliverTimeMs are both given")
+            raise self._bad("delayLevel and deliverTimeMs are both given; a message has one of them")
         if level == 0:
             found.pop(props.DELAY, None)
         elif level is not None:
@@ -229,7 +231,7 @@ class RowReader:
         """Return the selected queue, and True if the messages of that queue keep their order."""
         if queue_id is not None:
             if queue_id < 0:
-                raise self._bad(f"queueId is {queue_id}")
+                raise self._bad(f"queueId is {queue_id}; it can be 0 or more")
             return (queue_id, True) if broker is None or broker.startswith(TABLE_MARK) else ((broker, queue_id), True)
         sharding_key = properties.get(props.SHARDING_KEY)
         if sharding_key:
