@@ -12,7 +12,7 @@ from .rules import Facts, Rules, in_time, judge, too_soon
 ACCOUNT = ("run", "topic", "group", "id")
 """The columns that identify an account."""
 PLACE = ("moment", "ts_us", "rank", "hold_place")
-"""The order of the events of one message."""
+"""The columns that order the events of one message."""
 FLAGS = "verdicts"
 """The column with the names of the verdicts that apply."""
 
