@@ -50,9 +50,7 @@ def _one(case: Case, target: Target, records: RecordedOutcomes, attempts: int) -
     return lambda: [_outcome(case, target, records, attempts, repeat(None))]
 
 
-def _in_sequence(
-    cases: Sequence[Case], target: Target, records: RecordedOutcomes, attempts: int
-) -> Iterator[Outcome]:
+def _in_sequence(cases: Sequence[Case], target: Target, records: RecordedOutcomes, attempts: int) -> Iterator[Outcome]:
     settings = cases[0].settings_of(target)
     with _LazyDeployment(lambda: target.lend(settings, alone=True)) as kept:
         for case in cases:

@@ -14,7 +14,7 @@ from ...helpers.timers import recall, timed
 from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 
 
-def without_disk_usage(response: Response) -> Response:
+def _without_usage(response: Response) -> Response:
     """Return the response without the disk usage."""
     return replace(response, remark=without_disk_usage(response.remark))
 
@@ -29,9 +29,9 @@ def sends_to_a_full_disk_get_service_not_available(t: RemotingContext) -> None:
     topic = producers.topic
     [sent] = t.sent(topic, 1)
     fill_disk(t)
-    t.note("sent", without_disk_usage(t.send(topic)), 14)
-    t.note("half message", without_disk_usage(producers.half()), 14)
-    t.note("delayed", without_disk_usage(t.send(topic, properties={"DELAY": "1"})), 14)
+    t.note("sent", _without_usage(t.send(topic)), 14)
+    t.note("half message", _without_usage(producers.half()), 14)
+    t.note("delayed", _without_usage(t.send(topic, properties={"DELAY": "1"})), 14)
     t.note("sent back", back(t, group, sent.place, 1), 1)
     t.note("pulled", t.pull(topic, group).bodies)
     t.note("committed", t.commit(topic, group, 1), 0)
