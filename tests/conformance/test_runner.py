@@ -132,7 +132,7 @@ def test_a_case_that_fails_keeps_its_notes_and_names_the_failure(records: Record
     """A case that fails keeps its earlier notes and names the place of the failure."""
     found = outcome(broken, records)
     assert found.verdict is Verdict.ERROR
-    assert "the answer has no nothing" in found.reason
+    assert "the response has no nothing" in found.reason
     assert [label for label, _ in found.notes] == ["sent"]
 
 
@@ -147,7 +147,7 @@ def test_with_another_version_the_failure_of_a_case_is_a_note(records: RecordedO
     assert found.verdict is Verdict.UNRECORDED
     label, value = found.notes[-1]
     assert label == "given up"
-    assert "the answer has no nothing" in value
+    assert "the response has no nothing" in value
 
 
 def test_a_case_that_needs_more_than_the_target_offers_is_not_applicable(records: RecordedOutcomes) -> None:
