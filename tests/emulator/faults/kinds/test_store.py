@@ -8,7 +8,7 @@ from recorded_cases import recorded
 from remoting_world import Peer, send
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
-from rocketmq_testkit.conformance.helpers.disk import without_shares
+from rocketmq_testkit.conformance.helpers.disk import without_disk_usage
 from rocketmq_testkit.emulator.engine import DirectCall
 from rocketmq_testkit.emulator.faults.errors import FaultError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -37,7 +37,7 @@ def test_a_full_disk_rejects_a_send_as_recorded() -> None:
     rule = world.add(faults.refuse_append("disk_full"), operation="SendMessage", topic="A", times=1)
     refused = send(peer, "A", b"lost")
     real = recorded("disk_full", "sends_to_a_full_disk_get_service_not_available", "sent")
-    assert (refused.code, without_shares(refused.remark)) == (real["code"], real["remark"])
+    assert (refused.code, without_disk_usage(refused.remark)) == (real["code"], real["remark"])
     assert refused.remark is not None
     assert "[CL:  0.91 CQ:  0.91 INDEX:  0.91]" in refused.remark
     assert send(peer, "A", b"kept").code == 0
