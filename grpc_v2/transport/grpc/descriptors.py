@@ -17,7 +17,6 @@ from google.protobuf.message_factory import GetMessageClass
 STRING = FieldDescriptorProto.TYPE_STRING
 BYTES = FieldDescriptorProto.TYPE_BYTES
 INT32 = FieldDescriptorProto.TYPE_INT32
-BOOL = FieldDescriptorProto.TYPE_BOOL
 MESSAGE = FieldDescriptorProto.TYPE_MESSAGE
 ENUM = FieldDescriptorProto.TYPE_ENUM
 
