@@ -16,7 +16,7 @@ from tests.grpc_v2.transport.wire import Peer
 
 
 class Caller:
-    """A consumer of topic T, behind the bytes of a connection."""
+    """A consumer of topic T that exchanges bytes with the server."""
 
     def __init__(self) -> None:
         world = GrpcWorld(

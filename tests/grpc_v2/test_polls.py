@@ -67,7 +67,7 @@ class TestReceiveWithBroker:
     def test_a_message_in_any_queue_of_the_named_broker_ends_the_receive(
         self, world: GrpcWorld, broker: int, queue: int
     ) -> None:
-        """A message in any queue of the named broker ends the receive at once, whichever queue the request names."""
+        """A message in any queue of the named broker ends the receive at once; the queue in the request is ignored."""
         received = poll(world, BROKERS[broker], queue_id=0)
         world.advance(4_000)
         world.store(b"x", broker, queue)

@@ -26,13 +26,13 @@ def refused(world: GrpcWorld) -> list[JournalEntry]:
 
 
 def outcome(entry: JournalEntry) -> Rejection:
-    """Return the outcome of a refused request."""
+    """Return the outcome of a rejected request."""
     assert isinstance(entry.outcome, Rejection)
     return entry.outcome
 
 
 def fields(entry: JournalEntry) -> Mapping[str, str]:
-    """Return the fields of a refused request."""
+    """Return the fields of a rejected request."""
     assert isinstance(entry.subject, RawRequest)
     return entry.subject.fields
 

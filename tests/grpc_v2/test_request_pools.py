@@ -35,7 +35,7 @@ def status(call: MemoryCall) -> tuple[int, str]:
 
 
 def test_no_request_waits_while_no_thread_is_occupied() -> None:
-    """Without occupied threads no request waits, however few threads there are."""
+    """Without occupied threads no request waits, even with one thread."""
     world = limited(**ONE_PRODUCER)
     client = world.client()
     assert [status(sent(client))[0] for _ in range(3)] == [pb.OK] * 3

@@ -39,7 +39,7 @@ def test_the_first_query_after_20_s_gets_the_old_route_and_the_next_one_the_new_
 
 
 def test_a_rejected_query_is_cached_for_20_s(world: GrpcWorld) -> None:
-    """A topic that is created after a refused query has no route until a refresh; assignments use the same cache."""
+    """A topic that is created after a rejected query has no route until a refresh; assignments use the same cache."""
     assert queues(world) == 0
     world.topic()
     request = sv.QueryAssignmentRequest(topic=pb.Resource(name="T"), group=pb.Resource(name="G"))

@@ -30,7 +30,7 @@ def test_a_stream_cut_anywhere_gives_the_same_frames() -> None:
 
 
 def test_a_stream_that_arrives_byte_by_byte_gives_the_same_frames() -> None:
-    """A stream that arrives byte by byte gives each frame with its last byte."""
+    """Each frame is returned with its last byte."""
     splitter = frame.FrameSplitter()
     found = [decode_all(splitter, STREAM[at : at + 1]) for at in range(len(STREAM))]
     assert [each for frames in found for each in frames] == COMMANDS
@@ -39,7 +39,7 @@ def test_a_stream_that_arrives_byte_by_byte_gives_the_same_frames() -> None:
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))
 def test_a_stream_in_any_pieces_gives_the_same_frames(cuts: list[int]) -> None:
-    """A stream in any number of pieces gives the same frames, also with empty pieces."""
+    """A stream in any number of pieces, even empty ones, gives the same frames."""
     edges = [0, *sorted(cuts), len(STREAM)]
     pieces = [STREAM[start:end] for start, end in itertools.pairwise(edges)]
     assert decode_all(frame.FrameSplitter(), *pieces) == COMMANDS

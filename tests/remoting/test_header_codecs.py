@@ -209,7 +209,7 @@ def test_wrong_lengths_in_a_binary_header_are_a_protocol_error(header: bytes) ->
 
 
 def test_truncated_binary_headers_are_rejected() -> None:
-    """A truncated binary header is rejected, wherever it is cut off."""
+    """A binary header that is truncated at any byte is rejected."""
     whole = binary(ext=field(b"topic", b"T") + field(b"k", b"v"), remark=b"re")
     for end in range(len(whole)):
         with pytest.raises(ProtocolError):

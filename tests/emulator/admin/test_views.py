@@ -126,7 +126,7 @@ def refusal_of(world: World, operation: Operation) -> str | None:
 
 @pytest.mark.parametrize("size", [20, 1, 0])
 def test_a_view_of_an_offset_inside_a_record_takes_the_number_there_as_size(world: World, size: int) -> None:
-    """A view of an offset inside a record takes the four bytes there as a size, and returns so many bytes."""
+    """A view of an offset inside a record takes the four bytes there as a size, and returns bytes of this number."""
     place = send_flagged(world, size)
     [found] = world.ask(MessagesResult, ViewMessage(place)).records
     assert found == world.broker.store.log.read(place, size)

@@ -309,7 +309,7 @@ def test_an_acl_entry_matches_if_one_of_its_sources_matches() -> None:
     [("abc", "a"), ("cba", "a"), ("bca", "a"), ("cab", "a"), ("acb", "a"), ("bac", "a"), ("dcba", "a"), ("cdba", "a")],
 )
 def test_the_acl_entry_with_the_shortest_prefix_comes_first(order: str, first: str) -> None:
-    """Of the entries a, ab, abc and abcd, in any order, that with the shortest prefix comes first."""
+    """The entries have the prefixes a, ab, abc and abcd, in any order."""
     prefixes = {letter: "abcd"[: number + 1] for number, letter in enumerate("abcd")}
     entries = [
         PolicyEntry(Resource(ResourceType.TOPIC, prefixes[each], Pattern.PREFIXED), (Action.PUB,), (), Decision.ALLOW)

@@ -59,7 +59,7 @@ def test_a_compensated_subscription_keeps_an_invalid_expression(world: World) ->
 
 
 def test_compensated_subscriptions_of_old_groups_are_removed(world: World) -> None:
-    """Of many groups with one request each, only those of the last twenty minutes are kept."""
+    """Many groups send one request each; only the subscriptions of the last twenty minutes remain."""
     world.topic("A")
     held = []
     for number in range(100):

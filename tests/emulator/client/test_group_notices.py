@@ -1,4 +1,4 @@
-"""Notifications of changed members, of changes that arrive in one turn of an event loop."""
+"""Notifications of changed members: changes in one turn of an event loop share a notification."""
 
 from collections.abc import Callable
 
@@ -8,14 +8,14 @@ from rocketmq_testkit.emulator.operations.clients import ChannelClosed, Unregist
 
 
 class Turn:
-    """A turn of an event loop: keeps the actions for its end."""
+    """A turn of an event loop, which keeps the actions that the engine defers to its end."""
 
     def __init__(self, world: World) -> None:
         self._actions: list[Callable[[], object]] = []
         world.engine.gate.use_turns(self._actions.append)
 
     def end(self) -> None:
-        """Run the actions for the end of the turn."""
+        """Run the deferred actions."""
         actions, self._actions[:] = self._actions[:], []
         for action in actions:
             action()
@@ -44,7 +44,7 @@ def test_joins_of_one_turn_share_a_notification(world: World) -> None:
     assert notices(world, "abc") == [[], [], []]
 
 
-def test_a_change_after_a_turn_is_notified_at_the_end_of_its_own() -> None:
+def test_a_change_in_a_later_turn_is_notified_at_the_end_of_that_turn() -> None:
     world = make_world()
     turn = Turn(world)
     world.heartbeat("a")
@@ -55,7 +55,7 @@ def test_a_change_after_a_turn_is_notified_at_the_end_of_its_own() -> None:
 
 
 def test_members_that_left_in_the_turn_are_not_notified(world: World) -> None:
-    """The remaining member gets one notification of a leave, of a lost connection and of a join."""
+    """The remaining member gets one notification for a leave, a lost connection and a join."""
     turn = Turn(world)
     for client in "abc":
         world.heartbeat(client)

@@ -381,7 +381,7 @@ def test_a_lagging_reader_is_suggested_a_slave(pair: Pair) -> None:
 
 
 def suggested(outcome: Result | EngineError | None) -> int:
-    """Return the suggested broker id of an answered pull."""
+    """Return the suggested broker id in the response to a pull."""
     assert isinstance(outcome, PullResult)
     return outcome.suggest_which_broker_id
 
@@ -480,8 +480,8 @@ def test_a_send_without_its_slave_returns_flush_slave_timeout() -> None:
     assert code_of(waiting) is ResponseCode.FLUSH_SLAVE_TIMEOUT
 
 
-def test_a_waiting_send_is_answered_when_enough_replicas_have_the_message() -> None:
-    """A waiting send is answered when inSyncReplicas brokers, including the master, have the message."""
+def test_a_waiting_send_gets_its_response_when_enough_replicas_have_the_message() -> None:
+    """The response is sent when inSyncReplicas brokers, including the master, have the message."""
     pair = make_pair(slaves=2, broker_role="SYNC_MASTER", in_sync_replicas=3)
     pair.engine.stop(pair.slave)
     pair.engine.stop(pair.engine.brokers[2])
@@ -504,7 +504,7 @@ def test_a_waiting_send_is_rejected_when_the_master_stops() -> None:
 
 
 def code_of(call: DirectCall) -> ResponseCode:
-    """Return the code of an answered send."""
+    """Return the code in the response to a send."""
     assert isinstance(call.outcome, SendResult), call.outcome
     return call.outcome.code
 

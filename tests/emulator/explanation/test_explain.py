@@ -136,7 +136,7 @@ def test_pulled_message_of_a_closed_connection_is_not_acknowledged() -> None:
     assert explain(world, SECOND).reason is Reason.NO_MEMBERS
 
 
-def test_unknown_message_topic_and_group_are_verdicts() -> None:
+def test_unknown_message_and_group_are_explained_by_a_verdict() -> None:
     world = acknowledged_and_unread()
     assert explain(world, "no such id").reason is Reason.NEVER_RECEIVED
     assert explain(world, "no such id", None).groups == ()

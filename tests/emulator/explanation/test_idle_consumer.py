@@ -235,7 +235,7 @@ def test_member_without_a_queue_is_explained_by_the_owners_of_the_queues() -> No
         "not readable",
     ],
 )
-def test_each_cause_is_a_clause(group: GroupView, look: dict[str, Any], expected: str) -> None:
+def test_each_cause_is_a_clause_of_the_sentence(group: GroupView, look: dict[str, Any], expected: str) -> None:
     assert str(explained(group, **look)) == expected
 
 
@@ -375,5 +375,5 @@ def test_members_beyond_the_fifth_are_counted() -> None:
     ("numbers", "expected"),
     [([3], "queue 3"), ([0, 1, 2, 3], "queues 0-3"), ([5, 0, 2, 3, 5], "queues 0, 2-3, 5"), ([], "queues ")],
 )
-def test_queue_numbers_are_runs(numbers: list[int], expected: str) -> None:
+def test_consecutive_queue_numbers_are_shown_as_a_range(numbers: list[int], expected: str) -> None:
     assert queues_text(numbers) == expected

@@ -40,14 +40,14 @@ def texts(advance_ms: int = 0, **properties: str) -> tuple[str, str]:
         ("TIMER_DELIVER_MS", 5, "is not after the send"),
     ],
 )
-def test_ignored_delay_is_named(name: str, value: int, why: str) -> None:
+def test_ignored_delay_is_named_with_its_reason(name: str, value: int, why: str) -> None:
     sentence, step = texts(0, **{name: str(value)})
     assert sentence.endswith(f"; groups can read it; its delay was ignored: {name}={value} {why}")
     assert step == f"orders queue 0 offset 0, not delayed: {name}={value} {why}"
 
 
 @pytest.mark.parametrize("properties", [{}, {"TIMER_DELAY_SEC": "2"}, {"TIMER_DELIVER_MS": str(START_MS + 5_000)}])
-def test_delay_that_was_obeyed_is_not_named(properties: dict[str, str]) -> None:
+def test_delay_that_the_broker_applied_is_not_named(properties: dict[str, str]) -> None:
     for advance_ms in (0, 60_000):
         sentence, step = texts(advance_ms, **properties)
         assert "ignored" not in sentence

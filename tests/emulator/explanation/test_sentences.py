@@ -21,7 +21,7 @@ def test_every_reason_has_a_situation() -> None:
 
 
 @pytest.mark.parametrize("reason", list(Reason))
-def test_situation_has_its_reason(reason: Reason) -> None:
+def test_explanation_of_each_situation_has_its_reason(reason: Reason) -> None:
     assert SITUATIONS[reason].explain().reason is reason
 
 
@@ -63,20 +63,20 @@ def test_block_is_at_most_120_characters_wide(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if ALL[name].explain().until_ms is not None])
-def test_change_of_the_clock_ends_at_the_end_of_the_verdict(name: str) -> None:
+def test_change_by_an_advance_of_the_clock_ends_at_the_end_of_the_verdict(name: str) -> None:
     found, now_ms = ALL[name].explain(), ALL[name].now_ms
     assert found.until_ms is not None
     assert found.until_ms > now_ms
     assert [change.by_ms for change in found.changes if change.by_ms is not None] == [found.until_ms - now_ms]
 
 
-def test_sentence_without_records_says_since_when_details_are_held() -> None:
+def test_sentence_without_records_has_the_time_since_which_details_are_held() -> None:
     found = ALL["acknowledged, no details held"].explain()
     assert "details from before 12:00:31 are no longer held" in found.sentence
     assert found.history_since_ms == ALL["acknowledged, no details held"].now_ms
 
 
-def test_message_is_explained_in_the_store_and_for_each_group() -> None:
+def test_explanation_without_a_group_has_the_state_in_the_store_and_for_each_group() -> None:
     found = ALL["stored, no group asked for"].explain()
     assert (found.group, found.reason) == (None, Reason.AVAILABLE)
     assert [(each.group, each.reason) for each in found.groups] == [("billing", Reason.IN_FLIGHT)]

@@ -113,7 +113,7 @@ def test_each_recorded_event_is_one_step(events: list[RecordedEvent], expected: 
 
 
 def test_a_rejected_acknowledgement_is_one_step_with_its_code() -> None:
-    """The delivery record has it, and the refused requests of the broker and the proxy have it; one step remains."""
+    """The delivery record and the rejected requests of broker and proxy have the same acknowledgement."""
     refusals = [
         RefusedRequest(
             NOON_MS + 2, node, "channel of c1", "AckMessage", "AckMessage", "orders", "billing", "ID1", "", code, "late"
@@ -147,7 +147,7 @@ def test_a_pop_that_did_not_reach_the_client_is_no_delivery(kind: RecordKind, te
     assert lines(found)[2] == f"12:00:00.004 {text}"
 
 
-def test_groups_have_attempts_of_their_own() -> None:
+def test_attempts_are_counted_for_each_group() -> None:
     other = RecordedEvent(NOON_MS + 2, RecordKind.PULLED, "channel of c2", "audit", 4, 1, None)
     found = a_history(SENT, deliveries={ORDERS: [event(RecordKind.PULLED, 1), other, event(RecordKind.PULLED, 3)]})
     assert [(step.group, step.attempt) for step in found.steps[1:]] == [("billing", 1), ("audit", 1), ("billing", 2)]

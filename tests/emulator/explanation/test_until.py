@@ -110,7 +110,7 @@ PREPARED: dict[str, tuple[Prepare, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", PREPARED)
-def test_verdict_ends_exactly_at_its_end(name: str) -> None:
+def test_verdict_changes_exactly_at_its_end(name: str) -> None:
     prepare, keys = PREPARED[name]
     world = make_world(**keys)
     world.topic("A")

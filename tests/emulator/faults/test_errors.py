@@ -46,7 +46,7 @@ def test_an_error_about_an_unknown_name_has_the_nearest_name_or_all_names(
     assert (str(located), located.nearest) == (f"rule 7: {text}", nearest)
 
 
-def test_a_missing_rule_names_all_rules_and_errors_are_for_users() -> None:
+def test_the_error_about_an_unknown_rule_lists_all_rules() -> None:
     error = NoSuchRule("a", iter(["b", "c"]))
     assert (error.name, error.known, str(error)) == (
         "a",

@@ -21,7 +21,7 @@ def test_the_error_for_a_part_of_the_rule_that_is_given_to_a_fault_names_its_pla
     assert str(found.value) == f"{name}: no parameter of drop_push, but {PLACES[name]}"
 
 
-def test_a_rule_has_no_further_options() -> None:
+def test_the_members_of_a_rule_are_its_criteria_its_fault_and_the_declared_options() -> None:
     assert set(MEMBERS) == {WHEN, THEN, *RULE_OPTIONS}
 
 

@@ -117,12 +117,12 @@ def test_the_error_of_a_wrong_duration_proposes_a_similar_one(value: object, rem
     assert str(caught.value).endswith(f"; use {remedy}")
 
 
-def test_nan_is_no_number() -> None:
+def test_nan_is_rejected() -> None:
     with pytest.raises(FaultError, match=r"^how=nan: not a number of at least 1; use 1$"):
         Number(1).plain("how", float("nan"))
 
 
-def test_a_spread_has_a_mean_and_half_of_its_range() -> None:
+def test_a_spread_is_parsed_into_its_mean_and_half_of_its_range() -> None:
     assert Spread.of("20ms±10ms") == Spread("20ms", "10ms")
     assert Spread.of("20ms") == Spread("20ms", None)
 

@@ -87,14 +87,14 @@ REFUSED = [
 
 @pytest.mark.parametrize(("expression", "matching"), SEEN_WITH_A)
 def test_an_sql_expression_matches_the_observed_values_of_property_a(expression: str, matching: set[str]) -> None:
-    """Of all values of a, including absent, exactly the observed ones match."""
+    """Exactly the observed values of property a match, absence included."""
     compiled = compile_sql(expression)
     assert {a for a in _A if compiled.matches({} if a is None else {"a": a})} == matching
 
 
 @pytest.mark.parametrize(("expression", "matching"), SEEN_WITH_B)
 def test_an_sql_expression_matches_the_observed_values_of_property_b(expression: str, matching: set[str]) -> None:
-    """Of all values of b exactly the observed ones match."""
+    """Exactly the observed values of property b match."""
     compiled = compile_sql(expression)
     assert {b for b in _B if compiled.matches({"b": b})} == matching
 

@@ -24,8 +24,8 @@ from rocketmq_testkit.emulator.operations.topics import GetTopicConfig
 WALK = Path(__file__).parents[2] / "support" / "journal_walk.py"
 
 
-def test_an_unknown_operation_is_answered_request_code_not_supported(world: World) -> None:
-    """An unknown operation is answered REQUEST_CODE_NOT_SUPPORTED, with the names of operation and node."""
+def test_an_unknown_operation_returns_request_code_not_supported(world: World) -> None:
+    """The remark has the names of the operation and the node."""
     outcome = world.engine.submit(world.broker, GetRouteInfo("A")).outcome
     assert isinstance(outcome, EngineError)
     assert (outcome.code, outcome.remark) == (3, "GetRouteInfo is not supported by broker-a")
@@ -142,7 +142,7 @@ def test_a_client_timestamp_is_converted_from_the_nearer_clock(ahead_ms: int, cl
 
 
 def test_follow_up_actions_of_a_request_run_after_its_own_response(world: World) -> None:
-    """Follow-up actions of a request run after its own response, even if it answers a parked request first."""
+    """Follow-up actions of a request run after its own response, even if it completes a parked request first."""
     replied: list[str] = []
     gate = world.engine.gate
 

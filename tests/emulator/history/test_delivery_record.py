@@ -71,7 +71,7 @@ def test_a_commit_passes_more_messages_than_a_run_has() -> None:
 
 @pytest.mark.parametrize("max_entries", [1, 7, 8, 100, 3 * CHUNK_RECORDS, 10_000])
 def test_record_is_bounded(max_entries: int) -> None:
-    """It has at most `max_entries` records of 32 bytes, and drops at most the oldest eighth at once."""
+    """There are at most `max_entries` records of 32 bytes; at most the oldest eighth is dropped at once."""
     record = a_record(max_entries)
     for at_ms in range(3 * max_entries):
         record.append(RecordKind.PULLED, at_ms, QUEUE, LINK, at_ms)
@@ -200,7 +200,7 @@ def test_numbers_of_a_writer_are_kept_when_it_begins_a_chunk_and_other_keys_are_
     assert record.keys.links.key(newest.link) == LINK
 
 
-def test_record_that_is_off_numbers_no_keys() -> None:
+def test_record_of_zero_entries_assigns_no_numbers_to_names() -> None:
     record = DeliveryRecord(0, RecordKeys())
     assert record.numbers_of(QUEUE, LINK) == (0, 0)
     record.append_numbered(RecordKind.PULLED, 0, 0, 0, 0, 1, 0)

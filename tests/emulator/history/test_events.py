@@ -1,4 +1,4 @@
-"""Events of the history besides deliveries: refused requests, lost and deleted messages, fired rules, broker runs."""
+"""Events of the history that are no deliveries: rejected requests, lost and deleted messages, rules, broker runs."""
 
 from collections.abc import Callable
 
@@ -31,7 +31,7 @@ def a_send(topic: str = "missing", body: bytes = b"m", *, batch: bool = False, *
 
 
 def refusals(world: World, operation: Operation) -> list[RefusedRequest]:
-    """Submit an operation of the connection `c`, and return the history's refused requests."""
+    """Submit an operation of the connection `c`, and return the rejected requests in the history."""
     world.engine.submit(world.broker, operation, DirectChannel("c"))
     return list(world.engine.history.refused())
 
@@ -105,7 +105,7 @@ def test_request_that_a_protocol_layer_refuses_is_noted_by_its_fields() -> None:
 
 
 def test_refused_requests_hold_no_secrets_and_are_bounded() -> None:
-    """The number of refused requests and the length of their texts are bounded."""
+    """The number of rejected requests and the length of their texts are bounded."""
     world = make_world(auto_create_topic_enable=False)
     (found,) = refusals(world, a_send(KEYS='{"password": "hush"}'))
     assert found.keys == "***"

@@ -178,7 +178,7 @@ def test_message_of_a_closed_connection_is_not_delivered() -> None:
 
 
 def test_message_of_a_cancelled_receive_is_not_delivered() -> None:
-    """As in upstream, the pop of a cancelled receive gets a message, which stays invisible."""
+    """The pop of a cancelled receive gets a message, which stays invisible, as in upstream."""
     e = filled("grpc", 0)
     assert isinstance(e, GrpcProtocolClient)
     e.world.config.end_polls_on_cancel = False

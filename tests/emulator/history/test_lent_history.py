@@ -99,7 +99,7 @@ def test_records_of_many_chunks_are_equal_and_independent_in_a_fork() -> None:
 
 
 def test_a_fork_with_a_delivery_record_of_another_size_begins_a_new_one() -> None:
-    """Its history has the time since which it is complete, and keeps the events besides deliveries."""
+    """The fork's history has the time since which it is complete, and keeps the events that are no deliveries."""
     child = forked(lived(), entries=100)
     assert child.of(*QUEUE, 1) == []
     assert child.complete_since_ms() == START_MS + 1

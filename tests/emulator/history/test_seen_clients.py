@@ -42,7 +42,7 @@ def test_expired_client_has_left_on_all_connections() -> None:
     assert [each.left_ms for each in clients] == [5, 5, None]
 
 
-def test_unknown_client_has_no_past() -> None:
+def test_leave_of_an_unknown_client_adds_no_client() -> None:
     clients = SeenClients()
     clients.left("channel", 5)
     assert clients.named("c1") is clients.on("channel") is None

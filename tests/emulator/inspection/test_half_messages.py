@@ -27,7 +27,7 @@ def half(world: World) -> HalfView:
     return found
 
 
-def test_checks_are_counted(world: World) -> None:
+def test_half_message_is_listed_with_the_number_of_its_checks_and_the_time_of_the_next(world: World) -> None:
     world.topic("A")
     send_half(world, UNIQ_KEY="h")
     found = half(world)

@@ -5,7 +5,7 @@ from inspected import look
 from rocketmq_testkit.emulator.operations.clients import LockBatchMq, LockBatchResult, MessageQueue
 
 
-def test_owner_and_end_of_a_lock(world: World) -> None:
+def test_lock_is_listed_with_its_owner_until_its_end(world: World) -> None:
     queue = MessageQueue("A", world.broker.name, 2)
     world.engine.execute(world.broker, LockBatchMq("G", "c1", [queue]))
     (lock,) = look(world).locks()

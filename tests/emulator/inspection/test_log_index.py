@@ -44,7 +44,7 @@ def searched_bytes(index: LogIndex, monkeypatch: pytest.MonkeyPatch, text: str) 
     return sum(read)
 
 
-def test_each_step_finds_the_same_records(filled: World) -> None:
+def test_a_search_finds_the_same_records_after_each_indexing_step(filled: World) -> None:
     index = LogIndex(filled.broker.store.log)
     expected = {text: LogIndex(filled.broker.store.log).records(text) for text in (id_of(3), id_of(199), "k7", "all")}
     assert [len(found) for found in expected.values()] == [1, 1, 1, MESSAGES]

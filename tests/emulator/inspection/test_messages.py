@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.remoting.client import batch_body
 
 
-def test_each_state_is_listed_once(world: World) -> None:
+def test_a_message_in_each_state_is_listed_once(world: World) -> None:
     ids = in_every_state(world)
     inspection = look(world)
     found = {

@@ -15,7 +15,7 @@ def progress(world: World, topic: str = "A", group: str = "G") -> ProgressView:
     return found.groups[group]
 
 
-def test_queues_have_first_and_end_offset(world: World) -> None:
+def test_queues_are_listed_with_first_and_end_offset(world: World) -> None:
     world.topic("A", queues=2)
     world.send("A", queue=1)
     assert [(queue.queue_id, queue.first, queue.end, queue.readable) for queue in look(world).queues("A")] == [
@@ -27,7 +27,7 @@ def test_queues_have_first_and_end_offset(world: World) -> None:
     assert look(world).queue("broker-z", "A", 0) is None
 
 
-def test_first_offset_of_a_queue_whose_oldest_messages_were_deleted() -> None:
+def test_first_offset_of_a_queue_is_that_of_its_oldest_stored_message() -> None:
     world = make_world(store_max_bytes=1 << 20, max_message_size=1 << 10)
     world.topic("A")
     while world.broker.store.log.min_offset == 0:
@@ -85,7 +85,7 @@ def test_pending_reset_is_listed_beside_the_committed_offset(world: World) -> No
     assert (found.pending_reset, found.position, found.lag) == (1, 1, 2)
 
 
-def test_ordered_group_is_behind_its_batch(world: World) -> None:
+def test_position_of_an_ordered_group_is_at_its_batch_in_flight(world: World) -> None:
     world.topic("A")
     for _ in range(3):
         world.send("A")

@@ -77,7 +77,7 @@ def test_only_frozen_values_have_a_hash_which_is_that_of_equal_values() -> None:
         hash(Range(1))
 
 
-def test_the_representation_has_the_fields_that_are_shown() -> None:
+def test_the_representation_omits_fields_that_are_declared_as_hidden() -> None:
     assert repr(Range(1)) == "Range(first=1, last=9, seen=[], label='range')"
 
 

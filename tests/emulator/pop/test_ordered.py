@@ -48,7 +48,10 @@ def test_an_ordered_queue_is_unblocked_when_its_whole_batch_is_acknowledged(worl
 
 
 def test_an_expired_ordered_batch_restarts_at_the_first_unacknowledged_message(world: World) -> None:
-    """After the invisible time the batch starts at the committed offset and includes new messages (seen on 5.3.3)."""
+    """After its invisible duration the batch starts at the committed offset and includes new messages (seen on 5.3.3).
+
+    Here it starts at the first unacknowledged message.
+    """
     filled(world)
     take(world)
     ack(world, 0)
@@ -62,7 +65,7 @@ def test_an_expired_ordered_batch_restarts_at_the_first_unacknowledged_message(w
 
 
 def test_a_waiting_ordered_pop_is_woken_when_its_queue_is_unblocked(world: World) -> None:
-    """The last acknowledgement of a batch wakes a waiting pop at once, and so does the end of the invisible time."""
+    """The last acknowledgement of a batch wakes a waiting pop at once; so does the end of the invisible duration."""
     filled(world)
     take(world, invisible_ms=3000)
     expiring = world.pop("A", order=True, poll_ms=20_000, count=3)
@@ -95,7 +98,7 @@ def test_a_pop_woken_by_a_timer_gets_its_response_before_the_pop_that_it_wakes(w
 
 
 def test_a_changed_ordered_handle_keeps_its_pop_time_and_blocks_the_queue_longer(world: World) -> None:
-    """A changed handle keeps its pop time, from which its invisible time counts; other messages keep theirs."""
+    """A changed handle keeps its pop time, from which its invisible duration counts; other messages keep theirs."""
     filled(world, 2)
     take(world, count=2)
     world.advance(1000)
@@ -108,7 +111,7 @@ def test_a_changed_ordered_handle_keeps_its_pop_time_and_blocks_the_queue_longer
     assert take(world) == [b"0", b"1"]
 
 
-def test_an_invisible_time_change_before_the_group_offset_has_no_effect(world: World) -> None:
+def test_an_invisible_duration_change_before_the_group_offset_has_no_effect(world: World) -> None:
     """A change of an earlier message returns zeros; a change of the message at the offset takes effect."""
     filled(world, 3)
     take(world, count=1)

@@ -1,4 +1,4 @@
-"""Pop, acknowledge, change of the invisible time and redelivery, in virtual time."""
+"""Pop, acknowledge, change of the invisible duration and redelivery, in virtual time."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def test_a_popped_message_is_hidden_from_its_own_group_only(world: World) -> Non
 
 
 def test_only_unacknowledged_messages_are_redelivered_through_the_retry_topic(world: World) -> None:
-    """After the invisible time only unacknowledged messages are redelivered, through the retry topic as attempt 2."""
+    """After the invisible duration only unacknowledged messages are redelivered, as attempt 2 of the retry topic."""
     filled(world)
     messages = world.popped("A")
     world.ack("A", world.receipt(messages[1]))
@@ -80,8 +80,8 @@ def test_only_unacknowledged_messages_are_redelivered_through_the_retry_topic(wo
     assert found["TAGS"] == "t"
 
 
-def test_redelivery_follows_two_to_four_seconds_after_the_invisible_time(world: World) -> None:
-    """A copy is stored more than 2 s and less than 4 s after the invisible time ends (observed: 2.0 to 3.9 s)."""
+def test_redelivery_follows_two_to_four_seconds_after_the_invisible_duration(world: World) -> None:
+    """A copy is stored more than 2 s and less than 4 s after the invisible duration ends (observed: 2.0 to 3.9 s)."""
     filled(world, 1)
     world.popped("A", invisible_ms=10_000)
     world.advance(12_000)
@@ -100,7 +100,7 @@ def test_each_redelivery_of_a_popped_message_raises_its_reconsume_times(world: W
         world.advance(10_000)
 
 
-def test_an_ack_after_the_invisible_time_counts_until_the_message_is_revived(world: World) -> None:
+def test_an_ack_after_the_invisible_duration_counts_until_the_message_is_revived(world: World) -> None:
     """An acknowledgement within the 2 s of slack suppresses the redelivery; a later one has no effect."""
     filled(world, 2)
     early, late = world.popped("A", invisible_ms=4000)
@@ -113,7 +113,7 @@ def test_an_ack_after_the_invisible_time_counts_until_the_message_is_revived(wor
     assert bodies(world.popped("A")) == [b"1"]
 
 
-def test_after_an_invisible_time_change_only_the_new_handle_acknowledges(world: World) -> None:
+def test_after_an_invisible_duration_change_only_the_new_handle_acknowledges(world: World) -> None:
     """After a change the message is redelivered at the new time, and only the new handle acknowledges it."""
     filled(world, 2)
     first, second = world.popped("A", invisible_ms=10_000)
@@ -128,7 +128,7 @@ def test_after_an_invisible_time_change_only_the_new_handle_acknowledges(world: 
     assert bodies(world.popped("A")) == [b"0"]
 
 
-def test_an_invisible_time_change_after_an_ack_redelivers_the_message(world: World) -> None:
+def test_an_invisible_duration_change_after_an_ack_redelivers_the_message(world: World) -> None:
     """A change of an acknowledged message redelivers it, because upstream does not store that it was acknowledged."""
     filled(world, 1)
     (message,) = world.popped("A")
@@ -140,7 +140,7 @@ def test_an_invisible_time_change_after_an_ack_redelivers_the_message(world: Wor
 
 
 @pytest.mark.parametrize(("invisible_ms", "place"), [(5000, 0), (10_000, 2), (12_000, 2), (20_000, 2)])
-def test_an_invisible_time_change_in_the_instant_of_the_pop_loses_no_message(
+def test_an_invisible_duration_change_in_the_instant_of_the_pop_loses_no_message(
     world: World, invisible_ms: int, place: int
 ) -> None:
     """Even in the millisecond of the pop the new check point gets another key than the check point of the batch."""
@@ -409,7 +409,7 @@ def test_an_ack_with_a_wrong_pop_time_or_revive_queue_succeeds_without_effect(wo
     assert len(world.popped("A")) == 1
 
 
-def test_an_invisible_time_change_beyond_the_queue_returns_no_message(world: World) -> None:
+def test_an_invisible_duration_change_beyond_the_queue_returns_no_message(world: World) -> None:
     """A change at the end offset of the queue, where no message is, returns NO_MESSAGE."""
     filled(world, 1)
     world.popped("A")
@@ -470,7 +470,7 @@ def test_a_malformed_message_in_the_revive_topic_is_ignored(world: World) -> Non
 
 
 def test_a_check_point_beyond_the_timer_limit_holds_back_the_group_offset(world: World) -> None:
-    """With an invisible time over three days the group's offset waits until the timer accepts the check point."""
+    """With an invisible duration over three days the group's offset waits until the timer accepts the check point."""
     filled(world, 2)
     day = 86_400_000
     assert bodies(world.popped("A", count=1, invisible_ms=4 * day)) == [b"0"]

@@ -119,8 +119,8 @@ def test_a_buffered_check_point_is_stored_after_pop_ck_stay_buffer_time(world: W
     assert sorted(bodies(world.popped("A"))) == [b"0", b"2"]
 
 
-def test_a_buffered_check_point_is_stored_3_s_before_its_invisible_time_ends(world: World) -> None:
-    """popCkStayBufferTimeOut before the invisible time ends the check point is stored; redelivery is no earlier."""
+def test_a_buffered_check_point_is_stored_3_s_before_its_invisible_duration_ends(world: World) -> None:
+    """popCkStayBufferTimeOut before the invisible duration ends the check point is stored; redelivery is no earlier."""
     filled(world, 1)
     world.popped("A", invisible_ms=8000)
     world.advance(5000)
@@ -131,8 +131,8 @@ def test_a_buffered_check_point_is_stored_3_s_before_its_invisible_time_ends(wor
     assert bodies(world.popped("A")) == [b"0"]
 
 
-def test_a_pop_with_a_short_invisible_time_bypasses_the_merge_buffer(world: World) -> None:
-    """Invisible times below popCkStayBufferTimeOut + 1.5 s are stored at once; exactly that time is buffered."""
+def test_a_pop_with_a_short_invisible_duration_bypasses_the_merge_buffer(world: World) -> None:
+    """Invisible durations below popCkStayBufferTimeOut + 1.5 s are stored at once; exactly that time is buffered."""
     filled(world, 2)
     world.popped("A", count=1, invisible_ms=4499)
     assert len(stored(world, "ck")) == 1
@@ -157,7 +157,7 @@ def test_an_ack_just_before_its_check_point_leaves_the_buffer_is_stored(
 
 
 @pytest.mark.parametrize(("wait_ms", "buffered"), [(1500, True), (1501, False)])
-def test_an_ack_near_the_end_of_the_invisible_time_is_stored_not_buffered(
+def test_an_ack_near_the_end_of_the_invisible_duration_is_stored_not_buffered(
     world: World, wait_ms: int, buffered: bool
 ) -> None:
     """Acknowledgements are also stored in the 1.5 s before popCkStayBufferTimeOut before the end."""
@@ -192,7 +192,7 @@ def test_an_ack_of_an_offset_that_was_not_popped_is_ignored(world: World) -> Non
     assert (committed(world), stored(world)) == (0, [])
 
 
-def test_changing_the_invisible_time_stores_the_new_check_point(world: World) -> None:
+def test_changing_the_invisible_duration_stores_the_new_check_point(world: World) -> None:
     """A change stores the new check point at once and acknowledges the old one in memory."""
     filled(world, 1)
     (message,) = world.popped("A", invisible_ms=LONG)

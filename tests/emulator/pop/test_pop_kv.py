@@ -147,8 +147,8 @@ def test_each_set_bit_of_a_batch_ack_deletes_one_kv_record(world: World) -> None
     assert stored_bodies(world, RETRY) == [b"1"]
 
 
-def test_an_ack_with_another_pop_time_or_invisible_time_deletes_no_kv_record(world: World) -> None:
-    """A handle with another pop time or invisible time succeeds without effect."""
+def test_an_ack_with_another_pop_time_or_invisible_duration_deletes_no_kv_record(world: World) -> None:
+    """A handle with another pop time or invisible duration succeeds without effect."""
     filled(world, 1)
     receipt = world.receipt(world.popped("A", invisible_ms=3000)[0])
     for wrong in (
@@ -160,7 +160,7 @@ def test_an_ack_with_another_pop_time_or_invisible_time_deletes_no_kv_record(wor
     assert len(world.broker.pop_records) == 1
 
 
-def test_changing_the_invisible_time_replaces_the_kv_record(world: World) -> None:
+def test_changing_the_invisible_duration_replaces_the_kv_record(world: World) -> None:
     """A change to a later, an earlier or the present time replaces the record; the old handle has no effect."""
     filled(world, 3)
     later, sooner, now = (world.receipt(message) for message in world.popped("A", invisible_ms=10_000))
@@ -442,7 +442,7 @@ def test_a_pop_stores_its_kv_records_when_the_kv_cache_is_full() -> None:
         assert len(world.broker.pop_records) == stored_records
 
 
-def test_an_invisible_time_change_stores_the_new_kv_record_at_once(cached: World) -> None:
+def test_an_invisible_duration_change_stores_the_new_kv_record_at_once(cached: World) -> None:
     """A change stores the new record at once and removes the old one from memory."""
     world = cached
     filled(world, 1)

@@ -138,7 +138,7 @@ def test_a_lent_state_can_be_lent_any_number_of_times() -> None:
     assert saved(engines[1]) == expected
 
 
-def test_a_table_that_a_fork_shares_with_its_parent_is_found() -> None:
+def test_the_comparison_finds_a_table_that_a_fork_shares_with_its_parent() -> None:
     world, unrelated = full_tables(), full_tables()
     child = fork(world)
     child.broker.mappings.table = world.broker.mappings.table

@@ -191,8 +191,8 @@ def test_a_delay_level_retries_with_a_full_disk_and_the_timer_loses_its_message(
     assert world.broker.store.max_offset("T", 0) == 1
 
 
-def test_an_invisible_time_change_with_a_full_disk_is_rejected() -> None:
-    """A change of the invisible time is rejected, since its check point cannot be stored; the old one stays valid."""
+def test_an_invisible_duration_change_with_a_full_disk_is_rejected() -> None:
+    """The check point of a change cannot be stored, so the change is rejected and the old handle stays valid."""
     world = make_world(disk_used_ratio=95)
     world.topic("T")
     world.send("T")

@@ -72,7 +72,7 @@ class Handle(NamedTuple):
 
     @property
     def hidden_until(self) -> int:
-        """End of the invisible time (ms since the epoch)."""
+        """End of the invisible duration (ms since the epoch)."""
         return self.pop_time + self.invisible_ms
 
 
@@ -89,7 +89,7 @@ class Delivery(NamedTuple):
 
 
 class Popped(NamedTuple):
-    """A pop was answered; `rest` is the number of messages that the response reports as left."""
+    """A pop got a response; `rest` is the number of messages that the response reports as left."""
 
     now: int
     call: int
@@ -122,7 +122,7 @@ class PopParked(NamedTuple):
 
 
 class Acked(NamedTuple):
-    """An acknowledgement was answered; `order` is True for an ordered handle."""
+    """An acknowledgement got a response; `order` is True for an ordered handle."""
 
     now: int
     handle: Handle
@@ -133,7 +133,7 @@ class Acked(NamedTuple):
 
 
 class Hidden(NamedTuple):
-    """A change of an invisible time was answered; `new` is the handle from the response, None if it was rejected."""
+    """A change of an invisible duration got a response; `new` is the handle in it, None if the change was rejected."""
 
     now: int
     handle: Handle
@@ -155,7 +155,7 @@ class NotifyParked(NamedTuple):
 
 
 class Notified(NamedTuple):
-    """A notification request was answered."""
+    """A notification request got a response."""
 
     now: int
     call: int
@@ -167,7 +167,7 @@ class Notified(NamedTuple):
 
 
 class Pulled(NamedTuple):
-    """A pull was answered."""
+    """A pull got a response."""
 
     now: int
     call: int
@@ -222,7 +222,7 @@ class Reset(NamedTuple):
 
 
 class OffsetSeen(NamedTuple):
-    """A query of a committed offset was answered; None if there is none."""
+    """A query of a committed offset got a response; `offset` is None if there is none."""
 
     now: int
     group: str
@@ -275,7 +275,7 @@ class SentBack(NamedTuple):
 
 
 class Beat(NamedTuple):
-    """A heartbeat was answered."""
+    """A heartbeat got a response."""
 
     now: int
     client: str
@@ -319,7 +319,7 @@ class Unlocked(NamedTuple):
 
 
 class TimedSent(NamedTuple):
-    """A send of a timer message was answered; `due_ms` is its deliver time, `code` is SUCCESS or the error."""
+    """A send of a timer message got a response; `due_ms` is its deliver time, `code` is SUCCESS or the error."""
 
     now: int
     topic: str
@@ -333,7 +333,7 @@ class TimedSent(NamedTuple):
 
 
 class Recalled(NamedTuple):
-    """A recall of a timer message was answered.
+    """A recall of a timer message got a response.
 
     It was requested with a recall handle and `topic`, or with a delete mark that names the message in `topic` and is
     due at `due_ms`. `home` is the topic to which the message was sent.
@@ -374,7 +374,7 @@ class Prepared(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """An end of a transaction was answered; the code is NO_ANSWER if there was no response.
+    """An end of a transaction got a response; the code is NO_ANSWER if there was no response.
 
     `right` is True if the request has the message's own group and offset.
     """

@@ -172,7 +172,7 @@ class OrderedQueues(WaitingPops):
         queue.commit(min(still_open) if still_open else max(batch.visible) + 1, seen.now)
 
     def hidden(self, seen: Hidden) -> None:
-        """Check a response to a change of the invisible time."""
+        """Check a response to a change of the invisible duration."""
         handle = seen.handle
         gone = handle.offset < self._log.low(handle.place)
         if seen.code != ("NO_MESSAGE" if gone else "SUCCESS"):

@@ -1,15 +1,15 @@
-"""The oracle's model of unordered pops: messages in flight until the end of their invisible time, and redeliveries.
+"""The oracle's model of unordered pops: messages in flight until the end of their invisible duration, and redeliveries.
 
 Upstream allows the following and nothing else (PopMessageProcessor, AckMessageProcessor, PopReviveService 5.3.3):
 
 - A group reads each queue of a topic, and of its own retry topic, from the first message to the last. It gets each
   message that matches its tag exactly once. Only a reset makes it read messages again.
 - A delivery that is not acknowledged by its handle is redelivered exactly once, as a copy in the retry topic of the
-  group with one attempt more. The copy comes later than `slack_ms` after the invisible time and at most `late_ms` after
-  it. If the message has a delay level, the copy is delayed by it again.
+  group with one attempt more. The copy comes later than `slack_ms` after the invisible duration and at most `late_ms`
+  after it. If the message has a delay level, the copy is delayed by it again.
 - An acknowledgement counts until the copy is stored. Between the earliest and the latest time of the copy it may count
   or not; after the latest time it has no effect.
-- A change of the invisible time is a new delivery with a new handle, and an acknowledgement of the old one. Each
+- A change of the invisible duration is a new delivery with a new handle, and an acknowledgement of the old one. Each
   accepted change counts, even of a message that was acknowledged or redelivered long ago: it may cause one redelivery.
 - Nothing else has an effect: handles of others, old handles, repeated acknowledgements.
 - A message whose file was deleted is neither delivered nor redelivered. An acknowledgement or change of it returns
@@ -37,9 +37,9 @@ from waiting_pops import WaitingPops
 class Mode(NamedTuple):
     """How the broker tracks popped messages.
 
-    A message is redelivered later than `slack_ms` after its invisible time, and at most `late_ms` after it. With
-    `records` an acknowledgement matches by queue, offset and end of the invisible time instead of by check point. With
-    `cached` some state is only in memory for a while and lost in a crash; while it is in memory an acknowledgement
+    A message is redelivered later than `slack_ms` after its invisible duration, and at most `late_ms` after it. With
+    `records` an acknowledgement matches by queue, offset and end of the invisible duration instead of by check point.
+    With `cached` some state is only in memory for a while and lost in a crash; while it is in memory an acknowledgement
     matches by offset alone.
     """
 
@@ -50,7 +50,7 @@ class Mode(NamedTuple):
 
 
 CHECK_POINTS = Mode(2_000, 6_200)
-"""A check point is decided more than 2 s after its invisible time and at most 5 s after it.
+"""A check point is decided more than 2 s after its invisible duration and at most 5 s after it.
 
 The broker decides it 3 s after the newest time that it has read in the revive queue; that time is at most 2 s later.
 The timer wheel delivers a check point at most 1 s early, so an earlier one in the revive queue ends at most 1 s later.
@@ -250,8 +250,8 @@ class PoppedMessages(WaitingPops):
             return
         stored = self._log.at(handle.place, handle.offset)
         delay_ms = DELAY_LEVELS_MS[stored.delay_level - 1] if stored.delay_level else 0
-        # An acknowledgement with another invisible time has another place in the revive queue, perhaps before the check
-        # point.
+        # An acknowledgement with another invisible duration has another place in the revive queue, perhaps before the
+        # check point.
         beside_it = promise.earliest == handle.hidden_until + self._mode.slack_ms + 1 + delay_ms
         if now < promise.earliest - delay_ms and not promise.twins and beside_it and not by_another:
             promise.withdrawn = True

@@ -3,8 +3,8 @@
 Upstream allows the following and nothing else (TransactionalMessageServiceImpl, EndTransactionProcessor 5.3.3):
 
 - A half message is stored in its real topic at each accepted commit, at that time, and never otherwise.
-- An end is accepted if it names a copy in the half topic with its own group, even a late or repeated one. Only an end
-  that does not answer a check is too late after the immunity of the message, at least 6 s.
+- An end is accepted if it names a copy in the half topic with its own group, even a late or repeated one. An end that
+  does not come from a check is rejected after the immunity of the message, which is at least 6 s here.
 - A half message without an end is re-appended to the half topic at most 15 times, at least 30 s apart. Then, or once it
   is older than files are kept, it is moved to TRANS_CHECK_MAX_TIME_TOPIC.
 - At each re-append a connected producer of the group gets a check if the message's immunity is over, which may be
@@ -58,13 +58,13 @@ class Half:
 
     @property
     def immune_ms(self) -> int:
-        """Minimum age for a check in ms."""
+        """Minimum age, in ms, at which the broker checks it."""
         text = self.seen.immunity or ""
         return int(text) * 1000 if text.isdecimal() else TIME_OUT_MS
 
     @property
     def late_ms(self) -> int:
-        """Maximum age for an end that does not answer a check in ms."""
+        """Maximum age, in ms, at which the broker accepts an end that does not come from a check."""
         return max(TIME_OUT_MS, self.immune_ms)
 
     def age(self, now: int) -> int:

@@ -1,4 +1,4 @@
-"""Streams with one falsified observation about dead letters or changed invisible times."""
+"""Streams with one falsified observation about dead letters or changed invisible durations."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ def a_dead_letter_comes_again(stream: Stream) -> Iterator[Stream]:
 
 
 def a_change_hides_another_message(stream: Stream) -> Iterator[Stream]:
-    """Make a change of an invisible time name the message before or after its own."""
+    """Make a change of an invisible duration name the message before or after its own."""
     used: set[Handle | None] = set()
     moved: set[str] = set()
     ends: Counter[Place] = Counter()

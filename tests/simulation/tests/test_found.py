@@ -60,7 +60,7 @@ FORGED_BY_A_MILLISECOND = [
     Action("hide", b=58),
     Action("ack forged"),
 ]
-"""A forged handle happened to have the key of a check point, but a shorter invisible time.
+"""A forged handle happened to have the key of a check point, but a shorter invisible duration.
 
 The timer wheel delivered its acknowledgement before the check point, so the broker dropped it. The oracle considered
 the message acknowledged.
@@ -204,7 +204,7 @@ RESET_BACK_WHILE_IN_MEMORY = [
     Action("advance", a=46),
     Action("crash"),
 ]
-"""As `RESET_FORWARD_WHILE_IN_MEMORY`, with a reset backward."""
+"""The case is that of `RESET_FORWARD_WHILE_IN_MEMORY` with a reset backward."""
 
 GIVEN_UP_BY_AN_OLD_HANDLE = [Action("send"), Action("pop"), Action("hide", fate="given up"), Action("give up")]
 """A client never received the handle of its change, and moved the message to the dead letter queue by the old handle.

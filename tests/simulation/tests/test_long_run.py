@@ -19,7 +19,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(short_schedules, "commit", lambda: "4b0f52e9")
 
 
-def test_a_run_that_was_stopped_continues_behind_its_last_schedule(
+def test_a_run_that_was_stopped_continues_after_its_last_schedule(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran: list[int] = []
@@ -48,6 +48,6 @@ def test_the_results_of_a_run_are_added_to_the_record(tmp_path: Path) -> None:
     assert short_schedules.found() == [FIRST + 7]
 
 
-def test_a_run_executes_the_schedules(tmp_path: Path) -> None:
+def test_a_run_executes_its_schedules(tmp_path: Path) -> None:
     run = continue_run(tmp_path / "run.json", 20, every_s=0)
     assert (run.count, run.failed) == (20, {})

@@ -120,7 +120,7 @@ def a_delivery_is_lost(stream: Stream) -> Iterator[Stream]:
 
 
 def a_copy_comes_too_early(stream: Stream) -> Iterator[Stream]:
-    """Store a copy at the end of the invisible time instead of after it."""
+    """Store a copy at the end of the invisible duration instead of after it."""
     for index, seen in enumerate(stream):
         if isinstance(seen, Stored) and is_copy(seen) and not seen.delay_level:
             for earlier in range(index, 0, -1):
@@ -183,8 +183,8 @@ def _delivers(seen: Observation, handle: Handle) -> bool:
     return isinstance(seen, Popped) and any(message.handle == handle for message in seen.messages)
 
 
-def a_message_is_redelivered_before_its_invisible_time_ends(stream: Stream) -> Iterator[Stream]:
-    """Increase the invisible time in a handle beyond the actual redelivery."""
+def a_message_is_redelivered_before_its_invisible_duration_ends(stream: Stream) -> Iterator[Stream]:
+    """Increase the invisible duration in a handle beyond the actual redelivery."""
     copies = [seen for seen in stream if isinstance(seen, Stored) and is_copy(seen)]
     changed = {(seen.handle.topic, seen.handle.offset) for seen in stream if isinstance(seen, Hidden)}
     for index, seen in deliveries(stream, POP_GROUPS):
@@ -406,7 +406,7 @@ FALSIFIED: tuple[Falsify, ...] = (
     a_copy_comes_too_early,
     a_copy_never_comes,
     an_acknowledged_message_is_redelivered,
-    a_message_is_redelivered_before_its_invisible_time_ends,
+    a_message_is_redelivered_before_its_invisible_duration_ends,
     an_unwanted_tag_is_delivered,
     another_message_is_delivered,
     an_attempt_is_not_counted,

@@ -27,7 +27,7 @@ def test_rules_of_all_kinds_fire() -> None:
     assert all(fired[fault.KIND.name] for fault in kinds), fired
 
 
-def test_a_confirmed_message_that_is_missing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_invariants_find_a_confirmed_message_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     sends = [Action("send"), Action("send", a=1), Action("send")]
     setup = plan(0)[0]
     assert failure(setup, sends) == ""
@@ -38,7 +38,7 @@ def test_a_confirmed_message_that_is_missing_is_found(monkeypatch: pytest.Monkey
     assert "Violation: m3 was confirmed at (0, 1)" in failure(setup, sends)
 
 
-def test_a_second_response_without_a_rule_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_invariants_find_a_second_response_without_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     def doubled(self: RuledRequests) -> None:
         self._answers[1] += 1
         collect(self)

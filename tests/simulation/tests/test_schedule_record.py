@@ -46,20 +46,20 @@ def test_a_run_is_added_after_the_others(record: Path) -> None:
         replace(RUN, first=FIRST - 50, failed=[]),
     ],
 )
-def test_a_run_that_contradicts_itself_is_refused(record: Path, wrong: Run) -> None:
+def test_a_run_that_contradicts_itself_is_rejected(record: Path, wrong: Run) -> None:
     assert len(problems([wrong])) == 1
     with pytest.raises(ValueError, match=f"{wrong.first}|failed"):
         add(wrong, LENGTH, record)
     assert read(record) == []
 
 
-def test_a_run_that_has_numbers_of_another_is_refused(record: Path) -> None:
+def test_a_run_that_has_numbers_of_another_is_rejected(record: Path) -> None:
     add(RUN, LENGTH, record)
     with pytest.raises(ValueError, match="the run from 1000000 to 1000099 has this number"):
         add(replace(RUN, first=FIRST + 99, failed=[]), LENGTH, record)
 
 
-def test_a_record_with_a_wrong_sum_is_refused(record: Path) -> None:
+def test_a_record_with_a_wrong_sum_is_rejected(record: Path) -> None:
     add(RUN, LENGTH, record)
     record.write_text(record.read_text().replace('"schedules": 100', '"schedules": 101'))
     with pytest.raises(ValueError, match="schedules=101: the runs have 100"):

@@ -43,7 +43,7 @@ def test_after_everything_was_consumed_no_timer_or_check_point_is_left() -> None
     assert full > 5
 
 
-def test_a_journal_and_a_record_beyond_their_bounds_are_found() -> None:
+def test_the_leak_check_finds_a_journal_and_a_record_beyond_their_bounds() -> None:
     simulation = run(*plan(0))
     emulation = simulation.session.engine.emulation
     emulation.journal_max_entries = emulation.delivery_record_max_entries = 1

@@ -122,7 +122,7 @@ def body_of(record: bytes) -> bytes:
 
 
 def run(setup: ClusterSetup, actions: Iterable[Action]) -> ForkedCluster:
-    """Carry out half of the actions, fork, and carry out the others while the fork works. Raises Violation."""
+    """Perform half of the actions, fork, and perform the others while the fork works. Raises Violation."""
     steps = list(actions)
     parent = Cluster(setup)
     for action in steps[: len(steps) // 2]:

@@ -200,7 +200,7 @@ class Master:
         return AckMessage(TAKERS, real, message.queue_id, receipt.text(), message.queue_offset)
 
     def ack(self, number: int) -> None:
-        """Acknowledge one of the popped messages; its invisible time may be over, and then it is redelivered."""
+        """Acknowledge one of the popped messages; its invisible duration may be over, and then it is redelivered."""
         if self._handles and self.broker.running:
             message_id, operation = self._handles.pop(number % len(self._handles))
             outcome = self.engine.submit(self.broker, operation).outcome

@@ -10,7 +10,7 @@ HOUSEKEEPING = {"client housekeeping", "slave synchronization", "clean up"}
 LONGEST_LEVEL_MS = 2 * 3_600_000
 """Longest delay level; its timer may still wait for messages that were deleted."""
 HIDDEN_MS = 310_000
-"""Longer than any invisible time of the simulation: no check point outlives it."""
+"""Longer than any invisible duration of the simulation: no check point outlives it."""
 
 
 def wait(session: Session) -> None:

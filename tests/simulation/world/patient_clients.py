@@ -95,7 +95,7 @@ class PatientPuller:
 
 
 class PatientTaker:
-    """Pops from one broker and acknowledges each message, until the broker accepts it or its invisible time ends."""
+    """Pops from one broker and repeats each acknowledgement until it is accepted or the invisible duration ends."""
 
     def __init__(self, requests: "TroubledRequests", broker: Broker) -> None:
         self._requests = requests

@@ -309,7 +309,7 @@ class Simulation:
         self.session.ack(client, forged, order=order)
 
     def hide(self, action: Action, lost: bool) -> None:
-        """Change the invisible time."""
+        """Change the invisible duration."""
         held = self._holder(action)
         if held is None:
             return

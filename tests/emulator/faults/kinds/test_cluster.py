@@ -178,7 +178,7 @@ def test_a_stop_of_an_unknown_broker_is_rejected_and_adds_no_rule(world: FaultWo
 
 
 def test_a_flapping_broker_stops_and_starts_in_turn(world: FaultWorld) -> None:
-    """The broker is stopped for 2 s and runs for 3 s, in turn, and runs after the duration."""
+    """The broker stops for 2 s and runs for 3 s, again and again, and runs after the duration."""
     rule = world.add(faults.flap_broker("broker-a", down="2s", up="3s", duration="11s"))
     seen = []
     for _ in range(14):

@@ -1,4 +1,4 @@
-"""Faults of new connections: refused, ignored, and with a failed TLS handshake, on the ports of an emulator."""
+"""Faults of new connections, which are refused, ignored, or fail in the TLS handshake, on the ports of an emulator."""
 
 import socket
 import ssl

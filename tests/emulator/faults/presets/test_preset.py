@@ -19,7 +19,7 @@ def forms(rules: list[RuleSpec]) -> list[dict[str, Any]]:
     return found
 
 
-def test_flaky_network_loses_both_ways_and_delays_responses_and_pushes() -> None:
+def test_flaky_network_drops_requests_and_responses_and_delays_responses_and_pushes() -> None:
     assert forms(preset("flaky-network", loss=0.02, delay="30ms±5ms")) == [
         {"then": "drop_request", "probability": 0.02},
         {"then": "drop_response", "probability": 0.02},
@@ -38,7 +38,7 @@ def test_without_loss_a_preset_has_no_rule_that_loses() -> None:
     assert preset("flaky-network", loss=0, delay="0ms") == preset("flaky-network", loss=0, delay="0s±0s") == []
 
 
-def test_lossy_acks_concerns_acknowledgements_and_offsets_alone() -> None:
+def test_lossy_acks_acts_only_on_acknowledgements_and_offset_commits() -> None:
     found = forms(preset("lossy-acks", loss=0.3))
     assert [(form["then"], form["probability"]) for form in found] == [("drop_request", 0.3), ("drop_response", 0.3)]
     assert {*found[0]["when"]["operation"]} == {"AckMessage", "BatchAckMessage", "UpdateConsumerOffset"}
@@ -85,13 +85,13 @@ def test_each_preset_prints_as_yaml_that_reads_back(name: str) -> None:
         ({"rolling-restart": {"brokers": []}}, "brokers=[]: not a list of names of brokers; use ['broker-a', "),
     ],
 )
-def test_a_wrong_preset_is_one_sentence(form: object, sentence: str) -> None:
+def test_a_wrong_preset_is_rejected_with_one_sentence(form: object, sentence: str) -> None:
     with pytest.raises(FaultError) as found:
         read_preset({"preset": form}, "rule 2")
     assert str(found.value).startswith(f"rule 2: {sentence}")
 
 
-def test_a_preset_stands_alone() -> None:
+def test_a_mapping_with_a_preset_and_other_members_is_rejected() -> None:
     with pytest.raises(FaultError, match=r"rule: preset: has no other members beside it; .*; remove times"):
         read_preset({"preset": "lossy-acks", "times": 3}, "rule")
 
@@ -99,5 +99,5 @@ def test_a_preset_stands_alone() -> None:
 @pytest.mark.parametrize(
     ("form", "expected"), [({"preset": "lossy-acks"}, True), ({"then": "drop_response"}, False), ("preset", False)]
 )
-def test_a_mapping_with_the_member_preset_names_a_preset(form: object, expected: bool) -> None:
+def test_only_a_mapping_with_the_member_preset_names_a_preset(form: object, expected: bool) -> None:
     assert is_preset(form) is expected
