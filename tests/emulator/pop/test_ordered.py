@@ -48,10 +48,7 @@ def test_an_ordered_queue_is_unblocked_when_its_whole_batch_is_acknowledged(worl
 
 
 def test_an_expired_ordered_batch_restarts_at_the_first_unacknowledged_message(world: World) -> None:
-    """After its invisible duration the batch starts at the committed offset and includes new messages (seen on 5.3.3).
-
-    Here it starts at the first unacknowledged message.
-    """
+    """The next batch starts at the committed offset and may include messages that were not in the last one (5.3.3)."""
     filled(world)
     take(world)
     ack(world, 0)

@@ -389,7 +389,7 @@ class Session:
     def hide(
         self, client: Client, handle: obs.Handle, invisible_ms: int, *, order: bool = False, forget: bool = False
     ) -> None:
-        """Change the invisible duration; the client uses the new handle, or the old one with `forget` (lost response)."""
+        """Change the invisible duration; the client uses the new handle; with `forget` it never gets the response."""
 
         def on_answer(outcome: Outcome, waited: bool) -> None:
             if isinstance(outcome, EngineError):
