@@ -407,7 +407,7 @@ def test_a_congested_wheel_slot_rejects_at_random_and_less_often_as_it_fills() -
 
 
 def test_revive_continues_with_the_timer_after_a_change_of_the_configuration(world: World) -> None:
-    """The defect stops both. Without the defect, the next change of a key makes the timer read its topic again."""
+    """The defect stops timer and revive. Without it, the next change of a key makes the timer read its topic again."""
     world.topic("A")
     world.engine.defects.enable("timer_topic_stops_timer")
     world.send(WHEEL, b"no timer message")
