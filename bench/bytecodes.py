@@ -18,13 +18,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from protocol_client import ProtocolClient
+from protocol_client import BrokerProtocolClient, ProtocolClient
 from protocol_clients import protocol_client
 from rocketmq_testkit import emulator
 
 PACKAGES = Path(emulator.__file__).parents[1]
 COUNTED = ("emulator", "remoting", "grpc_v2")
 WARM_UPS = 20
+BATCH = 32
+"""The number of messages of a large pop or pull."""
 COUNTS = 9
 """The number of sends of which `--sends` prints the median."""
 SERVER = ("remoting/server/server_connection.py", "received")
@@ -91,16 +93,40 @@ def _pop(client: ProtocolClient) -> Callable[[], object]:
     return lambda: client.pop(count=1)
 
 
+def _pop_many(client: ProtocolClient) -> Callable[[], object]:
+    for _ in range(BATCH):
+        client.put()
+    return lambda: client.pop(count=BATCH)
+
+
+def _pull(client: ProtocolClient) -> Callable[[], object]:
+    if not isinstance(client, BrokerProtocolClient):
+        raise TypeError("only clients of the broker's own protocol pull")
+    broker_client = client
+    first = client.put().offset
+    for _ in range(BATCH - 1):
+        client.put()
+    return lambda: broker_client.pull(first)
+
+
 def _ack(client: ProtocolClient) -> Callable[[], object]:
     client.put()
     [message] = client.take(count=1)
     return lambda: client.ack(message.handle)
 
 
-ROWS: tuple[Row, ...] = tuple(
-    (f"{protocol}, {name}", protocol, prepare)
-    for protocol in ("remoting", "grpc")
-    for name, prepare in (("send", _send), ("pop of 1", _pop), ("ack", _ack))
+ROWS: tuple[Row, ...] = (
+    *(
+        (f"{protocol}, {name}", protocol, prepare)
+        for protocol in ("remoting", "grpc")
+        for name, prepare in (
+            ("send", _send),
+            ("pop of 1", _pop),
+            (f"pop of {BATCH}", _pop_many),
+            ("ack", _ack),
+        )
+    ),
+    (f"remoting, pull of {BATCH}", "remoting", _pull),
 )
 
 

@@ -134,6 +134,8 @@ def _packed(entries: Sequence[JournalEntry]) -> bytes:
 def _column(values: Sequence[Any]) -> Sequence[Any]:
     """Return a column, or only its first value if all are equal."""
     first = values[0]
+    if first is not values[-1] and first != values[-1]:  # of most columns whose values differ, these two do
+        return values
     # Equal values of one field have the same type, because each field has a declared type.
     if isinstance(first, _IMMUTABLE) and values.count(first) == len(values):
         return values[:1]

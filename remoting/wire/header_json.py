@@ -35,7 +35,6 @@ _LANGUAGE_CODE = "org.apache.rocketmq.remoting.protocol.LanguageCode"
 _LANGUAGES = frozenset(LANGUAGES)
 _BEYOND_INT = 1 << 31
 _usual_members = itemgetter("code", "opaque", "flag", "extFields", "version", "language")
-_USUAL_TYPES = (int, int, int, dict, int, str)
 
 Head = tuple[int, int, int, Mapping[str, Any], int, str, str | None]
 """(code, opaque, flag, ext fields, version, language, remark) of a frame, with the values of ext fields as sent."""
@@ -61,13 +60,14 @@ def read_head(header: bytes) -> Head:
     members: Any
     try:
         members = orjson.loads(header) if len(header) <= _USUAL_BYTES else None
-        values = _usual_members(members)
+        code, opaque, flag, ext, version, language_name = _usual_members(members)
     except (ValueError, KeyError, TypeError):  # no JSON, a member is missing, no object
         return _read_unusual_head(loads(header))
-    code, opaque, flag, ext, version, language_name = values
     if (
-        tuple(map(type, values)) != _USUAL_TYPES
+        not (code.__class__ is opaque.__class__ is flag.__class__ is version.__class__ is int)
         or not 0 <= code | opaque | flag | version < _BEYOND_INT
+        or ext.__class__ is not dict
+        or language_name.__class__ is not str
         or language_name not in _LANGUAGES
     ):
         return _read_unusual_head(members)
