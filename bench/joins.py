@@ -23,6 +23,8 @@ from servers import EmulatorCommand, RealBroker, Server, cpu_seconds, create_top
 GROUP, TOPIC = "crowd", "crowd-topic"
 STEPS = 5
 """The number of rows: each is an equal share of the members."""
+QUIET_SECONDS = 0.05
+"""A step ends when nothing has arrived for this time."""
 _READ_BYTES = 1 << 20
 
 
@@ -104,7 +106,9 @@ def joins(server: Server, members: int, *, at_once: bool) -> list[Row]:
                     start(member)
                     while not (at_once or member.joined):
                         read()
-                while not all(each.joined for each in changing) or any(each.is_busy for each in group):
+                while not all(each.joined for each in changing):
+                    read()
+                while any(each.is_busy for each in group) or selector.select(QUIET_SECONDS):
                     read()
                 millis = (cpu_seconds(server) - began) * 1000 / step
                 size = first + step if what == "join" else len(group) - first - step

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from ..kernel.errors import EngineError
 from ..kernel.java_types import declared_types
-from ..operations.base import Result
+from ..operations.base import SHARED, Result
 from .raw_request import Rejection
 
 Weigh = Callable[[Any], int]
@@ -90,11 +90,13 @@ def _of_outcomes(kind: type) -> Weigh:
     if issubclass(kind, EngineError | Rejection):
         return lambda refusal: len(refusal.remark or "")
     of_kind: Any = kind
-    listing = [name for name, hint in declared_types(of_kind).items() if _form(hint) in ("more", "texts")]
+    hints = declared_types(of_kind)
+    listing = [name for name, hint in hints.items() if _form(hint) in ("more", "texts")]
     if not listing and of_kind.journaled is Result.journaled:
         return weightless
-    terms = [f"listed(outcome.{name})" for name in listing]
-    made: Weigh = eval(f"lambda outcome: {' + '.join(terms) or '0'}", {"listed": _listed})
+    shared = {name for name in listing if SHARED in getattr(hints[name], "__metadata__", ())}
+    terms = [f"{'size' if name in shared else 'listed'}(outcome.{name})" for name in listing]
+    made: Weigh = eval(f"lambda outcome: {' + '.join(terms) or '0'}", {"listed": _listed, "size": getsizeof})
     return made
 
 

@@ -42,5 +42,7 @@ class Parked:
 
 
 DONE: Final = Done()
+SHARED: Final = "shared"
+"""Marks a list of a result that many results share, together with its items."""
 NO_RESPONSE: Final = NoResponse()
 PARKED: Final = Parked()

@@ -1,10 +1,10 @@
 """Connected clients: heartbeats, members of groups, queue locks, requests to clients."""
 
 from dataclasses import field
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from ..kernel.value_class import value
-from .base import Operation, Result
+from .base import SHARED, Operation, Result
 
 PASSIVELY = "CONSUME_PASSIVELY"
 """The consume type of push consumers, whose SDK requests messages and calls a listener of the application."""
@@ -104,7 +104,7 @@ class GetConsumerListByGroup(Operation):
 class ConsumerListResult(Result):
     """Client ids, in the order in which they joined."""
 
-    client_ids: list[str]
+    client_ids: Annotated[list[str], SHARED]
 
 
 @value

@@ -52,7 +52,7 @@ from ..request.required_rights import (
     to_unregister,
 )
 from ..wire.ext_fields import Header, Int, header, wire
-from ..wire.response_frame import NOT_SET
+from ..wire.response_frame import EMPTY_EXT, NOT_SET, encode_success
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -166,7 +166,7 @@ _body_of_ids: LastEncoded[list[str]] = LastEncoded(lambda client_ids: dumps({"co
 
 
 def _consumer_list(call: RemotingCall, result: ConsumerListResult) -> bytes:
-    return call.response(None, {}, _body_of_ids(result.client_ids))
+    return encode_success(call.number, EMPTY_EXT, _body_of_ids(result.client_ids))
 
 
 def _consumer_list_error(call: RemotingCall, error: EngineError) -> bytes:

@@ -13,6 +13,7 @@ from .command import VERSION_5_3_3
 NOT_SET = "not set any response code"
 """The remark of a response for which upstream's handler sets neither code nor remark. Its code is SUCCESS."""
 
+EMPTY_EXT = '"extFields":{},'
 HEAD = Struct(">II")
 
 TAIL = f'"serializeTypeCurrentRPC":"JSON","version":{VERSION_5_3_3}}}'
@@ -29,11 +30,11 @@ def encode_response(  # noqa: PLR0917  # called for each response: keywords woul
     return HEAD.pack(4 + size + len(body), size) + header + body
 
 
-def encode_success(opaque: int) -> bytes:
-    """Encode a success response without ext fields, remark and body."""
-    header = f'{{"code":0,"flag":1,"language":"JAVA","opaque":{opaque},{TAIL}'.encode()
+def encode_success(opaque: int, ext_text: str = "", body: bytes = b"") -> bytes:
+    """Encode a success response without remark. `ext_text`: none, or the ext fields as `EMPTY_EXT`."""
+    header = f'{{"code":0,{ext_text}"flag":1,"language":"JAVA","opaque":{opaque},{TAIL}'.encode()
     size = len(header)
-    return HEAD.pack(4 + size, size) + header
+    return HEAD.pack(4 + size + len(body), size) + header + body
 
 
 def encode_found_response(  # noqa: PLR0917  # called for each response: keywords would cost it time
