@@ -162,9 +162,8 @@ class SendService:
             unique_key = properties[props.UNIQ_KEY] = self._unique_key()
         if self._special and operation.topic in self._topics.compacted and not properties.get(props.KEYS, "").strip():
             raise EngineError(ResponseCode.MESSAGE_ILLEGAL, "Required message key is missing")
-        own, own_text = _own_properties(self._config.broker_cluster_name, self._config.region_id, self._config.trace_on)
         if _SPECIAL.isdisjoint(properties) and not operation.topic.startswith(names.RETRY_PREFIX):
-            return self._send_usual(operation, queue_id, unique_key, own, own_text)
+            return self._send_usual(operation, queue_id, unique_key)
         self._set_broker_properties(properties)
         body = operation.take_body()
         message = self._message(operation, queue_id, body, properties)
@@ -186,20 +185,16 @@ class SendService:
             self._hooks.half_stored(call, operation.topic, stored.physical_offset)
         return self._send_result(SendResult, message, queue_id, unique_key, stored)
 
-    def _send_usual(  # noqa: PLR0917 - once per send; keywords would cost time
-        self, operation: SendMessage, queue_id: int, unique_key: str, own: dict[str, str], own_text: str
-    ) -> SendResult:
-        """Store a message that nothing redirects: none of its properties is special, and its topic is no retry topic.
-
-        `own` are the properties that the broker adds, `own_text` is their encoding.
-        """
-        store, properties = self._store, operation.properties
+    def _send_usual(self, operation: SendMessage, queue_id: int, unique_key: str) -> SendResult:
+        """Store a message that nothing redirects: its topic is no retry topic, and no property is special."""
+        config, store, properties = self._config, self._store, operation.properties
+        own, own_text = _own_properties(config.broker_cluster_name, config.region_id, config.trace_on)
         text = props.encode(properties) + own_text
         properties |= own
         body, operation.body = operation.body, b""
         message = self._message(operation, queue_id, body, properties)
-        if store.disk.full or self._config.broker_role == SLAVE:
-            refuse_to_store(self._config, store)
+        if store.disk.full or config.broker_role == SLAVE:
+            refuse_to_store(config, store)
         stored = store.put(message, text)
         size, physical_offset = stored.size, stored.physical_offset
         operation.properties_length = size - len(body)
