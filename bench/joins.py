@@ -89,23 +89,30 @@ def joins(server: Server, members: int, *, at_once: bool) -> list[Row]:
     rows: list[Row] = []
     step = members // STEPS
     with ExitStack() as stack, selectors.DefaultSelector() as selector:
-        group = [Member(server.broker, number) for number in range(step * STEPS)]
-        for member in group:
-            stack.callback(member.socket.close)
-            selector.register(member.socket, selectors.EVENT_READ, member)
+        group: list[Member] = []
 
         def read() -> None:
             for key, _ in selector.select():
                 key.data.read()
 
-        for what, start in (("join", Member.join), ("leave", Member.leave)):
-            for first in range(0, len(group), step):
+        def connect(number: int) -> Member:
+            member = Member(server.broker, number)
+            stack.callback(member.socket.close)
+            selector.register(member.socket, selectors.EVENT_READ, member)
+            group.append(member)
+            return member
+
+        for what in ("join", "leave"):
+            for first in range(0, step * STEPS, step):
                 before, began = sum(each.notices for each in group), cpu_seconds(server)
-                changing = group[first : first + step]
-                for member in changing:
-                    start(member)
-                    while not (at_once or member.joined):
+                for number in range(first, first + step):
+                    if what == "join":
+                        connect(number).join()
+                    else:
+                        group[number].leave()
+                    while not (at_once or group[number].joined):
                         read()
+                changing = group[first : first + step]
                 while not all(each.joined for each in changing):
                     read()
                 while any(each.is_busy for each in group) or selector.select(QUIET_SECONDS):
