@@ -27,6 +27,11 @@ DEVIATIONS = (
         "text with all its digits",
         "text of a floating-point number",
     ),
+    Deviation(
+        "members of a consumer group that join or leave at the same time",
+        "every member is notified of each change",
+        "changes that arrive in one turn of the event loop share a notification, which follows the last one",
+    ),
     Deviation("null in a set of a body, such as `tagsSet`", "kept and listed", "left out"),
     Deviation(
         "unknown name of an enum in a body, such as `consumeType`",
