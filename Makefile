@@ -6,7 +6,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-spark test test-near test-fast test-oldest test-control-api test-spark-connect test-seldom test-recovery simulate simulate-short
 .PHONY: compiled test-compiled dist executable executable-lock
-.PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-growth bench-spark bench-testkit bench-go bench-helpers clean
+.PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-compiled bench-growth bench-spark bench-testkit bench-go bench-helpers clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -107,6 +107,10 @@ bench: $(VENV)/dev.stamp ## Compare the speed with the real broker, twice (forty
 	$(BIN)/python bench/run.py --runs 2
 	$(BIN)/python bench/joins.py --real
 	$(BIN)/python bench/suites.py
+
+bench-compiled: $(VENV)/dev.stamp ## Compare the speed of the compiled modules with the real broker, twice (forty minutes on an idle machine)
+	ROCKETMQ_TESTKIT_OPT=3 $(BIN)/python scripts/environments.py compiled
+	.venv-compiled/bin/python bench/run.py --runs 2
 
 bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one, measure filters, journal, history, forks and explanations (some minutes, 2 GiB)
 	$(BIN)/python bench/growth.py

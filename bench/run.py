@@ -3,8 +3,9 @@
     python bench/run.py [--quick] [--only TEXT] [--runs N] [--write]
 
 prints a table of rates, processor time of server and client for each message, and ratios (emulator / real). More is
-better for rates, less for the others. `--write` puts the table into bench/README.md. `--runs 2` measures everything
-twice and prints two tables, which show the accuracy of one run.
+better for rates, less for the others. `--write` puts the table into bench/README.md, where a Python with the compiled
+modules has a table of its own. `--runs 2` measures everything twice and prints two tables, which show the accuracy of
+one run.
 
 Each workload runs twice on either server, in the order emulator, real, real, emulator, and the quicker round of each
 counts. The client is warmed up before each round. The processes of the other server are stopped meanwhile: an idle
@@ -20,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from document import Table, options
@@ -53,6 +55,8 @@ WORKLOADS: list[tuple[str, Callable[[int, int], Work], int]] = [
     ("Java gRPC, receive 32 + ack, 8 threads", partial(simple_drain, 8), 20_000),
 ]
 """Name, factory of a round (measured messages, warm-up messages), and the number of messages of a full run."""
+PURE = Table("table")
+COMPILED = Table("compiled", "## With compiled modules\n\n`make bench-compiled`, as above.\n")
 CHECKS = "Java remoting, transactions that are checked and then committed"
 
 
@@ -165,12 +169,13 @@ def main() -> int:
     """Measure, print, and write if requested."""
     quick = "do a tenth of the work, only to check that it runs"
     chosen = options("Compare the emulator with the real Apache broker.", quick, "workloads", runs=True)
+    place = COMPILED if find_spec("rocketmq_testkit_compiled") else PURE
     tables = []
     for _ in range(chosen.runs):
         tables.append(table(measure(chosen.quick, chosen.only)))
         print(tables[-1], flush=True)
         if chosen.write:
-            Table("table").write("\n".join(tables))
+            place.write("\n".join(tables))
     return 0
 
 

@@ -1,12 +1,14 @@
 """Virtual environments next to `.venv`, with other dependencies and Pythons; each is made once in a run.
 
-    python scripts/environments.py
+    python scripts/environments.py [NAME ...]
 
 makes all environments of a whole run, one after another. A run starts this in parallel to stages that mostly wait. A
-stage that needs an environment waits until it is made, or makes it if that failed.
+stage that needs an environment waits until it is made, or makes it if that failed. With names, it makes these
+environments anew; `ROCKETMQ_TESTKIT_OPT=3` optimizes the modules of `compiled`.
 """
 
 import fcntl
+import os
 import shutil
 import subprocess
 import sys
@@ -29,7 +31,8 @@ class Environment:
 
     `oldest_of` names the extras whose oldest allowed versions are installed. `python` is a version such as `3.12`, used
     if the machine has it. With `on_top`, the environment also finds all packages of the running environment, and only
-    further ones are installed.
+    further ones are installed. `builds` is a folder with another distribution of this project, which is built and
+    installed last.
     """
 
     name: str
@@ -38,6 +41,7 @@ class Environment:
     oldest_of: tuple[str, ...] = ()
     python: str = ""
     on_top: bool = False
+    builds: str = ""
 
     @property
     def folder(self) -> Path:
@@ -62,11 +66,12 @@ SCHEMATHESIS = Environment("schemathesis", "speed", ("schemathesis==4.32.5", "op
 """Of its own because its newest versions of common libraries need not be those of the other tests."""
 BROWSER = Environment("browser", "conformance", ("selenium==4.51.0",), on_top=True)
 """Of its own because only the tests of the web console use a browser."""
-COMPILED = Environment("compiled", "conformance,speed,test,yaml", on_top=True)
+COMPILED = Environment("compiled", "conformance,speed,test,yaml", on_top=True, builds="compiled")
 """Of its own because an installed compiled distribution replaces modules in every process."""
 PROTOBUF_5 = Environment("protobuf-5", "conformance,test,yaml", ("protobuf==5.*",), python="3.12")
 PROTOBUF_6 = Environment("protobuf-6", "conformance,test,yaml", ("protobuf==6.*",), python="3.13")
-OF_A_RUN = (OLDEST, PROTOBUF_5, PROTOBUF_6, SCHEMATHESIS, BROWSER)
+OF_A_RUN = (OLDEST, PROTOBUF_5, PROTOBUF_6, SCHEMATHESIS, BROWSER, COMPILED)
+ALL = (*OF_A_RUN, SPARK_OLDEST, SPARK_CONNECT)
 
 
 def made(wanted: Environment) -> Path:
@@ -101,6 +106,8 @@ def _make(wanted: Environment) -> None:
     _call(wanted.interpreter, "-m", "pip", "install", *words)
     if wanted.on_top:  # its command starts the interpreter of its own environment
         _call(wanted.interpreter, "-m", "pip", "install", "--quiet", "--no-deps", "--ignore-installed", "pytest")
+    if wanted.builds:
+        _build_and_install(wanted)
 
 
 def _add_packages_of_this_environment(wanted: Environment) -> None:
@@ -109,18 +116,34 @@ def _add_packages_of_this_environment(wanted: Environment) -> None:
     (site / "packages_of_the_run.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
 
 
-def _call(*words: str | Path) -> None:
+def _build_and_install(wanted: Environment) -> None:
+    """Build a distribution with the packages of the running environment, and install it.
+
+    By default C is compiled without optimization, which takes half of the time: tests compare results, not speed.
+    """
+    folder = REPORTS / wanted.builds
+    shutil.rmtree(folder, ignore_errors=True)
+    words = ("-m", "build", "--wheel", "--no-isolation", "--outdir", folder, wanted.builds)
+    _call(sys.executable, *words, ROCKETMQ_TESTKIT_OPT=os.environ.get("ROCKETMQ_TESTKIT_OPT", "0"))
+    _call(wanted.interpreter, "-m", "pip", "install", "--quiet", "--no-deps", *folder.glob("*.whl"))
+
+
+def _call(*words: str | Path, **variables: str) -> None:
     command = [str(word) for word in words]
     print("$", " ".join(command), flush=True)
-    subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=True)
+    environment = {**os.environ, **variables}
+    subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=True, env=environment)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Make the environments of a whole run; the exit code is not 0 if one cannot be made."""
-    if arguments:
-        print(__doc__, file=sys.stderr)
+def main(names: Sequence[str]) -> int:
+    """Make the environments of a whole run, or the named ones anew; the exit code is 2 if there is no such name."""
+    known = {each.name: each for each in ALL}
+    if unknown := [name for name in names if name not in known]:
+        print(f"there is no environment {', '.join(unknown)}; known are {', '.join(known)}", file=sys.stderr)
         return 2
-    for each in OF_A_RUN:
+    for name in names:
+        (REPORTS / f"{name}.made").unlink(missing_ok=True)
+    for each in [known[name] for name in names] or OF_A_RUN:
         made(each)
     return 0
 

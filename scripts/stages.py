@@ -396,24 +396,16 @@ def run_spark_connect() -> None:
     pytest("spark-connect", *existing(SPARK_CONNECT), python=environment(environments.SPARK_CONNECT), workers="0")
 
 
-def _compiled() -> Path:
-    """Build and install the compiled distribution in an environment of its own; return its interpreter."""
-    folder = REPORTS / "compiled"
-    call(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, "compiled")
-    python = environment(environments.COMPILED)
-    call(python, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", *folder.glob("*.whl"))
-    return python
-
-
 def run_compiled() -> None:
     """Test the engine, the protocols and the host with compiled modules."""
-    pytest("compiled", "-m", "not alone and not pure", *existing(ENGINE_AND_PROTOCOLS), python=_compiled())
+    words = ("-m", "not alone and not pure", *existing(ENGINE_AND_PROTOCOLS))
+    pytest("compiled", *words, python=environment(environments.COMPILED))
 
 
 def run_compiled_whole() -> None:
     """Run all tests that can share the machine with compiled modules."""
     words = ("-m", "not alone and not pure", *WITHOUT_OTHER_STAGES, "tests")
-    pytest("compiled-whole", *words, python=_compiled())
+    pytest("compiled-whole", *words, python=environment(environments.COMPILED))
 
 
 def run_control_api() -> None:
