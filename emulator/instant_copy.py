@@ -123,7 +123,7 @@ class _Copier:
 
     def attributes(self, value: T, names: Iterable[str]) -> T:
         """Return an object of the same class with copies of those named attributes that are set."""
-        made = self.keep(value, object.__new__(type(value)))
+        made = self.keep(value, _uninitialized(type(value)))
         for name in names:
             attribute = getattr(value, name, _UNSET)
             if attribute is not _UNSET:
@@ -160,8 +160,15 @@ def _copied_attributes(copier: _Copier, value: Any) -> Any:
 
 
 def _names_of(value: Any) -> list[str]:
-    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    """Return the names of the attributes of an object, pure or compiled."""
+    kinds = type(value).__mro__
+    slots = [name for kind in kinds for name in getattr(kind, "__slots__", getattr(kind, "__mypyc_attrs__", ()))]
     return [*slots, *getattr(value, "__dict__", ())]
+
+
+def _uninitialized(kind: type[T]) -> T:
+    """Return an object without attributes. `object.__new__` refuses compiled classes."""
+    return kind.__new__(kind)
 
 
 # There is an object of each of these classes for each client, so their copies are made without a loop over attributes.
@@ -208,13 +215,13 @@ def _copied_scheduler(copier: _Copier, scheduler: Scheduler) -> Scheduler:
 
 
 def _copied_lifetime(copier: _Copier, lifetime: Lifetime) -> Lifetime:
-    made = copier.keep(lifetime, object.__new__(Lifetime))
-    made.now_ms, made.skew, made.ended = lifetime.now_ms, lifetime.skew, lifetime.ended
+    made = copier.keep(lifetime, Lifetime(Scheduler(lifetime.now_ms), lifetime.skew))
+    made.now_ms, made.ended = lifetime.now_ms, lifetime.ended
     return made
 
 
 def _copied_config(copier: _Copier, config: Config) -> Config:
-    made = copier.keep(config, object.__new__(type(config)))
+    made = copier.keep(config, _uninitialized(type(config)))
     vars(made).update(vars(config))
     return made
 

@@ -14,6 +14,7 @@ from ..history.delivery_record import HOLD_MAX, IN_ORDER
 from ..history.record_keys import Queue
 from ..history.record_kind import RecordKind
 from ..kernel.errors import EngineError
+from ..kernel.mypyc_attr import mypyc_attr
 from ..operations.base import Done
 from ..operations.consume import (
     RENEWAL,
@@ -59,6 +60,7 @@ class Popped:
     """End of the invisible duration (ms, by the engine's time)."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PoppedMessages:
     """The popped messages in flight of all brokers, by their place."""
 

@@ -15,6 +15,7 @@ from ..history.delivery_record import BY_SLAVE, NO_HOLD
 from ..history.record_keys import Link, Queue
 from ..history.record_kind import RecordKind
 from ..kernel.errors import EngineError
+from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.response_code import ResponseCode
 from ..operations.base import Done
 from ..operations.consume import (
@@ -71,6 +72,7 @@ class QueueUse:
 Queues = dict[Topic, dict[int, QueueUse]]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class QueueUses:
     """The used queues of all brokers, by channel id, topic and queue id."""
 

@@ -8,12 +8,14 @@ from dataclasses import replace
 
 from ..config import BrokerConfig
 from ..kernel.errors import FAQ, EngineError
+from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import names
 from ..operations.groups import GroupConfig
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class GroupTable:
     """The table of subscription groups."""
 

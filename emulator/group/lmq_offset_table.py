@@ -7,10 +7,12 @@ Source: LmqConsumerOffsetManager (5.3.3).
 
 from collections.abc import Iterator
 
+from ..kernel.mypyc_attr import mypyc_attr
 from ..message.names import is_lmq
 from .offset_table import OffsetTable
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class LmqOffsetTable(OffsetTable):
     """The offset table of a broker with `enableLmq`."""
 

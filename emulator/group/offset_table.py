@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from ..config import BrokerConfig
 from ..history.events import MoveKind
 from ..kernel.file_image import FileImage
+from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.scheduler import Scheduler
 from ..topic.topic_group_index import TopicGroupIndex
 
@@ -20,6 +21,7 @@ OnMove = Callable[[MoveKind, str, str, int, int | None, int], None]
 """Called with kind, group, topic, queue id, the offset before (None: there was none) and the offset after."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class OffsetTable:
     """Offsets by (group, topic) and queue id. A commit overwrites the offset, even with a lower one."""
 

@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from ..kernel.java_numbers import long_sum
+from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.value_class import value
 
 CK_TAG = "ck"
@@ -27,6 +28,7 @@ MergeKey = tuple[str, str, int, int, int, str]
 """(topic, group, queue id, start offset, pop time, broker name)"""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 @value
 class CheckPoint:
     """Check point: the messages that one pop took from one queue; bit i of `bits` is set if message i is acknowledged.

@@ -7,11 +7,13 @@ Source: PopInflightMessageCounter (5.3.3).
 from collections.abc import Callable, Iterable
 
 from ..config import BrokerConfig
+from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.scheduler import Scheduler
 from ..topic.topic_group_index import TopicGroupIndex
 from .consumer_order_info import GroupQueue
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PopInflightCounter:
     """In-flight counts of one broker since its start.
 

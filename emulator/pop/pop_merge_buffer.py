@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 
 from ..config import BrokerConfig
 from ..group.offset_table import OffsetTable
+from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.timer_kind import TimerKind
 from .check_point import Ack, CheckPoint, MergeKey
@@ -35,6 +36,7 @@ ACK_MARGIN_MS = 1500
 Exists = Callable[[str, str], bool]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 @dataclass(slots=True, eq=False)
 class OffsetStep:
     """One pending advance of a group's offset to `next_offset`.
@@ -50,6 +52,7 @@ class OffsetStep:
     timer: Timer | None = None
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PopMergeBuffer:
     """Check points in memory, and the group offsets that wait for them.
 

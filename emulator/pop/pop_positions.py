@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from ..kernel.mypyc_attr import mypyc_attr
 from ..message.names import TIMER_TOPIC
 from ..store.message_store import MessageStore
 from .check_point import CheckPoint
@@ -21,6 +22,7 @@ _SCANNED_MAX = 1 << 20
 _BYTES, _ORDER = 8, sys.byteorder
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Positions:
     """First queue offset and physical offset of each check point, or of each acknowledgement, in the log's order."""
 
@@ -59,6 +61,7 @@ class Positions:
         return count
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class QueuePositions:
     """The positions of the check points and acknowledgements of one group in one queue."""
 
@@ -75,6 +78,7 @@ class QueuePositions:
         return self.points.starting_within(offset - self.span, offset)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PopPositions:
     """The positions of all groups and queues of a broker."""
 

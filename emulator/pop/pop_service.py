@@ -20,6 +20,7 @@ from ..gate.gate import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import LONG_MIN, long_sum
+from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
@@ -49,6 +50,7 @@ _PROGRESSED = (PullStatus.NO_MATCHED_MESSAGE, PullStatus.OFFSET_FOUND_NULL, Pull
 """Read outcomes without messages after which the offset of the group advances."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PopService:
     """Handles the pop requests of one broker."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..filter.message_filter import MessageFilter
 from ..gate.gate import Call
+from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.timer_kind import TimerKind
 from ..operations.consume import PullMessage
@@ -31,6 +32,7 @@ class HeldPull:
     timer: Timer | None = None
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PullRequestHold:
     """Waiting pulls by (topic, queue id)."""
 

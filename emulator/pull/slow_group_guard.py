@@ -12,6 +12,7 @@ Source: DefaultMessageStore.getMessage, BrokerStatsManager, BrokerController.pro
 
 from ..config import BrokerConfig
 from ..group.group_table import GroupTable
+from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.timer_kind import TimerKind
 from ..message.names import LMQ_PREFIX, is_lmq
@@ -19,6 +20,7 @@ from ..message.names import LMQ_PREFIX, is_lmq
 CHECK_INTERVAL_MS = 3 * 60_000
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class SlowGroupGuard:
     """The lag in bytes of the readers in one run of a broker; disables slow groups."""
 

@@ -16,6 +16,7 @@ from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.file_image import FileImage
 from ..kernel.java_numbers import long_sum, parse_integer, parse_long
+from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.timer_kind import TimerKind
@@ -79,6 +80,7 @@ def may_be_delayed(message: MessageToStore) -> bool:
     return message.sys_flag & records.SYS_TRANSACTION_MASK not in _UNDECIDED
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class DelayService:
     """The delay levels of one broker. Raises ConfigError if `messageDelayLevel` cannot be parsed."""
 

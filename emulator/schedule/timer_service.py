@@ -21,6 +21,7 @@ from ..faults.defects import Defects
 from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import long_sum, parse_integer, parse_long
+from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.random_streams import RandomStream
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
@@ -53,6 +54,7 @@ NEVER_ENQUEUED = str(0x7FFFFFFFFFFFFFFF)
 """TIMER_ENQUEUE_MS of a message that was due before it entered the wheel."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TimerService:
     """The timer wheel of one broker. A slave's wheel is filled like its master's but never read."""
 

@@ -6,6 +6,7 @@ Source: CommitLog.DefaultAppendMessageCallback, LmqDispatch (5.3.3).
 from collections.abc import Collection, Iterable, Sequence
 
 from ..config import BrokerConfig
+from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.scheduler import Scheduler
 from ..message import properties as props
 from ..message import stored_record as records
@@ -17,6 +18,7 @@ from .lmq_dispatch import LmqConsumeQueue, MultiDispatch
 from .message_store import MessageStore, tags_code_of
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class LmqStore(MessageStore):
     """A message store with LMQs."""
 

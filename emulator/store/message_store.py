@@ -14,6 +14,7 @@ from ..assembly.listeners import ArrivalListener, Hook, Listeners, PutHook, Watc
 from ..config import BrokerConfig
 from ..history.events import TrimReason
 from ..kernel.errors import EngineError
+from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import properties as props
@@ -60,6 +61,7 @@ class RecordReceiver(Protocol):
         """Send a record to the slave."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MessageStore:
     """Stores messages and finds them again."""
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from ..config import BrokerConfig
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.java_numbers import parse_long
+from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..message import names
@@ -59,6 +60,7 @@ ATTRIBUTES: dict[str, tuple[bool, Callable[[str], None]]] = {
 """Attribute -> (changeable on an existing topic, function that rejects illegal values)."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TopicTable:
     """The topic table of one broker."""
 

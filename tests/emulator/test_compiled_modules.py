@@ -1,5 +1,6 @@
 """Compiled modules are loaded instead of pure ones if they are installed, of the same version, and not switched off."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -8,7 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from rocketmq_testkit.emulator import instant_copy
 
+ROOT = Path(__file__).resolve().parents[2]
 LOAD = "from rocketmq_testkit.emulator.kernel import scheduler; print(scheduler.__file__)"
 NAME = "rocketmq_testkit_compiled"
 
@@ -81,3 +84,23 @@ def test_a_protocol_that_is_loaded_first_uses_compiled_modules(tmp_path: Path, p
         check=False,
     )
     assert "True" in done.stdout or f"{NAME}/emulator/kernel/scheduler" in done.stderr
+
+
+def test_copied_classes_of_compiled_modules_can_be_made_without_init() -> None:
+    """`instant_copy` makes objects without `__init__`, which mypyc allows for classes with this marker alone."""
+    modules = (ROOT / "compiled" / "modules.txt").read_text().split()
+    copied = {
+        (kind.__module__.replace(".", "/").removeprefix("rocketmq_testkit/") + ".py", kind.__name__)
+        for kind, rule in instant_copy._RULES.items()
+        if rule in (instant_copy._copied_attributes, instant_copy._copied_waiting)
+    }
+    compiled = {(module, name) for module, name in copied if module in modules}
+    marked = {
+        (module, node.name)
+        for module in modules
+        for node in ast.walk(ast.parse((ROOT / module).read_text()))
+        if isinstance(node, ast.ClassDef)
+        and "mypyc_attr(allow_interpreted_subclasses=True)" in map(ast.unparse, node.decorator_list)
+    }
+    assert len(compiled) > 10
+    assert marked == compiled

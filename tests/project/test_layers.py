@@ -24,6 +24,8 @@ BELOW: dict[str, frozenset[str]] = {
 NOT_IN_THE_ENGINE = frozenset({"asyncio", "random", "secrets", "select", "selectors", "socket", "socketserver", "ssl"})
 NOT_IN_THE_ENGINE |= {"concurrent", "multiprocessing", "queue", "subprocess", "threading", "time", "uuid", "datetime"}
 """Modules with clocks, random sources or threads that are not those injected into the engine."""
+FOR_COMPILERS = "mypy_extensions.mypyc_attr"
+"""Imported only while types are checked or modules are compiled (emulator/kernel/mypyc_attr.py)."""
 WITHOUT_A_CLOCK = frozenset({"datetime.UTC", "datetime.datetime", "datetime.timedelta"})
 """Names of those modules that read no clock by themselves."""
 CLOCKS_OF_DATETIME = frozenset({"now", "today", "utcnow"})
@@ -105,7 +107,7 @@ def violations(found: Import) -> Iterator[str]:
     if found.name == "twisted.internet.reactor":
         yield f"{found}: the reactor is injected; take it as a parameter"
     if folder == "emulator" and not found.level and found.top != NAMESPACE:
-        if found.top not in sys.stdlib_module_names:
+        if found.top not in sys.stdlib_module_names and found.name != FOR_COMPILERS:
             yield f"{found}: the engine imports only the standard library"
         if found.top in NOT_IN_THE_ENGINE and found.name not in WITHOUT_A_CLOCK:
             yield f"{found}: time and randomness are injected into the engine, and it has one thread"
