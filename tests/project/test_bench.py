@@ -79,9 +79,9 @@ def test_the_record_has_two_runs_with_the_processor_time_of_clients(bench: Any) 
     text = (BENCH / "README.md").read_text()
     _, begun, rest = text.partition("<!-- table begins -->")
     recorded, _, rest = rest.partition("<!-- table ends -->")
-    newer = re.findall(r"^- (.+)$", rest.partition("## ")[0].partition("Rows without a record:")[2], re.MULTILINE)
+    newer = re.findall(r"^- (.+)$", rest.partition("##")[0].partition("Rows without a record:")[2], re.MULTILINE)
     days = re.findall(r"^(\d{4}-\d\d-\d\d), Apache RocketMQ 5\.3\.3, Python ", recorded, re.MULTILINE)
-    runs = [re.findall(r"^\| ([^|]+?) \| [\d,]+ \|", part, re.MULTILINE) for part in recorded.split("| what |")[1:]]
+    runs = [re.findall(r"^\| ([^|]+?) \| [\d,]+ \|", part, re.MULTILINE) for part in recorded.split("| workload |")[1:]]
     assert begun
     assert len(days) == len(runs) == 2
     assert runs[0] == runs[1]
