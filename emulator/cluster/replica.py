@@ -7,7 +7,7 @@ Source: DefaultHAService, SlaveSynchronize, BrokerController (5.3.3).
 """
 
 from ..kernel.timer_kind import TimerKind
-from ..store.message_store import RecordReceiver
+from ..store.record_receiver import RecordReceiver
 from .broker import Broker
 from .late_replication import LateReplication
 from .timer_replica import TimerReplica

@@ -7,7 +7,7 @@ from ..inspection.groups import MemberView, SubscriptionView
 from ..inspection.messages import MessageFamily
 from ..kernel.errors import SqlError
 from ..kernel.value_class import frozen_view
-from ..store.message_store import tags_code_of
+from ..store.tags_code import tags_code_of
 from . import changes
 from .explanation import Fact
 from .reason import Reason

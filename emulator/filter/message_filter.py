@@ -10,7 +10,7 @@ from ..kernel.errors import EngineError, SqlError
 from ..kernel.java_numbers import TRIMMED
 from ..kernel.response_code import ResponseCode
 from ..operations.clients import SubscriptionData
-from ..store.message_store import tags_code_of
+from ..store.tags_code import tags_code_of
 
 TAG = "TAG"
 SQL92 = "SQL92"

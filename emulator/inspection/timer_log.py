@@ -9,7 +9,7 @@ from ..message.names import TIMER_TOPIC, revive_topic
 from ..pop.check_point import ACK_TAG, BATCH_ACK_TAG, CK_TAG, Ack, CheckPoint, MergeKey
 from ..schedule.timer_state import Slot
 from ..store.consume_queue import ConsumeQueue
-from ..store.message_store import tags_code_of
+from ..store.tags_code import tags_code_of
 
 POINT = tags_code_of(CK_TAG)
 OF_POPS = frozenset((POINT, tags_code_of(ACK_TAG), tags_code_of(BATCH_ACK_TAG)))

@@ -15,7 +15,8 @@ from ..message.message import MessageToStore, StoredPosition
 from ..message.names import is_lmq
 from .consume_queue import ConsumeQueue
 from .lmq_dispatch import LmqConsumeQueue, MultiDispatch
-from .message_store import MessageStore, tags_code_of
+from .message_store import MessageStore
+from .tags_code import tags_code_of
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

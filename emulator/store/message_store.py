@@ -6,9 +6,9 @@ to the consume queues about 1 ms after the append; here both happen at once, whi
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import partial
 from itertools import accumulate, count
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ..assembly.listeners import ArrivalListener, Hook, Listeners, PutHook, Watcher, add_watchers
 from ..config import BrokerConfig
@@ -28,7 +28,9 @@ from .commit_log import CommitLog
 from .consume_queue import BatchConsumeQueue, ConsumeQueue, appending_batches_of, messages_in_record
 from .disk import Disk
 from .flush import FlushPosition
+from .record_receiver import RecordReceiver
 from .store_time_index import StoreTimeIndex
+from .tags_code import SHORT_TAG, code_of_short_tag, tags_code_of
 
 if TYPE_CHECKING:
     from .lent_log import LentSegment
@@ -41,24 +43,6 @@ _FULL = "the message store is not writeable, so putMessage is forbidden"
 
 _NOT_QUEUED = records.NOT_QUEUED
 _HOOKED = frozenset({props.INNER_NUM})
-_SHORT_TAG = 128
-_code_of_short_tag = lru_cache(maxsize=65536)(props.string_hash)
-
-
-def tags_code_of(tag: str) -> int:
-    """The hash of a tag, by which consume queues filter. It is remembered for short tags, of which clients use few."""
-    return _code_of_short_tag(tag) if len(tag) <= _SHORT_TAG else props.string_hash(tag)
-
-
-class RecordReceiver(Protocol):
-    """A slave's end of a replication."""
-
-    @property
-    def has_all_records(self) -> bool:
-        """True if the slave has all records that were sent to it."""
-
-    def replicate(self, record: bytes, tags_code: int) -> None:
-        """Send a record to the slave."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -227,7 +211,7 @@ class MessageStore:
         if tags_code is None:
             tag = properties.get(props.TAGS)
             # `tags_code_of` for short tags, without the call: this runs for every message.
-            tags_code = (_code_of_short_tag(tag) if len(tag) <= _SHORT_TAG else tags_code_of(tag)) if tag else 0
+            tags_code = (code_of_short_tag(tag) if len(tag) <= SHORT_TAG else tags_code_of(tag)) if tag else 0
         queue_id = message.queue_id
         queued = not message.sys_flag & _NOT_QUEUED
         key = (topic, queue_id)
@@ -564,27 +548,11 @@ class MessageStore:
         end = queue.max_offset
         if isinstance(queue, BatchConsumeQueue):
             upper, end = False, queue.first_unit_of_record(end - 1)
-        found = min(self._first_stored(queue, timestamp, after=upper), end)
+        stored_at = partial(self.store_timestamp, queue)
+        found = min(self._time_index.first_stored(queue, timestamp, after=upper, stored_at=stored_at), end)
         if not upper:
             return found
         return found - 1 if found > queue.first else 0
-
-    def _first_stored(self, queue: ConsumeQueue, timestamp: int, *, after: bool) -> int:
-        """Return the offset of the first unit stored at or after a time (`after`: only after), or the end."""
-        times = self._time_index
-        if times.covers(timestamp, after=after):
-            physical_offset = times.first_offset_at(timestamp, after=after)
-            return queue.max_offset if physical_offset is None else queue.offset_at(physical_offset)
-        # Restored from a snapshot: the store times are only in the records.
-        low, high = queue.first, queue.max_offset if times.begin is None else queue.offset_at(times.begin)
-        while low < high:
-            middle = (low + high) // 2
-            stored = self.store_timestamp(queue, middle)
-            if stored < timestamp or (after and stored == timestamp):
-                low = middle + 1
-            else:
-                high = middle
-        return low
 
     def queues_of(self, topic: str) -> Iterator[ConsumeQueue]:
         """Return the consume queues of a topic that contain or contained messages."""

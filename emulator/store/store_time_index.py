@@ -6,6 +6,9 @@ arrays: this index maps a time to a commit log offset, and the consume queue map
 
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+
+from .consume_queue import ConsumeQueue
 
 
 class StoreTimeIndex:
@@ -59,3 +62,22 @@ class StoreTimeIndex:
         """True if the result of `first_offset_at` cannot be before the first known offset."""
         times = self._times
         return bool(times) and (time_ms > times[0] or (after and time_ms == times[0]))
+
+    def first_stored(self, queue: ConsumeQueue, time_ms: int, *, after: bool, stored_at: Callable[[int], int]) -> int:
+        """Return the offset of the first unit of a queue stored at or after a time (`after`: only after), or the end.
+
+        `stored_at` returns the store time of the unit at an offset, for records that are not in the index.
+        """
+        if self.covers(time_ms, after=after):
+            physical_offset = self.first_offset_at(time_ms, after=after)
+            return queue.max_offset if physical_offset is None else queue.offset_at(physical_offset)
+        # Restored from a snapshot: the store times are only in the records.
+        low, high = queue.first, queue.max_offset if self.begin is None else queue.offset_at(self.begin)
+        while low < high:
+            middle = (low + high) // 2
+            stored = stored_at(middle)
+            if stored < time_ms or (after and stored == time_ms):
+                low = middle + 1
+            else:
+                high = middle
+        return low

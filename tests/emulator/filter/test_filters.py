@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.filter.message_filter import build_subscription, 
 from rocketmq_testkit.emulator.message.stored_record import decode, property_map, reencode
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
 from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
-from rocketmq_testkit.emulator.store.message_store import tags_code_of
+from rocketmq_testkit.emulator.store.tags_code import tags_code_of
 
 CHANNEL = DirectChannel("c", ("10.0.0.1", 5000))
 RETRY = "%RETRY%G"
