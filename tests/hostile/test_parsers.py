@@ -42,7 +42,7 @@ from rocketmq_testkit.emulator.pop.check_point import Ack, CheckPoint
 from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
 from rocketmq_testkit.emulator.schedule.recall_service import RecallHandle
 from rocketmq_testkit.emulator.snapshot.snapshot_file import ENGINE, MAGIC, VERSION, read_snapshot
-from rocketmq_testkit.emulator.store import message_store as store
+from rocketmq_testkit.emulator.store import tags_code
 from rocketmq_testkit.emulator.store.consume_queue import messages_in_record
 from rocketmq_testkit.emulator.store.lmq_dispatch import _offsets as light_offsets
 from rocketmq_testkit.emulator.transaction.op_queue import half_offsets
@@ -122,7 +122,7 @@ def _section(content: bytes) -> None:
 
 
 def _tags(text: str) -> None:
-    store._code_of_short_tag.cache_clear()
+    tags_code.code_of_short_tag.cache_clear()
     build_subscription("T", text)
 
 
