@@ -223,6 +223,13 @@ def test_a_failed_assertion_shows_the_message_and_its_events() -> None:
         audit.assert_none("losst")
 
 
+def test_a_failed_assertion_shows_a_message_with_two_verdicts_once() -> None:
+    audit = audit_events([at(2, "delivered"), at(3, "acked"), at(4, "delivered")])
+    with pytest.raises(AssertionError, match=r"1 duplicated, 1 unexpected\n") as failed:
+        audit.assert_none()
+    assert str(failed.value).count("m1 of t for g: duplicated, unexpected") == 1
+
+
 def test_every_column_survives_a_round_trip_through_a_file() -> None:
     """Every column survives a round trip through a file, and unknown columns are ignored."""
     events = [

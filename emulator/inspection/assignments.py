@@ -12,16 +12,18 @@ from .strategies import agreeing, owners
 POP = "POP"
 """The strategy of members that may pop any queue."""
 NOT_KNOWN = "not known"
+"""The strategy if none, or more than one, explains the requests."""
 Uses = dict[tuple[str, str, int], int]
-"""The time of the last request (ms) by client, broker and queue id."""
+"""The time of the last request (ms since the epoch) by client, broker and queue id."""
 
 
 @frozen_view
 class AssignmentView:
     """A queue and the member that should request it.
 
-    Brokers learn from requests alone how pulling members have divided the queues. The member that requested a queue
-    last counts as its owner. The strategy is named if it is the only one that explains the requests of all queues.
+    Pulling members divide the queues by a strategy that no request names. The view is derived from their requests: the
+    member that requested a queue last counts as its owner. If exactly one strategy gives each requested queue to its
+    owner, the view names it, and it also yields the owners of queues that no member has requested.
     """
 
     group: str
@@ -30,11 +32,11 @@ class AssignmentView:
     queue_id: int
     """-1 if the member may pop any queue of the topic on the broker."""
     client: str | None
-    """The member's client id; None if no member has the queue or the strategy is not known to the broker."""
+    """The member's client id; None if no member requested the queue and the requests explain no single owner."""
     strategy: str
     """`AVG`, `AVG_BY_CIRCLE`, `CONSISTENT_HASH`, `BROADCASTING`, `POP`, or `not known`."""
     requested_ms: int | None
-    """The time of the member's last request for the queue, or of the end of its long poll; None without request."""
+    """The time of the member's last request for the queue, or of the end of its long poll; None if there was none."""
 
 
 class Assignments:
@@ -101,7 +103,8 @@ _NEVER = (-1, "")
 def _divided(group: str, queues: Sequence[MessageQueue], clients: Sequence[str], uses: Uses) -> list[AssignmentView]:
     """Return the assignment of each queue to the pulling member that requested it last.
 
-    If exactly one strategy explains these requests, it decides about queues that nobody has requested.
+    A queue that no member has requested has the owner on which all strategies that explain the requests agree; None if
+    they disagree. The view names a strategy if only one explains the requests.
     """
     members, by_number = set(clients), {(queue.broker_name, queue.queue_id): queue for queue in queues}
     last: dict[MessageQueue, tuple[int, str]] = {}

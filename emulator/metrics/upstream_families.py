@@ -27,9 +27,9 @@ _DECLARED: Sequence[Family] = (
     Family("rocketmq_broker_permission", GAUGE, "The key brokerPermission: 2 write, 4 read, 6 both."),
     Family("rocketmq_topic_number", GAUGE, "Topics, including those of the system."),
     Family("rocketmq_consumer_group_number", GAUGE, "Subscription groups, including those of the system."),
-    Family("rocketmq_messages_in_total", COUNTER, "Messages received.", labels=IN),
+    Family("rocketmq_messages_in_total", COUNTER, "Messages received from producers.", labels=IN),
     Family("rocketmq_messages_out_total", COUNTER, "Messages sent to consumers.", labels=OUT),
-    Family("rocketmq_throughput_in_total", COUNTER, "Bytes of messages received.", labels=IN),
+    Family("rocketmq_throughput_in_total", COUNTER, "Bytes of messages received from producers.", labels=IN),
     Family("rocketmq_throughput_out_total", COUNTER, "Bytes of messages sent to consumers.", labels=OUT),
     Family("rocketmq_message_size", HISTOGRAM, "Bytes of a message received.", labels=IN, bounds=SIZE_BOUNDS),
     Family(
@@ -62,9 +62,9 @@ _DECLARED: Sequence[Family] = (
     ),
     Family("rocketmq_consumer_lag_messages", GAUGE, "Messages that a group has not acknowledged.", labels=LAG),
     Family("rocketmq_consumer_lag_latency", GAUGE, "Age of the first message not acknowledged.", MILLISECONDS, LAG),
-    Family("rocketmq_consumer_inflight_messages", GAUGE, "Messages received, but not acknowledged.", labels=LAG),
-    Family("rocketmq_consumer_queueing_latency", GAUGE, "Age of the first message not received.", MILLISECONDS, LAG),
-    Family("rocketmq_consumer_ready_messages", GAUGE, "Messages that a group has not received.", labels=LAG),
+    Family("rocketmq_consumer_inflight_messages", GAUGE, "Messages delivered, but not acknowledged.", labels=LAG),
+    Family("rocketmq_consumer_queueing_latency", GAUGE, "Age of the first message not delivered.", MILLISECONDS, LAG),
+    Family("rocketmq_consumer_ready_messages", GAUGE, "Messages not delivered to a group yet.", labels=LAG),
     Family(
         "rocketmq_send_to_dlq_messages_total",
         COUNTER,
@@ -76,12 +76,12 @@ _DECLARED: Sequence[Family] = (
     Family(
         "rocketmq_finish_message_latency",
         HISTOGRAM,
-        "Age of a half message when it is committed; in seconds, although the name says milliseconds.",
-        "milliseconds",
+        "Age in seconds (not milliseconds) of a half message when it is committed.",
+        MILLISECONDS,
         ("topic",),
         FINISH_BOUNDS,
     ),
-    Family("rocketmq_half_messages", GAUGE, "Undecided half messages.", labels=("topic",)),
+    Family("rocketmq_half_messages", GAUGE, "Half messages of open transactions.", labels=("topic",)),
     Family(
         "rocketmq_rpc_latency",
         HISTOGRAM,
@@ -114,20 +114,20 @@ _DECLARED: Sequence[Family] = (
     Family(
         "rocketmq_pop_revive_retry_messages_total",
         COUNTER,
-        "Messages that revive has copied to a retry topic.",
+        "Messages that revive has copied to a pop retry topic.",
         labels=("topic", "consumer_group", "put_status"),
     ),
     Family(
         "rocketmq_pop_revive_lag",
         GAUGE,
-        "Records of a revive queue after the last decided check point; a number, although the name says milliseconds.",
+        "Number (not milliseconds) of records of a revive queue that revive has not passed yet.",
         MILLISECONDS,
         ("queue_id",),
     ),
     Family(
         "rocketmq_pop_revive_latency",
         GAUGE,
-        "Time since the first undecided check point of a revive queue was due.",
+        "Time since the end of the invisible duration of the first check point that revive has not passed yet.",
         MILLISECONDS,
         ("queue_id",),
     ),
@@ -137,8 +137,8 @@ _DECLARED: Sequence[Family] = (
     Family("rocketmq_storage_message_reserve_time", GAUGE, "Age of the oldest message.", MILLISECONDS, STORE),
     Family("rocketmq_timer_enqueue_lag", GAUGE, "Timed messages that are not in the wheel yet.", labels=STORE),
     Family("rocketmq_timer_enqueue_latency", GAUGE, "Delay of the entry into the wheel.", MILLISECONDS, STORE),
-    Family("rocketmq_timer_dequeue_lag", GAUGE, "Timed messages in the wheel.", labels=STORE),
-    Family("rocketmq_timer_dequeue_latency", GAUGE, "Delay of the delivery of timed messages.", MILLISECONDS, STORE),
+    Family("rocketmq_timer_dequeue_lag", GAUGE, "Timed messages in the wheel, not only due ones.", labels=STORE),
+    Family("rocketmq_timer_dequeue_latency", GAUGE, "Lateness of the delivery of timed messages.", MILLISECONDS, STORE),
     Family("rocketmq_timing_messages", GAUGE, "Timed messages by their topic.", labels=("topic", *STORE)),
     Family("rocketmq_timer_enqueue_total", COUNTER, "Messages that entered the wheel.", labels=("topic", *STORE)),
     Family("rocketmq_timer_dequeue_total", COUNTER, "Messages that left the wheel.", labels=("topic", *STORE)),
@@ -159,4 +159,4 @@ _DECLARED: Sequence[Family] = (
     Family("rocketmq_proxy_up", GAUGE, "1 while the proxy serves.", labels=("proxy_mode",)),
 )
 UPSTREAM: Mapping[str, Family] = {each.name: each for each in _DECLARED}
-"""All families by name, in the order of the page."""
+"""All families by name, in the order of docs/metrics.md."""

@@ -119,7 +119,7 @@ class Event:
         return self.ts_us if self.seq is None else self.seq
 
     @property
-    def hold_us(self) -> int | None:
+    def held_until_us(self) -> int | None:
         """The instant until which the message is not redelivered; None if the event does not affect it."""
         if self.kind in HOLDS and self.invisible_ms is None:
             return OPEN_US

@@ -11,7 +11,7 @@ from .rules import Facts, Rules, in_time, judge, too_soon
 
 ACCOUNT = ("run", "topic", "group", "id")
 """The columns that identify an account."""
-PLACE = ("moment", "ts_us", "rank", "hold_place")
+PLACE = ("moment", "ts_us", "rank", "held_until_place")
 """The columns that order the events of one message."""
 FLAGS = "verdicts"
 """The column with the names of the verdicts that apply."""
@@ -61,8 +61,8 @@ def events_by_account(events: DataFrame, wants: DataFrame) -> DataFrame:
         events.filter(~is_kind(Kind.SUBSCRIBED))
         .join(F.broadcast(groups), ["run", "topic"])
         .withColumn("group", F.explode(receivers))
-        .withColumn("hold_place", F.coalesce("hold_us", F.lit(-1)))
-        .select(*ACCOUNT, *PLACE, "hold_us", "deliver_at_us", "message_group", "keys", "tags")
+        .withColumn("held_until_place", F.coalesce("held_until_us", F.lit(-1)))
+        .select(*ACCOUNT, *PLACE, "held_until_us", "deliver_at_us", "message_group", "keys", "tags")
     )
 
 
@@ -81,15 +81,15 @@ def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: Rules,
     shown = is_one_of(MAKES_VISIBLE)
     rows = (
         events_by_account(events, wants)
-        .withColumn("hold_before", F.last("hold_us", ignorenulls=True).over(before))
+        .withColumn("hold_before", F.last("held_until_us", ignorenulls=True).over(before))
         .withColumn("seen", F.sum(delivered.cast("int")).over(before))
         .withColumn("settled", F.max(settles).over(before))
         .withColumn("first", first)
         .withColumn("duplicate", duplicate)
     )
     counted = [
-        _count(shown).alias("copies"),
-        _count(is_kind(Kind.SEND_FAILED)).alias("attempts"),
+        _count(shown).alias("times_stored"),
+        _count(is_kind(Kind.SEND_FAILED)).alias("failed_sends"),
         _count(is_kind(Kind.RECALLED)).alias("recalls"),
         _count(is_kind(Kind.SKIPPED)).alias("skips"),
         _count(delivered).alias("deliveries"),
@@ -102,9 +102,9 @@ def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: Rules,
         ),
         F.coalesce(F.min(F.when(shown, F.col("moment"))), F.lit(-1)).alias("visible_moment"),
         F.coalesce(F.min(F.when(F.col("first"), F.col("ts_us"))), F.lit(0)).alias("first_us"),
-        F.coalesce(F.max_by("hold_us", F.when(F.col("hold_us").isNotNull(), F.struct(*PLACE))), F.lit(0)).alias(
-            "hold_us"
-        ),
+        F.coalesce(
+            F.max_by("held_until_us", F.when(F.col("held_until_us").isNotNull(), F.struct(*PLACE))), F.lit(0)
+        ).alias("held_until_us"),
         F.min("message_group").alias("message_group"),
         F.min("keys").alias("keys"),
         F.min("tags").alias("tag"),

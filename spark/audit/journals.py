@@ -131,7 +131,8 @@ def normal(found: DataFrame, source: Column) -> DataFrame:
 
     `run, topic, group, id, message_group, keys, tags, expression` are strings. `rank` is the position in `Kind`.
     `moment` is the event's position in its recording. `numbered` is true if that position comes from `seq`. `ts_us`,
-    `hold_us` and `deliver_at_us` are instants. `problem` says why a line is not an event, and `text` shows the line.
+    `held_until_us` and `deliver_at_us` are instants. `problem` says why a line is not an event, and `text` shows the
+    line.
     """
     given = {name: F.col(name) for name, (_, wanted) in COLUMNS.items() if wanted is int}
     given |= {name: _text(name) for name, (_, wanted) in COLUMNS.items() if wanted is str}
@@ -161,7 +162,7 @@ def normal(found: DataFrame, source: Column) -> DataFrame:
         F.coalesce(given["seq"], given["ts_us"]).alias("moment"),
         given["seq"].isNotNull().alias("numbered"),
         moment.alias("ts_us"),
-        hold.alias("hold_us"),
+        hold.alias("held_until_us"),
         F.when(ranks.isin(_ranks(OF_MESSAGES)), given["deliverAtUs"]).alias("deliver_at_us"),
         problem.alias("problem"),
         F.when(problem.isNotNull(), source).alias("source"),

@@ -1,4 +1,7 @@
-"""The audit of a journal that fits into memory: defines every verdict, event by event, in plain Python."""
+"""Audit of a journal in memory, without Spark: counts the facts of each message for each group, event by event.
+
+The verdicts follow from the facts by `rules.py`, as in the Spark job.
+"""
 
 import operator
 from collections import Counter, defaultdict
@@ -20,8 +23,8 @@ from .events import (
 )
 from .rules import FAILURES, VERDICTS, Facts, Rules, in_time, judge, too_soon
 
-Key = tuple[str, str, str]
-"""Topic, group and message id of an account."""
+AccountId = tuple[str, str, str]
+"""Topic, group and message id, which identify an account of a recording."""
 
 
 @dataclass(slots=True)
@@ -62,21 +65,25 @@ class Audit:
         return Counter(verdict for account in self.accounts for verdict in account.verdicts)
 
     def assert_none(self, *verdicts: str) -> None:
-        """Raise AssertionError with the events of the first ten messages that have one of these verdicts.
+        """Raise AssertionError if a message has one of these verdicts for a group.
 
-        The default verdicts are: lost, duplicated, unexpected, out of order, early.
+        The text counts a message once for each group of its topic, and has the events of the first ten failures. The
+        default verdicts are lost, duplicated, unexpected, out of order and early; a late delivery is accepted.
         """
         refused = verdicts or FAILURES
-        found = [account for verdict in refused for account in self.of(verdict)]
+        found = {id(account): account for verdict in refused for account in self.of(verdict)}
         if found:
             counts = self.counts()
             said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in refused if counts[verdict])
-            stories = "\n".join(account.story() for account in found[:10])
+            stories = "\n".join(account.story() for account in [*found.values()][:10])
             raise AssertionError(f"of {len(self.accounts)} messages for groups: {said}\n{stories}")
 
 
 def audit_events(events: Iterable[Event], rules: Rules | None = None) -> Audit:
-    """Judge a journal. Raises JournalError if only some events of a recording have `seq`."""
+    """Judge a journal by `rules`: by default a first delivery after 10 s is late, and all clocks agree.
+
+    Raises JournalError if only some events of a recording have `seq`.
+    """
     runs: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         runs[event.run_id].append(event)
@@ -87,14 +94,17 @@ def audit_events(events: Iterable[Event], rules: Rules | None = None) -> Audit:
 
 
 def place(event: Event) -> tuple[int, int, int, int]:
-    """Return the sort key of events of one message; events with equal keys are identical."""
-    hold = event.hold_us
+    """Return the sort key of events of one message; the order of events with equal keys does not matter."""
+    hold = event.held_until_us
     return (event.order, event.ts_us, RANK[event.kind], -1 if hold is None else hold)
 
 
 @dataclass(slots=True)
 class _Subscription:
-    """All subscriptions of a group to a topic; a group that only consumes wants all messages."""
+    """Messages that a group wants from a topic: the union of its `subscribed` events.
+
+    `tags` is None for all tags. The group wants messages from the position `from_order` on; None and -1 are the start.
+    """
 
     tags: frozenset[str] | None = frozenset()
     from_order: int | None = None
@@ -111,6 +121,7 @@ class _Subscription:
 
 
 _ALL = _Subscription(None, -1)
+"""The subscription of a group without a `subscribed` event."""
 
 
 def _run(run_id: str, events: Sequence[Event], rules: Rules) -> list[Account]:
@@ -127,7 +138,7 @@ def _run(run_id: str, events: Sequence[Event], rules: Rules) -> list[Account]:
             groups[event.topic].add(event.group or "")
         if event.kind is Kind.SUBSCRIBED:
             subscriptions.setdefault((event.topic, event.group or ""), _Subscription()).add(event)
-    events_by_account: dict[Key, list[Event]] = defaultdict(list)
+    events_by_account: dict[AccountId, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind in OF_MESSAGES:
             for group in groups[event.topic]:
@@ -135,11 +146,13 @@ def _run(run_id: str, events: Sequence[Event], rules: Rules) -> list[Account]:
         elif event.kind is not Kind.SUBSCRIBED:
             events_by_account[event.topic, event.group or "", event.message_id or ""].append(event)
     accounts = {}
-    for key in sorted(events_by_account):
-        life = sorted(events_by_account[key], key=place)
-        accounts[key] = _account(run_id, key, life, end_us, subscriptions.get(key[:2], _ALL), rules)
-    _overtaken(accounts)
+    for account_id in sorted(events_by_account):
+        life = sorted(events_by_account[account_id], key=place)
+        subscription = subscriptions.get(account_id[:2], _ALL)
+        accounts[account_id] = _account(run_id, account_id, life, end_us, subscription, rules)
+    _mark_overtaken(accounts)
     for account in accounts.values():
+        # `judge` also works on columns of Spark, which are negated by another operator.
         found = judge(account.facts, rules, operator.not_)
         account.verdicts = frozenset(verdict for verdict, applies in found.items() if applies)
     return list(accounts.values())
@@ -149,7 +162,7 @@ def _run(run_id: str, events: Sequence[Event], rules: Rules) -> list[Account]:
 class _State:
     """State of a message while its events are processed."""
 
-    hold_us: int | None = None
+    held_until_us: int | None = None
     settled: bool = False
     deliveries: int = 0
     duplicates: int = 0
@@ -158,7 +171,7 @@ class _State:
 
     def delivered(self, event: Event, rules: Rules) -> None:
         self.deliveries += 1
-        if self.settled or (self.hold_us is not None and too_soon(event.ts_us, self.hold_us, rules)):
+        if self.settled or (self.held_until_us is not None and too_soon(event.ts_us, self.held_until_us, rules)):
             self.duplicates += 1
         elif self.deliveries > 1:
             self.redeliveries += 1
@@ -167,7 +180,7 @@ class _State:
 
 
 def _account(
-    run_id: str, key: Key, life: Sequence[Event], end_us: int, subscription: _Subscription, rules: Rules
+    run_id: str, account_id: AccountId, life: Sequence[Event], end_us: int, subscription: _Subscription, rules: Rules
 ) -> Account:
     state = _State()
     counts = Counter(event.kind for event in life)
@@ -177,13 +190,13 @@ def _account(
         elif event.kind is Kind.DEADLETTERED:
             state.settled = True
         elif event.kind is Kind.ACKED:
-            state.settled |= state.hold_us is None or in_time(event.ts_us, state.hold_us, rules)
+            state.settled |= state.held_until_us is None or in_time(event.ts_us, state.held_until_us, rules)
         if event.kind in HOLDS or event.kind in RELEASES:
-            state.hold_us = event.hold_us
+            state.held_until_us = event.held_until_us
     shown = [event for event in life if event.kind in MAKES_VISIBLE]
     facts = Facts(
-        copies=len(shown),
-        attempts=counts[Kind.SEND_FAILED],
+        times_stored=len(shown),
+        failed_sends=counts[Kind.SEND_FAILED],
         recalls=counts[Kind.RECALLED],
         skips=counts[Kind.SKIPPED],
         deliveries=state.deliveries,
@@ -194,11 +207,11 @@ def _account(
         wanted=subscription.wants(_least(life, "tags"), shown[0].order if shown else -1),
         visible_us=min((max(event.ts_us, event.deliver_at_us or 0) for event in shown), default=0),
         first_us=state.first_us,
-        hold_us=state.hold_us or 0,
+        held_until_us=state.held_until_us or 0,
         end_us=end_us,
         overtaken=False,
     )
-    topic, group, message_id = key
+    topic, group, message_id = account_id
     message_key = _least(life, "message_group") or _least(life, "keys")
     return Account(run_id, topic, group, message_id, message_key, facts, life)
 
@@ -213,40 +226,40 @@ class _Line:
     """Messages of one message group for one consumer group: highest delivered position, and waiting messages."""
 
     front: int = -1
-    waiting: dict[Key, int] = field(default_factory=dict)
-    """The front when the wait began."""
-    begun: set[Key] = field(default_factory=set)
+    waiting: dict[AccountId, int] = field(default_factory=dict)
+    """The value of `front` when the wait began, by message."""
+    begun: set[AccountId] = field(default_factory=set)
     """Messages that were delivered at least once."""
 
 
-def _overtaken(accounts: Mapping[Key, Account]) -> None:
-    """Mark messages that a later one of their message group has overtaken."""
-    positions: dict[Key, int] = {}
-    lines: dict[tuple[str, str, str], list[tuple[Event, Key]]] = defaultdict(list)
-    for key, account in accounts.items():
+def _mark_overtaken(accounts: Mapping[AccountId, Account]) -> None:
+    """Set `overtaken` in the facts of messages that a later message of their message group has overtaken."""
+    positions: dict[AccountId, int] = {}
+    lines: dict[tuple[str, str, str], list[tuple[Event, AccountId]]] = defaultdict(list)
+    for account_id, account in accounts.items():
         message_group = _least(account.events, "message_group")
         shown = [event.order for event in account.events if event.kind in MAKES_VISIBLE]
         if message_group is not None and shown:
-            positions[key] = min(shown)
-            lines[key[0], key[1], message_group] += [(event, key) for event in account.events]
+            positions[account_id] = min(shown)
+            lines[account_id[0], account_id[1], message_group] += [(event, account_id) for event in account.events]
     for moves in lines.values():
         line = _Line()
-        for event, key in sorted(moves, key=_place_in_line):
-            first = event.kind is Kind.DELIVERED and key not in line.begun
+        for event, account_id in sorted(moves, key=_place_in_line):
+            first = event.kind is Kind.DELIVERED and account_id not in line.begun
             comes = event.kind is Kind.DELIVERED or event.kind in SETTLES
-            waited_since = line.waiting.pop(key, line.front) if comes else line.front
-            if line.front > waited_since or (first and line.front > positions[key]):
-                accounts[key].facts.overtaken = True
+            waited_since = line.waiting.pop(account_id, line.front) if comes else line.front
+            if line.front > waited_since or (first and line.front > positions[account_id]):
+                accounts[account_id].facts.overtaken = True
             if event.kind in RELEASES:
-                line.waiting.setdefault(key, line.front)
+                line.waiting.setdefault(account_id, line.front)
             if first:
-                line.begun.add(key)
-                line.front = max(line.front, positions[key])
-        for key, front in line.waiting.items():
+                line.begun.add(account_id)
+                line.front = max(line.front, positions[account_id])
+        for account_id, front in line.waiting.items():
             if line.front > front:
-                accounts[key].facts.overtaken = True
+                accounts[account_id].facts.overtaken = True
 
 
-def _place_in_line(move: tuple[Event, Key]) -> tuple[int, int, int, str, int]:
+def _place_in_line(move: tuple[Event, AccountId]) -> tuple[int, int, int, str, int]:
     order, ts_us, rank, hold = place(move[0])
     return (order, ts_us, rank, move[1][2], hold)

@@ -8,7 +8,7 @@ from .facts import ACCOUNT, is_kind, is_one_of
 
 LINE = ("run", "topic", "group", "message_group")
 """The columns that identify ordered messages for one consumer group."""
-PLACE_IN_LINE = ("moment", "ts_us", "rank", "id", "hold_place")
+PLACE_IN_LINE = ("moment", "ts_us", "rank", "id", "held_until_place")
 
 
 def overtaken(accounts: DataFrame) -> DataFrame:

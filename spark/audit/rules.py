@@ -42,16 +42,17 @@ class Rules:
 class Facts:
     """Facts of a journal about one message for one group, or columns of them for all messages; never null.
 
-    - Counts: `copies` that became visible, `attempts` with an outcome unknown to the producer, `recalls`, `skips`,
-      `deliveries`, of which some are `duplicates` or `redeliveries`, `acks`, `deaths`.
+    - Counts: `times_stored` (events `stored` and `txnCommitted`), `failed_sends` (the producer does not know if the
+      message is stored), `recalls`, `skips`, `deliveries`, of which some are `duplicates` or `redeliveries`, `acks`,
+      `deaths` (events `deadlettered`).
     - `wanted`: the subscription includes the message.
-    - Instants in microseconds, 0 if there is none: `visible_us` of the first copy, `first_us` of the first delivery,
-      `hold_us` of the end of the last hold (see `OPEN_US`), `end_us` of the recording's end.
+    - Instants in microseconds, 0 if there is none: `visible_us` at which the message becomes visible, `first_us` of the
+      first delivery, `held_until_us` at which the last hold ends (see `OPEN_US`), `end_us` of the recording's end.
     - `overtaken`: see `docs/audit.md`.
     """
 
-    copies: Any
-    attempts: Any
+    times_stored: Any
+    failed_sends: Any
     recalls: Any
     skips: Any
     deliveries: Any
@@ -62,23 +63,23 @@ class Facts:
     wanted: Any
     visible_us: Any
     first_us: Any
-    hold_us: Any
+    held_until_us: Any
     end_us: Any
     overtaken: Any
 
 
 def judge(of: Facts, rules: Rules, no: Callable[[Any], Any]) -> dict[str, Any]:
     """Return each verdict by name, with True if it applies. `no` negates: `operator.not_`, or `~` for columns."""
-    visible = (of.copies > 0) & (of.recalls == 0)
+    visible = (of.times_stored > 0) & (of.recalls == 0)
     delivered = of.deliveries > 0
     open_ = visible & of.wanted & (of.skips == 0) & (of.acks + of.deaths == 0)
-    held = (of.visible_us > of.end_us) | ((of.hold_us > of.end_us) & (of.hold_us < OPEN_US))
+    held = (of.visible_us > of.end_us) | ((of.held_until_us > of.end_us) & (of.held_until_us < OPEN_US))
     # A producer without a response cannot know if its send failed.
-    found = no(visible) & (of.attempts > 0)
+    found = no(visible) & (of.failed_sends > 0)
     return {
         LOST: open_ & no(held),
         DUPLICATED: of.duplicates > 0,
-        UNEXPECTED: delivered & no(visible) & (of.attempts == 0),
+        UNEXPECTED: delivered & no(visible) & (of.failed_sends == 0),
         OUT_OF_ORDER: of.overtaken,
         EARLY: visible & delivered & (of.first_us + rules.slack_us < of.visible_us),
         LATE: visible & delivered & (of.first_us - of.visible_us > rules.late_after_ms * 1000),
@@ -88,11 +89,11 @@ def judge(of: Facts, rules: Rules, no: Callable[[Any], Any]) -> dict[str, Any]:
     }
 
 
-def in_time(moment_us: Any, hold_us: Any, rules: Rules) -> Any:
+def in_time(moment_us: Any, held_until_us: Any, rules: Rules) -> Any:
     """True if an acknowledgement came while the group held the message."""
-    return moment_us <= hold_us + rules.slack_us
+    return moment_us <= held_until_us + rules.slack_us
 
 
-def too_soon(moment_us: Any, hold_us: Any, rules: Rules) -> Any:
+def too_soon(moment_us: Any, held_until_us: Any, rules: Rules) -> Any:
     """True if a delivery came while another one still held the message exclusively."""
-    return (hold_us < OPEN_US) & (moment_us + rules.slack_us < hold_us)
+    return (held_until_us < OPEN_US) & (moment_us + rules.slack_us < held_until_us)
