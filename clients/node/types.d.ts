@@ -540,8 +540,9 @@ export interface SubscriptionView {
 /**
  * A queue and the member that should request it.
  *
- * Brokers learn from requests alone how pulling members have divided the queues. The member that requested a queue last
- * counts as its owner. The strategy is named if it is the only one that explains the requests of all queues.
+ * Pulling members divide the queues by a strategy that no request names. The view is derived from their requests: the
+ * member that requested a queue last counts as its owner. If exactly one strategy gives each requested queue to its
+ * owner, the view names it, and it also yields the owners of queues that no member has requested.
  */
 export interface AssignmentView {
   group: string;
@@ -549,11 +550,11 @@ export interface AssignmentView {
   topic: string;
   /** -1 if the member may pop any queue of the topic on the broker. */
   queueId: number;
-  /** The member's client id; null if no member has the queue or the strategy is not known to the broker. */
+  /** The member's client id; null if no member requested the queue and the requests explain no single owner. */
   client: string | null;
   /** `AVG`, `AVG_BY_CIRCLE`, `CONSISTENT_HASH`, `BROADCASTING`, `POP`, or `not known`. */
   strategy: string;
-  /** The time of the member's last request for the queue, or of the end of its long poll; null without request. */
+  /** The time of the member's last request for the queue, or of the end of its long poll; null if there was none. */
   requestedAt: Date | null;
 }
 

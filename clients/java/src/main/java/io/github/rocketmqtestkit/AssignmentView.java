@@ -7,8 +7,9 @@ import java.util.Optional;
 /**
  * A queue and the member that should request it.
  *
- * <p>Brokers learn from requests alone how pulling members have divided the queues. The member that requested a queue
- * last counts as its owner. The strategy is named if it is the only one that explains the requests of all queues.
+ * <p>Pulling members divide the queues by a strategy that no request names. The view is derived from their requests:
+ * the member that requested a queue last counts as its owner. If exactly one strategy gives each requested queue to its
+ * owner, the view names it, and it also yields the owners of queues that no member has requested.
  */
 public final class AssignmentView extends Values {
     AssignmentView(Fields fields) {
@@ -35,7 +36,7 @@ public final class AssignmentView extends Values {
         return fields.whole("queue_id");
     }
 
-    /** The member's client id; absent if no member has the queue or the strategy is not known to the broker. */
+    /** The member's client id; absent if no member requested the queue and the requests explain no single owner. */
     public String client() {
         return fields.text("client");
     }
@@ -48,7 +49,7 @@ public final class AssignmentView extends Values {
         return fields.text("strategy");
     }
 
-    /** The time of the member's last request for the queue, or of the end of its long poll; absent without request. */
+    /** The time of the member's last request for the queue, or of the end of its long poll; absent if there was none. */
     public Optional<Instant> requestedAt() {
         return fields.optionalInstant("requested_ms");
     }
