@@ -30,7 +30,8 @@ DEVIATIONS = (
     Deviation(
         "members of a consumer group that join or leave at the same time",
         "every member is notified of each change",
-        "changes that arrive in one turn of the event loop share a notification, which follows the last one",
+        "changes that arrive in one turn of the event loop cause one notification, sent after the last of these"
+        " changes",
     ),
     Deviation("null in a set of a body, such as `tagsSet`", "kept and listed", "left out"),
     Deviation(

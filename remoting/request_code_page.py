@@ -3,6 +3,7 @@
 `python -m rocketmq_testkit.remoting.request_code_page` prints it; a test compares `docs/request-codes.md` with it.
 """
 
+import textwrap
 from collections.abc import Iterator
 
 from rocketmq_testkit.emulator import deviation
@@ -24,15 +25,15 @@ table by `python -m rocketmq_testkit.remoting.request_code_page > docs/request-c
 
 Fields are the ext fields of the request: a plain name is a string, `:i` a 32-bit number, `:l` a 64-bit number and `:b`
 a boolean. `!` marks required fields: without one, the response has code 1, because upstream's handler fails. For a code
-that is not emulated yet, the response has code 3 and a remark that names the code. Codes that no broker or name server
+that is *not implemented*, the response has code 3 and a remark that names the code. Codes that no broker or name server
 of upstream handles are unknown codes: the response has code 3.
 """
 
 DIFFERENCES = """
 ## Deliberate differences
 
-These differences from 5.3.3 have no configuration key. Limits protect the memory of the process; the other rows concern
-values that no SDK sends.
+These differences from 5.3.3 have no configuration key. Limits protect the memory of the process. The row about members
+of a consumer group concerns the number of notifications. The other rows concern values that no SDK sends.
 
 """
 
@@ -43,14 +44,18 @@ def page() -> str:
     """Return the page as Markdown."""
     served = served_codes()
     pushed = {code: effect.__name__ for effect, code in CODE_OF_EFFECT.items()}
+    relayed = [f"{code:d}" for code in sorted(pushed) if code in served]
     rows = [_row(code, served.get(code), pushed.get(code)) for code in sorted(RequestCode)]
-    upstream = len(RequestCode) - len(codes_with(Reason.NO_HANDLER, Reason.OTHER_PROGRAM))
-    counts = (
-        f"{len(served)} of the {upstream} codes that upstream's brokers and name servers handle are served."
-        f" Brokers send {len(pushed)} codes to clients.\n"
+    upstream = len(RequestCode) - len(codes_with(Reason.NO_HANDLER, Reason.OTHER_PROGRAM, Reason.TO_CLIENTS))
+    counts = textwrap.fill(
+        f"The emulator handles {len(served)} of the {upstream} codes that upstream's brokers and name servers handle."
+        f" Brokers send {len(pushed)} codes to clients. The table marks {len(pushed) - len(relayed)} of them with"
+        f" *sent to clients*. The others, {' and '.join(relayed)}, are also requests to brokers, which forward them"
+        " to a client.",
+        120,
     )
     head = "| code | name | handled by | operation | fields |\n|---|---|---|---|---|\n"
-    return f"{INTRODUCTION}\n{counts}\n{head}{''.join(rows)}{DIFFERENCES}{deviation.table(DEVIATIONS)}"
+    return f"{INTRODUCTION}\n{counts}\n\n{head}{''.join(rows)}{DIFFERENCES}{deviation.table(DEVIATIONS)}"
 
 
 def served_codes() -> dict[int, Processor]:

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark_rocketmq.audit import JournalError, audit_events, audit_journals, events_of, events_of_file
 from pyspark_rocketmq.audit.command import UNUSABLE, main
-from pyspark_rocketmq.replay.command import _kept
+from pyspark_rocketmq.replay.command import saved_rows
 from pyspark_rocketmq.replay.journal_messages import recording_of
 from pyspark_rocketmq.replay.resend import replay
 from rocketmq_testkit.emulator.operations.consume import AckMessage, PopMessage, PopResult
@@ -103,7 +103,7 @@ def test_a_replay_of_a_kept_journal_sends_its_messages_again(
     again = rocketmq.topic("again", queues=1)
     recording = recording_of(str(kept), tmp_path)
     assert recording is not None
-    rows = _kept(spark_rocketmq_session, recording)
+    rows = saved_rows(spark_rocketmq_session, recording)
     replayed = replay(rows, {"nameServer": rocketmq.namesrv, "topic": "again"}, tasks=1)
     assert replayed.messages == 3
     sent = [(message.body, message.tag, message.keys) for message in again.messages]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
-from pyspark_rocketmq.replay.command import FAILED, SENT, UNUSABLE, main
+from pyspark.sql import SparkSession
+from pyspark_rocketmq.replay.command import DONE, FAILED, UNUSABLE, main, save_rows, saved_rows
 from quick_java import QUICK_JAVA
 from rocketmq_testkit.fixtures import Emulator
 
@@ -38,7 +39,7 @@ def test_a_saved_range_of_a_topic_is_sent_again(rocketmq: Emulator, tmp_path: Pa
     second = run(first_kept, "--save", second_kept, "--to", rocketmq.namesrv, "--to-topic", "nowhere")
 
     assert first.stdout.startswith("3 messages sent by 1 tasks, at most "), first.stderr
-    assert first.returncode == SENT
+    assert first.returncode == DONE
     sent = [(message.body, message.tag, message.keys) for message in again.messages]
     assert sent == [(b"\xff%d" % number, "tea", [f"k{number}"]) for number in (2, 3, 4)]
     assert second.returncode == FAILED
@@ -48,6 +49,19 @@ def test_a_saved_range_of_a_topic_is_sent_again(rocketmq: Emulator, tmp_path: Pa
     )
     rows = pyarrow.parquet.read_table(second_kept).to_pylist()
     assert sorted((row["queueOffset"], row["body"]) for row in rows) == [(at, b"\xff%d" % at) for at in (2, 3, 4)]
+
+
+@pytest.mark.parametrize("name", ["m.jsonl", "m.ndjson", "m.json", "m.jsonl.gz", "m.json.gz", "m.parquet"])
+def test_rows_saved_under_any_name_are_read_back(
+    name: str, rocketmq: Emulator, spark_rocketmq_session: SparkSession, tmp_path: Path
+) -> None:
+    """The name decides the format of the saved rows, and the same name is read in that format."""
+    rocketmq.topic("orders", queues=1).send(b"\xffone", tag="tea")
+    options = {"nameServer": rocketmq.namesrv, "topic": "orders", "includeMetadata": "true"}
+    rows = spark_rocketmq_session.read.format("rocketmq").options(**options).load()
+    path = str(tmp_path / name)
+    save_rows(rows, path)
+    assert saved_rows(spark_rocketmq_session, path).collect() == rows.collect()
 
 
 @pytest.mark.parametrize(

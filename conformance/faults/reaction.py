@@ -18,10 +18,15 @@ _TIMES: Sequence[tuple[float, str]] = (
     (25, "about 20 s"),
     (45, "about 30 s"),
 )
-"""Upper ends of the classes of times in seconds of the wall clock."""
+"""Upper ends of the classes of times in seconds of the wall clock. They are wide, as a busy machine delays results."""
 _LONG = "later"
 NEVER = "never"
 _CLASSES = (*(name for _end, name in _TIMES), _LONG, NEVER)
+
+
+def classes_in_words() -> str:
+    """Return the classes of times and their upper ends in seconds, for readers."""
+    return ", ".join(f"*{name}* less than {end:g} s" for end, name in _TIMES)
 
 
 def time_class(seconds: float | None) -> str:

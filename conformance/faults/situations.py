@@ -95,7 +95,7 @@ SITUATIONS: Sequence[Situation] = (
     _delivery("corrupt_checksum", "the checksums of the first delivery do not fit the bodies"),
     _delivery(
         "deliver_to_second_consumer",
-        "the messages of the first delivery are visible again at once",
+        "the messages of the first delivery are visible again at once; the consumer needs 1.5 s for each delivery",
         {"listener_ms": 1500},
     ),
     _delivery(

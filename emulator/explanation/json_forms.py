@@ -1,4 +1,8 @@
-"""Explanations and histories in JSON types, for HTTP and files."""
+"""Explanations and histories in JSON types, for HTTP and files.
+
+The members have the names of the attributes in `explanation`, which documents them. Names that end in `_ms` are times
+in ms, except `by_ms`, which is a duration in ms.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -11,7 +15,10 @@ Json = dict[str, object]
 
 
 def explanation_form(found: Explanation) -> Json:
-    """Return an explanation, with those of single groups in `groups`."""
+    """Return an explanation, with the explanations of single groups in `groups`.
+
+    The verdict holds until `until_ms`, unless a request changes it before; None if no such time is known.
+    """
     return {
         "reason": found.reason.name,
         "sentence": found.sentence,
@@ -27,7 +34,7 @@ def explanation_form(found: Explanation) -> Json:
 
 
 def history_form(found: MessageHistory) -> Json:
-    """Return a history with its steps in order."""
+    """Return a history with its steps in order. `trace`: the trace context in the message's properties."""
     return {
         "message_id": found.message_id,
         "topic": found.topic,
@@ -67,6 +74,7 @@ def _facts(facts: Sequence[Fact]) -> list[Json]:
 
 
 def _changes(changes: Sequence[Change]) -> list[Json]:
+    """Return changes in JSON types. `by_ms` is the time by which the action `advance` moves the clock."""
     return [
         {"action": each.action.value, "sentence": each.sentence, "by_ms": each.by_ms, "client": each.client}
         for each in changes

@@ -69,7 +69,7 @@ def distributed() -> str:
     return declared
 
 
-DURATION_ABOUT = "delay, or its mean if there is jitter: `50ms±20ms`"
+DURATION_ABOUT = "delay, or its mean if there is jitter; `50ms±20ms` is a short form of `50ms` with the `jitter` `20ms`"
 
 
 class Delay:

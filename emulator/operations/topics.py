@@ -23,9 +23,11 @@ class TopicConfig:
 
 @value
 class CreateTopic(Operation):
-    """Create or change a topic. `attributes` are changes, such as `{"+message.type": "FIFO", "-x": ""}`; None: none.
+    """Create or change a topic.
 
-    Raises INVALID_PARAMETER (name, system topic, numbers of queues, message type MIXED), SYSTEM_ERROR (attributes).
+    `attributes` are changes of the current attributes, such as `{"+message.type": "FIFO", "-x": ""}`; None: no change.
+    The broker ignores `config.attributes`. Raises INVALID_PARAMETER (name, system topic, numbers of queues, and message
+    type MIXED unless `enableMixedMessageType` is true), SYSTEM_ERROR (attributes).
     Source: CreateTopicRequestHeader.
     """
 

@@ -15,11 +15,13 @@ LAST_MS = 253_402_300_799_999
 """The end of the year 9999, the last date that Python supports."""
 _FILE_BYTES_MAX = 0x7FFFFFFF
 _ID_MAX = 0x7FFFFFFF
+_OFFSET_MAX = (1 << 62) - 1
+"""Offsets below this leave room for further messages within the 64 bits of a Java long."""
 _HEAD = Struct(">iI")
 
 
 def check_state(state: EngineState) -> None:
-    """Validate a state. Raises ValueError that names the wrong part."""
+    """Validate a state. Raises ValueError, whose text names the wrong part."""
     check_fields(state)
     _require(0 <= state.now_ms <= LAST_MS, f"nowMs={state.now_ms}: expected a time from 0 to {LAST_MS}")
     identities = [(broker.config.broker_name, broker.config.broker_id) for broker in state.brokers]
@@ -49,11 +51,11 @@ def _check_broker(state: BrokerState, queue_nums_max: int) -> None:
 def _check_log(log: LogState) -> None:
     size = log.segment_bytes
     _require(0 < size <= _FILE_BYTES_MAX, f"fileBytes={size}: expected 1 to {_FILE_BYTES_MAX}")
-    last = max(log.segments)
-    _require(min(log.segments) >= 0 and last * size < 1 << 62, f"the log has a file number {last}")
+    _require(bool(log.segments), "the log has no files; expected at least one")
+    for number in log.segments:
+        _require(0 <= number * size <= _OFFSET_MAX, f"the log has a file number {number}")
     for number, content in log.segments.items():
-        full = len(content) <= size
-        _require(full, f"file {number} of the log has {len(content)} bytes, more than fileBytes={size}")
+        _require(len(content) <= size, f"file {number} of the log has {len(content)} bytes, more than fileBytes={size}")
     _require(
         log.full.keys() <= log.segments.keys(),
         f"the log lacks files that became full: {sorted(log.full.keys() - log.segments.keys())}",
@@ -64,7 +66,9 @@ def _check_queue(queue: ConsumeQueue, log: LogState) -> None:
     """Require that each unit (entry) points to a record of its size, or to a part of the log that was dropped."""
     name = f"queue {queue.queue_id} of {queue.topic}"
     _require(0 <= queue.queue_id <= _ID_MAX, f"{name} has no valid number")
-    _require(0 <= queue.first < 1 << 62, f"{name} begins at {queue.first}")
+    _require(0 <= queue.first <= _OFFSET_MAX, f"{name} begins at {queue.first}")
+    columns = {len(queue.physical), len(queue.sizes), len(queue.tags_codes)}
+    _require(len(columns) == 1, f"{name} has columns of different lengths: {sorted(columns)}")
     size, files = log.segment_bytes, log.segments
     begin, before = min(files) * size, -1
     unpack = _HEAD.unpack_from

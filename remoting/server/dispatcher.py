@@ -285,10 +285,10 @@ class RemotingDispatcher:
         remark = f" request type {code} not supported"
         name = self._not_yet_emulated.get(code)
         if name is not None:
-            remark += f": {name} is not emulated yet"
+            remark += f": {name} is not implemented"
             if code not in self._logged_codes:
                 self._logged_codes.add(code)
-                self.log(f"request code {code} {name} is not emulated yet, the response is REQUEST_CODE_NOT_SUPPORTED")
+                self.log(f"request code {code} {name} is not implemented, the response is REQUEST_CODE_NOT_SUPPORTED")
         return EngineError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark)
 
 

@@ -1,4 +1,4 @@
-"""The command `rocketmq-replay`: sends a recording, or a range of a topic, again."""
+"""The command `rocketmq-replay`: sends saved messages, or the messages of a topic, again."""
 
 import argparse
 import sys
@@ -16,9 +16,15 @@ from ..errors import INSTALL_SPARK
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SENT, FAILED, UNUSABLE = 0, 1, 2
-"""Exit codes: all messages acknowledged; sending failed; the command line or an input cannot be used."""
+DONE, FAILED, UNUSABLE = 0, 1, 2
+"""Exit codes.
+
+- DONE: all messages were sent and acknowledged, or saved if there is no --to.
+- FAILED: reading, saving or sending failed, or Ctrl-C ended the command.
+- UNUSABLE: the command line or an input cannot be used.
+"""
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
+"""Ends of the names of files and folders that have JSON Lines; all others have Parquet."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -39,15 +45,15 @@ def parser() -> Parser:
     """The options."""
     made = Parser(
         prog="rocketmq-replay",
-        description="Send recorded messages again, to another cluster or topic, in the recorded order, at any pace.",
+        description="Send saved messages again, to another cluster or topic, in their order, at any pace.",
     )
     add = made.add_argument
     add(
         "recordings",
         nargs="*",
         metavar="RECORDING",
-        help="read a recording of --save: Parquet, or JSON Lines (.jsonl), a file or a folder; or the messages in a "
-        "journal file of an emulator; instead of --from",
+        help="read messages that --save has saved: Parquet, or JSON Lines (.jsonl), a file or a folder; or the "
+        "messages in a journal file of an emulator; instead of --from",
     )
     add("--from", dest="source", metavar="HOST:PORT", help="read from the cluster of this name server")
     add("--topic", metavar="TOPIC", help="read this topic, with --from")
@@ -62,7 +68,8 @@ def parser() -> Parser:
     add(
         "--save",
         metavar="PATH",
-        help="save the messages to this path: .jsonl as JSON Lines, otherwise Parquet; --to may be left out then",
+        help="save the messages to this path: as JSON Lines if it ends with .jsonl, .ndjson or .json, compressed if "
+        ".gz follows, otherwise as Parquet; --to may be left out then",
     )
     add("--to", dest="target", metavar="HOST:PORT", help="send to the cluster of this name server")
     add("--to-topic", metavar="TOPIC", help="send to this topic (default: the topic of each message)")
@@ -78,7 +85,7 @@ def parser() -> Parser:
         "--speed",
         type=_speed,
         metavar="FACTOR",
-        help="send at this multiple of the recorded pace (default: as fast as possible)",
+        help="send at this multiple of the pace at which the messages were stored (default: as fast as possible)",
     )
     add(
         "--keep",
@@ -150,13 +157,12 @@ def _run(options: argparse.Namespace) -> int:
         try:
             recorded = _recorded(spark, options, Path(folder))
             if options.save:
-                writer = recorded.write.mode("errorifexists")
-                (writer.json if options.save.endswith(".jsonl") else writer.parquet)(options.save)
-                # The stored rows are sent, even if the topic grows meanwhile.
-                recorded = _kept(spark, options.save)
+                save_rows(recorded, options.save)
+                # A second read of the topic could find more messages than were saved.
+                recorded = saved_rows(spark, options.save)
             if options.target is None:
                 print(f"{recorded.count()} messages saved in {options.save}")
-                return SENT
+                return DONE
             given = {"nameServer": options.target, **dict(options.write)}
             if options.to_topic:
                 given["topic"] = options.to_topic
@@ -169,7 +175,7 @@ def _run(options: argparse.Namespace) -> int:
             spark.stop()
     late = f", at most {done.late_s:.1f} s late" if options.speed is not None else ""
     print(f"{done.messages} messages sent by {done.tasks} tasks{late}")
-    return SENT
+    return DONE
 
 
 def _recorded(spark: "SparkSession", options: argparse.Namespace, folder: Path) -> "DataFrame":
@@ -177,7 +183,7 @@ def _recorded(spark: "SparkSession", options: argparse.Namespace, folder: Path) 
     if options.recordings:
         from .journal_messages import recording_of
 
-        first, *others = (_kept(spark, recording_of(path, folder) or path) for path in options.recordings)
+        first, *others = (saved_rows(spark, recording_of(path, folder) or path) for path in options.recordings)
         for other in others:
             first = first.unionByName(other)
         return first
@@ -185,7 +191,17 @@ def _recorded(spark: "SparkSession", options: argparse.Namespace, folder: Path) 
     return spark.read.format("rocketmq").options(**given).load()
 
 
-def _kept(spark: "SparkSession", path: str) -> "DataFrame":
+def save_rows(rows: "DataFrame", path: str) -> None:
+    """Save rows in the format that the end of the path names. Raises PySparkException if the path exists."""
+    writer = rows.write.mode("errorifexists")
+    if path.endswith(JSON_SUFFIXES):
+        writer.json(path, compression="gzip" if path.endswith(".gz") else None)
+    else:
+        writer.parquet(path)
+
+
+def saved_rows(spark: "SparkSession", path: str) -> "DataFrame":
+    """Return the rows that `save_rows` has saved to the path."""
     from ..options.schema import columns_of_read, ddl
 
     if path.endswith(JSON_SUFFIXES):

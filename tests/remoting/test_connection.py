@@ -139,9 +139,9 @@ def test_a_code_that_is_not_emulated_is_named_in_the_response_and_logged_once() 
     code = RequestCode.EXCHANGE_BROKER_HA_INFO
     assert code not in PROCESSORS
     remarks = {port.peer().ask(code, {}).remark for _ in range(3)}
-    assert remarks == {" request type 906 not supported: EXCHANGE_BROKER_HA_INFO is not emulated yet"}
+    assert remarks == {" request type 906 not supported: EXCHANGE_BROKER_HA_INFO is not implemented"}
     assert port.log == [
-        "request code 906 EXCHANGE_BROKER_HA_INFO is not emulated yet, the response is REQUEST_CODE_NOT_SUPPORTED"
+        "request code 906 EXCHANGE_BROKER_HA_INFO is not implemented, the response is REQUEST_CODE_NOT_SUPPORTED"
     ]
 
 
@@ -149,7 +149,7 @@ def test_a_code_whose_operation_the_node_lacks_is_reported_as_not_emulated() -> 
     broker = RecordingNode(Role.BROKER)
     del broker.handlers[GetMaxOffset]
     response = Port(None, broker).peer().ask(RequestCode.GET_MAX_OFFSET, MAX_OFFSET)
-    assert response.remark == " request type 30 not supported: GET_MAX_OFFSET is not emulated yet"
+    assert response.remark == " request type 30 not supported: GET_MAX_OFFSET is not implemented"
 
 
 def test_a_port_serves_only_the_requests_of_its_broker_and_name_server() -> None:

@@ -164,7 +164,9 @@ class Partition(Fault):
         "IP address of the client, a pattern such as `10.0.*`, or `localhost` for both loopback addresses",
         default=None,
     )
-    how: str = parameter(OneOf("silent", "reset"), "effect on the connection: none, or a reset", default="silent")
+    how: str = parameter(
+        OneOf("silent", "reset"), "`silent` (open connections stay open), or `reset` of them", default="silent"
+    )
 
     def check(self) -> None:
         """Raise FaultError unless a client is given by its id or IP address."""

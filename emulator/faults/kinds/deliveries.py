@@ -36,7 +36,7 @@ class _DeliveryFault(_OfDeliveries):
 
     __slots__ = ()
 
-    def changed(self, entries: list[Entry], is_meant: Callable[[Entry], bool]) -> list[Entry]:
+    def changed(self, entries: list[Entry], is_matching: Callable[[Entry], bool]) -> list[Entry]:
         """Return the messages to deliver in place of the given ones."""
         raise NotImplementedError
 
@@ -54,11 +54,11 @@ class _DeliveryFault(_OfDeliveries):
     situation="A broker delivers messages at least once: a rebalance or a lost acknowledgement delivers one again.",
 )
 class DuplicateDelivery(_DeliveryFault):
-    """Deliver each message that the criteria mean twice, in one response."""
+    """Deliver each matching message twice, in one response."""
 
-    def changed(self, entries: list[Entry], is_meant: Callable[[Entry], bool]) -> list[Entry]:
-        """Repeat the meant messages."""
-        return [copy for entry in entries for copy in ([entry, entry] if is_meant(entry) else [entry])]
+    def changed(self, entries: list[Entry], is_matching: Callable[[Entry], bool]) -> list[Entry]:
+        """Repeat the matching messages."""
+        return [copy for entry in entries for copy in ([entry, entry] if is_matching(entry) else [entry])]
 
 
 @kind(
@@ -75,7 +75,7 @@ class ReorderDelivery(_DeliveryFault):
         """True if the outcome delivers several messages."""
         return len(delivered(outcome)) > 1
 
-    def changed(self, entries: list[Entry], is_meant: Callable[[Entry], bool]) -> list[Entry]:
+    def changed(self, entries: list[Entry], is_matching: Callable[[Entry], bool]) -> list[Entry]:
         """Reverse the messages."""
         return entries[::-1]
 
@@ -88,11 +88,11 @@ class ReorderDelivery(_DeliveryFault):
     situation="A faulty disk or memory changes the body of a stored message; consumers compare its checksum.",
 )
 class CorruptChecksum(_DeliveryFault):
-    """Deliver each message that the criteria mean with a wrong checksum of its body."""
+    """Deliver each matching message with a wrong checksum of its body."""
 
-    def changed(self, entries: list[Entry], is_meant: Callable[[Entry], bool]) -> list[Entry]:
-        """Change the checksum of the meant messages."""
-        return [(_with_wrong_checksum(entry[0]), entry[1]) if is_meant(entry) else entry for entry in entries]
+    def changed(self, entries: list[Entry], is_matching: Callable[[Entry], bool]) -> list[Entry]:
+        """Change the checksum of the matching messages."""
+        return [(_with_wrong_checksum(entry[0]), entry[1]) if is_matching(entry) else entry for entry in entries]
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Change the checksums of the records, or of a gRPC response the digests."""
@@ -122,14 +122,15 @@ def _with_wrong_checksum(record: bytes) -> bytes:
     situation="A consumer is slower than the invisible duration, or a rebalance moves a queue while it works.",
 )
 class DeliverToSecondConsumer(_OfDeliveries):
-    """Deliver each message that the criteria mean, and make it visible to the group again at once.
+    """Deliver each matching message, and deliver it again while the first consumer still works on its copy.
 
-    The first consumer still works on its copy. A consumer that waits for messages gets it without delay. Of a pull,
-    the message is sent back with the shortest delay: the group gets it through its retry topic after 1 s.
+    After a pop, the message becomes visible to the group again at once, also to a consumer that waits for messages.
+    After a pull, the emulator sends the message back to the broker with the shortest delay: the group gets it through
+    its retry topic 1 s later.
     """
 
     def on_response(self, event: ResponseEvent) -> Outcome:
-        """Make the meant messages visible after the response."""
+        """Make the matching messages visible after the response."""
         for operation in redeliveries(event):
             event.later(SOON_MS, partial(redeliver, event, operation))
         return event.outcome
@@ -143,15 +144,16 @@ class DeliverToSecondConsumer(_OfDeliveries):
     situation="A message is stored but not delivered: its consume queue lags, or a client holds it unseen.",
 )
 class SkipDelivery(_OfDeliveries):
-    """Leave each message that the criteria mean out of deliveries, until the rule is removed.
+    """Leave each matching message out of deliveries, until the rule is removed.
 
-    Then a popped message becomes visible again at once, also to a consumer that waits for messages. A pulled one is
-    sent back with the shortest delay: the group gets it through its retry topic after 1 s. Meanwhile the broker regards
-    it as delivered: a pop's invisible duration ends, and the offset of a pull passes it.
+    The broker regards the message as delivered: its invisible duration after a pop runs, and the offsets of pulls pass
+    it. At the removal of the rule, a popped message becomes visible again at once, also to a consumer that waits for
+    messages. A pulled one is sent back by the emulator to the broker with the shortest delay: the group gets it through
+    its retry topic 1 s later.
     """
 
     def on_response(self, event: ResponseEvent) -> Outcome:
-        """Leave the meant messages out."""
+        """Leave the matching messages out."""
         kept = [entry for entry in delivered(event.outcome) if not event.matches(of_record(entry[0]))]
         scheduler, state = event.firing.scheduler, event.firing.state
         visible_ms = visible_from_ms(event.outcome)

@@ -14,6 +14,7 @@ from ..vocabulary import Codes, RequestName, check_code
 from .responses import REMARK
 
 REQUEST = (Phase.REQUEST,)
+DROP_ABOUT = "`silent` (the connection stays open), or `close` or `reset` of the connection"
 
 
 @kind(
@@ -25,7 +26,7 @@ REQUEST = (Phase.REQUEST,)
 class DropRequest(Fault):
     """Do not carry the request out, and send no response."""
 
-    how: str = parameter(OneOf("silent", "close", "reset"), "effect on the connection", default="silent")
+    how: str = parameter(OneOf("silent", "close", "reset"), DROP_ABOUT, default="silent")
 
     def on_request(self, event: RequestEvent) -> bool:
         """Drop the request."""

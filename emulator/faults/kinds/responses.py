@@ -26,7 +26,7 @@ REMARK_BYTES_MAX = 8 * 1024 * 1024
     "respond",
     layer="responses",
     phases=(Phase.REQUEST,),
-    situation="A broker or proxy rejects a request: it is overloaded, shuts down, or has other rights or topics.",
+    situation="A broker or proxy rejects a request: it is overloaded, shuts down, lacks the topic, or denies access.",
 )
 class Respond(Fault):
     """Respond with a code, and do not carry the request out."""
@@ -34,11 +34,13 @@ class Respond(Fault):
     SCHEMA = {"oneOf": [given("code"), given("status")]}
 
     code: str | int | None = parameter(
-        Optional(Code()), "response code of remoting or of gRPC responses, by name or number", default=None
+        Optional(Code()),
+        "response code of remoting or of gRPC responses, by name or number; a rule has either `code` or `status`",
+        default=None,
     )
     remark: str = parameter(Text("too busy"), "text of the response", default=REMARK)
     status: str | int | None = parameter(
-        Optional(Code()), "status of gRPC itself in place of a code, by name or number", default=None
+        Optional(Code()), "status of gRPC itself, by name or number; only in place of `code`", default=None
     )
 
     def check(self) -> None:
@@ -186,7 +188,7 @@ class DuplicateResponse(Fault):
     situation="Threads of a broker's pool finish requests of one connection in another order.",
 )
 class ReorderResponses(Fault):
-    """Hold a response back until the next one of the same connection that the rule fires on has been sent."""
+    """Swap two responses: hold one back until the rule fires on the next one of its connection, and send that first."""
 
     at_most: str = parameter(DurationCheck(), "time after which the response is sent in any case", default="1s")
 
