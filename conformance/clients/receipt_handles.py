@@ -7,7 +7,10 @@ from rocketmq_testkit.emulator.operations.consume import PoppedMessage, PopResul
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
 HANDLE_FIELDS = ("start", "popped", "invisible", "revive", "digit", "broker", "queue", "offset")
-"""Fields of a remoting receipt handle; those of the gRPC protocol have one more. Source: ExtraInfoUtil."""
+"""Fields of a remoting receipt handle; those of the gRPC protocol have one more. Source: ExtraInfoUtil.
+
+`digit` is the kind of topic: 0 for the topic itself, 1 or 2 for its V1 or V2 pop retry topic.
+"""
 _ALL = (*HANDLE_FIELDS, "log", "more")
 
 

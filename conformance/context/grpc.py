@@ -1,7 +1,7 @@
 """The context of a gRPC case: the RPCs that SDKs call, with their important fields as arguments.
 
-Other requests use `call(rpc, request)`. A client is a client id. The server knows a client once it has opened a
-telemetry stream.
+Other requests use `call(rpc, request)`. Arguments named `client` are client ids. The server knows a client once it has
+opened a telemetry stream. The deployment is the running RocketMQ that the case uses.
 """
 
 import time
@@ -24,7 +24,7 @@ from ..deployment.target import Deployment, Tls
 from .case_context import CaseContext
 
 _SENT_AFTER_SECONDS = 0.05
-"""Time after which grpcio's own threads have certainly sent a call."""
+"""Time after which grpcio's own threads are expected to have sent a call."""
 
 
 CHECKING: Mapping[str, str] = {"transactionCheckInterval": "3000", "transactionTimeOut": "1000"}
@@ -37,14 +37,14 @@ BAD_TOPICS: Mapping[str, str] = {
     "128 characters": "t" * 128,
     "of the system": AUTO_CREATE_TOPIC,
 }
-"""Invalid topic names by their defect."""
+"""Invalid topic names by descriptions, which are labels of notes; `blank` is the empty name."""
 BAD_GROUPS: Mapping[str, str] = {
     "blank": "",
     "illegal characters": "a b",
     "256 characters": "g" * 256,
     "of the system": TRANSACTION_GROUP,
 }
-"""Invalid consumer group names by their defect."""
+"""Invalid names of consumer groups by descriptions, which are labels of notes; `blank` is the empty name."""
 
 
 class GrpcContext(CaseContext, GrpcClient):
@@ -187,9 +187,9 @@ class GrpcContext(CaseContext, GrpcClient):
         return response
 
     def stored_in(self, topic: str, response: sv.SendMessageResponse, queue: int = 0) -> list[str] | Response:
-        """Return the bodies (at most one) at the offset of a send response in a queue of a system topic.
+        """Pull the message at the offset in a send response from a queue of a system topic, such as half messages'.
 
-        If there is none, return the response of the pull.
+        Return a list of its body, or the response of the pull if there is no message.
         """
         (entry,) = response.entries
         return self.request(*pull_request(topic, self.group(), queue, entry.offset, max_messages=1)).found
@@ -244,7 +244,10 @@ class GrpcContext(CaseContext, GrpcClient):
         return self.start_receiving(request, client=client, deadline=deadline, **headers)
 
     def receive_nothing(self, topic: str, group: str, *, seconds: float = 5.2, **more: Any) -> Received:
-        """Receive with the shortest long poll, 5 s, and let `seconds` pass, in which no message must arrive."""
+        """Receive with the shortest long poll, 5 s, while no message must arrive.
+
+        Before it reads the response, let `seconds` pass; the default is the poll and 0.2 s for its response.
+        """
         pending = self.start_receive(topic, group, **{"await_s": 5, "deadline": 10, **more})
         self.wait(seconds)
         return pending()

@@ -18,7 +18,7 @@ from ..helpers.pops import PopGroup
 from ..helpers.transactions import COMMIT, ROLLBACK, Producers
 
 TOKEN = "seen"
-"""The token of the contexts: makes the names of topics and groups the same in each run."""
+"""Part of the names and message ids that the contexts create. It is fixed, so that these are the same in each run."""
 BIG = 5_000
 """Size of a large body in bytes, above the second bucket of the histogram of sizes."""
 DELAY_SECONDS = 5

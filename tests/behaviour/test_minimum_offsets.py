@@ -21,7 +21,7 @@ def fill(e: ProtocolClient, files: int = 1, topic: str = "T", **options: str) ->
 
 
 def delete(e: ProtocolClient) -> None:
-    """Request the deletion of full files, and advance to its next run, a minute after the start of the broker."""
+    """Request the deletion of full log files; advance to the first check of files, 60 s after the broker's start."""
     e.engine.execute(e.broker, DeleteExpiredCommitLog())
     e.advance(60_000)
     assert first(e) == MESSAGES_PER_FILE
@@ -37,7 +37,7 @@ def numbers(bodies: list[bytes]) -> list[int]:
 
 
 @through(*ALL, **SIZES)
-def test_a_group_behind_deleted_messages_continues_with_the_first_remaining_one(e: ProtocolClient) -> None:
+def test_a_group_whose_next_messages_are_deleted_continues_with_the_first_remaining_one(e: ProtocolClient) -> None:
     e.topic()
     fill(e)
     e.ack(*(each.handle for each in e.take(count=2)))
@@ -62,8 +62,8 @@ def test_deleted_messages_in_flight_are_not_redelivered(e: ProtocolClient) -> No
 
 
 @through(*ALL, **SIZES)
-def test_an_ordered_batch_of_deleted_messages_blocks_its_queue_until_it_expires(e: ProtocolClient) -> None:
-    """An ordered batch of deleted messages blocks its queue until its invisible duration ends.
+def test_acks_of_an_ordered_batch_of_deleted_messages_do_not_unblock_its_queue(e: ProtocolClient) -> None:
+    """An ordered batch of deleted messages blocks its queue until its invisible duration ends, acknowledged or not.
 
     The group then continues with the first remaining message.
     """
@@ -80,7 +80,7 @@ def test_an_ordered_batch_of_deleted_messages_blocks_its_queue_until_it_expires(
 
 @through(*BROKER, **SIZES)
 def test_a_pull_of_a_deleted_offset_returns_the_first_remaining_offset(e: BrokerProtocolClient) -> None:
-    """A pull of a deleted offset returns PULL_OFFSET_MOVED with the first remaining offset and no messages."""
+    """A pull of a deleted offset returns PULL_OFFSET_MOVED and no messages; `number` is the first remaining offset."""
     e.topic()
     fill(e)
     delete(e)

@@ -13,6 +13,7 @@ from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from virtual_brokers import Setup
 
 ALL = ("engine", "remoting", "grpc")
+"""All protocol clients: direct operations of the engine, and the two protocols."""
 BROKER = ("engine", "remoting")
 """Protocol clients with the requests that clients of a proxy do not have."""
 PROTOCOL_CLIENTS: dict[str, type[EngineProtocolClient | RemotingProtocolClient | GrpcProtocolClient]] = {

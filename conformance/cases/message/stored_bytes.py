@@ -12,7 +12,7 @@ from ...helpers.transactions import COMMIT, transacting
 
 
 def _born_at(message: ReceivedMessage, ends: dict[str, RemotingClient]) -> str:
-    """Return the name of the connection that a message's born host belongs to, or `broker`."""
+    """Return the name of the connection that a message's born host belongs to, else `broker` or `nobody`."""
     if message.born_host == message.store_host:
         return "broker"
     return next((name for name, each in ends.items() if each.local_address[1] == message.born_host[1]), "nobody")
@@ -36,7 +36,7 @@ def retry_and_dlq_copies_keep_born_host_and_time(t: RemotingContext) -> None:
 
 @remoting_case("ScheduleMessageService.messageTimeUp")
 def delayed_timed_and_half_messages_keep_the_born_host(t: RemotingContext) -> None:
-    """Delivered delayed and timed messages and committed half messages have the born host of their producer."""
+    """Delayed and timed messages keep their producer's born host, and so do half messages before and after commit."""
     ends = {"producer": t.connect(), "other": t.connect()}
     for label, properties in (("level", {"DELAY": "1"}), ("timer", {"TIMER_DELAY_MS": "1000"})):
         topic = t.topic(queues=1)
@@ -63,8 +63,8 @@ def stored_properties_end_with_a_separator(t: RemotingContext) -> None:
     level = t.topic(queues=1)
     t.send(level, "level", properties={"DELAY": "1"})
     t.stored(level, seconds=15)
-    for place in (topic, retry_topic(group), level):
-        for each in split_records(t.pull(place, t.group()).body):
+    for stored_topic in (topic, retry_topic(group), level):
+        for each in split_records(t.pull(stored_topic, t.group()).body):
             record = decode(each)
             text, names = record.properties, sorted(record.property_map())
             t.note(record.body.decode(), [names, text.count("\x01"), text.count("\x02"), text[-1:] == "\x02"])

@@ -21,11 +21,11 @@ def only_unacknowledged_messages_are_redelivered(t: RemotingContext) -> None:
 
 @remoting_case("AckMessageProcessor.appendAck")
 def no_retry_topic_is_created_when_every_popped_message_is_acked(t: RemotingContext) -> None:
-    """When every message of a pop is acknowledged, in any order, the broker creates no retry topic."""
+    """When every message of a pop is acknowledged, in any order, the broker creates no pop retry topic."""
     group, handles = all_popped(t, 3, invisible_ms=1000)
     for offset in (2, 0, 1):
         t.note(f"offset {offset}", group.ack(handles[offset], offset), 0)
-    t.wait(6)
+    t.wait(6)  # The invisible duration, and up to 5 s until a redelivery would create the topic.
     t.note("copies", t.pull(group.retry_topic, group.name), 17)
 
 
@@ -67,7 +67,10 @@ def an_unknown_topic_is_refused(t: RemotingContext) -> None:
 
 @remoting_case("ExtraInfoUtil.split")
 def a_malformed_handle_is_refused(t: RemotingContext) -> None:
-    """A handle with too few fields or a non-numeric number field is rejected; extra fields are ignored."""
+    """A handle with fewer than 6 fields is rejected; missing fields after these, and extra fields, are ignored.
+
+    A handle is also rejected if one of its first four fields is not a number in range.
+    """
     group, handle = one_popped(t)
     fields = handle.split(" ")
     for text in ("garbage", "1 2 3", "", None):
@@ -84,7 +87,7 @@ def a_malformed_handle_is_refused(t: RemotingContext) -> None:
 
 @remoting_case("AckMessageProcessor.appendAck")
 def a_forged_handle_has_no_effect(t: RemotingContext) -> None:
-    """An ack with a forged pop time, revive queue, start, broker, group or topic succeeds without effect.
+    """An ack with another pop time, revive queue, start, broker, group or topic succeeds without effect.
 
     The message is redelivered.
     """
@@ -126,6 +129,7 @@ def acks_of_pops_from_the_same_offset_are_matched_by_pop_time(t: RemotingContext
     t.wait(0.1)
     second = group.handle(invisible_ms=60_000)
     t.note("second", group.ack(second, 0), 0)
+    # The second pop is acknowledged, so the first one causes this redelivery.
     t.note("came back by the first", bodies(group.wait_for_copies()))
     t.note("first, too late", group.ack(first, 0), 0)
 
@@ -175,7 +179,7 @@ def an_ack_after_the_revival_has_no_effect(t: RemotingContext) -> None:
 
 @remoting_case("AckMessageProcessor.processRequest")
 def a_redelivered_message_is_acknowledged_in_its_retry_topic(t: RemotingContext) -> None:
-    """An ack of a redelivered message must name the retry topic.
+    """An ack of a redelivered message must name the pop retry topic.
 
     If it names the original topic, it succeeds but the message is redelivered.
     """
@@ -189,9 +193,10 @@ def a_redelivered_message_is_acknowledged_in_its_retry_topic(t: RemotingContext)
 
 @remoting_case("RemotingCommand.decodeCommandCustomHeader")
 def an_ack_without_a_required_field_is_refused(t: RemotingContext) -> None:
-    """An acknowledgement without a required field or with a non-numeric number is rejected.
+    """An acknowledgement without topic, queue, handle or offset, or with a non-numeric number, is rejected.
 
-    Only the group is optional.
+    One without a group succeeds, although AckMessageRequestHeader marks consumerGroup with @CFNotNull: the broker
+    executes a request with missing fields, and fails where it uses their values.
     """
     group, handle = one_popped(t)
     ext = {"consumerGroup": group.name, "topic": group.topic, "queueId": 0, "extraInfo": handle, "offset": 0}

@@ -1,4 +1,7 @@
-"""Requests with forged handles and extreme numbers: their responses, and their effect."""
+"""Requests with forged handles and extreme numbers: their responses, and their effect.
+
+A forged handle is a copy of a valid receipt handle with another value in one field.
+"""
 
 from collections.abc import Callable
 
@@ -13,9 +16,14 @@ from ...helpers.pops import PopGroup, bodies, popping
 from .batch_ack import batch_ack, entry
 
 _ORDERED = "999"
+"""The revive queue in handles of ordered pops."""
 _LARGEST = str(2**63 - 1)
+_ILLEGAL, _NOTHING_FOUND = 13, 210
+"""Upstream's codes MESSAGE_ILLEGAL and POLLING_TIMEOUT."""
 BUSY_MS = 12_000
 """Invisible duration in ms, longer than a busy broker needs for the many requests of a case."""
+_REVIVED_SECONDS = 5
+"""The longest time from the end of an invisible duration to the redelivery, in seconds."""
 
 
 def forged_handles(t: RemotingContext, handle: str) -> dict[str, str]:
@@ -62,19 +70,22 @@ def acks_with_forged_handles_do_not_prevent_redelivery(t: RemotingContext) -> No
     }
     note_each(group, forged, lambda each: group.ack(each, 0))
     t.note("came back", bodies(group.wait_for_copies()))
-    t.wait(3)
+    t.wait(3)  # A second copy would follow the first one within this time.
     t.note("copies", group.count_copies())
 
 
 @remoting_case("AckMessageProcessor.appendAck")
 def an_ack_ignores_topic_kind_broker_queue_and_offset_in_its_handle(t: RemotingContext) -> None:
-    """An acknowledgement ignores the topic kind, broker, queue and offset fields of its handle."""
+    """An acknowledgement ignores topic kind, queue and offset of its handle.
+
+    One with another broker name also succeeds, but the message is redelivered.
+    """
     for what in ("a retry topic", "another kind of topic", "another broker", "queue -1", "offset -1"):
         group = popping(t, 1)
         handle = group.handle(invisible_ms=2000)
         response = group.ack(forged_handles(t, handle)[what], 0)
         t.note(what, [response.code, response.remark])
-        t.wait(7)
+        t.wait(2 + _REVIVED_SECONDS)
         t.note(f"{what}: copies", group.count_copies())
 
 
@@ -85,27 +96,32 @@ def a_change_with_a_forged_handle_keeps_the_committed_offset(t: RemotingContext)
     handle = group.handle(invisible_ms=60_000)
     group.wait_until_committed(1)
     forged = forged_handles(t, handle)
-    note_each(group, forged, lambda each: group.change(each, 0, 3_000_000))
+    note_each(group, forged, lambda each: group.change(each, 0, 3_000_000))  # 50 minutes, longer than the case
     t.note("acknowledged", group.ack(handle, 0), 0)
 
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin")
 def most_changes_with_forged_handles_redeliver_the_message(t: RemotingContext) -> None:
-    """A change with a forged handle succeeds and, for most fields, redelivers the message.
+    """A change with a forged handle succeeds and, for most fields, redelivers the message after the new duration.
 
-    The original pop ends only if the handle matches its check point.
+    The original pop ends only if the handle matches its check point. Otherwise the message is redelivered once more,
+    after the duration of that pop.
     """
-    forged: dict[str, tuple[PopGroup, Response]] = {}
+    popped_ms, changed_ms, count_after_s = 16_000, 2000, 13
+    changes: dict[str, tuple[PopGroup, Response]] = {}
     watch = t.stopwatch()
+    # Any handle yields the descriptions of the changes.
     for what in forged_handles(t, "0 0 0 0 0 broker 0 0"):
         group = popping(t, 1)
-        handle = group.handle(invisible_ms=16_000)
-        forged[what] = group, group.change(forged_handles(t, handle)[what], 0, 2000)
+        handle = group.handle(invisible_ms=popped_ms)
+        changes[what] = group, group.change(forged_handles(t, handle)[what], 0, changed_ms)
+    # The first count is after the redelivery of the last change, and before the end of the first pop.
     t.require(watch.seconds < 8, "the broker was too slow for this case")
-    t.wait(13 - watch.seconds)
-    soon = {what: group.count_copies() for what, (group, _) in forged.items()}
-    t.wait(26 - watch.seconds)
-    for what, (group, response) in forged.items():
+    t.wait(count_after_s - watch.seconds)
+    soon = {what: group.count_copies() for what, (group, _) in changes.items()}
+    # The second count is after the redelivery of the last pop.
+    t.wait(2 * count_after_s - watch.seconds)
+    for what, (group, response) in changes.items():
         copies = group.count_copies()
         found = bodies(group.wait_for_copies(soon[what]))
         t.note(what, [response.code, soon[what], copies, found, group.committed()])
@@ -113,7 +129,7 @@ def most_changes_with_forged_handles_redeliver_the_message(t: RemotingContext) -
 
 @remoting_case("AckMessageProcessor.ackOrderly")
 def an_ack_with_a_forged_ordered_handle_moves_the_offset_past_the_message(t: RemotingContext) -> None:
-    """A forged ordered handle of a group without a batch in flight moves the group's offset past the message."""
+    """Without an ordered batch in flight, an ack with a forged ordered handle moves the offset past the message."""
     group = popping(t, 3)
     group.commit(0)
     made = f"0 {t.now_ms()} 60000 {_ORDERED} 0 {t.broker_name} 0 1"
@@ -124,7 +140,7 @@ def an_ack_with_a_forged_ordered_handle_moves_the_offset_past_the_message(t: Rem
 
 @remoting_case("ChangeInvisibleTimeProcessor.processChangeInvisibleTimeForOrder")
 def an_ordered_change_without_a_batch_in_flight_hides_no_message(t: RemotingContext) -> None:
-    """An ordered change by a group without a batch in flight returns a response and hides nothing."""
+    """Without an ordered batch in flight, an ordered change succeeds and hides no message."""
     group = popping(t, 2)
     made = f"0 {t.now_ms()} 60000 {_ORDERED} 0 {t.broker_name} 0 0"
     t.note("changed", group.change(made, 0, 30_000).without("invisibleTime"), 0)
@@ -133,9 +149,9 @@ def an_ordered_change_without_a_batch_in_flight_hides_no_message(t: RemotingCont
 
 @remoting_case("AckMessageProcessor.processRequest")
 def handles_with_tabs_or_non_decimal_numbers_are_refused(t: RemotingContext) -> None:
-    """A handle with tabs, a leading blank, or hexadecimal or fractional numbers is rejected.
+    """A handle with tabs, a leading blank, or a number that is hexadecimal, fractional or too long is rejected.
 
-    Plus signs, leading zeros, other alphabets and extra fields are accepted.
+    A trailing blank, plus signs, leading zeros, other alphabets and extra fields are accepted.
     """
     group = popping(t, 1)
     handle = group.handle(invisible_ms=60_000)
@@ -157,22 +173,23 @@ def handles_with_tabs_or_non_decimal_numbers_are_refused(t: RemotingContext) -> 
             t.note(f"{done} with {what}", [response.code, remark if len(remark) < 400 else f"{remark[:60]} ..."])
 
 
-# Check points with such times delay later ones in their revive queue, so this case runs on its own broker.
+# Check points with extreme durations delay later ones in their revive queue, so this case runs on its own broker.
 @remoting_case("AckMessageProcessor.processRequest, ChangeInvisibleTimeProcessor.processRequest", alone=True)
 def extreme_queues_and_offsets_with_a_valid_handle_have_no_effect(t: RemotingContext) -> None:
     """Extreme queues and offsets with a valid handle change nothing.
 
-    After extreme durations the message is redelivered.
+    The largest and the smallest duration are accepted, and the message is redelivered. 4 days are rejected: they exceed
+    timerMaxDelaySec.
     """
     group = popping(t, 1)
     handle = group.handle(invisible_ms=60_000)
     for queue in (1, -1, 2**31 - 1, -(2**31)):
-        t.note(f"acknowledged in queue {queue}", group.ack(handle, 0, queue=queue), 13)
-        t.note(f"changed in queue {queue}", group.change(handle, 0, 1000, queue=queue), 13)
+        t.note(f"acknowledged in queue {queue}", group.ack(handle, 0, queue=queue), _ILLEGAL)
+        t.note(f"changed in queue {queue}", group.change(handle, 0, 1000, queue=queue), _ILLEGAL)
     for offset in (1, 2, -1, 2**63 - 1, -(2**63)):
         t.note(f"acknowledged at {offset}", group.ack(handle, offset).code)
         t.note(f"changed at {offset}", group.change(handle, offset, 1000).code)
-    t.note("still out", group.pop(), 210)
+    t.note("still out", group.pop(), _NOTHING_FOUND)
     for invisible in (2**63 - 1, -(2**63), 4 * 86_400_000):
         response = group.change(handle, 0, invisible)
         t.note(f"changed to {invisible}", [response.code, response.remark])
@@ -181,7 +198,11 @@ def extreme_queues_and_offsets_with_a_valid_handle_have_no_effect(t: RemotingCon
 
 @remoting_case("AckMessageProcessor.processRequest")
 def batch_ack_entries_with_out_of_range_values_are_skipped(t: RemotingContext) -> None:
-    """Batch entries with extreme starts, queues, revive queues, times or bits are skipped, or count as far as valid."""
+    """A batch entry with an extreme or missing field acknowledges no message.
+
+    Most such entries succeed. Those without topic or bit set, or with an unknown topic kind or an illegal bit set, are
+    rejected.
+    """
     group = popping(t, 2)
     handle = group.handles(invisible_ms=BUSY_MS)[0]
     odd: dict[str, dict[str, object]] = {
@@ -211,7 +232,7 @@ def batch_ack_entries_with_out_of_range_values_are_skipped(t: RemotingContext) -
 
 @remoting_case("AckMessageProcessor.processRequest")
 def a_batch_ack_of_1000_entries_acknowledges_the_valid_one(t: RemotingContext) -> None:
-    """A batch of 1000 entries, 999 of them for unknown topics, acknowledges the valid one."""
+    """A batch of 1000 entries, 999 of them for an unknown topic, acknowledges the valid one."""
     group = popping(t, 2)
     handle = group.handles(invisible_ms=BUSY_MS)[0]
     unknown = {**entry(group, handle, [0]), "t": t.new()}
