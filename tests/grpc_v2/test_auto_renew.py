@@ -269,7 +269,7 @@ class TestRenewal:
     def test_messages_of_an_expired_client_become_visible(self, renewing: GrpcWorld) -> None:
         """A silent client expires 130 s after its stream closed, and its messages become visible."""
         client = renewing.client("c")
-        stream = client.settle(subscribing())
+        stream = client.send_settings(subscribing())
         taken(renewing, client=client)
         renewing.advance(10 * MINUTE)
         stream.half_close()

@@ -81,7 +81,7 @@ def test_a_heartbeat_or_termination_with_an_unknown_language_is_rejected(
     world: GrpcWorld, call: Any, language: str, settings: pb.Settings
 ) -> None:
     client = world.client()
-    client.settle(settings)
+    client.send_settings(settings)
     assert call(client, x_mq_language=language) == (50001, unknown_language(language))
 
 
@@ -89,7 +89,7 @@ def test_a_heartbeat_or_termination_with_an_unknown_language_is_rejected(
 def test_the_version_of_a_client_is_registered_as_its_number(world: GrpcWorld, said: str, shown: int) -> None:
     """Brokers get the number of the client's version name, and that of the proxy's own version for any other text."""
     client = world.client("c", **{"x-mq-client-version": said})
-    client.settle(subscribing("G", "T"))
+    client.send_settings(subscribing("G", "T"))
     (member,) = world.broker.clients.consumers["G"].members.values()
     assert member.version == shown
 
@@ -100,7 +100,7 @@ def test_a_termination_with_an_unknown_language_changes_nothing(world: GrpcWorld
     The client is a producer without topics, whose settings and heartbeats are accepted with any language.
     """
     client = world.client()
-    client.settle(publishing())
+    client.send_settings(publishing())
     assert beat(client, x_mq_language="XX") == OK
     assert leave(client, x_mq_language="XX") == (50001, unknown_language("XX"))
     assert leave(client) == OK
@@ -109,7 +109,7 @@ def test_a_termination_with_an_unknown_language_changes_nothing(world: GrpcWorld
 def test_a_terminated_client_is_removed_from_its_groups(world: GrpcWorld) -> None:
     """A client that terminates is removed from its groups and its session ends, but its stream stays open."""
     for client, settings in ((world.client("p"), publishing("T", "U")), (world.client("c"), subscribing())):
-        stream = client.settle(settings)
+        stream = client.send_settings(settings)
         assert leave(client) == OK
         assert leave(client) == beat(client) == UNKNOWN
         assert stream.call.status is None
@@ -127,7 +127,7 @@ def test_a_rejected_termination_still_ends_the_session(world: GrpcWorld) -> None
 def test_settings_register_a_terminated_client_again(world: GrpcWorld) -> None:
     """Settings on the open stream register a terminated client again."""
     client = world.client("c")
-    stream = client.settle(subscribing())
+    stream = client.send_settings(subscribing())
     leave(client)
     stream.send(sv.TelemetryCommand(settings=subscribing()))
     assert beat(client) == OK
@@ -175,4 +175,4 @@ def test_with_end_polls_on_client_termination_waiting_polls_end_empty(world: Grp
     world.client().ask("SendMessage", a_send(a_message()))
     assert theirs.bodies == [b"body"]
     world.advance(30_000)
-    assert all(len(received.frames) == 2 for received in waiting)
+    assert all(len(received.responses) == 2 for received in waiting)

@@ -64,7 +64,7 @@ def test_the_status_of_a_direct_consumption_becomes_its_result(
     world: GrpcWorld, message: str, code: int, result: str | None
 ) -> None:
     """A client gets the message to consume, and its status becomes the result."""
-    stream = world.client("c").settle(subscribing())
+    stream = world.client("c").send_settings(subscribing())
     call = consume_directly(world, message)
     assert [each.message.body for each in verify_commands(stream)] == [b"hello"]
     assert call.outcome is None
@@ -78,7 +78,7 @@ def test_the_status_of_a_direct_consumption_becomes_its_result(
 def test_a_direct_consumption_is_sent_on_the_clients_newest_stream(world: GrpcWorld, message: str) -> None:
     """The newest stream gets the message, and the client may respond on another stream."""
     client = world.client("c")
-    first, second = client.settle(subscribing()), client.settle(subscribing())
+    first, second = client.send_settings(subscribing()), client.send_settings(subscribing())
     call = consume_directly(world, message)
     assert (len(verify_commands(first)), len(verify_commands(second))) == (0, 1)
     first.send(
@@ -95,7 +95,7 @@ def test_a_direct_consumption_without_a_response_returns_system_busy(
 
     A later result is ignored.
     """
-    stream = world.client("c").settle(subscribing())
+    stream = world.client("c").send_settings(subscribing())
     if gone:
         stream.call.cancel()
     call = consume_directly(world, message)
@@ -112,7 +112,7 @@ def test_a_direct_consumption_without_a_response_returns_system_busy(
 
 def test_running_info_and_offset_requests_reach_no_grpc_client(world: GrpcWorld) -> None:
     """Requests for running info and for offsets reach no gRPC client and time out."""
-    stream = world.client("c").settle(subscribing())
+    stream = world.client("c").send_settings(subscribing())
     before = len(stream.commands)
     info = submit(world, GetConsumerRunningInfo("G", "c", {"jstackEnable": "true"}))
     status = submit(world, GetConsumerStatus("T", "G"))
@@ -125,7 +125,7 @@ def test_running_info_and_offset_requests_reach_no_grpc_client(world: GrpcWorld)
 
 
 def test_a_closed_service_leaves_no_timer_of_a_request(world: GrpcWorld, message: str) -> None:
-    world.client("c").settle(subscribing())
+    world.client("c").send_settings(subscribing())
     consume_directly(world, message)
     world.service.close()
     assert TimerKind.GRPC_CLIENT_REQUEST not in [timer.kind for timer in world.engine.scheduler.scheduled()]
@@ -134,7 +134,7 @@ def test_a_closed_service_leaves_no_timer_of_a_request(world: GrpcWorld, message
 def test_an_expired_client_registers_its_subscriptions_with_its_next_heartbeat(world: GrpcWorld) -> None:
     """A client dropped after two minutes of silence registers its subscriptions with its next heartbeat."""
     client = world.client("a")
-    client.settle(subscribing())
+    client.send_settings(subscribing())
     world.advance(140_000)
     assert world.broker.clients.consumers == {}
     client.ask("Heartbeat", sv.HeartbeatRequest(group=pb.Resource(name="G")))
@@ -147,8 +147,8 @@ def test_heartbeats_do_not_change_subscriptions(world: GrpcWorld) -> None:
     A group that only a heartbeat names has no subscriptions.
     """
     first, second = world.client("a"), world.client("b")
-    first.settle(subscribing(topic="T"))
-    second.settle(subscribing(topic="U"))
+    first.send_settings(subscribing(topic="T"))
+    second.send_settings(subscribing(topic="U"))
     for group in ("G", "H"):
         first.ask("Heartbeat", sv.HeartbeatRequest(group=pb.Resource(name=group)))
     consumers = world.broker.clients.consumers

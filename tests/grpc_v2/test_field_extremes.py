@@ -85,8 +85,8 @@ def a_world() -> tuple[GrpcWorld, list[Client]]:
     world.group("G")
     world.client("p").ask("SendMessage", a_send(a_message("T", b"before")))
     clients = [world.client("unknown"), world.client("fuzz"), world.client("consumer")]
-    clients[1].settle(publishing("T"))
-    clients[2].settle(subscribing("G", "T"))
+    clients[1].send_settings(publishing("T"))
+    clients[2].send_settings(subscribing("G", "T"))
     return world, clients
 
 

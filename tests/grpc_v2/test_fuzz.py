@@ -102,7 +102,7 @@ def test_any_request_ends_with_a_declared_code(rpc: Any, data: st.DataObject) ->
         st.sampled_from([None, publishing("T"), subscribing("G", "T"), subscribing("GF", "F", push=True)])
     )
     if known is not None:
-        client.settle(known)
+        client.send_settings(known)
     for request in data.draw(st.lists(filled(rpc.request), min_size=1, max_size=3)):
         if rpc.kind is MethodKind.BIDI:
             stream = client.telemetry()

@@ -97,7 +97,7 @@ def test_a_receive_without_a_client_id_gets_the_status_alone(world: GrpcWorld) -
 
 
 def test_a_telemetry_stream_without_a_client_id_gets_its_status_and_ends(world: GrpcWorld) -> None:
-    stream = world.client("").settle(publishing("T"))
+    stream = world.client("").send_settings(publishing("T"))
     assert [(command.status.code, command.WhichOneof("command")) for command in stream.commands] == [(40017, None)]
     assert stream.call.status == 0
 
@@ -105,14 +105,14 @@ def test_a_telemetry_stream_without_a_client_id_gets_its_status_and_ends(world: 
 @pytest.mark.parametrize("topic", BAD_TOPICS, ids=lambda topic: topic[:20] or "empty")
 def test_settings_with_an_invalid_topic_end_the_stream(world: GrpcWorld, topic: str) -> None:
     """The stream ends with INVALID_ARGUMENT and a prefix before the text that unary calls get for the topic."""
-    call = world.client().settle(publishing("ok", topic)).call
+    call = world.client().send_settings(publishing("ok", topic)).call
     assert (call.status, call.text) == (3, "process client telemetryCommand failed. " + BAD_TOPICS[topic][1])
 
 
 @pytest.mark.parametrize("group", BAD_GROUPS, ids=lambda group: group[:20] or "empty")
 def test_settings_with_an_invalid_group_end_the_stream(world: GrpcWorld, group: str) -> None:
     """The stream ends with INVALID_ARGUMENT and a prefix before the text that unary calls get for the group."""
-    call = world.client().settle(subscribing(group)).call
+    call = world.client().send_settings(subscribing(group)).call
     assert (call.status, call.text) == (3, "process client telemetryCommand failed. " + BAD_GROUPS[group][1])
 
 

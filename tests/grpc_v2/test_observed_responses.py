@@ -57,7 +57,7 @@ def test_a_receive_ignores_language_and_version(world: GrpcWorld, metadata: dict
 @pytest.mark.parametrize("settings", [publishing("T"), subscribing()])
 def test_settings_need_no_client_version(world: GrpcWorld, settings: pb.Settings) -> None:
     """Settings need no client version; only the language is validated."""
-    (command,) = world.client().settle(settings, x_mq_client_version="").commands
+    (command,) = world.client().send_settings(settings, x_mq_client_version="").commands
     assert command.status.code == 20000
 
 
@@ -152,7 +152,7 @@ class TestSeveralBrokers:
 def test_expressions_that_do_not_compile_in_5_3_3_are_rejected(world: GrpcWorld, expression: str) -> None:
     """A star and a comparison with a fractional zero do not compile, as in 5.3.3."""
     world.topic()
-    status = world.consumer().receive(a_receive(expression=expression, kind=pb.SQL)).status
+    status = world.consumer().receive(a_receive(expression=expression, filter_type=pb.SQL)).status
     assert (status.code, status.message) == CANNOT_PARSE
 
 
@@ -164,7 +164,7 @@ def test_text_after_a_complete_sql_expression_is_ignored(
     world.topic()
     world.store(b"one", a="1")
     world.store(b"x", a="xy")
-    received = world.consumer().receive(a_receive(expression=expression, kind=pb.SQL))
+    received = world.consumer().receive(a_receive(expression=expression, filter_type=pb.SQL))
     world.advance(5_000)
     assert received.bodies == bodies
 

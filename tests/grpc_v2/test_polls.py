@@ -72,7 +72,7 @@ class TestReceiveWithBroker:
         world.advance(4_000)
         world.store(b"x", broker, queue)
         assert received.bodies == [b"x"]
-        assert received.frames[-1].delivery_timestamp.ToMilliseconds() == START_MS + 4_000
+        assert received.responses[-1].delivery_timestamp.ToMilliseconds() == START_MS + 4_000
 
     def test_a_named_broker_without_readable_queues_is_ignored(self, world: GrpcWorld) -> None:
         """A receive that names a broker without readable queues gets messages of the brokers that have the topic."""

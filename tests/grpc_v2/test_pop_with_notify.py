@@ -101,7 +101,7 @@ def test_a_notification_is_followed_by_a_pop_at_once() -> None:
     world.advance(12_345)
     world.store(b"x")
     assert received.bodies == [b"x"]
-    assert received.frames[-1].delivery_timestamp.ToMilliseconds() == world.now_ms
+    assert received.responses[-1].delivery_timestamp.ToMilliseconds() == world.now_ms
     assert metrics(world) == ReceiveMetrics(1, 1, 0, 1, 1, 0)
 
 

@@ -132,7 +132,7 @@ def test_rules_about_telemetry_match_settings_and_rules_about_heartbeats_do_not(
     beats = rules.add(DropResponse(), operation="Heartbeat", protocol="grpc")
     rule = rules.add(DropRequest(), operation="Telemetry", group="G", topic="T", times=2)
     client = world.client("consumer-1")
-    stream = client.settle(subscribing())
+    stream = client.send_settings(subscribing())
     stream.send(sv.TelemetryCommand(settings=subscribing()))
     assert (stream.commands, rule.fired, beats.matched) == ([], 2, 0)
     assert not is_member(world)
@@ -146,7 +146,7 @@ def test_rules_about_telemetry_match_settings_and_rules_about_heartbeats_do_not(
 def test_a_lost_response_to_settings_is_not_repeated(world: GrpcWorld) -> None:
     """Without a rule the proxy repeats the response; the next settings of the stream get theirs."""
     Rules(world.engine).add(DropResponse(), operation="Telemetry", times=1)
-    lost, served = (world.client(name).settle(subscribing()) for name in ("consumer-1", "consumer-2"))
+    lost, served = (world.client(name).send_settings(subscribing()) for name in ("consumer-1", "consumer-2"))
     world.advance(10_000)
     assert lost.commands == []
     assert len(served.commands) > 1
@@ -160,7 +160,7 @@ def test_a_response_to_settings_is_both_delayed_and_duplicated(world: GrpcWorld)
     rules = Rules(world.engine)
     rules.add(DelayResponse("1s"), operation="Telemetry", nth=1)
     rules.add(DuplicateResponse(2), operation="Telemetry", nth=1)
-    stream = world.client("producer").settle(publishing("T"))
+    stream = world.client("producer").send_settings(publishing("T"))
     stream.send(sv.TelemetryCommand(settings=publishing("T", "U")))
     assert [len(each.settings.publishing.topics) for each in stream.commands] == [2]
     world.advance(1_000)
@@ -172,7 +172,7 @@ def test_a_response_to_settings_is_both_delayed_and_duplicated(world: GrpcWorld)
 def test_a_rule_that_rejects_settings_ends_the_stream(world: GrpcWorld, fault: Any) -> None:
     """The stream ends as for a client without rights: with the status in a last command."""
     Rules(world.engine).add(fault, operation="Telemetry", times=1)
-    stream = world.client("consumer-1").settle(subscribing())
+    stream = world.client("consumer-1").send_settings(subscribing())
     assert [each.status.code for each in stream.commands] == [pb.UNAUTHORIZED]
     assert (stream.call.finished, stream.call.status) == (True, 0)
     world.advance(10_000)
@@ -182,7 +182,7 @@ def test_a_rule_that_rejects_settings_ends_the_stream(world: GrpcWorld, fault: A
 def test_settings_that_are_delayed_beyond_their_stream_start_a_session_that_expires(world: GrpcWorld) -> None:
     """The session expires like that of each client without a stream."""
     Rules(world.engine).add(DelayRequest("1s"), operation="Telemetry", times=1)
-    stream = world.client("consumer-1").settle(subscribing())
+    stream = world.client("consumer-1").send_settings(subscribing())
     stream.call.cancel()
     world.advance(1_000)
     assert len(world.service.clients.sessions) == 1
@@ -193,7 +193,7 @@ def test_settings_that_are_delayed_beyond_their_stream_start_a_session_that_expi
 @pytest.mark.parametrize("name", ["Telemetry", "ClientResponded"])
 def test_rules_delay_and_drop_the_result_of_a_direct_consumption(world: GrpcWorld, name: str) -> None:
     """A delayed result arrives later, a dropped one never."""
-    stream = world.client("consumer-1").settle(subscribing(push=True))
+    stream = world.client("consumer-1").send_settings(subscribing(push=True))
     stored = world.ask(SendMessage("PG", "T", 0, b"x", {}, ("10.0.0.9", 5000), world.now_ms))
     assert isinstance(stored, SendResult)
     rules = Rules(world.engine)

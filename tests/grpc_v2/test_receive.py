@@ -29,7 +29,7 @@ def test_a_receive_returns_status_messages_and_delivery_timestamp_in_order(world
     received = world.consumer().receive(a_receive())
     assert received.kinds == ["status", "message", "message", "delivery_timestamp"]
     assert (received.status.code, received.status.message) == (20000, "OK")
-    assert received.frames[-1].delivery_timestamp.ToMilliseconds() == START_MS
+    assert received.responses[-1].delivery_timestamp.ToMilliseconds() == START_MS
     assert (received.call.status, received.bodies) == (0, [b"a", b"b"])
 
 
@@ -118,7 +118,7 @@ def test_an_empty_receive_waits_for_the_requested_time_within_5_to_20_s(
     world.advance(1)
     assert received.kinds == ["status", "delivery_timestamp"]
     assert (received.status.code, received.status.message) == (40401, "no new message")
-    assert received.frames[-1].delivery_timestamp.ToMilliseconds() == START_MS + waits_ms
+    assert received.responses[-1].delivery_timestamp.ToMilliseconds() == START_MS + waits_ms
     assert received.call.status == 0
 
 
@@ -278,7 +278,7 @@ def test_a_filter_selects_messages_by_tag_or_sql_expression(
     sent(world, b"a", tag="A")
     sent(world, b"b", tag="B", user={"color": "red"})
     sent(world, b"none")
-    assert world.consumer().receive(a_receive(expression=expression, kind=kind)).bodies == bodies
+    assert world.consumer().receive(a_receive(expression=expression, filter_type=kind)).bodies == bodies
 
 
 def test_a_tag_expression_of_blanks_matches_nothing(world: GrpcWorld) -> None:
@@ -306,7 +306,7 @@ def test_an_invalid_filter_expression_is_rejected(
 ) -> None:
     """The proxy rejects an expression that cannot be split, the broker one that does not compile."""
     world.topic()
-    status = world.consumer().receive(a_receive(expression=expression, kind=kind)).status
+    status = world.consumer().receive(a_receive(expression=expression, filter_type=kind)).status
     assert (status.code, status.message) == (code, text)
 
 
@@ -474,7 +474,7 @@ def test_a_receiving_producer_is_limited_to_its_three_attempts(world: GrpcWorld)
     """For a client with a producer's settings, the limit is the producer's three attempts, as in upstream."""
     world.topic()
     client = world.client("p")
-    client.settle(publishing("T"))
+    client.send_settings(publishing("T"))
     sent(world, b"a")
     for _ in range(3):
         assert client.receive(a_receive()).bodies == [b"a"]

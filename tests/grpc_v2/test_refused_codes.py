@@ -42,7 +42,7 @@ def _sending(message: pb.Message) -> Callable[[Client], MemoryCall]:
 
 def _settled(rpc: str, request: Message) -> Callable[[Client], MemoryCall]:
     def act(client: Client) -> MemoryCall:
-        client.settle(subscribing())
+        client.send_settings(subscribing())
         return client.start(rpc, request)
 
     return act

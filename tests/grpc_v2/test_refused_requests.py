@@ -67,7 +67,7 @@ def test_a_failed_authentication_is_journaled_without_the_signature(rpc: Rpc) ->
     world = GrpcWorld(proxy=ProxyConfig(authentication_enabled=True))
     client = world.client(authorization=_SIGNED)
     if rpc.name == "Telemetry":
-        (command,) = client.settle(publishing("T")).commands
+        (command,) = client.send_settings(publishing("T")).commands
         assert command.status.code == pb.UNAUTHORIZED
     else:
         client.start(rpc.name, rpc.request())
@@ -79,7 +79,7 @@ def test_a_failed_authentication_is_journaled_without_the_signature(rpc: Rpc) ->
 
 
 def _telemetry(settings: pb.Settings) -> Callable[[Client], object]:
-    return lambda client: client.settle(settings)
+    return lambda client: client.send_settings(settings)
 
 
 def _asking(rpc: str, request: Message) -> Callable[[Client], object]:
@@ -233,7 +233,7 @@ def test_heartbeats_of_producers_are_journaled(topics: tuple[str, ...]) -> None:
     """A producer's heartbeat is journaled, even one without topics, which no broker gets."""
     world = GrpcWorld()
     client = world.client()
-    client.settle(publishing(*topics))
+    client.send_settings(publishing(*topics))
     before = world.engine.journal.written
     client.ask("Heartbeat", sv.HeartbeatRequest())
     (entry,) = world.engine.journal.newest(world.engine.journal.written - before)

@@ -63,7 +63,7 @@ def test_queues_are_listed_read_only_then_write_only_then_both_then_none(
 
 
 def test_queue_ids_of_a_route_count_over_all_permissions(world: GrpcWorld) -> None:
-    world.topic(queues=4, write=2)
+    world.topic(queues=4, write_queues=2)
     assert [(queue.id, queue.permission) for queue in route(world).message_queues] == [(0, R), (1, R), (2, RW), (3, RW)]
 
 
@@ -172,7 +172,7 @@ def test_a_group_is_assigned_any_queue_of_each_broker(world: GrpcWorld, group: s
 
 @pytest.mark.parametrize(("read", "write", "count"), [(4, 4, 4), (2, 4, 2), (4, 2, 4)])
 def test_an_ordered_group_is_assigned_each_readable_queue(world: GrpcWorld, read: int, write: int, count: int) -> None:
-    world.topic(queues=read, write=write)
+    world.topic(queues=read, write_queues=write)
     world.group(consume_message_orderly=True)
     queues = [assigned.message_queue for assigned in assignment(world).assignments]
     assert [(queue.id, queue.permission) for queue in queues] == [(n, RW) for n in range(count)]

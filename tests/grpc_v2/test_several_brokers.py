@@ -183,7 +183,7 @@ def test_a_message_on_a_stopped_broker_is_redelivered_after_its_restart() -> Non
     """A message on a stopped broker is not renewed. It is redelivered after the broker has started again."""
     world = make_world()
     client = world.client("consumer")
-    client.settle(subscribing("G", "T", push=True))
+    client.send_settings(subscribing("G", "T", push=True))
     world.store(b"m", broker=1)
     received = client.receive(a_receive(broker="broker-b", queue_id=-1, auto_renew=True))
     assert received.bodies == [b"m"]

@@ -35,7 +35,7 @@ def test_a_producer_gets_its_backoff_and_limits(world: GrpcWorld, topics: list[s
     settings.access_point.addresses.add(host="127.0.0.1", port=9)
     settings.user_agent.hostname = "vm"
     settings.publishing.max_body_size = 134_217_728
-    got = response(world.client().settle(settings))
+    got = response(world.client().send_settings(settings))
     expected = pb.Settings()
     expected.CopyFrom(settings)
     expected.backoff_policy.max_attempts = 3
@@ -57,7 +57,7 @@ def test_a_consumer_gets_its_backoff_batch_size_and_polling_time(
     if known:
         world.group()
     settings = subscribing(client_type=client_type)
-    got = response(world.client().settle(settings))
+    got = response(world.client().send_settings(settings))
     assert got.backoff_policy.max_attempts == 17
     assert [delay.seconds for delay in got.backoff_policy.customized_backoff.next] == LEVELS_S
     subscription = got.subscription
@@ -73,17 +73,17 @@ def test_a_consumer_gets_its_backoff_batch_size_and_polling_time(
 def test_the_settings_of_a_known_group_override_those_of_its_client(world: GrpcWorld) -> None:
     """The settings of a known group override those of its client. For an unknown group the client's values stay."""
     settings = subscribing(fifo=True, poll_s=7)
-    got = response(world.client("before").settle(settings)).subscription
+    got = response(world.client("before").send_settings(settings)).subscription
     assert (got.fifo, got.long_polling_timeout.seconds, got.receive_batch_size) == (True, 7, 32)
     world.group()
-    got = response(world.client("after").settle(settings)).subscription
+    got = response(world.client("after").send_settings(settings)).subscription
     assert (got.fifo, got.long_polling_timeout.seconds, got.receive_batch_size) == (False, 20, 32)
 
 
 def test_a_client_of_an_ordered_group_gets_fifo_true(world: GrpcWorld) -> None:
     """A client of an ordered group gets fifo=true, even if it sent false."""
     world.group(consume_message_orderly=True)
-    assert response(world.client().settle(subscribing(fifo=False))).subscription.fifo
+    assert response(world.client().send_settings(subscribing(fifo=False))).subscription.fifo
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_client_gets_the_retry_policy_of_its_group(
 ) -> None:
     """A client gets its group's retry policy, exponential or a list, with one attempt more than retries."""
     world.group(**fields)
-    policy = response(world.client().settle(subscribing())).backoff_policy
+    policy = response(world.client().send_settings(subscribing())).backoff_policy
     assert policy.max_attempts == attempts
     if policy.HasField("exponential_backoff"):
         backoff = policy.exponential_backoff
@@ -113,7 +113,7 @@ def test_configuration_keys_shorten_the_backoff_and_polls_of_consumers(world: Gr
     world.group(retry_policy=RetryPolicy("EXPONENTIAL"))
     world.config.set("pushedLongPollingTimeoutMillis", "2000")
     world.config.set("pushedConsumerBackoff", "1s 2m")
-    got = response(world.client().settle(subscribing()))
+    got = response(world.client().send_settings(subscribing()))
     assert got.subscription.long_polling_timeout.seconds == 2
     assert [delay.seconds for delay in got.backoff_policy.customized_backoff.next] == [1, 120]
 
@@ -121,10 +121,10 @@ def test_configuration_keys_shorten_the_backoff_and_polls_of_consumers(world: Gr
 def test_each_settings_command_gets_a_response(world: GrpcWorld) -> None:
     """Each settings command gets a response, also a repeated one and one on a second stream."""
     client = world.client()
-    first = client.settle(publishing("T"))
+    first = client.send_settings(publishing("T"))
     first.send(sv.TelemetryCommand(settings=publishing("T", "U")))
     assert [len(command.settings.publishing.topics) for command in first.commands] == [1, 2]
-    second = client.settle(publishing("T"))
+    second = client.send_settings(publishing("T"))
     assert len(second.commands) == 1
     assert first.call.status is None
     assert second.call.status is None
@@ -132,7 +132,7 @@ def test_each_settings_command_gets_a_response(world: GrpcWorld) -> None:
 
 def test_the_response_to_the_first_settings_of_a_stream_is_repeated(world: GrpcWorld) -> None:
     """The response to the first settings of a stream is repeated, with the values at the time of the repetition."""
-    stream = world.client().settle(publishing("T"))
+    stream = world.client().send_settings(publishing("T"))
     world.advance(99)
     assert len(stream.commands) == 1
     world.advance(1)
@@ -146,10 +146,10 @@ def test_the_response_to_the_first_settings_of_a_stream_is_repeated(world: GrpcW
 
 def test_a_stream_that_has_ended_gets_no_more_responses(world: GrpcWorld) -> None:
     """A stream that has ended gets no repeated responses, nor does a stream without configured times."""
-    stream = world.client().settle(publishing("T"))
+    stream = world.client().send_settings(publishing("T"))
     stream.half_close()
     world.config.settings_push_again_millis = ""
-    other = world.client("other").settle(publishing("T"))
+    other = world.client("other").send_settings(publishing("T"))
     world.advance(10_000)
     assert (len(stream.commands), len(other.commands), world.log) == (1, 1, [])
 
@@ -196,13 +196,13 @@ def test_other_telemetry_commands_are_ignored(world: GrpcWorld, command: sv.Tele
         (subscribing(client_type=0), 13, FAILED + "Client type is not consumer, type: CLIENT_TYPE_UNSPECIFIED"),
         (subscribing(client_type=5), 13, FAILED + "Client type is not consumer, type: UNRECOGNIZED"),
         (subscribing(client_type=99), 13, FAILED + "Client type is not consumer, type: UNRECOGNIZED"),
-        (subscribing(kind=pb.SQL, expression=""), 3, FAILED + "expression format is not correct"),
+        (subscribing(filter_type=pb.SQL, expression=""), 3, FAILED + "expression format is not correct"),
         (subscribing(expression="||"), 3, FAILED + "expression format is not correct"),
     ],
 )
 def test_invalid_settings_end_the_stream(world: GrpcWorld, settings: pb.Settings, status: int, text: str) -> None:
     """Invalid settings end the stream with upstream's gRPC status and text, without a session."""
-    call = world.client().settle(settings).call
+    call = world.client().send_settings(settings).call
     assert (call.status, call.text, call.sent) == (status, text, [])
     assert len(world.service.clients.sessions) == 0
 
@@ -214,15 +214,15 @@ def test_invalid_settings_end_the_stream(world: GrpcWorld, settings: pb.Settings
         subscribing(topic="a b"),
         subscribing(topic=None),
         subscribing(topic="unknown"),
-        subscribing(kind=pb.SQL, expression="a >"),
-        subscribing(kind=0),
+        subscribing(filter_type=pb.SQL, expression="a >"),
+        subscribing(filter_type=0),
     ],
 )
 def test_settings_with_unusual_types_topics_or_expressions_are_accepted(
     world: GrpcWorld, settings: pb.Settings
 ) -> None:
     """Any type of a producer, and any topics and expressions of a consumer, are accepted."""
-    response(world.client().settle(settings))
+    response(world.client().send_settings(settings))
 
 
 @pytest.mark.parametrize("language", ["", "KLINGON", "java"])
@@ -230,21 +230,21 @@ def test_settings_with_unusual_types_topics_or_expressions_are_accepted(
 def test_an_unknown_language_ends_the_stream(world: GrpcWorld, language: str, settings: pb.Settings) -> None:
     """An unknown language ends the stream, except for a producer without topics. Names are case-sensitive."""
     client = world.client()
-    call = client.settle(settings, x_mq_language=language).call
+    call = client.send_settings(settings, x_mq_language=language).call
     text = f"{FAILED}No enum constant org.apache.rocketmq.remoting.protocol.LanguageCode.{language}"
     assert (call.status, call.text) == (13, text)
-    response(client.settle(publishing(), x_mq_language=language))
+    response(client.send_settings(publishing(), x_mq_language=language))
 
 
 @pytest.mark.parametrize("language", ["JAVA", "HTTP", "GO", "PYTHON", "RUST", "NODE_JS"])
 def test_languages_of_the_sdks_are_known(world: GrpcWorld, language: str) -> None:
     """The languages of the SDKs are valid. Node.js uses HTTP."""
-    response(world.client().settle(subscribing(), x_mq_language=language))
+    response(world.client().send_settings(subscribing(), x_mq_language=language))
 
 
 def test_a_half_close_ends_the_stream_with_ok(world: GrpcWorld) -> None:
     """A half-close ends the stream with OK, and the session continues."""
-    stream = world.client("c").settle(subscribing())
+    stream = world.client("c").send_settings(subscribing())
     stream.half_close()
     assert stream.call.status == 0
     assert world.service.clients.sessions.find("c") is not None
@@ -270,8 +270,8 @@ def test_a_producer_is_registered_in_the_groups_named_like_its_topics(world: Grp
 def test_a_silent_client_without_a_stream_expires_after_130_s(world: GrpcWorld) -> None:
     """A client without a stream expires 130 s after its last heartbeat. With an open stream it does not."""
     quiet, open_one = world.client("quiet"), world.client("open")
-    quiet.settle(subscribing()).call.cancel()
-    stream = open_one.settle(subscribing())
+    quiet.send_settings(subscribing()).call.cancel()
+    stream = open_one.send_settings(subscribing())
     world.advance(100_000)
     quiet.ask("Heartbeat", sv.HeartbeatRequest(group=pb.Resource(name="G")))
     world.advance(129_999)
@@ -292,7 +292,7 @@ def test_with_the_defect_the_settings_of_a_consumer_expire_despite_its_open_stre
     world.topic()
     world.producer("producer")
     consumer = world.client("consumer")
-    stream = consumer.settle(subscribing())
+    stream = consumer.send_settings(subscribing())
     for _ in range(3):
         world.advance(100_000)
         assert consumer.ask("Heartbeat", sv.HeartbeatRequest(group=pb.Resource(name="G"))).status.code == pb.OK
@@ -302,7 +302,7 @@ def test_with_the_defect_the_settings_of_a_consumer_expire_despite_its_open_stre
     status = consumer.receive(a_receive()).status
     assert (status.code, status.message) == (50001, no_settings())
     stream.send(sv.TelemetryCommand(settings=subscribing()))
-    assert not consumer.receive(a_receive()).frames
+    assert not consumer.receive(a_receive()).responses
     world.engine.defects.release("settings_expire_with_open_stream")
     world.advance(200_000)
     assert sessions.find("consumer") is not None
@@ -312,7 +312,7 @@ def test_receives_do_not_keep_a_session_alive(world: GrpcWorld) -> None:
     """Receives do not keep a session alive: a client without a stream expires like a silent one."""
     world.topic()
     client = world.client()
-    client.settle(subscribing()).call.cancel()
+    client.send_settings(subscribing()).call.cancel()
     for _ in range(13):
         client.receive(a_receive())
         world.advance(10_000)
@@ -320,7 +320,7 @@ def test_receives_do_not_keep_a_session_alive(world: GrpcWorld) -> None:
 
 
 def test_a_closed_service_leaves_no_timer_and_no_session(world: GrpcWorld) -> None:
-    world.client().settle(subscribing()).call.cancel()
+    world.client().send_settings(subscribing()).call.cancel()
     world.service.close()
     assert [timer.kind for timer in world.engine.scheduler.scheduled() if timer.kind == "grpc session"] == []
     assert len(world.service.clients.sessions) == 0
@@ -330,7 +330,7 @@ def test_a_poll_continues_after_its_clients_stream_closed(world: GrpcWorld) -> N
     """A poll continues after its client's stream closed, because the two may use different connections."""
     world.topic()
     client = world.client()
-    stream = client.settle(subscribing())
+    stream = client.send_settings(subscribing())
     received = client.receive(a_receive())
     stream.call.cancel()
     world.advance(5_000)

@@ -62,7 +62,7 @@ class TestEndTransaction:
 
     def test_a_rolled_back_message_is_neither_delivered_nor_checked(self, world: GrpcWorld) -> None:
         producer = world.client("p")
-        stream = producer.settle(publishing("T"))
+        stream = producer.send_settings(publishing("T"))
         half(producer)
         assert end(producer, resolution=pb.ROLLBACK) == (20000, "OK")
         world.advance(60_000)
@@ -121,8 +121,8 @@ class TestChecks:
         Its message has no receipt handle.
         """
         producer = world.client("p")
-        old, new = producer.settle(publishing("T")), producer.settle(publishing("T"))
-        bystander = world.client("b").settle(publishing("N"))
+        old, new = producer.send_settings(publishing("T")), producer.send_settings(publishing("T"))
+        bystander = world.client("b").send_settings(publishing("N"))
         half(producer)
         world.advance(10_000)
         assert checks(old) == checks(bystander) == []
@@ -138,7 +138,7 @@ class TestChecks:
         """After a check the transaction can be ended for 30 s, even if the check comes after the first 30 s."""
         world.broker.config.transaction_time_out = 60_000
         producer = world.client("p")
-        stream = producer.settle(publishing("T"))
+        stream = producer.send_settings(publishing("T"))
         half(producer)
         world.advance(59_999)
         assert end(producer, source=pb.SOURCE_CLIENT) == NOT_FOUND
@@ -151,12 +151,12 @@ class TestChecks:
     def test_a_producer_without_a_stream_gets_no_check(self, world: GrpcWorld) -> None:
         """A producer without a stream gets no check, and gets one after it opens a stream."""
         producer = world.client("p")
-        first = producer.settle(publishing("T"))
+        first = producer.send_settings(publishing("T"))
         half(producer)
         first.call.cancel()
         world.advance(10_000)
         assert checks(first) == []
-        second = producer.settle(publishing("T"))
+        second = producer.send_settings(publishing("T"))
         world.advance(10_000)
         assert checks(second)
 

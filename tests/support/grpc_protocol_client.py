@@ -50,7 +50,7 @@ class GrpcProtocolClient(ProtocolClient):
     def _consumer(self, client: str, group: str, topic: str) -> Client:
         if (client, group, topic) not in self._clients:
             made = self._clients[client, group, topic] = self.world.client(f"{client}-{group}-{topic}")
-            made.settle(subscribing(group, topic))
+            made.send_settings(subscribing(group, topic))
         return self._clients[client, group, topic]
 
     def start_pop(self, pop: PopRequest) -> "GrpcWaiting":
@@ -63,7 +63,7 @@ class GrpcProtocolClient(ProtocolClient):
             invisible_ms=pop.invisible_ms,
             poll_ms=pop.poll_ms,
             expression=pop.expression,
-            kind=_KINDS[pop.kind],
+            filter_type=_KINDS[pop.kind],
             broker=self.broker.name,
             attempt_id=pop.attempt,
         )
@@ -140,7 +140,7 @@ class GrpcProtocolClient(ProtocolClient):
         )
 
     def register_producer(self, client: str, topic: str = "T") -> None:
-        self._streams[client] = self.world.client(client).settle(grpc_requests.publishing(topic))
+        self._streams[client] = self.world.client(client).send_settings(grpc_requests.publishing(topic))
         self._seen[client] = 0
 
     def unregister_producer(self, client: str, topic: str = "T") -> None:
@@ -149,7 +149,7 @@ class GrpcProtocolClient(ProtocolClient):
     def heartbeat(self, client: str, group: str = "G", topic: str = "T") -> None:
         asking = self.world.client(client)
         if client not in self.streams:
-            self.streams[client] = asking.settle(subscribing(group, topic))
+            self.streams[client] = asking.send_settings(subscribing(group, topic))
         assert asking.ask("Heartbeat", grpc_requests.heartbeat(group)).status.code == OK
 
     def unregister_consumer(self, client: str, group: str = "G") -> None:
@@ -174,7 +174,7 @@ class GrpcProtocolClient(ProtocolClient):
 
     def settings(self, group: str = "G", topic: str = "T") -> pb.Settings:
         """Return the settings that a new consumer receives."""
-        (command,) = self.world.client(f"told-{group}").settle(subscribing(group, topic)).commands
+        (command,) = self.world.client(f"told-{group}").send_settings(subscribing(group, topic)).commands
         return command.settings
 
 

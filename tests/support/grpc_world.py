@@ -29,15 +29,16 @@ _RPCS = {rpc.name: rpc for rpc in RPCS}
 
 
 class MemoryConnection:
-    """The connection of calls in memory: it records how faults change it."""
+    """The connection of calls in memory. It records the actions of faults and carries none of them out."""
 
     def __init__(self) -> None:
-        self.ends: list[str] = []
+        self.actions: list[str] = []
         self.is_open = True
+        """Always true: a recorded close changes nothing."""
 
     def pace(self, pieces: Sequence[tuple[int, bytes]], later: Callable[[int, Callable[[], None]], object]) -> None:
-        """Record pieces, which have no frames in memory."""
-        self.ends.append("pace")
+        """Record that a fault sends a response in pieces. The pieces are dropped: memory has no frames."""
+        self.actions.append("pace")
 
     def captured(self, deliver: Callable[[], None]) -> bytes:
         """Deliver, and return no bytes: there are no frames in memory."""
@@ -49,27 +50,27 @@ class MemoryConnection:
 
     def close(self) -> None:
         """Record a close."""
-        self.ends.append("close")
+        self.actions.append("close")
 
     def reset(self) -> None:
         """Record a reset."""
-        self.ends.append("reset")
+        self.actions.append("reset")
 
     def half_close(self) -> None:
         """Record the close of the sending direction."""
-        self.ends.append("half close")
+        self.actions.append("half close")
 
     def go_away(self, *, finish: bool) -> None:
         """Record a GOAWAY."""
-        self.ends.append(f"go away, finish={finish}")
+        self.actions.append(f"go away, finish={finish}")
 
     def withhold_window(self) -> None:
         """Record that the window stays closed."""
-        self.ends.append("withhold window")
+        self.actions.append("withhold window")
 
     def ignore_pings(self) -> None:
         """Record that PINGs get no response."""
-        self.ends.append("ignore pings")
+        self.actions.append("ignore pings")
 
 
 @dataclass(eq=False)
@@ -92,6 +93,7 @@ class MemoryCall:
     on_half_close: Callable[[], None] | None = None
     control: MemoryConnection = field(default_factory=MemoryConnection)
     number: int = 1
+    """The number of the request on its connection; the journal's request id ends with it."""
     _callbacks: list[Callable[[], None]] = field(default_factory=list)
 
     def send(self, message: bytes) -> None:
@@ -116,7 +118,10 @@ class MemoryCall:
         return self.rpc.path
 
     def _check_codes(self) -> None:
-        """Check that the response uses only codes that the table of RPCs declares."""
+        """Check that the response has only codes that the table of RPCs declares, or a code that any RPC may return.
+
+        These are OK, UNAUTHORIZED, and the status of a proxy whose request pool is full (FLOW_LIMIT).
+        """
         for sent in self.sent:
             response = self.rpc.response()
             response.ParseFromString(sent)
@@ -175,7 +180,7 @@ class Client:
             stream.send(command)
         return stream
 
-    def settle(self, settings: pb.Settings, **options: Any) -> "Stream":
+    def send_settings(self, settings: pb.Settings, **options: Any) -> "Stream":
         """Open a telemetry stream and send settings."""
         return self.telemetry(sv.TelemetryCommand(settings=settings), **options)
 
@@ -187,20 +192,20 @@ class Received:
     call: MemoryCall
 
     @property
-    def frames(self) -> list[sv.ReceiveMessageResponse]:
-        return [sv.ReceiveMessageResponse.FromString(frame) for frame in self.call.sent]
+    def responses(self) -> list[sv.ReceiveMessageResponse]:
+        return [sv.ReceiveMessageResponse.FromString(data) for data in self.call.sent]
 
     @property
     def kinds(self) -> list[str | None]:
-        return [frame.WhichOneof("content") for frame in self.frames]
+        return [each.WhichOneof("content") for each in self.responses]
 
     @property
     def status(self) -> pb.Status:
-        return self.frames[0].status
+        return self.responses[0].status
 
     @property
     def messages(self) -> list[pb.Message]:
-        return [frame.message for frame in self.frames if frame.HasField("message")]
+        return [each.message for each in self.responses if each.HasField("message")]
 
     @property
     def bodies(self) -> list[bytes]:
@@ -263,14 +268,16 @@ class GrpcWorld:
     def ask(self, operation: Operation) -> Result:
         return self.engine.execute(self.broker, operation)
 
-    def topic(self, name: str = "T", queues: int = 1, kind: str = "", perm: int = 6, *, write: int = -1) -> str:
-        """Create a topic; `kind` is its message type."""
-        config = TopicConfig(name, queues, queues if write < 0 else write, perm)
+    def topic(
+        self, name: str = "T", queues: int = 1, kind: str = "", perm: int = 6, *, write_queues: int | None = None
+    ) -> str:
+        """Create a topic. `kind` is its message type; without `write_queues` it has as many as read queues."""
+        config = TopicConfig(name, queues, queues if write_queues is None else write_queues, perm)
         self.ask(CreateTopic(config, {"+message.type": kind} if kind else None))
         return name
 
     def topic_everywhere(self, name: str = "T", queues: int = 1, kind: str = "") -> str:
-        """Create a topic on all brokers."""
+        """Create a topic on all brokers; `kind` is its message type."""
         for broker in self.engine.brokers:
             config = TopicConfig(name, queues, queues)
             self.engine.execute(broker, CreateTopic(config, {"+message.type": kind} if kind else None))
@@ -293,7 +300,7 @@ class GrpcWorld:
     def producer(self, client_id: str = "producer-1", *topics: str) -> Client:
         """Return a client that has sent a producer's settings on an open stream."""
         client = self.client(client_id)
-        client.settle(publishing(*topics))
+        client.send_settings(publishing(*topics))
         return client
 
     def consumer(
@@ -301,7 +308,7 @@ class GrpcWorld:
     ) -> Client:
         """Return a client that has sent a consumer's settings on an open stream."""
         client = self.client(client_id)
-        client.settle(subscribing(group, topic, push=push))
+        client.send_settings(subscribing(group, topic, push=push))
         return client
 
 
@@ -312,7 +319,7 @@ def subscribing(
     push: bool = False,
     client_type: int | None = None,
     expression: str = "*",
-    kind: int = pb.TAG,
+    filter_type: int = pb.TAG,
     fifo: bool | None = None,
     poll_s: int | None = None,
 ) -> pb.Settings:
@@ -323,7 +330,7 @@ def subscribing(
         group,
         {} if topic is None else {topic: expression},
         client_type=client_type,
-        filter_type=kind,
+        filter_type=filter_type,
         fifo=fifo,
         long_polling_timeout=None if poll_s is None else Duration(seconds=poll_s),
     )
@@ -332,7 +339,8 @@ def subscribing(
 def a_message(topic: str = "T", body: bytes = b"body", **system: Any) -> pb.Message:
     """Return a message with an id.
 
-    Keywords are system properties, except `user` (user properties) and `namespace` (that of the topic).
+    Keywords are system properties, except `user` (user properties), `namespace` (that of the topic) and `recovery_s`
+    (the system property `orphaned_transaction_recovery_duration`, in seconds).
     """
     user, recovery_s = system.pop("user", {}), system.pop("recovery_s", None)
     system.setdefault("message_id", "0102FC0000000139B80B12FD7F00000001")
@@ -354,7 +362,7 @@ def a_receive(
     batch: int = 32,
     invisible_ms: int | None = 10_000,
     poll_ms: int | None = 5_000,
-    kind: int = pb.TAG,
+    filter_type: int = pb.TAG,
     broker: str = "broker-a",
     queue_id: int = 0,
     **more: Any,
@@ -368,7 +376,7 @@ def a_receive(
         max_messages=batch,
         invisible_ms=invisible_ms,
         poll_ms=poll_ms,
-        filter_type=kind,
+        filter_type=filter_type,
         **more,
     )
 

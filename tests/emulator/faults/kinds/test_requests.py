@@ -40,7 +40,7 @@ def test_drop_request_stores_nothing_and_sends_no_response(e: ProtocolClient, ho
     else:
         assert isinstance(e, GrpcProtocolClient)
         call = e.world.client().start("SendMessage", a_send(a_message()))
-        assert (call.finished, call.control.ends) == (False, ends)
+        assert (call.finished, call.control.actions) == (False, ends)
     assert e.message_counts() == {"broker-a": 0}
     assert e.put().ok
     assert e.message_counts() == {"broker-a": 1}

@@ -52,7 +52,7 @@ def _ends(e: ProtocolClient) -> list[str]:
         return peer.socket.ends
     call = _send(e)
     assert not call.sent
-    return call.control.ends
+    return call.control.actions
 
 
 @through("remoting", "grpc")
