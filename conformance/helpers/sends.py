@@ -25,7 +25,7 @@ def back(
     to: RemotingClient | None = None,
     **fields: object,
 ) -> Response:
-    """Send back the message at a log offset, with a delay level."""
+    """Send back the message at `place`, its position in the commit log, with a delay level."""
     return t.request(*send_back_request(group, place, level, **fields), to=to)
 
 
