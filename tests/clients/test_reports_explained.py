@@ -315,7 +315,8 @@ def test_rocketmq_clients_1198() -> None:
         explained = emulator.explain(message, "builders")
         assert explained.reason is Reason.REQUESTS_REFUSED
         assert "ILLEGAL_INVISIBLE_TIME: the invisibleTime is too small. min is 10000" in str(explained)
-        assert "is refused ReceiveMessage: ILLEGAL_INVISIBLE_TIME" in emulator.groups["builders"].explain().sentence
+        verdict = emulator.groups["builders"].explain()
+        assert "got ReceiveMessage refused with ILLEGAL_INVISIBLE_TIME" in verdict.sentence
 
 
 def test_client_go_1229(emulator: Emulator, drivers: SharedDrivers) -> None:
