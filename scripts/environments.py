@@ -70,8 +70,8 @@ COMPILED = Environment("compiled", "conformance,speed,test,yaml", on_top=True, b
 """Of its own because an installed compiled distribution replaces modules in every process."""
 PROTOBUF_5 = Environment("protobuf-5", "conformance,test,yaml", ("protobuf==5.*",), python="3.12")
 PROTOBUF_6 = Environment("protobuf-6", "conformance,test,yaml", ("protobuf==6.*",), python="3.13")
-OF_A_RUN = (OLDEST, PROTOBUF_5, PROTOBUF_6, SCHEMATHESIS, BROWSER, COMPILED)
-ALL = (*OF_A_RUN, SPARK_OLDEST, SPARK_CONNECT)
+OF_A_RUN = (OLDEST, PROTOBUF_5, PROTOBUF_6, SCHEMATHESIS, BROWSER)
+ALL = (*OF_A_RUN, COMPILED, SPARK_OLDEST, SPARK_CONNECT)
 
 
 def made(wanted: Environment) -> Path:
