@@ -183,8 +183,8 @@ def simple_drain(threads: int, count: int, warm_up: int, *, kind: Kind = NORMAL)
     """Receive 32 messages at a time and acknowledge each by a Java gRPC SimpleConsumer with `threads` threads.
 
     Before, it receives and acknowledges `warm_up` messages without measurement. A thread ends after the receive in
-    which `count` is reached, so that a drain may take up to one receive per thread more; so many further messages are
-    stored. With messages of the kind FIFO the group is an ordered one.
+    which `count` is reached, so that a drain may take up to one receive per thread more. Messages for
+    these receives are stored as well. With messages of the kind FIFO the group is an ordered one.
     """
 
     def run(server: Server) -> Figure:

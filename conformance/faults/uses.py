@@ -21,7 +21,7 @@ VERBS: Mapping[str, tuple[frozenset[str], str]] = {
     "transaction": (frozenset({"send_tx"}), "the SDK has no transactions"),
     "postpone": (frozenset({"simple", "invisible"}), "the SDK cannot change invisible durations"),
 }
-"""Verbs that a use needs besides those that all SDKs have, and the reason why an SDK without them cannot take part."""
+"""Use -> verbs that some SDKs lack, and the reason why an SDK without them is left out."""
 NAMES = {"remoting": "remoting", "grpc": "gRPC"}
 
 

@@ -25,7 +25,7 @@ from ..scenario import Scenario, record_key
 
 FILE = FOLDER / "matrix.json"
 CHANGED_MAX = 120
-"""Limit of pairs that run beside the sample because the record lacks them. So many take some 30 seconds."""
+"""Limit of pairs that run beside the sample because the record lacks them; 120 take some 30 seconds."""
 
 
 class MatrixRecordError(ValueError):

@@ -1,7 +1,7 @@
 """Cold-read limits of consumer groups and the read-ahead mode of the commit log.
 
-With coldDataFlowControlEnable off, the default, the broker stores the limits but does not apply them. Where it is on,
-all stored messages count as cold, because accessMessageInMemoryHotRatio is 0.
+With coldDataFlowControlEnable off, the default, the broker stores the limits but does not apply them. The brokers on
+which it is on also have accessMessageInMemoryHotRatio 0, so that all stored messages count as cold.
 """
 
 from collections.abc import Mapping
