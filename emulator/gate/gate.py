@@ -418,17 +418,7 @@ class Gate:
             if kind in self._outcomes:
                 self._outcomes[kind](node, call, operation, None)
             return
-        # `_respond`, inlined to save a call for each request.
-        journaled = observed = outcome
-        if self.rules is not None:
-            try:
-                outcome, journaled, observed = self.rules.transform(node, call, operation, outcome)
-            except Exception as bug:
-                self._report_bug(bug)
-        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, journaled)
-        if kind in self._outcomes:
-            self._outcomes[kind](node, call, operation, observed)
-        call.reply(outcome)
+        self._respond(node, call, operation, outcome)
 
     def _respond(self, node: Node, call: Call, operation: Operation, outcome: Outcome) -> None:
         journaled = observed = outcome

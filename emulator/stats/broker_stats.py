@@ -4,7 +4,6 @@ Durations are always 0, because operations take no time in the emulator. Names t
 reads from a disk, exist as in upstream but are never counted. Source: BrokerStatsManager (5.3.3).
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
@@ -13,6 +12,7 @@ from ..message.names import LMQ_PREFIX, SCHEDULE_TOPIC, is_lmq
 from .metric_counters import MetricCounters
 from .sent_messages import DELAY
 from .stats_item import StatsItem
+from .tally import Tally
 
 SCHEDULE_GROUP = "SCHEDULE_CONSUMER"
 """The group under which delivered delayed messages are counted, for the queues of their levels."""
@@ -77,9 +77,9 @@ class BrokerStats:
         self._start_ms = now_ms
         self._put: dict[str, StatsItem] = {}
         """Stored messages by topic."""
-        self.acked_tally: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self.acked_tally = Tally[tuple[str, str]](lambda: self.settle())
         """Acknowledgements of single messages since the last sample, by topic and group."""
-        self.checked_tally: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self.checked_tally = Tally[tuple[str, str]](lambda: self.settle())
         """Check points since the last sample, by topic and group."""
         self.settle: Callable[[], None] = lambda: None
         """Called before counters are read: it adds the tallies to the counters."""
@@ -140,16 +140,11 @@ class BrokerStats:
 
     def settle_tallies(self, now_ms: int) -> None:
         """Count what is in the tallies of acknowledgements and check points."""
-        if self.acked_tally:
-            for (topic, group), times in self.acked_tally.items():
-                self.count_acked(topic, group, times, now_ms, times)
-            self.acked_tally.clear()
-        if self.checked_tally:
-            every = self._other("BROKER_CK_NUMS", self._config.broker_cluster_name, now_ms)
-            for (topic, group), times in self.checked_tally.items():
-                every.add(times, 0, now_ms, times=0)
-                self.checked.add(topic, group, times, 0, now_ms, times)
-            self.checked_tally.clear()
+        for (topic, group), times in self.acked_tally.take():
+            self.count_acked(topic, group, times, now_ms, times)
+        for (topic, group), times in self.checked_tally.take():
+            self._other("BROKER_CK_NUMS", self._config.broker_cluster_name, now_ms).add(times, 0, now_ms, times=0)
+            self.checked.add(topic, group, times, 0, now_ms, times)
 
     def note_read_queue(self, topic: str, group: str, queue_id: int) -> None:
         """Record that a request for a queue (-1: any) returned messages."""

@@ -10,10 +10,9 @@ from functools import partial
 
 from .histogram import DELAY_BOUNDS, FINISH_BOUNDS, Histogram
 from .sent_messages import SentMessages
+from .tally import Tally
 
 CHECK_POINT, ACK = "CK", "ACK"
-TALLIED_MAX = 1024
-"""The number of different reads at which their tally becomes totals."""
 
 
 class MetricCounters:
@@ -22,7 +21,7 @@ class MetricCounters:
     def __init__(self) -> None:
         self.sent = SentMessages()
         self._out: dict[tuple[str, str, bool | None], list[int]] = {}
-        self._out_tally: defaultdict[tuple[str, str, bool | None, int, int], int] = defaultdict(int)
+        self._out_tally = Tally[tuple[str, str, bool | None, int, int]](self._settle_out)
         """Reads that are not in `_out` yet; the last two parts of a key are the messages and the bytes of a read."""
         self.dead_letters: Counter[tuple[str, str]] = Counter()
         """Messages that went to a dead letter queue, by group and topic."""
@@ -52,17 +51,13 @@ class MetricCounters:
 
     def count_out(self, topic: str, group: str, messages: int, size: int, *, is_retry: bool | None = None) -> None:
         """Count messages that left for a group. `is_retry`: as in `out`."""
-        tally = self._out_tally
-        tally[topic, group, is_retry, messages, size] += 1
-        if len(tally) > TALLIED_MAX:
-            self._settle_out()
+        self._out_tally[topic, group, is_retry, messages, size] += 1
 
     def _settle_out(self) -> None:
-        for (topic, group, is_retry, messages, size), times in self._out_tally.items():
+        for (topic, group, is_retry, messages, size), times in self._out_tally.take():
             found = self._out.setdefault((topic, group, is_retry), [0, 0])
             found[0] += messages * times
             found[1] += size * times
-        self._out_tally.clear()
 
     @property
     def out(self) -> Mapping[tuple[str, str, bool | None], list[int]]:

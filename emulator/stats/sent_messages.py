@@ -1,16 +1,16 @@
 """Messages that a broker received, by topic and type, with their sizes.
 
 A send only adds to a tally by size. The tally becomes totals when metrics are read, and at the next count after each
-second, so that it stays small. Source: BrokerMetricsManager, SendMessageProcessor.handlePutMessageResult,
+second, and when it is full. Source: BrokerMetricsManager, SendMessageProcessor.handlePutMessageResult,
 TopicMessageType.parseFromMessageProperty (5.3.3).
 """
 
-from collections import defaultdict
 from collections.abc import Mapping
 
 from ..message import properties as props
 from ..message.names import DLQ_PREFIX, is_retry
 from .histogram import SIZE_BOUNDS, Histogram
+from .tally import Tally
 
 NORMAL, FIFO, DELAY, TRANSACTION = "normal", "fifo", "delay", "transaction"
 _DELAYS = ("__STARTDELIVERTIME", props.DELAY, props.TIMER_DELIVER_MS, props.TIMER_DELAY_SEC, props.TIMER_DELAY_MS)
@@ -41,7 +41,7 @@ class SentMessages:
     """Counts sends of one run of a broker."""
 
     def __init__(self) -> None:
-        self.tally: defaultdict[tuple[str, str, int, int], int] = defaultdict(int)
+        self.tally = Tally[tuple[str, str, int, int]](self.settle)
         """Sends of single messages since the last settlement, by topic, type, size and queue."""
         self._totals: dict[tuple[str, str], SentTotals] = {}
         self._queues: dict[str, set[int]] = {}
@@ -64,7 +64,7 @@ class SentMessages:
 
     def settle(self) -> None:
         """Turn the tally into totals."""
-        for (topic, kind, size, queue_id), times in self.tally.items():
+        for (topic, kind, size, queue_id), times in self.tally.take():
             self.note_queue(topic, queue_id)
             if is_retry(topic) or topic.startswith(DLQ_PREFIX):
                 continue
@@ -74,7 +74,6 @@ class SentMessages:
             found.messages += times
             found.bytes += size * times
             found.sizes.record(size, times)
-        self.tally.clear()
 
     def totals(self) -> Mapping[tuple[str, str], SentTotals]:
         """Return the totals by topic and type."""

@@ -3,17 +3,19 @@
 Upstream samples its counters every second, and computes rates between the last sample and those 10, 60 and 600 s
 earlier. The emulator runs nothing at those seconds: the next count after one adds the missing samples. It counts the
 requests of clients and their effects, but not the reads of upstream's own services, which mostly find nothing.
-An append and a read only add to tallies, which become totals at the next sample, and when a total is read.
+An append and a read only add to tallies, which become totals at the next sample, and when a total is read or a tally is
+full.
 Source: StoreStatsService, BrokerStats, BrokerStatsManager (5.3.3).
 """
 
 from bisect import bisect_left
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from ..message.names import DLQ_PREFIX, REVIVE_TOPIC_PREFIX, SYSTEM_TOPIC_PREFIX, SYSTEM_TOPICS
 from .broker_stats import BrokerStats
+from .tally import Tally
 
 SAMPLE_MS = 1000
 SPANS = (10, 60, 600)
@@ -64,9 +66,9 @@ class StoreStats:
         self._next_day_ms = now_ms - now_ms % DAY_MS + DAY_MS
         self._samples: deque[tuple[int, StoreTotals]] = deque()
         """(number of a sample, totals in it). The samples skipped since the previous entry have the same totals."""
-        self.tally: defaultdict[tuple[str, int], int] = defaultdict(int)
+        self.tally = Tally[tuple[str, int]](self._settle_tallies)
         """Messages stored one at a time since the last sample, by topic and size of the record."""
-        self._reads: defaultdict[tuple[str, str, int, int], int] = defaultdict(int)
+        self._reads = Tally[tuple[str, str, int, int]](self._settle_tallies)
         """Reads with messages since the last sample, by topic, group, number of messages and their size."""
         self._puts = self._put_bytes = self._reads_found = self._reads_missed = self._transferred = 0
         self._put = self._got = 0
@@ -116,17 +118,14 @@ class StoreStats:
     def _settle_tallies(self) -> None:
         """Turn the tallies into totals."""
         self.by_name.settle_tallies(self.next_sample_ms - 1)
-        if self.tally:
-            for (topic, size), messages in self.tally.items():
-                self._count_stored(topic, messages, size * messages, messages)
-            self.tally.clear()
-        for (topic, group, messages, size), times in self._reads.items():
+        for (topic, size), messages in self.tally.take():
+            self._count_stored(topic, messages, size * messages, messages)
+        for (topic, group, messages, size), times in self._reads.take():
             self._reads_found += times
             self._transferred += messages * times
             self.by_name.count_got(topic, group, messages * times, size * times, self.next_sample_ms - 1, times)
             if topic not in self._system and not topic.startswith(SYSTEM_TOPIC_PREFIX):
                 self._got += messages * times
-        self._reads.clear()
 
     def count_acknowledgement(self, topic: str, group: str, now_ms: int) -> None:
         """Count a group's acknowledgement of one message."""

@@ -3,7 +3,6 @@
 A call knows the client's channel and how to encode the outcome. It must not know what the operation means.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
@@ -17,6 +16,7 @@ from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.operations.base import NO_RESPONSE, Operation
 from rocketmq_testkit.emulator.operations.consume import Notification, PopMessage, PullMessage
 from rocketmq_testkit.emulator.stats.response_counts import Kind
+from rocketmq_testkit.emulator.stats.tally import Tally
 
 from ..wire.ext_fields import Header
 from ..wire.response_frame import encode_response
@@ -25,7 +25,7 @@ LONG_POLLS = (PullMessage, PopMessage, Notification)
 """Requests that wait for messages (PullRequestHoldService, PopLongPollingService)."""
 SUSPENDED: Final = "suspended"
 """The `kind` of a call that waited for messages. The `kind` of any other call is True if it is oneway, else False."""
-Responses = defaultdict[tuple[str, int, int, Kind], int]
+Responses = Tally[tuple[str, int, int, Kind]]
 """(name of the request code, response code, latency in ms, kind) -> number of responses."""
 
 

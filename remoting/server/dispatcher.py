@@ -4,7 +4,6 @@ It knows frames and the request table. It must not know sockets. Source of the e
 (5.3.3).
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -104,7 +103,7 @@ class RemotingDispatcher:
         self._name_server = name_server
         self._gate = gate
         self.clock = gate.clock
-        self.responses: Responses = defaultdict(int) if broker is None else broker.responses.tally
+        self.responses: Responses = (ResponseCounts() if broker is None else broker.responses).tally
         nodes: dict[Role, Node | None] = {Role.BROKER: broker, Role.NAME_SERVER: name_server}
         self._served: Mapping[int, tuple[Processor, Node]] = {
             code: (processor, node)

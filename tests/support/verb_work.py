@@ -16,6 +16,7 @@ from rocketmq_testkit.conformance.clients.grpc_client import GrpcClient
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.operations.clients import ACTIVELY, ConsumerData, Heartbeat, SubscriptionData
 from rocketmq_testkit.emulator.operations.consume import PopMessage, PopResult, PullMessage
+from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.control.dispatch import respond
 from rocketmq_testkit.fixtures.control.http.problems import ASSERTION_FAILED, CLOCK_TIMEOUT
@@ -28,6 +29,8 @@ from rocketmq_testkit.fixtures.host.host import Host
 PIECES = 40
 """The number of pieces of a response, from its start, that are measured."""
 INVISIBLE_MS = 600_000
+EXAMPLE_LINES = 100
+"""The limit of the example of `GET /v1/journal`."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ def loaded_emulator(load: Load) -> Iterator[Emulator]:
         for topic in ("%DLQ%warehouse", "%RETRY%warehouse"):
             emulator.topic(topic)
         emulator.group("warehouse", orderly=True)
+        emulator.run_on_loop(_fill_journal_piece)
         emulator.run_on_loop(lambda host: _connect(host, load.clients))
         if load.clients:
             connection = stack.enter_context(GrpcClient(grpc.insecure_channel(emulator.endpoint)))
@@ -75,7 +79,14 @@ def loaded_emulator(load: Load) -> Iterator[Emulator]:
                 connection.open(f"10.0.0.9@{number}", subscribing("warehouse", "later")).command()
         emulator.run_on_loop(lambda host: _fill(host, load.messages))
         emulator.run_on_loop(_keep_snapshots)
+        emulator.run_on_loop(_settle_tallies)
         yield emulator
+
+
+def _fill_journal_piece(host: Host) -> None:
+    """Write as many lines to the journal as the example reads, so that they do not depend on the load."""
+    for _ in range(EXAMPLE_LINES):
+        host.engine.execute(host.engine.brokers[0], GetMaxOffset("orders", 0))
 
 
 def _connect(host: Host, number: int) -> None:
@@ -116,6 +127,13 @@ def _take_all(host: Host, group: str, channel: DirectChannel) -> None:
         outcome = host.engine.submit(host.engine.brokers[0], pop, channel).outcome
         if not isinstance(outcome, PopResult) or not outcome.messages:
             return
+
+
+def _settle_tallies(host: Host) -> None:
+    """Settle the counts of the setup. `TALLIED_MAX` bounds the work of a settlement; the smaller load is below it."""
+    for broker in host.engine.brokers:
+        broker.store.stats.by_name.settle()
+        broker.store.stats.by_name.sent.settle()
 
 
 def _keep_snapshots(host: Host) -> None:
