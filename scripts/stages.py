@@ -320,7 +320,8 @@ def run_spark() -> None:
 def run_executable() -> None:
     """Build the executable, compare it with the command, and run the suites of command and helpers with it.
 
-    Tests of a file that shares artifacts run one after another, and those of several files at the same time.
+    Tests of a file that shares artifacts run one after another, and those of several files at the same time. Without
+    the variable, the tests with the marker refuse to run, and a file that is no executable is an error in any test.
     """
     call(sys.executable, "scripts/build_executable.py")
     tested = {"COMMAND_UNDER_TEST": str(ROOT / "dist" / "rocketmq-emulator")}

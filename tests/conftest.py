@@ -3,12 +3,25 @@
 from collections.abc import Callable
 from typing import Any
 
+import bug_reports
 import pytest
-from bug_reports import pytest_configure, pytest_runtest_teardown, pytest_sessionfinish  # noqa: F401 - hooks
+from bug_reports import pytest_runtest_teardown, pytest_sessionfinish  # noqa: F401 - hooks
+from command_line import IS_EXECUTABLE, VARIABLE
 from grouped_files import pytest_xdist_make_scheduler  # noqa: F401 - hook
 from sampling import deselect_outside_sample
+from selected_tests import OF_EXECUTABLE
 
 FIGURE = "figure"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Configure the reports of bugs; refuse a run of the tests of the executable without one."""
+    bug_reports.pytest_configure(config)
+    if config.getoption("markexpr") == OF_EXECUTABLE and not IS_EXECUTABLE:
+        raise pytest.UsageError(
+            f"{VARIABLE}: is not set, but -m {OF_EXECUTABLE} tests the executable; run `make executable`, and set "
+            f"{VARIABLE} to the path of dist/rocketmq-emulator"
+        )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -12,19 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import ANY_PORTS
+from command_line import ANY_PORTS, INSTALLED
+from hidden_python import interpreters, namespace
 
 ROOT = Path(__file__).resolve().parents[2]
-INSTALLED = str(Path(sys.executable).with_name("rocketmq-emulator"))
 SIZE_MAX = 36_000_000
 pytestmark = pytest.mark.executable
-HIDE_PYTHON = """
-mount --bind /dev/null "$(readlink -f /usr/bin/python3)"
-for folder in /usr/lib/python3* "$1"; do mount -t tmpfs none "$folder"; done
-shift
-exec "$@"
-"""
-"""Run a program in a mount namespace in which the system's Python is empty and that of the tests is missing."""
+STARTED = 'for program; do "$program" --version >/dev/null 2>&1 && echo "$program"; done; true'
+"""A shell script that prints the programs that start, of those in its arguments."""
 
 
 @pytest.fixture(scope="module")
@@ -113,10 +108,18 @@ def test_executable_ends_with_its_parent(executable: str) -> None:
         assert process.wait(10) == 0
 
 
+def test_no_python_and_no_installed_command_starts_in_the_namespace(executable: str) -> None:
+    pythons = ["python3", sys.executable, "/usr/bin/python3", *map(str, interpreters()), INSTALLED]
+    words = ["sh", "-c", STARTED, "sh", *pythons, executable]
+    outside = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    assert {"python3", sys.executable, INSTALLED, executable} <= set(outside.stdout.splitlines())
+    inside = subprocess.run([*namespace(), *words], capture_output=True, text=True, timeout=60, check=True)
+    assert inside.stdout.splitlines() == [executable]
+
+
 def test_executable_serves_on_a_machine_without_python(executable: str, cache: Path) -> None:
     prefix = str(Path(sys.base_prefix))
-    words = ["unshare", "--mount", "sh", "-euc", HIDE_PYTHON, "sh", prefix, executable, *ANY_PORTS]
-    for process, ready in started(*words):
+    for process, ready in started(*namespace(), executable, *ANY_PORTS):
         maps = Path(f"/proc/{process.pid}/maps").read_text()
         assert str(ready["control"]).startswith("http://127.0.0.1:")
         assert str(cache) in maps

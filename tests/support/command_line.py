@@ -13,17 +13,42 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-COMMAND = os.environ.get("COMMAND_UNDER_TEST") or str(Path(sys.executable).with_name("rocketmq-emulator"))
-"""The installed command, or another form of it, such as the executable."""
+VARIABLE = "COMMAND_UNDER_TEST"
+"""The environment variable with the path of the executable, if the tests of the command run with it."""
+INSTALLED = str(Path(sys.executable).with_name("rocketmq-emulator"))
+MACHINE_CODE = b"\x7fELF"
+"""The first bytes of a program that needs no interpreter."""
+
+
+def is_executable(path: str) -> bool:
+    """Return True if a file is machine code, as the executable is, and no script for an interpreter."""
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(len(MACHINE_CODE)) == MACHINE_CODE
+
+
+def command_under_test() -> str:
+    """Return the executable that the variable names, or the installed command. Raises AssertionError for a script."""
+    path = os.environ.get(VARIABLE)
+    if path is None:
+        return INSTALLED
+    assert is_executable(path), f"{VARIABLE}={path}: is no executable; run `make executable`, which builds one in dist/"
+    return path
+
+
+COMMAND = command_under_test()
+"""The installed command or, in the stage `executable`, the executable."""
+IS_EXECUTABLE = COMMAND != INSTALLED
 ANY_PORTS = ["--namesrv-port", "0", "--broker-port", "0", "--grpc-port", "0", "--control-port", "0"]
 
 
 class Running:
     """A started command: its process and its ready line."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, program: str = COMMAND) -> None:
         self.process = subprocess.Popen(
-            [COMMAND, *ANY_PORTS, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [program, *ANY_PORTS, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
@@ -46,9 +71,9 @@ class Running:
 
 
 @contextmanager
-def running(*arguments: str) -> Iterator[Running]:
-    """Run the command and stop it in any case."""
-    found = Running(*arguments)
+def running(*arguments: str, program: str = COMMAND) -> Iterator[Running]:
+    """Run the command, or another program like it, and stop it in any case."""
+    found = Running(*arguments, program=program)
     try:
         yield found
     finally:

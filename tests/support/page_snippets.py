@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from command_line import COMMAND, path_without_python
+from command_line import COMMAND, IS_EXECUTABLE, path_without_python
+from hidden_python import namespace
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE = "/path/to/rocketmq-testkit"
@@ -66,9 +67,12 @@ def write_files(of: Sequence[Snippet], folder: Path) -> set[str]:
 
 
 def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a program that finds the command or the executable by its variable. The program must succeed."""
+    """Run a program that finds the command or the executable by its variable. The program must succeed.
+
+    With the executable, the program and all that it starts find no Python on this machine.
+    """
     done = subprocess.run(
-        words,
+        [*(namespace() if IS_EXECUTABLE else ()), *words],
         cwd=folder,
         env={**os.environ, "ROCKETMQ_EMULATOR": COMMAND, **variables},
         stdin=subprocess.DEVNULL,
@@ -88,7 +92,10 @@ def run_script(folder: Path, script: str, **variables: str) -> str:
 
 @contextmanager
 def no_python_in_path(folder: Path) -> Iterator[None]:
-    """Set a PATH that has all programs of this one but Python and its tools. `folder` must not exist."""
+    """Set a PATH that has all programs of this one but Python and its tools. `folder` must not exist.
+
+    With the installed command, which needs Python, this is all; with the executable, `run` hides every Python.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", path_without_python(folder))
         yield
