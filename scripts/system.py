@@ -34,6 +34,7 @@ PROGRAMS = (
     Program("git", ("git",)),
     Program("curl", ("curl",)),
     Program("openssl", ("openssl",)),
+    Program("gpg", ("gnupg",)),
     Program("ps", ("procps",)),
     Program("ip", ("iproute2",)),
     Program("buildah", ("buildah",)),
