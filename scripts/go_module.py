@@ -1,13 +1,10 @@
-"""Pack the helper for Go tests as the module that a Go module proxy serves.
+"""Packs the helper for Go tests as the module that a Go module proxy serves.
 
-    python scripts/go_module.py FOLDER
-
-writes the files of a proxy for the version of `pyproject.toml`. `GOPROXY=file:///FOLDER` reads them.
+The files are those of a proxy for the version of `pyproject.toml`. `GOPROXY=file:///FOLDER` reads them.
 """
 
 import json
 import re
-import sys
 import tomllib
 import zipfile
 from pathlib import Path
@@ -39,7 +36,3 @@ def pack(folder: Path) -> Path:
             if not EXCLUDED.search(file.name):
                 archive.write(file, f"{path}@{version}/{file.name}")
     return packed
-
-
-if __name__ == "__main__":
-    print(pack(Path(sys.argv[1])))

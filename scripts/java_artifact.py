@@ -1,18 +1,13 @@
-"""Pack the helpers for Java tests into a Maven repository: jars, sources, documentation and descriptions.
+"""Packs the helpers for Java tests into a Maven repository: jars, sources, documentation and descriptions.
 
-    python scripts/java_artifact.py FOLDER [--local REPOSITORY]
-
-writes the files for the version of `pyproject.toml`. Maven reads them from the repository `file:///FOLDER`. `--local`
-is the local repository that Maven uses, by default that of the user.
+The files have the version of `pyproject.toml`. Maven reads them from the repository `file:///FOLDER`.
 """
 
-import argparse
 import re
 import shutil
 import subprocess
 import tempfile
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,13 +25,13 @@ def version() -> str:
     return str(project["version"])
 
 
-def pack(folder: Path, local: Path | None = None) -> None:
+def pack(folder: Path) -> None:
     """Write the files of all helpers into a repository. Raises NotPacked."""
     for helper in HELPERS:
-        _pack(helper, folder.resolve(), local)
+        _pack(helper, folder.resolve())
 
 
-def _pack(helper: Path, folder: Path, local: Path | None) -> None:
+def _pack(helper: Path, folder: Path) -> None:
     description = (helper / "pom.xml").read_text(encoding="utf-8")
     found = re.search(r"^  <version>(.+)</version>$", description, re.MULTILINE)
     if found is None or found[1] != version():
@@ -47,23 +42,9 @@ def _pack(helper: Path, folder: Path, local: Path | None) -> None:
         notices = copy / "src" / "main" / "resources" / "META-INF"
         notices.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "LICENSE", notices)
-        repository = [] if local is None else [f"-Dmaven.repo.local={local}"]
-        command = ["mvn", "-q", "-B", "-Prelease", *repository]
+        command = ["mvn", "-q", "-B", "-Prelease"]
         # The phase also installs it in the local repository, where a helper that needs it finds it.
         command += [f"-DaltDeploymentRepository=folder::file://{folder}", "deploy"]
         done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise NotPacked(done.stdout + done.stderr)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Pack all helpers into the folder of the command line."""
-    parser = argparse.ArgumentParser(prog="java_artifact.py")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--local", type=Path)
-    options = parser.parse_args(arguments)
-    pack(options.folder, options.local)
-
-
-if __name__ == "__main__":
-    main()

@@ -4,13 +4,14 @@ import os
 import re
 import shutil
 import subprocess
-import sys
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import page_snippets
 import pytest
 from command_line import COMMAND, running
+from project_script import build_artifacts
 
 ROOT = Path(__file__).resolve().parents[2]
 HELPER = ROOT / "clients" / "go"
@@ -40,11 +41,15 @@ def passed(output: str) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def application(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str, str]]:
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a module proxy with the packed module, as `make dist` builds them."""
+    return build_artifacts(tmp_path_factory.mktemp("dist"), "go") / "go"
+
+
+@pytest.fixture(scope="module")
+def application(proxy: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str, str]]:
     """The folder of the example application outside of this tree, and the variables with which it gets the module."""
     folder = tmp_path_factory.mktemp("go")
-    proxy = folder / "proxy"
-    subprocess.run([sys.executable, ROOT / "scripts" / "go_module.py", proxy], check=True, capture_output=True)
     shutil.copytree(EXAMPLE, folder / "orders")
     go(folder / "orders", "mod", "edit", f"-dropreplace={MODULE}")
     others, cache = go(folder, "env", "GOPROXY", "GOMODCACHE").splitlines()
@@ -64,10 +69,19 @@ def test_code_is_formatted_and_sound() -> None:
     go(HELPER, "vet", "./...")
 
 
+@pytest.mark.executable
 def test_tests_of_the_helper_pass() -> None:
     output = go(HELPER, "test", "-count=1", "-v", "./...")
     declared = [re.findall(r"^func (Test\w+)\(t ", file.read_text(), re.M) for file in HELPER.glob("*_test.go")]
     assert passed(output) == {name for names in declared for name in names}
+
+
+def test_module_has_the_sources_the_page_and_the_license(proxy: Path) -> None:
+    [module] = proxy.rglob("@v/*.zip")
+    with zipfile.ZipFile(module) as archive:
+        files = {name.rpartition("/")[2] for name in archive.namelist()}
+    sources = {each.name for each in HELPER.glob("*.go") if not each.name.endswith("_test.go")}
+    assert files == {*sources, "go.mod", "README.md", "LICENSE"}
 
 
 @pytest.mark.executable

@@ -1,17 +1,20 @@
 """The helper library for Java tests: its own tests, the packed artifact, and applications that use the artifact."""
 
+import os
 import re
 import shlex
 import shutil
-import sys
+import subprocess
+import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import page_snippets
 import pytest
-from command_line import running
+from command_line import Running, running
 from maven import OWN_GROUP, Maven, passed
+from project_script import build_artifacts, run_script
 
 ROOT = Path(__file__).resolve().parents[2]
 HELPER = ROOT / "clients" / "java"
@@ -49,11 +52,8 @@ def maven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Maven]:
 
 @pytest.fixture(scope="module")
 def repository(maven: Maven, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository with the packed artifacts."""
-    folder = tmp_path_factory.mktemp("repository")
-    script = ROOT / "scripts" / "java_artifact.py"
-    maven.call(folder, sys.executable, str(script), str(folder), "--local", str(maven.local))
-    return folder
+    """The repository with the packed artifacts, as `make dist` builds it."""
+    return build_artifacts(tmp_path_factory.mktemp("dist"), "java", **maven.variables) / "maven"
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +76,7 @@ def version() -> str:
     return found[1]
 
 
+@pytest.mark.executable
 def test_tests_of_the_helper_pass(maven: Maven, tmp_path: Path) -> None:
     shutil.copytree(HELPER, tmp_path / "helper", ignore=shutil.ignore_patterns("target"))
     maven.run(tmp_path / "helper", "test")
@@ -128,6 +129,40 @@ def test_gradle_file_of_the_page_has_the_versions_of_the_maven_files() -> None:
     assert f"junit-platform-launcher:1.{junit.partition('.')[2]}" in text
 
 
+@pytest.fixture
+def key() -> Iterator[Mapping[str, str]]:
+    """The variables of GnuPG with a new key that signs, and its passphrase for Maven."""
+    # The path of its socket has at most 107 bytes.
+    with tempfile.TemporaryDirectory(prefix="gpg-") as home:
+        variables = {"GNUPGHOME": home, "MAVEN_GPG_PASSPHRASE": "two teas"}
+        words = ("--passphrase", "two teas", "--quick-generate-key", "Testkit <testkit@example.com>", "ed25519", "sign")
+        gpg(variables, "--batch", "--pinentry-mode", "loopback", *words)
+        yield variables
+        subprocess.run(["gpgconf", "--kill", "all"], env={**os.environ, **variables}, timeout=60, check=True)
+
+
+def gpg(variables: Mapping[str, str], *words: str | Path) -> None:
+    """Run GnuPG, which must succeed."""
+    environment = {**os.environ, **variables}
+    done = subprocess.run(["gpg", *words], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_release_deploys_the_packed_artifacts_with_signatures(
+    maven: Maven, repository: Path, key: Mapping[str, str], tmp_path: Path
+) -> None:
+    """The script of the release workflow deploys the files of `make dist`, byte for byte, and a signature of each."""
+    run_script("deploy_java.py", repository, f"file://{tmp_path}", **maven.variables, **key)
+    for name, *_ in ARTIFACTS:
+        folder = Path(OWN_GROUP, name, version())
+        files = [each.name for each in (repository / folder).iterdir() if each.suffix in (".jar", ".pom")]
+        assert len(files) == len(("jar", "sources", "documentation", "description"))
+        for file in files:
+            deployed = tmp_path / folder / file
+            assert deployed.read_bytes() == (repository / folder / file).read_bytes()
+            gpg(key, "--verify", f"{deployed}.asc", deployed)
+
+
 def test_users_get_no_dependency_but_junit(repository: Path, maven: Maven) -> None:
     folder = repository / OWN_GROUP / NAME / version()
     listed = folder / "dependencies"
@@ -148,11 +183,11 @@ def test_application_passes_with_forks_of_one_process(maven: Maven, packed: tupl
 def test_application_passes_with_a_running_emulator(maven: Maven, packed: tuple[str, ...], tmp_path: Path) -> None:
     folder = application(EXAMPLE, tmp_path)
     with running("--profile", "fast") as command:
-        control = {"ROCKETMQ_CONTROL_URL": command.ready["control"], "ROCKETMQ_EMULATOR": "/nowhere"}
-        maven.run(folder, *packed, "test", **control)
+        maven.run(folder, *packed, "test", **only_running(command))
     assert len(passed(folder)) == TESTS_OF_EXAMPLE
 
 
+@pytest.mark.executable
 def test_tests_of_the_helper_for_spring_pass(maven: Maven, packed: tuple[str, ...], tmp_path: Path) -> None:
     folder = application(FOR_SPRING, tmp_path)
     maven.run(folder, *packed, "test")
@@ -171,6 +206,16 @@ def test_spring_applications_and_the_test_of_the_page_pass(
     assert len(page_snippets.write_files(tests, folder / "remoting")) == 1
     maven.run(folder, *packed, "test")
     assert [len(passed(folder / starter)) for starter in STARTERS] == [TESTS_OF_EXAMPLE + 1, TESTS_OF_EXAMPLE]
+
+
+@pytest.mark.executable
+def test_spring_applications_pass_with_a_running_emulator(
+    maven: Maven, packed: tuple[str, ...], tmp_path: Path
+) -> None:
+    folder = application(EXAMPLE_OF_SPRING, tmp_path)
+    with running("--profile", "fast") as command:
+        maven.run(folder, *packed, "test", **only_running(command))
+    assert [len(passed(folder / starter)) for starter in STARTERS] == [TESTS_OF_EXAMPLE, TESTS_OF_EXAMPLE]
 
 
 def test_clients_of_both_protocols_use_mapped_ports(maven: Maven, packed: tuple[str, ...], tmp_path: Path) -> None:
@@ -233,6 +278,11 @@ def test_code_of_the_readme_passes(maven: Maven, packed: tuple[str, ...], tmp_pa
     (tests / "Warehouse.java").write_text(WAREHOUSE_OF_README)
     maven.run(folder, *packed, "test")
     assert passed(folder) == ["shipping.ShippingTest.orderThatCannotBeShippedIsADeadLetter(RocketMQ)"]
+
+
+def only_running(command: Running) -> Mapping[str, str]:
+    """Return the variables with which a helper uses a running emulator and cannot start another one."""
+    return {"ROCKETMQ_CONTROL_URL": command.ready["control"], "ROCKETMQ_EMULATOR": "/nowhere"}
 
 
 def application(example: Path, folder: Path) -> Path:

@@ -1,8 +1,8 @@
 """The helper library for Node tests: its own tests, and those of an application that uses it as a packed tarball."""
 
-import json
 import re
 import shutil
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import page_snippets
 import pytest
 from command_line import running
 from page_snippets import run
+from project_script import build_artifacts
 
 ROOT = Path(__file__).resolve().parents[2]
 HELPER = ROOT / "clients" / "node"
@@ -34,16 +35,23 @@ def npm(folder: Path, *words: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def application(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tarball(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packed helper, as `make dist` builds it."""
+    [packed] = build_artifacts(tmp_path_factory.mktemp("dist"), "node").glob("*.tgz")
+    return packed
+
+
+@pytest.fixture(scope="module")
+def application(tarball: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the example application outside of this tree, with the helper as its tarball."""
     folder = tmp_path_factory.mktemp("node")
-    [packed] = json.loads(npm(HELPER, "pack", "--json", "--pack-destination", str(folder)))
     left_out = shutil.ignore_patterns("node_modules", "package-lock.json")
     shutil.copytree(EXAMPLE, folder / "orders", ignore=left_out)
-    npm(folder / "orders", "install", "--save-dev", str(folder / packed["filename"]))
+    npm(folder / "orders", "install", "--save-dev", str(tarball))
     return folder / "orders"
 
 
+@pytest.mark.executable
 def test_tests_of_the_helper_pass() -> None:
     output = run(HELPER, "node", "--test", "test/").stdout
     source = "".join(file.read_text(encoding="utf-8") for file in (HELPER / "test").glob("*.test.js"))
@@ -51,10 +59,11 @@ def test_tests_of_the_helper_pass() -> None:
     assert f"# pass {len(declared)}\n" in output
 
 
-def test_package_has_the_sources_the_types_and_the_page() -> None:
-    files = {each["path"] for each in json.loads(npm(HELPER, "pack", "--dry-run", "--json"))[0]["files"]}
+def test_package_has_the_sources_the_types_the_page_and_the_license(tarball: Path) -> None:
+    with tarfile.open(tarball) as archive:
+        files = {name.removeprefix("package/") for name in archive.getnames()}
     sources = {f"src/{each.name}" for each in (HELPER / "src").glob("*.js")}
-    assert files == {*sources, "package.json", "index.d.ts", "types.d.ts", "README.md"}
+    assert files == {*sources, "package.json", "index.d.ts", "types.d.ts", "README.md", "LICENSE"}
     types = (HELPER / "index.d.ts").read_text(encoding="utf-8")
     assertions = re.findall(r"async (assert\w+)\(", (HELPER / "src" / "assertions.js").read_text(encoding="utf-8"))
     assert [name for name in assertions if f"  {name}(" not in types] == []

@@ -2,14 +2,18 @@
 
 import json
 import re
+import signal
 import subprocess
-import sys
 import tarfile
+import urllib.request
 import zipfile
 from pathlib import Path
 
 import pytest
+from command_line import running
+from namespace_links import packages
 from page_snippets import snippets, write_files
+from project_script import build_artifacts
 from throwaway_venv import install, make_venv
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,6 +21,8 @@ ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 SCHEMAS = "check-jsonschema==0.39.0"
 WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
 CI = "docs/ci.md"
+NOT_PACKED = {"conformance/drivers/rust/rustfmt.toml"}
+"""Files of the packages' folders that the artifacts do not have: only a formatter reads them."""
 
 # One worker runs these tests: they share the artifacts.
 pytestmark = [pytest.mark.executable, pytest.mark.xdist_group("publishing")]
@@ -33,10 +39,8 @@ def run(*words: str | Path, cwd: Path = ROOT) -> str:
 
 @pytest.fixture(scope="module")
 def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that `make dist` fills, without the artifacts that have tests of their own."""
-    folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "scripts/dist.py", folder, "python", "node", "go", "sbom")
-    return folder
+    """The folder that `make dist` fills, without those parts that the tests of the helpers build and use."""
+    return build_artifacts(tmp_path_factory.mktemp("dist"), "python", "sbom")
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +61,11 @@ def configurations(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_python_package_installs_from_an_index_and_starts(artifacts: Path, tmp_path: Path) -> None:
-    """The package installs from a folder in the form of a package index; its dependencies from the usual index."""
+def test_python_package_installs_from_an_index_and_serves(artifacts: Path, tmp_path: Path) -> None:
+    """The package installs from a folder in the form of a package index; its dependencies from the usual index.
+
+    Its command starts, serves the control port and the web console, and stops.
+    """
     [wheel] = artifacts.glob("*.whl")
     page = tmp_path / "index" / "rocketmq-testkit"
     page.mkdir(parents=True)
@@ -66,32 +73,41 @@ def test_python_package_installs_from_an_index_and_starts(artifacts: Path, tmp_p
     programs = make_venv(tmp_path / "venv")
     install(programs, "--no-deps", "--index-url", page.parent.as_uri(), "rocketmq-testkit")
     install(programs, "--require-hashes", "--requirement", ROOT / "scripts" / "executable" / "requirements.txt")
-    printed = run(programs / "rocketmq-emulator", "--version", cwd=tmp_path)
-    assert printed.startswith("rocketmq-emulator ")
+    program = programs / "rocketmq-emulator"
+    assert run(program, "--version", cwd=tmp_path).startswith("rocketmq-emulator ")
+    with running("--topic", "orders", program=str(program)) as started:
+        assert started.get("/v1/topics/orders")["name"] == "orders"
+        page = urllib.request.Request(f"{started.ready['control']}/", headers={"accept": "text/html"})
+        assert b"/console/web/main.js" in urllib.request.urlopen(page, timeout=20).read()
+        assert urllib.request.urlopen(f"{started.ready['control']}/console/web/main.js", timeout=20).read()
+        code, *_ = started.stop(signal.SIGTERM)
+    assert code == 0
 
 
-def test_sdist_has_each_module_of_the_wheel(artifacts: Path) -> None:
+def package_files() -> dict[str, str]:
+    """Return each file of the packages' folders in this tree by its name in the wheel."""
+    words = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    found = {}
+    for package, folder in packages(ROOT).items():
+        place = folder.relative_to(ROOT)
+        for name in run(*words, place).split("\0"):
+            if name and name not in NOT_PACKED and (ROOT / name).is_file():
+                found[f"{package.replace('.', '/')}/{Path(name).relative_to(place)}"] = name
+    return found
+
+
+def test_wheel_and_sdist_have_each_file_of_the_packages(artifacts: Path) -> None:
     [wheel], [sdist] = artifacts.glob("*.whl"), artifacts.glob("*.tar.gz")
-    with tarfile.open(sdist) as archive:
-        sources = {name.partition("/")[2] for name in archive.getnames() if name.endswith(".py")}
+    expected = package_files()
     with zipfile.ZipFile(wheel) as archive:
-        modules = {name for name in archive.namelist() if name.endswith(".py")}
-    folders = {"rocketmq_testkit": "testkit", "pyspark_rocketmq": "spark"}
-    expected = set()
-    for module in modules:
-        first, _, rest = module.partition("/")
-        inner = rest.partition("/")[0]
-        is_folder = first == "rocketmq_testkit" and (ROOT / inner).is_dir()
-        expected.add(rest if is_folder else f"{folders[first]}/{rest}")
-    assert expected - sources == set()
-
-
-def test_node_tarball_and_go_module_have_the_license(artifacts: Path) -> None:
-    [tarball], [module] = artifacts.glob("*.tgz"), artifacts.rglob("@v/*.zip")
-    with tarfile.open(tarball) as archive:
-        assert "package/LICENSE" in archive.getnames()
-    with zipfile.ZipFile(module) as archive:
-        assert any(name.endswith("/LICENSE") for name in archive.namelist())
+        assert {name for name in archive.namelist() if ".dist-info/" not in name} == expected.keys()
+        for name, source in expected.items():
+            assert archive.read(name) == (ROOT / source).read_bytes(), name
+    folders = {folder.name for folder in packages(ROOT).values()}
+    with tarfile.open(sdist) as archive:
+        names = {each.name.partition("/")[2] for each in archive.getmembers() if each.isfile()}
+    assert {name for name in names if name.partition("/")[0] in folders} == set(expected.values())
+    assert {"pyproject.toml", "README.md", "LICENSE"} <= names
 
 
 def test_bill_of_materials_names_each_locked_library_with_its_version(artifacts: Path) -> None:

@@ -46,8 +46,12 @@ class Maven:
 
     def call(self, folder: Path, *words: str, **variables: str) -> str:
         """Run a program that may run Maven, and return its output. It must succeed."""
-        options = f"-Dmaven.repo.local={self.local} -XX:TieredStopAtLevel=1"
-        return page_snippets.run(folder, *words, **{"MAVEN_OPTS": options, **variables}).stdout
+        return page_snippets.run(folder, *words, **{**self.variables, **variables}).stdout
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables with which any Maven uses the local repository."""
+        return {"MAVEN_OPTS": f"-Dmaven.repo.local={self.local} -XX:TieredStopAtLevel=1"}
 
 
 def passed(folder: Path) -> list[str]:
