@@ -35,9 +35,15 @@ SUITES_OF_HELPERS = (
     "tests/clients/test_node_helper.py",
     "tests/clients/test_pages_of_rust_and_cpp.py",
 )
-"""Helpers and example applications in other languages, and the pages about them. Their tests find no Python in PATH."""
+"""Helpers and example applications in other languages, and the pages about them.
+
+Their tests find no Python in PATH and, with the executable, none on the machine.
+"""
 OF_EXECUTABLE = "executable"
-"""Marker of tests that run with the executable only; the other tests of helpers run with the installed command."""
+"""Marker of tests that run with the executable only, such as the suites of the helpers themselves.
+
+The other tests of helpers run with the installed command.
+"""
 CONSOLE = ("tests/console",)
 """Tests of the web console in Chromium, with Selenium."""
 EXPLORATION = ("tests/exploration",)

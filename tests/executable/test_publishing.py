@@ -77,8 +77,8 @@ def test_python_package_installs_from_an_index_and_serves(artifacts: Path, tmp_p
     assert run(program, "--version", cwd=tmp_path).startswith("rocketmq-emulator ")
     with running("--topic", "orders", program=str(program)) as started:
         assert started.get("/v1/topics/orders")["name"] == "orders"
-        page = urllib.request.Request(f"{started.ready['control']}/", headers={"accept": "text/html"})
-        assert b"/console/web/main.js" in urllib.request.urlopen(page, timeout=20).read()
+        request = urllib.request.Request(f"{started.ready['control']}/", headers={"accept": "text/html"})
+        assert b"/console/web/main.js" in urllib.request.urlopen(request, timeout=20).read()
         assert urllib.request.urlopen(f"{started.ready['control']}/console/web/main.js", timeout=20).read()
         code, *_ = started.stop(signal.SIGTERM)
     assert code == 0
