@@ -31,6 +31,7 @@ EXECUTABLE = ("tests/executable",)
 """Tests of the executable, which they build first."""
 SUITES_OF_HELPERS = (
     "tests/clients/test_java_helper.py",
+    "tests/clients/test_java_suite.py",
     "tests/clients/test_go_helper.py",
     "tests/clients/test_node_helper.py",
     "tests/clients/test_pages_of_rust_and_cpp.py",

@@ -1,4 +1,8 @@
-"""The helper library for Java tests: its own tests, the packed artifact, and applications that use the artifact."""
+"""The helper libraries for Java and Spring tests: the packed artifacts, and applications that use the artifacts.
+
+The tests of the library for Spring need the other artifact. Those of the library for Java are in `test_java_suite.py`,
+because they can run while this file packs.
+"""
 
 import os
 import re
@@ -74,19 +78,6 @@ def version() -> str:
     found = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     assert found is not None
     return found[1]
-
-
-@pytest.mark.executable
-def test_tests_of_the_helper_pass(maven: Maven, tmp_path: Path) -> None:
-    shutil.copytree(HELPER, tmp_path / "helper", ignore=shutil.ignore_patterns("target"))
-    maven.run(tmp_path / "helper", "test")
-    declared = [
-        name
-        for file in (HELPER / "src" / "test").rglob("*Test.java")
-        for name in re.findall(r"^    @Test\n    void (\w+)\(", file.read_text(encoding="utf-8"), re.MULTILINE)
-    ]
-    ran = {re.sub(r"\(.*", "", name.rpartition(".")[2]) for name in passed(tmp_path / "helper")}
-    assert set(declared) <= ran
 
 
 @pytest.mark.parametrize(("name", "helper", "package"), ARTIFACTS)

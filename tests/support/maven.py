@@ -3,6 +3,7 @@
 import os
 import shutil
 import xml.etree.ElementTree as ET
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,9 +37,9 @@ class Maven:
                 folders.remove(OWN_GROUP.name)
             (existing / here).mkdir(parents=True, exist_ok=True)
             for name in names:
-                target = existing / here / name
-                if not target.exists():
-                    os.link(self.local / here / name, target)
+                # Another worker may have linked it.
+                with suppress(FileExistsError):
+                    os.link(self.local / here / name, existing / here / name)
 
     def run(self, folder: Path, *words: str, **variables: str) -> str:
         """Run `mvn` in a folder and return its output. It must succeed."""
