@@ -465,7 +465,7 @@ STAGES: tuple[Stage, ...] = (
 """All stages in their order, with a budget of 36 minutes and 28 seconds.
 
 The seconds were measured on 2026-11-27 in a whole run of 35 minutes and 15 seconds, with Python 3.11 on two cores of an
-Intel Xeon. The suites of the helpers have since moved from `clients` to `executable`, with an estimate of their seconds.
+Intel Xeon. The suites of the helpers have since moved from `clients` to `executable`; their seconds are estimated.
 """
 ON_REQUEST = (
     Stage("fast", "engine, protocols and host", run_fast, 120),
