@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request
@@ -20,9 +21,16 @@ TOKEN = "of-the-test"
 
 
 @contextmanager
-def emulator_of_examples() -> Iterator[Emulator]:
+def emulator_of_examples(**options: Any) -> Iterator[Emulator]:
     """Run an emulator with the brokers and users of the examples; its control port needs `TOKEN`."""
-    with Emulator(brokers=2, slaves=1, topics=["orders:FIFO"], config=KEYS_OF_EXAMPLES, control_token=TOKEN) as running:
+    own: dict[str, Any] = {
+        "brokers": 2,
+        "slaves": 1,
+        "topics": ["orders:FIFO"],
+        "config": KEYS_OF_EXAMPLES,
+        "control_token": TOKEN,
+    }
+    with Emulator(**own, **options) as running:
         yield running
 
 
