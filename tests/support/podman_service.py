@@ -5,6 +5,7 @@ keep the limits of this process: crun refuses both the mixed version and higher 
 """
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 LIBRARIES = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libz.so.1")
+"""Libraries of the system that the collected program loads, in the folder of the C library."""
 CONTAINERS = """\
 [containers]
 cgroups = "disabled"
@@ -39,11 +41,18 @@ exec podman system service --time 0 "unix://$1/podman.sock"
 START_SECONDS_MAX = 60
 
 
+def loader_and_libraries(executable: Path) -> tuple[Path, Path]:
+    """Return the loader of an executable, and the folder of its C library, which depend on the architecture."""
+    printed = subprocess.run(["ldd", executable], capture_output=True, text=True, check=True).stdout
+    [loader] = re.findall(r"^\s*(/\S+) \(", printed, re.MULTILINE)
+    [library] = re.findall(r"^\s*libc\.so\.6 => (/\S+) \(", printed, re.MULTILINE)
+    return Path(loader), Path(library).parent
+
+
 def make_root(program: Path, root: Path) -> None:
     """Make a root of the collected program and the C library of this machine, without a shell and without Python."""
     shutil.copytree(program, root / "opt" / "rocketmq-emulator", symlinks=True)
-    loader = Path("/lib64/ld-linux-x86-64.so.2")
-    libraries = Path("/lib/x86_64-linux-gnu")
+    loader, libraries = loader_and_libraries(program / "rocketmq-emulator")
     (root / "tmp").mkdir()
     for file in (loader, *(libraries / name for name in LIBRARIES)):
         target = root / file.relative_to("/")
