@@ -6,7 +6,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-spark test test-near test-fast test-oldest test-control-api test-spark-connect test-seldom test-recovery simulate simulate-short
 .PHONY: compiled test-compiled dist executable executable-lock
-.PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-compiled bench-growth bench-spark bench-testkit bench-go bench-helpers clean
+.PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-compiled bench-growth bench-spark bench-testkit bench-go bench-helpers bench-first-test clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -132,6 +132,9 @@ bench-go: executable ## Compare the Go helper with fakes that Go tests embed: kf
 
 bench-helpers: executable ## Compare the helpers for Go, Java and Node: process, fork, reset (three minutes; needs Go, Java, Node); ROUNDS=12
 	ROCKETMQ_EMULATOR=$(CURDIR)/dist/rocketmq-emulator $(BIN)/python bench/helpers.py $(ROUNDS)
+
+bench-first-test: $(VENV)/dev.stamp ## Measure the pages for Java, Go and Node from nothing to the first passing test (five minutes; needs Go, Java, Node)
+	PYTHONPATH=tests/support $(BIN)/python bench/first_test.py --write
 
 executable: $(BIN)/python ## Build dist/rocketmq-emulator, one file that needs no Python (a minute; needs Go)
 	$(BIN)/python scripts/build_executable.py

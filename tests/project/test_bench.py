@@ -21,11 +21,12 @@ STOPPED = "T"
 def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The modules of the folder `bench`, which is no package."""
     monkeypatch.syspath_prepend(BENCH)
+    import first_test
     import run
     import servers
     import workloads
 
-    return SimpleNamespace(run=run, servers=servers, workloads=workloads)
+    return SimpleNamespace(first_test=first_test, run=run, servers=servers, workloads=workloads)
 
 
 def state_of(process: int) -> str:
@@ -89,3 +90,35 @@ def test_the_record_has_two_runs_with_the_processor_time_of_clients(bench: Any) 
     names = [*(name for name, *_ in bench.run.WORKLOADS), bench.run.CHECKS]
     without = [name for name in names if not all(f"{name}, {each}" in runs[0] for each in rows)]
     assert without == newer
+
+
+@pytest.mark.parametrize(
+    ("page", "last"), [(0, "mvn -q test"), (1, "go test ./..."), (2, "node --test --test-force-exit")]
+)
+def test_the_first_test_of_a_page_is_measured_from_the_variable_to_the_command_of_the_test(
+    bench: Any, page: int, last: str
+) -> None:
+    commands = bench.first_test.commands(bench.first_test.PAGES[page], Path("/tree"))
+    assert commands.startswith("export ROCKETMQ_EMULATOR=/tree/dist/rocketmq-emulator\n")
+    assert commands.rstrip().splitlines()[-1] == last
+    assert "/path/to" not in commands
+
+
+def test_the_table_of_first_tests_is_written_between_its_marks(
+    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other text of bench/README.md stays; the record there has the columns and the pages of the script."""
+    module = bench.first_test
+    page = tmp_path / "README.md"
+    page.write_text((BENCH / "README.md").read_text())
+    monkeypatch.setattr(module, "README", page)
+    taken = {each.name: module.Taken(10.4, 3.0) for each in module.PAGES}
+    before, _, rest = page.read_text().partition(module.BEGIN)
+    recorded, _, after = rest.partition(module.END)
+    module.write(module.table(taken, module.Taken(60.0, 50.0), 0.25))
+
+    assert page.read_text().startswith(before + module.BEGIN)
+    assert page.read_text().endswith(module.END + after)
+    assert "| Go | 10 | 3 | 70 |\n" in page.read_text()
+    assert module.COLUMNS in recorded
+    assert re.findall(r"^\| (\w+) \| \d", recorded, re.MULTILINE) == [each.name for each in module.PAGES]
