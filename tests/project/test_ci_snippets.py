@@ -160,7 +160,7 @@ def test_the_control_port_accepts_the_host_of_the_url(snippet: str) -> None:
     """Other names of hosts return 421."""
     url = VARIABLES[snippet]["ROCKETMQ_CONTROL_URL"]
     with Emulator() as emulator:
-        connection = HTTPConnection(*address(emulator.control), timeout=10)
+        connection = HTTPConnection(emulator.control.removeprefix("http://"), timeout=10)
         for host, status in ((url.removeprefix("http://"), 200), ("a.example.com", 421)):
             connection.request("GET", "/v1/topics", headers={"host": host})
             response = connection.getresponse()
