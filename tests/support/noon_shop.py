@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from itertools import count
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from rocketmq_testkit.conformance.clients.receipt_handles import built_handle
 from rocketmq_testkit.conformance.clients.remoting_consumption import (
@@ -28,10 +28,17 @@ COMMIT, ROLLBACK = 8, 12
 _PORT = re.compile(r"(127\.0\.0\.1:)\d+")
 
 
+class Shop(Protocol):
+    """What a client needs to know: the emulator, and the numbers of its messages."""
+
+    rocketmq: Emulator
+    numbers: "count[int]"
+
+
 class ShopClient(Closeable):
     """A connection of a client that is a member of groups."""
 
-    def __init__(self, shop: "NoonShop", name: str, broker: str | None = None) -> None:
+    def __init__(self, shop: Shop, name: str, broker: str | None = None) -> None:
         self._shop = shop
         self.name = name
         self.connection = RemotingClient(broker or shop.rocketmq.broker, timeout=10)
