@@ -19,10 +19,13 @@ from pathlib import Path
 from rocketmq_testkit.conformance.clients import grpc_requests
 from rocketmq_testkit.conformance.clients.grpc_client import GrpcClient, open_channel
 from rocketmq_testkit.conformance.clients.grpc_response import Failure
+from rocketmq_testkit.conformance.clients.receipt_handles import built_handle
+from rocketmq_testkit.conformance.clients.remoting_consumption import ack_request, pop_request, pull_request
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.remoting.client import RemotingClient
+from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 from servers import Server, create_topic
 from without_faults import Unusable, cpu_seconds, emulator, tree
 
@@ -49,6 +52,45 @@ def remoting_send(outstanding: int, server: Server, stack: ExitStack) -> Work:
     return work
 
 
+def remoting_pull(server: Server, stack: ExitStack) -> Work:
+    """Pull the first 32 messages of a queue over remoting, one request after the other."""
+    client = stack.enter_context(RemotingClient(server.broker, timeout=60))
+    pull = pull_request(TOPIC, GROUP)
+
+    def work(messages: int) -> None:
+        for _ in range(messages // RECEIVED):
+            if code := client.request(*pull).code:
+                raise RuntimeError(f"a pull ended with code {code}")
+
+    return work
+
+
+def remoting_pop(outstanding: int, server: Server, stack: ExitStack) -> Work:
+    """Pop 32 messages at a time over remoting and acknowledge each of them. The sends are not measured."""
+    client = stack.enter_context(RemotingClient(server.broker, timeout=60))
+    pop = pop_request(TOPIC, GROUP)
+
+    def work(messages: int) -> None:
+        done = 0
+        while done < messages:
+            found = client.request(*pop)
+            received = decode_messages(found.body)
+            if not received:
+                raise RuntimeError(f"no message is left: {found}")
+            acks = [
+                (ack_request(TOPIC, GROUP, handle, each.queue_offset, each.queue_id)[1], b"")
+                for each in received
+                for handle in [built_handle(each, found.ext_fields or {}, "broker-a")]
+            ]
+            for at in range(0, len(acks), outstanding):
+                for opaque in client.submit_many(RequestCode.ACK_MESSAGE, acks[at : at + outstanding]):
+                    if code := client.collect(opaque, 60).code:
+                        raise RuntimeError(f"an acknowledgement ended with code {code}")
+            done += len(acks)
+
+    return work
+
+
 def _responses(client: GrpcClient, rpc: str, requests: Sequence[sv.SendMessageRequest | sv.AckMessageRequest]) -> None:
     for response in [client.start_call(rpc, request, client=CLIENT, deadline=60) for request in requests]:
         found = response()
@@ -56,11 +98,16 @@ def _responses(client: GrpcClient, rpc: str, requests: Sequence[sv.SendMessageRe
             raise RuntimeError(f"{rpc} ended with {found}")
 
 
+def grpc_send_request() -> sv.SendMessageRequest:
+    """Return the request of each send over gRPC."""
+    message = grpc_requests.message(TOPIC, BODY, message_id="m", tag="a", keys=["k"], body_encoding=pb.IDENTITY)
+    return sv.SendMessageRequest(messages=[message])
+
+
 def grpc_send(outstanding: int, server: Server, stack: ExitStack) -> Work:
     """Send over gRPC."""
     client = stack.enter_context(GrpcClient(open_channel(server.endpoint)))
-    message = grpc_requests.message(TOPIC, BODY, message_id="m", tag="a", keys=["k"], body_encoding=pb.IDENTITY)
-    request = sv.SendMessageRequest(messages=[message])
+    request = grpc_send_request()
 
     def work(messages: int) -> None:
         for _ in range(messages // outstanding):
@@ -96,6 +143,8 @@ def grpc_receive(outstanding: int, server: Server, stack: ExitStack) -> Work:
 
 ROWS: Mapping[str, tuple[Callable[[Server, ExitStack], Work], bool]] = {
     **{f"remoting send, {n} outstanding": (partial(remoting_send, n), False) for n in (1, 8, 64)},
+    "remoting pull of 32, 1 outstanding": (remoting_pull, True),
+    **{f"remoting pop of 32 + ack, {n} outstanding": (partial(remoting_pop, n), True) for n in (1, 8)},
     **{f"gRPC send, {n} outstanding": (partial(grpc_send, n), False) for n in (1, 8, 32)},
     **{f"gRPC receive 32 + ack, {n} outstanding": (partial(grpc_receive, n), True) for n in (1, 8)},
 }

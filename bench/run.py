@@ -5,7 +5,7 @@
 prints a table of rates, processor time of server and client for each message, and ratios (emulator / real). More is
 better for rates, less for the others. `--write` puts the table into bench/README.md, where a Python with the compiled
 modules has a table of its own. `--runs 2` measures everything twice and prints two tables, which show the accuracy of
-one run.
+one run. A second table of each run compares the emulator's processor time with that of a bare server (`floors.py`).
 
 Each workload runs twice on either server, in the order emulator, real, real, emulator, and the quicker round of each
 counts. The client is warmed up before each round. The processes of the other server are stopped meanwhile: an idle
@@ -24,6 +24,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+import floors
 from document import Table, options
 from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
 from servers import EmulatorCommand, RealBroker, Server, catch_up, create_topic, frozen, resident_mib, send_one
@@ -57,6 +58,7 @@ WORKLOADS: list[tuple[str, Callable[[int, int], Work], int]] = [
 """Name, factory of a round (measured messages, warm-up messages), and the number of messages of a full run."""
 PURE = Table("table")
 COMPILED = Table("compiled", "## With compiled modules\n\n`make bench-compiled`, as above.\n")
+FLOOR_MESSAGES = 8_000
 CHECKS = "Java remoting, transactions that are checked and then committed"
 
 
@@ -170,10 +172,13 @@ def main() -> int:
     quick = "do a tenth of the work, only to check that it runs"
     chosen = options("Compare the emulator with the real Apache broker.", quick, "workloads", runs=True)
     place = COMPILED if find_spec("rocketmq_testkit_compiled") else PURE
-    tables = []
+    tables: list[str] = []
     for _ in range(chosen.runs):
+        made = len(tables)
         tables.append(table(measure(chosen.quick, chosen.only)))
-        print(tables[-1], flush=True)
+        if not chosen.only:
+            tables.append(floors.table(floors.floors(FLOOR_MESSAGES // (10 if chosen.quick else 1), 1)))
+        print("\n".join(tables[made:]), flush=True)
         if chosen.write:
             place.write("\n".join(tables))
     return 0

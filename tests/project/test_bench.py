@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,11 +23,20 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The modules of the folder `bench`, which is no package."""
     monkeypatch.syspath_prepend(BENCH)
     import first_test
+    import floors
+    import outstanding
     import run
     import servers
     import workloads
 
-    return SimpleNamespace(first_test=first_test, run=run, servers=servers, workloads=workloads)
+    return SimpleNamespace(
+        first_test=first_test,
+        floors=floors,
+        outstanding=outstanding,
+        run=run,
+        servers=servers,
+        workloads=workloads,
+    )
 
 
 def state_of(process: int) -> str:
@@ -122,3 +132,19 @@ def test_the_table_of_first_tests_is_written_between_its_marks(
     assert "| Go | 10 | 3 | 70 |\n" in page.read_text()
     assert module.COLUMNS in recorded
     assert re.findall(r"^\| (\w+) \| \d", recorded, re.MULTILINE) == [each.name for each in module.PAGES]
+
+
+def test_the_bare_server_returns_the_recorded_responses(bench: Any) -> None:
+    """It serves each workload that is measured with it, with a client that checks each response."""
+    with ExitStack() as stack:
+        emulator = stack.enter_context(bench.servers.EmulatorCommand())
+        bench.servers.create_topic(emulator, bench.outstanding.TOPIC)
+        bench.outstanding.remoting_send(64, emulator, stack)(128)
+        record = bench.floors.recorded(emulator)
+        bare = stack.enter_context(bench.floors.BareServer(record))
+        for make, _ in bench.outstanding.ROWS.values():
+            make(bare, stack)(64)
+        record.remoting = {}
+        silent = stack.enter_context(bench.floors.BareServer(record))
+        with pytest.raises(ConnectionError):
+            bench.outstanding.remoting_send(1, silent, stack)(1)
