@@ -6,7 +6,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-spark test test-near test-fast test-oldest test-control-api test-spark-connect test-seldom test-recovery simulate simulate-short
 .PHONY: compiled test-compiled dist executable executable-lock
-.PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-compiled bench-growth bench-spark bench-testkit bench-go bench-helpers bench-first-test clean
+.PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-compiled bench-flames bench-growth bench-spark bench-testkit bench-go bench-helpers bench-first-test clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -107,6 +107,9 @@ bench: $(VENV)/dev.stamp ## Compare the speed with the real broker, twice (forty
 	$(BIN)/python bench/run.py --runs 2
 	$(BIN)/python bench/joins.py --real
 	$(BIN)/python bench/suites.py
+
+bench-flames: $(VENV)/dev.stamp ## Draw flame graphs of the server in each workload (five minutes on an idle machine; needs py-spy)
+	$(BIN)/python bench/flames.py
 
 bench-compiled: $(VENV)/dev.stamp ## Compare the speed of the compiled modules with the real broker, twice (forty minutes on an idle machine)
 	ROCKETMQ_TESTKIT_OPT=3 $(BIN)/python scripts/environments.py compiled
