@@ -5,7 +5,7 @@
 prints a table of rates, processor time of server and client for each message, and ratios (emulator / real). More is
 better for rates, less for the others. `--write` puts the table into bench/README.md, where a Python with the compiled
 modules has a table of its own. `--runs 2` measures everything twice and prints two tables, which show the accuracy of
-one run. A second table of each run compares the emulator's processor time with that of a bare server (`floors.py`).
+one run. A second table of each run compares the emulator's processor time with that of a bare server (`bare.py`).
 
 Each workload runs twice on either server, in the order emulator, real, real, emulator, and the quicker round of each
 counts. The client is warmed up before each round. The processes of the other server are stopped meanwhile: an idle
@@ -24,7 +24,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-import floors
+import bare
 from document import Table, options
 from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
 from servers import EmulatorCommand, RealBroker, Server, catch_up, create_topic, frozen, resident_mib, send_one
@@ -177,7 +177,7 @@ def main() -> int:
         made = len(tables)
         tables.append(table(measure(chosen.quick, chosen.only)))
         if not chosen.only:
-            tables.append(floors.table(floors.floors(FLOOR_MESSAGES // (10 if chosen.quick else 1), 1)))
+            tables.append(bare.table(bare.floors(FLOOR_MESSAGES // (10 if chosen.quick else 1), 1)))
         print("\n".join(tables[made:]), flush=True)
         if chosen.write:
             place.write("\n".join(tables))

@@ -22,8 +22,8 @@ STOPPED = "T"
 def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The modules of the folder `bench`, which is no package."""
     monkeypatch.syspath_prepend(BENCH)
+    import bare
     import first_test
-    import floors
     import outstanding
     import run
     import servers
@@ -31,7 +31,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     return SimpleNamespace(
         first_test=first_test,
-        floors=floors,
+        bare=bare,
         outstanding=outstanding,
         run=run,
         servers=servers,
@@ -140,11 +140,11 @@ def test_the_bare_server_returns_the_recorded_responses(bench: Any) -> None:
         emulator = stack.enter_context(bench.servers.EmulatorCommand())
         bench.servers.create_topic(emulator, bench.outstanding.TOPIC)
         bench.outstanding.remoting_send(64, emulator, stack)(128)
-        record = bench.floors.recorded(emulator)
-        bare = stack.enter_context(bench.floors.BareServer(record))
+        record = bench.bare.recorded(emulator)
+        twin = stack.enter_context(bench.bare.BareServer(record))
         for make, _ in bench.outstanding.ROWS.values():
-            make(bare, stack)(64)
+            make(twin, stack)(64)
         record.remoting = {}
-        silent = stack.enter_context(bench.floors.BareServer(record))
+        silent = stack.enter_context(bench.bare.BareServer(record))
         with pytest.raises(ConnectionError):
             bench.outstanding.remoting_send(1, silent, stack)(1)

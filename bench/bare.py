@@ -1,6 +1,6 @@
 """Compares the emulator with a bare Twisted server that returns the same bytes: processor time for each message.
 
-    python bench/floors.py [--messages 8000] [--pairs 3] [--only TEXT]
+    python bench/bare.py [--messages 8000] [--pairs 3] [--only TEXT]
 
 The bare server (`bench/bare_server.py`) is the floor of a server in Python. The client of `bench/outstanding.py` sends
 the same requests to both by turns, and each pair has new processes. Processor time is that of the server alone.
