@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import short_schedules
 from long_run import LongRun, continue_run, merge
-from schedule_record import FIRST, Run, read
+from schedule_record import FIRST, FIRST_WHOLE, Run, read
 
 
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "record.json").write_text('{"length": 20, "schedules": 0, "runs": []}')
+    (tmp_path / "record.json").write_text('{"short": 0, "whole": 0, "runs": []}')
     (tmp_path / "found.txt").write_text("# none\n")
     monkeypatch.setattr("long_run.RECORD", tmp_path / "record.json")
     monkeypatch.setattr(short_schedules, "FOUND", tmp_path / "found.txt")
@@ -51,3 +51,8 @@ def test_the_results_of_a_run_are_added_to_the_record(tmp_path: Path) -> None:
 def test_a_run_executes_its_schedules(tmp_path: Path) -> None:
     run = continue_run(tmp_path / "run.json", 20, every_s=0)
     assert (run.count, run.failed) == (20, {})
+
+
+def test_a_run_of_whole_schedules_executes_them(tmp_path: Path) -> None:
+    run = continue_run(tmp_path / "run.json", 20, is_whole=True)
+    assert (run.first, run.count, run.failed) == (FIRST_WHOLE, 20, {})

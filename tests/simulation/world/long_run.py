@@ -1,7 +1,10 @@
-"""Runs short schedules in one process for hours. The run can be stopped and continued; a file has its results.
+"""Runs schedules in one process for hours. The run can be stopped and continued; a file has its results.
 
-    python tests/simulation long_run FILE [COUNT]     run up to COUNT schedules (default 1,000,000), or continue FILE
-    python tests/simulation long_run FILE merge       add the results in FILE to record.json
+    python tests/simulation long_run FILE [COUNT]          run up to COUNT short schedules (default 1,000,000)
+    python tests/simulation long_run FILE whole [COUNT]    run whole schedules
+    python tests/simulation long_run FILE merge            add the results in FILE to record.json
+
+If FILE exists, its run continues, with schedules of the same length.
 
 FILE is JSON: the commit, the first number, the number of schedules that ran, the failed ones with their errors, and the
 processor time in s. It is written each minute, and at the end. SIGTERM ends the run after the current schedule.
@@ -50,16 +53,16 @@ class LongRun:
         written.replace(path)
 
 
-def begun(path: Path) -> LongRun:
+def begun(path: Path, *, is_whole: bool = False) -> LongRun:
     """Return the run in a file; if there is no file, a new run that starts after all recorded numbers."""
     if path.exists():
         return LongRun.load(path)
-    return LongRun(short_schedules.commit(), schedule_record.next_number(RECORD))
+    return LongRun(short_schedules.commit(), schedule_record.next_number(RECORD, is_whole=is_whole))
 
 
-def continue_run(path: Path, most: int, every_s: float = EVERY_S) -> LongRun:
+def continue_run(path: Path, most: int, every_s: float = EVERY_S, *, is_whole: bool = False) -> LongRun:
     """Run schedules until `most` have run or SIGTERM arrives."""
-    run, stopped = begun(path), list[int]()
+    run, stopped = begun(path, is_whole=is_whole), list[int]()
     signal.signal(signal.SIGTERM, lambda number, frame: stopped.append(number))
     written = time.monotonic()
     before_s, begun_s = run.cpu_s, time.process_time()
@@ -86,7 +89,7 @@ def merge(path: Path, record: Path) -> int:
     for number, error in run.failed.items():
         short_schedules.keep(number, error)
     entry = schedule_record.Run(date.today().isoformat(), run.commit, run.first, run.count, sorted(run.failed))
-    return schedule_record.add(entry, short_schedules.LENGTH, record)
+    return schedule_record.add(entry, record)
 
 
 def main(words: list[str]) -> int:
@@ -95,7 +98,9 @@ def main(words: list[str]) -> int:
     if words[1:] == ["merge"]:
         print(f"{merge(path, RECORD)} recorded schedules")
         return 0
-    run = continue_run(path, int(words[1]) if words[1:] else COUNT)
+    is_whole = words[1:2] == ["whole"]
+    numbers = words[2:] if is_whole else words[1:]
+    run = continue_run(path, int(numbers[0]) if numbers else COUNT, is_whole=is_whole)
     print(f"{run.count} schedules from number {run.first} in {run.cpu_s} s, {len(run.failed)} failed")
     return 1 if run.failed else 0
 

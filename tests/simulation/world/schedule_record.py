@@ -1,10 +1,11 @@
-"""The record of the short schedules that have run: `tests/simulation/record.json`, with one entry for each run.
+"""The record of the schedules that have run: `tests/simulation/record.json`, with one entry for each run.
 
-    {"length": 20, "schedules": 36000, "runs": [
+    {"short": 36000, "whole": 0, "runs": [
         {"date": "2026-11-27", "commit": "4b0f52e9", "first": 1000000, "count": 36000, "failed": []}]}
 
-The numbers of runs do not overlap, so that `schedules`, their sum, counts different schedules. The tests of `make test`
-run the same numbers each time and are not recorded.
+The number of a schedule says if it is short (20 actions) or whole (all actions of its seed, 60 to 150). The numbers of
+runs do not overlap, so that the sums `short` and `whole` count different schedules. The tests of `make test` run the
+same numbers each time and are not recorded.
 """
 
 import json
@@ -18,6 +19,8 @@ from pathlib import Path
 RECORD = Path(__file__).resolve().parents[1] / "record.json"
 FIRST = 1_000_000
 """The first recorded number. `make test` and runs by hand use lower ones."""
+FIRST_WHOLE = 10_000_000
+"""The first number of a whole schedule; those of short ones are lower."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +38,31 @@ class Run:
         """The number after the last one."""
         return self.first + self.count
 
+    @property
+    def is_whole(self) -> bool:
+        """True if its schedules have all actions of their seeds."""
+        return self.first >= FIRST_WHOLE
+
 
 def read(path: Path) -> list[Run]:
     """Return the recorded runs. Raises ValueError that lists the contradictions of the record."""
     content = json.loads(path.read_text(encoding="utf-8"))
     runs = [Run(**each) for each in content["runs"]]
     wrong = problems(runs)
-    if content["schedules"] != sum(run.count for run in runs):
-        wrong.append(f"schedules={content['schedules']}: the runs have {sum(run.count for run in runs)}")
+    for kind, total in totals(runs).items():
+        if content[kind] != total:
+            wrong.append(f"{kind}={content[kind]}: the runs have {total}")
     if wrong:
         raise ValueError(f"{path.name}: {'; '.join(wrong)}")
     return runs
+
+
+def totals(runs: Sequence[Run]) -> dict[str, int]:
+    """Return the number of short and of whole schedules."""
+    return {
+        kind: sum(run.count for run in runs if run.is_whole == is_whole)
+        for kind, is_whole in (("short", False), ("whole", True))
+    }
 
 
 def problems(runs: Sequence[Run]) -> list[str]:
@@ -54,6 +71,8 @@ def problems(runs: Sequence[Run]) -> list[str]:
     for run in runs:
         if run.count < 1 or run.first < FIRST:
             wrong.append(f"first={run.first}, count={run.count}: a run has at least one number, from {FIRST} on")
+        if not run.is_whole and run.end > FIRST_WHOLE:
+            wrong.append(f"first={run.first}, count={run.count}: schedules from {FIRST_WHOLE} on are not short")
         if re.fullmatch(r"[0-9a-f]{8,40}", run.commit) is None or not _is_date(run.date):
             wrong.append(f"first={run.first}: date={run.date} is no date, or commit={run.commit} no abbreviated commit")
         wrong += [
@@ -72,18 +91,18 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def next_number(path: Path) -> int:
-    """Return the number after those of all recorded runs."""
-    return max((run.end for run in read(path)), default=FIRST)
+def next_number(path: Path, *, is_whole: bool = False) -> int:
+    """Return the number after those of all recorded runs of short or of whole schedules."""
+    ends = (run.end for run in read(path) if run.is_whole == is_whole)
+    return max(ends, default=FIRST_WHOLE if is_whole else FIRST)
 
 
-def add(run: Run, length: int, path: Path) -> int:
-    """Add a run to the record and return the number of all schedules. Raises ValueError."""
+def add(run: Run, path: Path) -> int:
+    """Add a run to the record and return the number of all schedules of its length. Raises ValueError."""
     runs = [*read(path), run]
     wrong = problems(runs)
     if wrong:
         raise ValueError("; ".join(wrong))
-    total = sum(each.count for each in runs)
-    content = {"length": length, "schedules": total, "runs": [asdict(each) for each in runs]}
+    content = {**totals(runs), "runs": [asdict(each) for each in runs]}
     path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    return total
+    return sum(each.count for each in runs if each.is_whole == run.is_whole)

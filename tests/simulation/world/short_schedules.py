@@ -1,14 +1,15 @@
 """Short schedules: many random lists of 20 actions, each the beginning of the actions of one seed of a simulation.
 
-    python tests/simulation short_schedules {FIRST,next} COUNT [SECONDS]
+    python tests/simulation short_schedules {FIRST,next,whole} COUNT [SECONDS]
 
 runs COUNT schedules from number FIRST on all processors, for at most SECONDS, and prints their number and the elapsed
 seconds. It appends failing schedules to `found_schedules.txt`; the tests run these again. `next` begins after all
 recorded numbers, and adds the run to `record.json` (`schedule_record.py`).
 
-A bug that needs few actions shows up more often in many lists of 20 actions than in few of 120. The number of a
-schedule, modulo 20, selects its simulation: five are clients of one broker; three continue in a fork, which may not
-have messages that other engines store; four have crashes and power losses of masters and slaves; two have several
+A bug that needs few actions shows up more often in many lists of 20 actions than in few of 120. Schedules from number
+FIRST_WHOLE on are whole: they have all actions of their seeds. `whole` runs them as `next` runs short ones. The number
+of a schedule, modulo 20, selects its simulation: five are clients of one broker; three continue in a fork, which may
+not have messages that other engines store; four have crashes and power losses of masters and slaves; two have several
 masters with slaves, and another one forks these; one has brokers whose configuration causes trouble; four have rules of
 faults that are added and removed.
 """
@@ -40,7 +41,7 @@ from snapshot_files import copied_with_memories, saved
 from stored_messages import Violation
 
 LENGTH = 20
-"""The number of actions of a schedule."""
+"""The number of actions of a short schedule."""
 FOUND = Path(__file__).resolve().parents[1] / "found_schedules.txt"
 """Numbers of schedules that have failed, one per line, each with its error after a `#`."""
 BLOCK = 50
@@ -129,7 +130,7 @@ def schedule(number: int) -> tuple[Program, Any, list[Action]]:
     """Return the program, set-up and actions of a schedule."""
     program = TURNS[number % len(TURNS)]
     setup, actions = program.plan(number)
-    return program, setup, actions[:LENGTH]
+    return program, setup, actions if number >= schedule_record.FIRST_WHOLE else actions[:LENGTH]
 
 
 def failure(number: int) -> str:
@@ -168,8 +169,9 @@ def _block(first: int, count: int) -> tuple[int, list[tuple[int, str]]]:
 
 def main(words: list[str]) -> int:
     """Run schedules and print their number, the time and the failures; return the exit code, 1 if one failed."""
-    recorded = words[0] == "next"
-    first, count = schedule_record.next_number(RECORD) if recorded else int(words[0]), int(words[1])
+    recorded, is_whole = words[0] in ("next", "whole"), words[0] == "whole"
+    first = schedule_record.next_number(RECORD, is_whole=is_whole) if recorded else int(words[0])
+    count = int(words[1])
     seconds = float(words[2]) if len(words) > 2 else float("inf")
     begin, done, failing = time.monotonic(), 0, list[int]()
     with ProcessPoolExecutor(os.cpu_count()) as pool:
@@ -192,10 +194,10 @@ def main(words: list[str]) -> int:
                     keep(number, error)
                     print(report(number), flush=True)
     elapsed = time.monotonic() - begin
-    print(f"{done} schedules of {LENGTH} actions from number {first} in {elapsed:.0f} s, {len(failing)} failed")
+    print(f"{done} schedules from number {first} in {elapsed:.0f} s, {len(failing)} failed")
     if recorded and done:
         run = schedule_record.Run(date.today().isoformat(), commit(), first, done, sorted(failing))
-        print(f"{schedule_record.add(run, LENGTH, RECORD)} recorded schedules")
+        print(f"{schedule_record.add(run, RECORD)} recorded schedules")
     return 1 if failing else 0
 
 
