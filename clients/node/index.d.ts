@@ -224,6 +224,11 @@ export interface StartOptions {
   t?: { after(hook: () => unknown): void };
   /** Topics to create: NAME, NAME:TYPE or NAME:TYPE:QUEUES. */
   topics?: string[];
+  /**
+   * "fork", the default, gives the test an emulator of its own. With "reset" tests use the same emulator with the same
+   * ports, which is reset for each of them, one test at a time.
+   */
+  isolation?: "fork" | "reset";
   /** Start a process for this emulator alone. */
   own?: boolean;
   /** The path of rocketmq-emulator. */

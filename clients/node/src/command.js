@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 const READY_MS = 60_000;
@@ -9,14 +9,13 @@ const ARGUMENTS = ["--exit-with-parent", "--profile", "fast"].concat(
 );
 
 /** Return the words that start the command: from the option, the environment, PATH, or Python's module. */
-export function findCommand(path = process.env.ROCKETMQ_EMULATOR) {
-  if (path) {
-    if (existsSync(path)) return [path];
-    throw new Error(`ROCKETMQ_EMULATOR=${path}: there is no such file; name the file rocketmq-emulator`);
-  }
-  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+export function findCommand(path) {
+  if (path) return program("command", path);
+  const { ROCKETMQ_EMULATOR: variable, PATH: folders = "" } = process.env;
+  if (variable) return program("ROCKETMQ_EMULATOR", variable);
+  for (const folder of folders.split(delimiter)) {
     const found = join(folder, "rocketmq-emulator");
-    if (folder && existsSync(found)) return [found];
+    if (folder && !problemOf(found)) return [found];
   }
   for (const python of ["python3", "python"]) {
     if (spawnSync(python, ["-c", "import rocketmq_testkit"]).status === 0) {
@@ -27,6 +26,22 @@ export function findCommand(path = process.env.ROCKETMQ_EMULATOR) {
     "rocketmq-emulator: there is no such command; it is looked for in $ROCKETMQ_EMULATOR, in PATH, and as a package " +
       "of python3; set ROCKETMQ_EMULATOR to its path, or ROCKETMQ_CONTROL_URL to the control port of a running emulator",
   );
+}
+
+function program(origin, path) {
+  const problem = problemOf(path);
+  if (problem) throw new Error(`${origin}=${path}: ${problem}; name the file rocketmq-emulator`);
+  return [path];
+}
+
+/** Return why a path is not that of a program; nothing if it is. */
+function problemOf(path) {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return "there is no such file";
+  try {
+    accessSync(path, constants.X_OK);
+  } catch {
+    return "the file is not executable";
+  }
 }
 
 /** Start the command on free ports. Resolves to the addresses of its ready line and a function that stops it. */

@@ -12,15 +12,18 @@ import { listOf, read } from "./values.js";
 
 /** The emulator of this process, from which each test gets a fork. */
 let shared;
+/** The fork of it that is reset for each test with `isolation: "reset"`. */
+let serial;
 /**
- * Emulators whose tests have ended. They stop when the next one starts, or with this process: node:test runs the hooks
- * of a test in the order of their registration, so that clients of the test are closed after its emulator's hook.
+ * Emulators whose tests have ended and that still run: a hook of their test has failed, or a test runner skips hooks that
+ * a hook adds. They stop when the next one starts, or with this process.
  */
 const released = new Set();
 /** Requests in a row, after which the emulator, with its one thread, has also served all that clients sent before. */
 const ROUND_TRIPS = 3;
-/** True while a test holds the emulator of ROCKETMQ_CONTROL_URL. */
+/** True while a test holds the emulator that is reset for each test. */
 let held = false;
+const ISOLATIONS = ["fork", "reset"];
 
 /** A running emulator: name server, broker and gRPC proxy. */
 export class RocketMQ extends Assertions {
@@ -53,13 +56,16 @@ export class RocketMQ extends Assertions {
    * `await using`.
    *
    * All tests of a Node process share one process of `rocketmq-emulator`, and each gets a fork of its emulator, with
-   * ports of its own. If ROCKETMQ_CONTROL_URL is set, the emulator with that control port is reset instead, for one test
-   * at a time. `own` starts a process of its own, with the options `command` and `args`.
+   * ports of its own. With the `isolation` "reset" tests use the same fork, which is reset for each of them, one test at
+   * a time. If ROCKETMQ_CONTROL_URL is set, the emulator with that control port is reset in the same way. `own` starts a
+   * process of its own, with the options `command` and `args`.
    */
-  static async start({ t, topics = [], own = false, command, args } = {}) {
+  static async start({ t, topics = [], isolation = "fork", own = false, command, args } = {}) {
+    const isAlone = own || command !== undefined || args !== undefined;
+    checkIsolation(isolation, isAlone);
     await stopReleased();
-    const mq = own || command || args ? await ownProcess(command, args) : await forTest();
-    t?.after(() => released.add(mq));
+    const mq = isAlone ? await ownProcess(command, args) : await forTest(isolation);
+    if (t) stopAfter(t, mq);
     try {
       await mq.#prepareBy(async () => {
         for (const topic of topics) await mq.createTopic(...parsed(topic));
@@ -320,10 +326,36 @@ export class RocketMQ extends Assertions {
   }
 }
 
+/**
+ * Stop an emulator after the other hooks of its test, which close the clients of the test. node:test runs hooks in the
+ * order of their registration, so that a hook that a hook adds is the last one.
+ */
+function stopAfter(t, mq) {
+  t.after(() => {
+    released.add(mq);
+    t.after(async () => {
+      released.delete(mq);
+      await mq.stop();
+    });
+  });
+}
+
 async function stopReleased() {
   const ended = [...released];
   released.clear();
   for (const each of ended) await each.stop();
+}
+
+function checkIsolation(isolation, isAlone) {
+  if (!ISOLATIONS.includes(isolation)) {
+    throw new Error(`isolation=${isolation}: is no isolation; the values are ${ISOLATIONS.join(" and ")}; use fork`);
+  }
+  if (isAlone && isolation === "reset") {
+    throw new Error(
+      "isolation=reset: own, command and args start a process for one test, which no other test uses; leave the " +
+        "isolation out",
+    );
+  }
 }
 
 async function ownProcess(command, args) {
@@ -331,30 +363,36 @@ async function ownProcess(command, args) {
   return new RocketMQ(ready, process.env.ROCKETMQ_CONTROL_TOKEN, stop);
 }
 
-async function forTest() {
+async function forTest(isolation) {
   const url = process.env.ROCKETMQ_CONTROL_URL;
-  if (url) return sidecar(url);
+  if (url) return hold(`ROCKETMQ_CONTROL_URL=${url}`, "unset the variable", () => RocketMQ.connect(url));
   shared ??= ownProcess();
-  return (await shared).fork();
+  const parent = await shared;
+  if (isolation === "fork") return parent.fork();
+  return hold("isolation=reset", "leave the option out", () => (serial ??= parent.fork()));
 }
 
-async function sidecar(url) {
+/** Reset an emulator that tests share, and return it for one test. */
+async function hold(option, otherwise, emulator) {
   if (held) {
     throw new Error(
-      `ROCKETMQ_CONTROL_URL=${url}: another test holds this emulator, which is reset for each test; run one test at a ` +
-        "time, or unset the variable, so that each test gets a fork",
+      `${option}: another test holds this emulator, which is reset for each test; run one test at a time, or ` +
+        `${otherwise}, so that each test gets a fork`,
     );
   }
   held = true;
-  const mq = await RocketMQ.connect(url);
-  await mq.reset();
-  return new RocketMQ(
-    { endpoint: mq.endpoint, namesrv: mq.nameServer, broker: mq.broker, control: mq.controlUrl },
-    mq.control.token,
-    async () => {
-      held = false;
-    },
-  );
+  const release = async () => {
+    held = false;
+  };
+  try {
+    const mq = await emulator();
+    await mq.reset();
+    const { endpoint, nameServer: namesrv, broker, controlUrl: control } = mq;
+    return new RocketMQ({ endpoint, namesrv, broker, control }, mq.control.token, release);
+  } catch (error) {
+    await release();
+    throw error;
+  }
 }
 
 const LOOPBACK = /^(localhost|127\..*|\[?::1\]?)$/;

@@ -37,7 +37,26 @@ test("the command is found by path, then variable, then PATH, then Python", (t) 
   process.env.ROCKETMQ_EMULATOR = other;
   assert.deepStrictEqual(findCommand(), [other]);
   assert.deepStrictEqual(findCommand(inPath), [inPath]);
-  assert.throws(() => findCommand("/nowhere/emulator"), /there is no such file; name the file rocketmq-emulator$/);
+});
+
+test("a wrong command is named by the option or the variable", (t) => {
+  const missing = "/nowhere/emulator: there is no such file; name the file rocketmq-emulator";
+  assert.throws(() => findCommand("/nowhere/emulator"), { message: `command=${missing}` });
+  setEnvironment(t, { ROCKETMQ_EMULATOR: "/nowhere/emulator" });
+  assert.throws(() => findCommand(), { message: `ROCKETMQ_EMULATOR=${missing}` });
+  const folder = folderOf(t);
+  assert.throws(() => findCommand(folder), { message: `command=${folder}: there is no such file; name the file rocketmq-emulator` });
+});
+
+test("a file that is not executable is refused, and skipped in PATH", (t) => {
+  const folder = folderOf(t);
+  const path = join(folder, "rocketmq-emulator");
+  writeFileSync(path, "#!/bin/sh\n", { mode: 0o644 });
+  const message = `command=${path}: the file is not executable; name the file rocketmq-emulator`;
+  assert.throws(() => findCommand(path), { message });
+  program(folder, "python3", "exit 1");
+  setEnvironment(t, { PATH: folder, ROCKETMQ_EMULATOR: "" });
+  assert.throws(() => findCommand(), /^Error: rocketmq-emulator: there is no such command; /);
 });
 
 test("one sentence says that there is no command", (t) => {

@@ -79,16 +79,38 @@ test("explanations and histories name the message", async (t) => {
 });
 
 test("an emulator stops after the hooks of its test", async (t) => {
-  let endpoint;
+  let mq;
   await t.test("the test", async (inner) => {
-    const mq = await RocketMQ.start({ t: inner, topics: ["orders"] });
+    mq = await RocketMQ.start({ t: inner, topics: ["orders"] });
     inner.after(() => mq.assertBodies("orders", []));
-    endpoint = mq.endpoint;
   });
-  await RocketMQ.start({ t });
-  const socket = connect(Number(endpoint.split(":")[1]), "127.0.0.1");
-  const [error] = await once(socket, "error");
-  assert.strictEqual(error.code, "ECONNREFUSED");
+  await assert.rejects(mq.clock.now(), /does the emulator run\?/);
+});
+
+test("tests with a reset use the same emulator, one at a time", async (t) => {
+  const endpoints = new Set();
+  for (const name of ["first", "second"]) {
+    await t.test(name, async (inner) => {
+      const mq = await RocketMQ.start({ t: inner, topics: ["orders"], isolation: "reset" });
+      endpoints.add(mq.endpoint);
+      assert.deepStrictEqual((await mq.topics()).map((topic) => topic.name), ["orders"]);
+      assert.deepStrictEqual(await mq.texts("orders"), []);
+      await mq.send("orders", "two teas");
+      await mq.createTopic(name);
+      await assert.rejects(
+        RocketMQ.start({ isolation: "reset" }),
+        /^Error: isolation=reset: another test holds this emulator, which is reset for each test; run one test at a time, /,
+      );
+      const fork = await RocketMQ.start({ t: inner });
+      assert.deepStrictEqual(await fork.topics(), []);
+    });
+  }
+  assert.strictEqual(endpoints.size, 1);
+});
+
+test("a wrong isolation is one sentence", async () => {
+  await assert.rejects(RocketMQ.start({ isolation: "none" }), /^Error: isolation=none: is no isolation; .* use fork$/);
+  await assert.rejects(RocketMQ.start({ isolation: "reset", own: true }), /^Error: isolation=reset: own, command and args /);
 });
 
 test("a connected emulator keeps running", async (t) => {
