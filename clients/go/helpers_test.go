@@ -1,6 +1,7 @@
 package rocketmqtest_test
 
 import (
+	"fmt"
 	"testing"
 
 	rocketmqtest "github.com/rocketmq-testkit/rocketmq-testkit/clients/go"
@@ -44,3 +45,9 @@ type recorder struct {
 
 func (r *recorder) Helper()           {}
 func (r *recorder) Error(args ...any) { r.texts = append(r.texts, args[0].(string)) }
+
+// Fatalf keeps the error and panics with the recorder, which ends the call under test and not the test.
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.texts = append(r.texts, fmt.Sprintf(format, args...))
+	panic(r)
+}

@@ -54,6 +54,10 @@ func connected(found addresses, token string, release func() error) *RocketMQ {
 	}
 }
 
+func (r *RocketMQ) addresses() addresses {
+	return addresses{NameServer: r.NameServer, Broker: r.Broker, Endpoint: r.Endpoint, Control: r.ControlURL}
+}
+
 // Options are the options of Start.
 type Options struct {
 	// Topics to create: NAME, NAME:TYPE or NAME:TYPE:QUEUES. TYPE is NORMAL, FIFO, DELAY, TRANSACTION or MIXED.

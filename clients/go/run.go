@@ -14,7 +14,10 @@ var shared struct {
 	err      error
 }
 
-// held is locked while a test uses the emulator of ControlVariable, which all tests share.
+// serial is the fork of it that RunWithReset resets for each test. It is set while held is locked.
+var serial *RocketMQ
+
+// held is locked while a test uses an emulator that is reset for each test: serial, or that of ControlVariable.
 var held sync.Mutex
 
 // Run returns an emulator for one test, with these topics: NAME, NAME:TYPE or NAME:TYPE:QUEUES. It ends with the test.
@@ -22,7 +25,19 @@ var held sync.Mutex
 // If the test fails, its log has the history of each message that a group has not acknowledged.
 func Run(t testing.TB, topics ...string) *RocketMQ {
 	t.Helper()
-	mq, err := forTest(t)
+	return run(t, ownFork, topics)
+}
+
+// RunWithReset returns an emulator as Run does, for tests that run one after another: all of them use the same emulator,
+// with the same ports, which is reset for each test. A test that starts while another one uses it fails.
+func RunWithReset(t testing.TB, topics ...string) *RocketMQ {
+	t.Helper()
+	return run(t, serialFork, topics)
+}
+
+func run(t testing.TB, local func(testing.TB) (*RocketMQ, error), topics []string) *RocketMQ {
+	t.Helper()
+	mq, err := forTest(t, local)
 	if err == nil {
 		err = mq.prepareBy(func() error { return mq.createTopics(topics) })
 	}
@@ -37,14 +52,20 @@ func Run(t testing.TB, topics ...string) *RocketMQ {
 	return mq
 }
 
-func forTest(t testing.TB) (*RocketMQ, error) {
+// forTest returns the emulator of ControlVariable, or a local one.
+func forTest(t testing.TB, local func(testing.TB) (*RocketMQ, error)) (*RocketMQ, error) {
 	if url := os.Getenv(ControlVariable); url != "" {
-		return sidecar(t, url)
+		return hold(t, errHeldSidecar, func() (*RocketMQ, error) { return Connect(url) })
 	}
 	shared.once.Do(func() { shared.emulator, shared.err = Start(Options{}) })
 	if shared.err != nil {
 		return nil, shared.err
 	}
+	return local(t)
+}
+
+// ownFork returns a fork for one test.
+func ownFork(t testing.TB) (*RocketMQ, error) {
 	fork, err := shared.emulator.Fork()
 	if err == nil {
 		t.Cleanup(func() {
@@ -56,17 +77,37 @@ func forTest(t testing.TB) (*RocketMQ, error) {
 	return fork, err
 }
 
-// errHeld is the error of a test that starts while another one uses the shared emulator.
-var errHeld = errors.New("another test holds the emulator of " + ControlVariable + ", which is reset for each test; " +
-	"call Run in tests without t.Parallel, or unset the variable, so that each test gets a fork")
+// serialFork returns the fork that is reset for each test.
+func serialFork(t testing.TB) (*RocketMQ, error) {
+	return hold(t, errHeld, func() (*RocketMQ, error) {
+		if serial == nil {
+			fork, err := shared.emulator.Fork()
+			if err != nil {
+				return nil, err
+			}
+			serial = fork
+		}
+		// Another object without the topics of the test before.
+		return connected(serial.addresses(), serial.control.token, func() error { return nil }), nil
+	})
+}
 
-// sidecar returns the emulator that all tests share, as it was after its start.
-func sidecar(t testing.TB, url string) (*RocketMQ, error) {
+// errHeldSidecar is the error of a test that starts while another one uses the emulator of ControlVariable.
+var errHeldSidecar = errors.New("another test holds the emulator of " + ControlVariable +
+	", which is reset for each test; call Run in tests without t.Parallel, or unset the variable, so that each test gets a " +
+	"fork")
+
+// errHeld is the error of a test that starts while another one uses the emulator of RunWithReset.
+var errHeld = errors.New("another test holds the emulator of RunWithReset, which is reset for each test; call it in tests " +
+	"without t.Parallel, or call Run, so that each test gets a fork")
+
+// hold returns an emulator that tests share, as it was after its start, for one test.
+func hold(t testing.TB, refusal error, emulator func() (*RocketMQ, error)) (*RocketMQ, error) {
 	if !held.TryLock() {
-		return nil, errHeld
+		return nil, refusal
 	}
 	t.Cleanup(held.Unlock)
-	mq, err := Connect(url)
+	mq, err := emulator()
 	if err != nil {
 		return nil, err
 	}

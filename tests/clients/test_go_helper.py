@@ -109,7 +109,7 @@ import "testing"
 
 func TestHeld(t *testing.T) {
 	Run(t, "orders")
-	if _, err := forTest(t); err != errHeld {
+	if _, err := forTest(t, ownFork); err != errHeldSidecar {
 		t.Fatal(err)
 	}
 }
