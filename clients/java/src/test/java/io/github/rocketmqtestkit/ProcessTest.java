@@ -4,45 +4,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.net.Socket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class ProcessTest {
-    /** A program that starts an emulator, prints its endpoint, and waits to be killed. */
-    static final class Parent {
-        public static void main(String[] arguments) throws InterruptedException {
-            System.out.println(RocketMQ.start("orders").endpoint());
-            Thread.sleep(TimeUnit.MINUTES.toMillis(5));
-        }
-    }
-
-    @Test
-    void killedParentEndsTheEmulator() throws IOException, InterruptedException {
-        Process parent = new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-cp", System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-                Parent.class.getName())
-                .redirectError(ProcessBuilder.Redirect.INHERIT).start();
-        BufferedReader output = new BufferedReader(new InputStreamReader(parent.getInputStream()));
-        String[] address = output.readLine().split(":");
-        try (Socket connection = new Socket(address[0], Integer.parseInt(address[1]))) {
-            parent.destroyForcibly().waitFor();
-            connection.setSoTimeout(2000);
-            // The connection closes when the emulator ends.
-            assertEquals(-1, connection.getInputStream().read());
-        }
-    }
-
     @Test
     void closedEmulatorHasEnded() {
         RocketMQ mq = RocketMQ.start("orders", "payments:FIFO:4");
