@@ -11,6 +11,7 @@ from pathlib import Path
 import page_snippets
 import pytest
 from command_line import COMMAND, running
+from counted_command import counted_command
 from project_script import build_artifacts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,9 +86,14 @@ def test_module_has_the_sources_the_page_and_the_license(proxy: Path) -> None:
 
 
 @pytest.mark.executable
-def test_application_passes_with_forks_of_one_process(application: tuple[Path, Mapping[str, str]]) -> None:
+def test_application_passes_with_forks_of_one_process(
+    application: tuple[Path, Mapping[str, str]], tmp_path: Path
+) -> None:
     folder, variables = application
-    assert len(passed(go(folder, "test", "-count=1", "-v", "./...", **variables))) == TESTS_OF_EXAMPLE
+    with counted_command(tmp_path / "counted") as command:
+        variables = {**variables, "ROCKETMQ_EMULATOR": str(command.path)}
+        assert len(passed(go(folder, "test", "-count=1", "-v", "./...", **variables))) == TESTS_OF_EXAMPLE
+        assert command.starts() == 1
 
 
 @pytest.mark.executable

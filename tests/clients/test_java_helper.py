@@ -17,6 +17,7 @@ from pathlib import Path
 import page_snippets
 import pytest
 from command_line import Running, running
+from counted_command import counted_command
 from maven import OWN_GROUP, Maven, passed
 from project_script import build_artifacts, run_script
 
@@ -166,7 +167,9 @@ def test_users_get_no_dependency_but_junit(repository: Path, maven: Maven) -> No
 @pytest.mark.executable
 def test_application_passes_with_forks_of_one_process(maven: Maven, packed: tuple[str, ...], tmp_path: Path) -> None:
     folder = application(EXAMPLE, tmp_path)
-    maven.run(folder, *packed, "test")
+    with counted_command(tmp_path / "counted") as command:
+        maven.run(folder, *packed, "test", ROCKETMQ_EMULATOR=str(command.path))
+        assert command.starts() == 1
     assert len(passed(folder)) == TESTS_OF_EXAMPLE
 
 

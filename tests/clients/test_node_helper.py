@@ -9,6 +9,7 @@ from pathlib import Path
 import page_snippets
 import pytest
 from command_line import running
+from counted_command import counted_command
 from page_snippets import run
 from project_script import build_artifacts
 
@@ -97,8 +98,11 @@ def assert_all_passed(output: str) -> None:
 
 
 @pytest.mark.executable
-def test_application_passes_with_forks_of_one_process(application: Path) -> None:
-    assert_all_passed(run(application, "npm", "test").stdout)
+def test_application_passes_with_forks_of_one_process(application: Path, tmp_path: Path) -> None:
+    """node:test runs each test file in a process of its own, and the application has one."""
+    with counted_command(tmp_path / "counted") as command:
+        assert_all_passed(run(application, "npm", "test", ROCKETMQ_EMULATOR=str(command.path)).stdout)
+        assert command.starts() == len(list((application / "test").glob("*.test.js"))) == 1
 
 
 @pytest.mark.executable
