@@ -1,0 +1,43 @@
+"""Each public method of the helpers for Java, Go and Node is called against a served emulator.
+
+A table in each language has a row for each method, and fails if a method has no row. The rows of assertions have a call
+that holds and one that fails. The emulator has messages in every state, and clients: `assertion_world.py` describes it.
+"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from assertion_world import busy_shop
+from page_snippets import run
+from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
+from rocketmq_testkit.conformance.clients.remoting_members import lock_request
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).parent
+SUSPENDS = 2
+"""The system flag of a pull that waits for messages."""
+
+
+@pytest.fixture(scope="module")
+def variables() -> Iterator[dict[str, str]]:
+    """Run the emulator, with further clients for lists that would be empty, and return the variable with its URL."""
+    with busy_shop() as shop:
+        locker = shop.client("locker").join("sorting", {"steps": "*"})
+        assert locker.ask(*lock_request("locker", "sorting", "steps", "broker-a", [0])).code == 0
+        waiting = shop.client("waiting").join("alarms", {"reminders": "*"})
+        pull = pull_request("reminders", "alarms", 0, 0, sysFlag=SUSPENDS, suspendTimeoutMillis=3_600_000)
+        waiting.connection.submit(*pull)
+        # Each language expires one of these clients.
+        for name in ("leaving", "leaving-go", "leaving-java"):
+            shop.client(name).join("leaving", {"reminders": "*"})
+        yield {"SHOP_CONTROL_URL": shop.rocketmq.control}
+
+
+def test_each_method_of_the_node_helper_works(variables: dict[str, str], tmp_path: Path) -> None:
+    package = tmp_path / "node_modules" / "rocketmq-testkit"
+    shutil.copytree(ROOT / "clients" / "node", package, ignore=shutil.ignore_patterns("node_modules", "test"))
+    shutil.copy(HERE / "node_methods.js", tmp_path / "methods.test.mjs")
+    output = run(tmp_path, "node", "--test", "methods.test.mjs", **variables).stdout
+    assert "# fail 0\n" in output
