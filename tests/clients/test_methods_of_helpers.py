@@ -15,7 +15,7 @@ from rocketmq_testkit.conformance.clients.remoting_consumption import pull_reque
 from rocketmq_testkit.conformance.clients.remoting_members import lock_request
 
 ROOT = Path(__file__).resolve().parents[2]
-HERE = Path(__file__).parent
+TABLES = Path(__file__).with_name("methods")
 SUSPENDS = 2
 """The system flag of a pull that waits for messages."""
 
@@ -38,6 +38,15 @@ def variables() -> Iterator[dict[str, str]]:
 def test_each_method_of_the_node_helper_works(variables: dict[str, str], tmp_path: Path) -> None:
     package = tmp_path / "node_modules" / "rocketmq-testkit"
     shutil.copytree(ROOT / "clients" / "node", package, ignore=shutil.ignore_patterns("node_modules", "test"))
-    shutil.copy(HERE / "node_methods.js", tmp_path / "methods.test.mjs")
+    shutil.copy(TABLES / "node" / "methods.test.js", tmp_path / "methods.test.mjs")
     output = run(tmp_path, "node", "--test", "methods.test.mjs", **variables).stdout
     assert "# fail 0\n" in output
+
+
+def test_each_method_of_the_go_helper_works(variables: dict[str, str], tmp_path: Path) -> None:
+    left_out = shutil.ignore_patterns("*_test.go")
+    shutil.copytree(ROOT / "clients" / "go", tmp_path / "helper", ignore=left_out)
+    shutil.copy(ROOT / "clients" / "go" / "helpers_test.go", tmp_path / "helper")
+    shutil.copytree(TABLES / "go", tmp_path / "helper", dirs_exist_ok=True)
+    run(tmp_path / "helper", "go", "vet", "./...")
+    run(tmp_path / "helper", "go", "test", "-count=1", "./...", **variables)
