@@ -4,18 +4,21 @@ A table in each language has a row for each method, and fails if a method has no
 that holds and one that fails. The emulator has messages in every state, and clients: `assertion_world.py` describes it.
 """
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from assertion_world import busy_shop
+from maven import Maven, passed
 from page_snippets import run
 from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
 from rocketmq_testkit.conformance.clients.remoting_members import lock_request
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = Path(__file__).with_name("methods")
+JAVA_TESTS = Path("src") / "test" / "java" / "io" / "github" / "rocketmqtestkit"
 SUSPENDS = 2
 """The system flag of a pull that waits for messages."""
 
@@ -44,9 +47,28 @@ def test_each_method_of_the_node_helper_works(variables: dict[str, str], tmp_pat
 
 
 def test_each_method_of_the_go_helper_works(variables: dict[str, str], tmp_path: Path) -> None:
+    assert run(TABLES / "go", "gofmt", "-l", ".").stdout == ""
     left_out = shutil.ignore_patterns("*_test.go")
     shutil.copytree(ROOT / "clients" / "go", tmp_path / "helper", ignore=left_out)
     shutil.copy(ROOT / "clients" / "go" / "helpers_test.go", tmp_path / "helper")
     shutil.copytree(TABLES / "go", tmp_path / "helper", dirs_exist_ok=True)
     run(tmp_path / "helper", "go", "vet", "./...")
     run(tmp_path / "helper", "go", "test", "-count=1", "./...", **variables)
+
+
+def test_each_method_of_the_java_helper_works(variables: dict[str, str], tmp_path: Path) -> None:
+    helper = tmp_path / "helper"
+    shutil.copytree(ROOT / "clients" / "java", helper, ignore=shutil.ignore_patterns("target", "test"))
+    shutil.copytree(TABLES / "java", helper / JAVA_TESTS)
+    maven = Maven.create(tmp_path / "local")
+    maven.run(helper, "test", **variables)
+    maven.keep_downloads()
+    assert len(passed(helper)) == len(re.findall("@Test\n", (TABLES / "java" / "MethodsTest.java").read_text()))
+
+
+def test_each_row_of_the_java_table_calls_its_method() -> None:
+    """The tables in Go and Node check it themselves."""
+    code = "".join(file.read_text(encoding="utf-8") for file in sorted((TABLES / "java").glob("*Rows.java")))
+    rows = re.findall(r"row(?:s\.put)?\(\"\w+\.(\w+)\([^\"]*\)\",(.*?)(?=\n    ?    ?row|\n    \})", code, re.DOTALL)
+    assert len(rows) > 150
+    assert [name for name, call in rows if not re.search(rf"(?:\.|::){name}\b", call)] == []

@@ -19,9 +19,9 @@ class EndTest {
     private static final int LIMIT_MILLIS = 2000;
 
     /**
-     * A program that runs the tests of a class, as a build tool does. It prints the address of the emulator of a test, the
-     * address of another emulator in a process of its own, and then a line when the tests have ended. It ends when its
-     * standard input ends.
+     * A program that runs the tests of a class, as a build tool does. It prints the address of an emulator in a process
+     * of its own, the address of the emulator of the test, and a line when the tests have ended. It ends when its standard
+     * input ends.
      */
     static final class Program {
         public static void main(String[] arguments) throws ReflectiveOperationException, IOException {
