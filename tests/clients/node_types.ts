@@ -14,6 +14,10 @@ export async function typed(): Promise<void> {
   }
   // @ts-expect-error  there is no such event
   await mq.journal.read({ event: "answer" });
+  await using serial = await RocketMQ.start({ isolation: "reset" });
+  console.log(serial.endpoint);
+  // @ts-expect-error  there is no such isolation
+  await RocketMQ.start({ isolation: "none" });
   // @ts-expect-error  a duration has a unit, and so is a text
   await mq.clock.advance(30);
 }
