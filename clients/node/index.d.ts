@@ -221,7 +221,7 @@ export interface Faults {
 
 export interface StartOptions {
   /** The context of a test of node:test, after which the emulator ends. */
-  t?: { after(hook: () => unknown): void };
+  t?: { after(hook: () => unknown): void; signal?: AbortSignal };
   /** Topics to create: NAME, NAME:TYPE or NAME:TYPE:QUEUES. */
   topics?: string[];
   /**

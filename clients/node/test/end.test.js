@@ -85,6 +85,10 @@ test("emulators end with a test that fails, and with its process", async (t) => 
   await assertEnds(t, {}, `throw new Error("the test fails");`, 1);
 });
 
+test("emulators end with a test whose hook fails, and with its process", async (t) => {
+  await assertEnds(t, {}, `t.after(() => { throw new Error("the hook fails"); });`, 1);
+});
+
 test("emulators end with a test that times out, and with its process", async (t) => {
   await assertEnds(t, { timeout: 3000 }, "await new Promise(() => {});", 1);
 });
