@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..kernel.errors import EngineError
+from ..kernel.weakly_referenced import WeaklyReferenced
 from ..operations.base import Done, Operation, Result
 from .effects import Effect
 from .fired_rule import FiredRule
@@ -32,7 +33,7 @@ _make: Callable[[type[JournalEntry], tuple[object, ...]], JournalEntry] = tuple.
 """Creates an entry in half the time of its own constructor."""
 
 
-class Journal:
+class Journal(WeaklyReferenced):
     """The newest entries: at most `max_entries`, with an estimated size of at most `max_bytes`.
 
     The weight of an entry is the estimate of `journal_weight`, and after packing its share of the bytes of its block.

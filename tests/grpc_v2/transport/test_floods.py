@@ -86,6 +86,7 @@ _FLOODS: dict[str, tuple[Callable[[int], Peer], bytes]] = {
 }
 
 
+@pytest.mark.pure  # counts executed lines, of which compiled modules have none
 @pytest.mark.parametrize(("prepare", "flood"), _FLOODS.values(), ids=_FLOODS)
 def test_work_does_not_grow_with_the_number_of_streams(prepare: Callable[[int], Peer], flood: bytes) -> None:
     """A frame causes the same work with eight times as many streams, except for the depth of a heap."""
@@ -100,7 +101,7 @@ def test_work_does_not_grow_with_the_number_of_streams(prepare: Callable[[int], 
     assert work(400) <= 1.2 * work(50)
 
 
-@pytest.mark.pure
+@pytest.mark.pure  # counts executed lines as well
 def test_credit_for_one_stream_costs_the_same_with_any_number_of_waiting_streams() -> None:
     """Credit for one stream after another costs the same per stream with any number of waiting streams."""
 
