@@ -1,4 +1,4 @@
-"""Compares the emulator with a bare Twisted server that returns the same bytes: processor time for each message.
+"""Compares the emulator with a bare Twisted server that returns the same bytes: start, memory and processor time.
 
     python bench/bare.py [--messages 8000] [--pairs 3] [--only TEXT]
 
@@ -43,14 +43,15 @@ from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
 from rocketmq_testkit.remoting.wire import header_json
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
-from servers import EmulatorCommand, Server, create_topic
+from servers import EmulatorCommand, Server, create_topic, resident_mib
 from without_faults import cpu_seconds
 
 OPAQUE = 987_654_321
 """Stands in a recorded header, to find the place of the opaque."""
+STARTS = 9
 SERVER = Path(__file__).with_name("bare_server.py")
 Row = tuple[str, str, str, str]
-"""Name, µs of the emulator, µs of the bare server, ratio."""
+"""Name, figure of the emulator, figure of the bare server, ratio."""
 
 
 class BareServer:
@@ -58,9 +59,9 @@ class BareServer:
 
     name = "bare Twisted"
     namesrv = ""
-    start_ms = 0.0
 
     def __init__(self, record: Record) -> None:
+        begin = time.perf_counter()
         self._process = subprocess.Popen(
             [sys.executable, SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -69,6 +70,7 @@ class BareServer:
         self._process.stdin.write(record.text())
         self._process.stdin.close()
         ready = json.loads(self._process.stdout.readline())
+        self.start_ms = (time.perf_counter() - begin) * 1000
         self.broker, self.endpoint = ready["broker"], ready["endpoint"]
 
     def __enter__(self) -> Self:
@@ -152,22 +154,35 @@ def measure(row: Callable[[Server, ExitStack], Work], messages: int) -> tuple[fl
         return ours, floor
 
 
+def starts(times: int) -> list[Row]:
+    """Measure a start until the ready line, and the resident memory before any client; the medians count."""
+    found: list[tuple[float, ...]] = []
+    for _ in range(times):
+        with EmulatorCommand() as emulator, BareServer(Record()) as bare:
+            found.append((emulator.start_ms, bare.start_ms, resident_mib(emulator), resident_mib(bare)))
+    ours_ms, bare_ms, ours_mib, bare_mib = map(statistics.median, zip(*found, strict=True))
+    return [
+        ("start until the ready line, ms", f"{ours_ms:.0f}", f"{bare_ms:.0f}", f"{ours_ms / bare_ms:.1f}"),
+        ("resident memory, idle, MiB", f"{ours_mib:.0f}", f"{bare_mib:.0f}", f"{ours_mib / bare_mib:.1f}"),
+    ]
+
+
 def floors(messages: int, pairs: int, only: str = "") -> list[Row]:
     """Measure each row whose name contains `only`; of several pairs the medians count."""
-    rows = []
+    rows = [] if only else starts(STARTS)
     for name, (make, _) in ROWS.items():
         if only in name:
             print(f"... {name}", file=sys.stderr, flush=True)
             ours, floor = (
                 statistics.median(times) for times in zip(*[measure(make, messages) for _ in range(pairs)], strict=True)
             )
-            rows.append((name, f"{ours:.1f}", f"{floor:.1f}", f"{ours / floor:.1f}"))
+            rows.append((f"{name}, server CPU µs/message", f"{ours:.1f}", f"{floor:.1f}", f"{ours / floor:.1f}"))
     return rows
 
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as Markdown."""
-    head = "| server CPU µs/message | emulator | bare Twisted | ratio |\n|---|---:|---:|---:|\n"
+    head = "| workload | emulator | bare Twisted | ratio |\n|---|---:|---:|---:|\n"
     return head + "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
