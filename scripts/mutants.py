@@ -110,7 +110,7 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _sample(entries: Sequence[named.Named]) -> int:
-    """Try each mutant of the fixed sample with its test; skip mutants whose code has changed."""
+    """Try each mutant of the fixed sample with its test. Returns 1 if one survives or does not exist any more."""
     found = [
         Trial(mutant, [entry.says], SAMPLE_SECONDS)
         for entry in entries
@@ -127,8 +127,11 @@ def _sample(entries: Sequence[named.Named]) -> int:
 
     CACHE.mkdir(parents=True, exist_ok=True)
     Trials(ROOT, ROOT, CACHE / "sample.txt").run(found, on_verdict)
+    gone = named.stale(entries, [trial.mutant for trial in found])
+    for entry in gone:
+        print(f"sample.toml: {entry.file} has no mutant {entry.old} -> {entry.new} any more; choose another one")
     print(f"{len(found)} of {len(entries)} mutants of the sample exist, {len(survived)} survived")
-    return 1 if survived or not found else 0
+    return 1 if survived or gone else 0
 
 
 def _is_due(verdict: Verdict | None, *, again: bool) -> bool:

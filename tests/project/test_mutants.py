@@ -402,7 +402,7 @@ def test_each_mutant_of_the_fixed_sample_is_killed_by_its_own_test() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SAMPLE_SECONDS_MAX, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     listed = named.read(DATA / "sample.toml", "mutant", "test")
-    assert f" of {len(listed)} mutants of the sample exist, 0 survived" in done.stdout
+    assert f"{len(listed)} of {len(listed)} mutants of the sample exist, 0 survived" in done.stdout
     assert changes() == before
 
 
