@@ -33,6 +33,7 @@ test-near: $(VENV)/dev.stamp ## Test the rooms that a change touches; SINCE=main
 	$(BIN)/python scripts/near.py $(SINCE)
 
 compiled: $(VENV)/dev.stamp ## Build dist/rocketmq_testkit_compiled*.whl, modules compiled by mypyc (two minutes)
+	rm -rf compiled/build
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist compiled
 
 test-compiled: $(VENV)/dev.stamp ## Run all tests that need no SDK, with modules compiled by mypyc (ten minutes)
@@ -150,7 +151,7 @@ executable-lock: $(BIN)/python ## Choose the newest libraries for the executable
 	cd scripts/executable && ../../$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate requirements.in -o requirements.txt
 
 clean: ## Remove environments, reports and caches of this folder
-	rm -rf .venv .venv-* .ns .reports build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-* .ns .reports .cache/wheels build compiled/build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(BIN)/python:
 	python=$$(scripts/find_python.sh); "$$python" -m venv $(VENV)

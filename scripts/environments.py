@@ -8,6 +8,7 @@ environments anew; `ROCKETMQ_TESTKIT_OPT=3` optimizes the modules of `compiled`.
 """
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
@@ -19,10 +20,13 @@ from pathlib import Path
 
 import oldest
 import pythons
+from source_copy import digest_of_sources
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".reports"
 """Deleted at the start of a run, with the files that mark environments as made in this run."""
+WHEELS = ROOT / ".cache" / "wheels"
+"""Built wheels of other distributions of this project. Only the newest one of each distribution is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +74,8 @@ COMPILED = Environment("compiled", "conformance,speed,test,yaml", on_top=True, b
 """Of its own because an installed compiled distribution replaces modules in every process."""
 PROTOBUF_5 = Environment("protobuf-5", "conformance,test,yaml", ("protobuf==5.*",), python="3.12")
 PROTOBUF_6 = Environment("protobuf-6", "conformance,test,yaml", ("protobuf==6.*",), python="3.13")
-OF_A_RUN = (OLDEST, PROTOBUF_5, PROTOBUF_6, SCHEMATHESIS, BROWSER)
-ALL = (*OF_A_RUN, COMPILED, SPARK_OLDEST, SPARK_CONNECT)
+OF_A_RUN = (OLDEST, PROTOBUF_5, PROTOBUF_6, SCHEMATHESIS, BROWSER, COMPILED)
+ALL = (*OF_A_RUN, SPARK_OLDEST, SPARK_CONNECT)
 
 
 def made(wanted: Environment) -> Path:
@@ -117,15 +121,30 @@ def _add_packages_of_this_environment(wanted: Environment) -> None:
 
 
 def _build_and_install(wanted: Environment) -> None:
-    """Build a distribution with the packages of the running environment, and install it.
+    """Install another distribution, whose wheel is built unless there is one of the same sources.
 
     By default C is compiled without optimization, which takes half of the time: tests compare results, not speed.
     """
-    folder = REPORTS / wanted.builds
-    shutil.rmtree(folder, ignore_errors=True)
-    words = ("-m", "build", "--wheel", "--no-isolation", "--outdir", folder, wanted.builds)
-    _call(sys.executable, *words, ROCKETMQ_TESTKIT_OPT=os.environ.get("ROCKETMQ_TESTKIT_OPT", "0"))
+    level = os.environ.get("ROCKETMQ_TESTKIT_OPT", "0")
+    folder = WHEELS / wanted.builds / _digest_of_wheel(wanted.builds, level)
+    if not folder.exists():
+        shutil.rmtree(folder.parent, ignore_errors=True)
+        shutil.rmtree(ROOT / wanted.builds / "build", ignore_errors=True)  # a wheel has all that is found there
+        begun = folder.with_suffix(".begun")
+        words = ("-m", "build", "--wheel", "--no-isolation", "--outdir", begun, wanted.builds)
+        _call(sys.executable, *words, ROCKETMQ_TESTKIT_OPT=level)
+        begun.rename(folder)
     _call(wanted.interpreter, "-m", "pip", "install", "--quiet", "--no-deps", *folder.glob("*.whl"))
+
+
+def _digest_of_wheel(builds: str, level: str) -> str:
+    """Return a hash of all that a wheel is built from: packages, recipe, interpreter and level of optimization."""
+    found = hashlib.sha256(f"{sys.version} {level} {digest_of_sources()}".encode())
+    for file in sorted((ROOT / builds).glob("*")):
+        if file.is_file():
+            found.update(f"{file.name}\n".encode())
+            found.update(file.read_bytes())
+    return found.hexdigest()[:16]
 
 
 def _call(*words: str | Path, **variables: str) -> None:

@@ -17,6 +17,16 @@ LIBRARIES_OF_FIXTURES = (
     "tests/conformance/test_terminal.py",
 )
 """Tests of fixtures and conformance that use each library; the others start more processes and import nothing else."""
+COMPILED_SAMPLE = (
+    "tests/emulator",
+    *PROTOCOLS,
+    "tests/behaviour",
+    "tests/fixtures/state",
+    "tests/fixtures/test_journal_packing.py",
+    "tests/fixtures/test_reported_bugs.py",
+    *LIBRARIES_OF_FIXTURES,
+)
+"""Tests of a usual run with compiled modules; `make test-compiled` runs the others too."""
 USES_LIBRARIES = (*PROTOCOLS, *LIBRARIES_OF_FIXTURES)
 """Tests that use the libraries. The engine's tests are not among them because it imports only the standard library."""
 CLIENTS = ("tests/clients",)
