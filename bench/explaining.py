@@ -291,8 +291,8 @@ def measure(name: str, build: Callable[[], tuple[Crowd, str]]) -> Row:
     def explained(look: Inspection) -> float:
         explainer = Explainer(look, engine.history, lambda: engine.scheduler.now_ms)
         began = time.process_time()
-        (family,) = look.find(unique_key(0))
-        reasons.append(explainer.explain(family, unique_key(0), group).reason)
+        (message,) = look.find(unique_key(0))
+        reasons.append(explainer.explain(message, unique_key(0), group).reason)
         return 1000 * (time.process_time() - began)
 
     at_once = explained(Inspection(engine, NoSurroundings()))

@@ -120,8 +120,8 @@ type ReceiptView struct {
 	Until time.Time `json:"-"`
 	// The number of the delivery, from 1.
 	Attempt int `json:"attempt"`
-	// The broker's record of it: in the merge buffer, the log or the key-value store, an ordered batch, or a pull.
-	Holder string `json:"holder"`
+	// The table of the broker that has it: the merge buffer, the log, KV records, ordered batches, or pulls.
+	Table string `json:"table"`
 	// True if the client changed the invisible duration after a failure.
 	Returned bool `json:"returned"`
 	// The client id of the connection; absent if it is not known.
@@ -199,10 +199,10 @@ type HalfView struct {
 	Topic         string `json:"topic"`
 	ProducerGroup string `json:"producer_group"`
 	// The time at which the producer created the message, by the producer's clock.
-	Since time.Time `json:"-"`
+	BornAt time.Time `json:"-"`
 	// The checks that the broker counts. Rounds that skip a message with CHECK_IMMUNITY_TIME_IN_SECONDS count, too.
 	Checks int `json:"checks"`
-	// The number of checks after which the broker puts the message aside (transactionCheckMax).
+	// The number of checks after which the broker discards the message (transactionCheckMax).
 	ChecksMax int `json:"checks_max"`
 	// The time of the next check; absent if there will be none.
 	NextCheckAt time.Time `json:"-"`
@@ -213,13 +213,13 @@ func (v *HalfView) UnmarshalJSON(encoded []byte) error {
 	type plain HalfView
 	form := struct {
 		*plain
-		Since       *int64 `json:"since_ms"`
+		BornAt      *int64 `json:"born_at_ms"`
 		NextCheckAt *int64 `json:"next_check_ms"`
 	}{plain: (*plain)(v)}
 	if err := json.Unmarshal(encoded, &form); err != nil {
 		return err
 	}
-	v.Since = instant(form.Since)
+	v.BornAt = instant(form.BornAt)
 	v.NextCheckAt = instant(form.NextCheckAt)
 	return nil
 }

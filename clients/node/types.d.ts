@@ -446,8 +446,8 @@ export interface ReceiptView {
   until: Date | null;
   /** The number of the delivery, from 1. */
   attempt: number;
-  /** The broker's record of it: in the merge buffer, the log or the key-value store, an ordered batch, or a pull. */
-  holder: string;
+  /** The table of the broker that has it: the merge buffer, the log, KV records, ordered batches, or pulls. */
+  table: string;
   /** True if the client changed the invisible duration after a failure. */
   returned: boolean;
   /** The client id of the connection; null if it is not known. */
@@ -481,10 +481,10 @@ export interface HalfView {
   topic: string;
   producerGroup: string;
   /** The time at which the producer created the message, by the producer's clock. */
-  since: Date;
+  bornAt: Date;
   /** The checks that the broker counts. Rounds that skip a message with CHECK_IMMUNITY_TIME_IN_SECONDS count, too. */
   checks: number;
-  /** The number of checks after which the broker puts the message aside (`transactionCheckMax`). */
+  /** The number of checks after which the broker discards the message (`transactionCheckMax`). */
   checksMax: number;
   /** The time of the next check; null if there will be none. */
   nextCheckAt: Date | null;

@@ -9,11 +9,11 @@ from .subject import Finding, Subject, fact
 _ENDS = {
     BrokerEventKind.STOPPED: "is stopped since",
     BrokerEventKind.KILLED: "was killed at",
-    BrokerEventKind.CRASHED: "is down after a crash at",
+    BrokerEventKind.CRASHED: "is stopped since its crash at",
 }
 
 
-def broker_down(subject: Subject) -> Finding | None:
+def broker_stopped(subject: Subject) -> Finding | None:
     """The broker does not run."""
     place, scene = subject.stored.place, subject.scene
     broker = scene.masters.get(place.broker)
@@ -26,7 +26,7 @@ def broker_down(subject: Subject) -> Finding | None:
         subject.place_fact,
     )
     start = changes.configure(f'rocketmq.start_broker("{place.broker}")')
-    return Finding(Reason.BROKER_DOWN, subject.but(f"{place.broker} {state}"), facts, (start,))
+    return Finding(Reason.BROKER_STOPPED, subject.but(f"{place.broker} {state}"), facts, (start,))
 
 
 def _last_end(subject: Subject) -> BrokerEvent | None:

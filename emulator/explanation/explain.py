@@ -11,9 +11,9 @@ from dataclasses import replace
 from ..history.history import History
 from ..inspection.groups import GroupView
 from ..inspection.inspection import Inspection
-from ..inspection.messages import CopyState, CopyView, MessageFamily
+from ..inspection.messages import CopyState, CopyView, MessageWithCopies
 from ..inspection.places import Place
-from .broker_rules import broker_down, broker_not_readable, broker_unreachable, topic_not_readable
+from .broker_rules import broker_not_readable, broker_stopped, broker_unreachable, topic_not_readable
 from .explanation import Explanation
 from .filter_rules import skipped_by_filter, would_be_filtered
 from .flight_rules import in_flight, returned
@@ -41,11 +41,11 @@ from .scene import Scene
 from .shared_scene import SharedScene
 from .storage_rules import compacted, expired, recalled, stored, topic_deleted, waiting
 from .subject import Finding, Rule, Subject
-from .transaction_rules import put_aside, rolled_back, undecided_half
+from .transaction_rules import discarded, rolled_back, undecided_half
 
-UNSTORED_RULES: tuple[Rule, ...] = (undecided_half, put_aside, recalled, waiting, rolled_back)
+UNSTORED_RULES: tuple[Rule, ...] = (undecided_half, discarded, recalled, waiting, rolled_back)
 """Rules about messages that groups cannot read yet, or never will."""
-BROKER_RULES: tuple[Rule, ...] = (broker_down, broker_unreachable, topic_not_readable, broker_not_readable)
+BROKER_RULES: tuple[Rule, ...] = (broker_stopped, broker_unreachable, topic_not_readable, broker_not_readable)
 """Rules about the broker and the topic of a message."""
 STORE_RULES: tuple[Rule, ...] = (*UNSTORED_RULES, expired, compacted, topic_deleted, *BROKER_RULES, stored)
 """Rules for the verdict about a message in the store, in order."""
@@ -105,7 +105,7 @@ class Explainer:
 
     def explain(
         self,
-        family: MessageFamily | None,
+        message: MessageWithCopies | None,
         wanted: str,
         group: str | None = None,
         *,
@@ -119,74 +119,76 @@ class Explainer:
         verdict says so.
         """
         scene = Scene(self._look, self._history, self._now_ms())
-        if family is None:
+        if message is None:
             finding = missing(scene, Missing(wanted, topic, place))
             return _explanation(scene, finding, wanted, topic or (place.topic if place else ""), group, place)
-        return _of_message(scene, family, group, place)
+        return _of_message(scene, message, group, place)
 
-    def explain_each(self, families: Iterable[MessageFamily], group: str | None = None) -> Iterator[Explanation]:
+    def explain_each(self, messages: Iterable[MessageWithCopies], group: str | None = None) -> Iterator[Explanation]:
         """Explain messages as `explain` does, in less time for each. The engine must not run meanwhile."""
         scene = SharedScene(self._look, self._history, self._now_ms())
-        return (_of_message(scene, family, group, None) for family in families)
+        return (_of_message(scene, message, group, None) for message in messages)
 
-    def explain_rows(self, families: Iterable[MessageFamily], groups_max: int) -> Iterator[tuple[Explanation, int]]:
+    def explain_rows(self, messages: Iterable[MessageWithCopies], groups_max: int) -> Iterator[tuple[Explanation, int]]:
         """Explain a few messages for the first groups by name. Yields explanation and number of further groups.
 
         The engine must not run meanwhile. Unlike with `explain_each`, the time does not grow with the number of
         messages in flight.
         """
         scene = RowScene(self._look, self._history, self._now_ms())
-        for family in families:
-            groups = _groups(scene, family)
-            explained = tuple(_of_group(scene, family, each, None) for each in groups[:groups_max])
-            yield _of_store(scene, family, None, explained), max(len(groups) - groups_max, 0)
+        for message in messages:
+            groups = _groups(scene, message)
+            explained = tuple(_of_group(scene, message, each, None) for each in groups[:groups_max])
+            yield _of_store(scene, message, None, explained), max(len(groups) - groups_max, 0)
 
 
-def _of_message(scene: Scene, family: MessageFamily, group: str | None, place: Place | None) -> Explanation:
+def _of_message(scene: Scene, message: MessageWithCopies, group: str | None, place: Place | None) -> Explanation:
     if group is not None:
-        return _of_group(scene, family, scene.group(group), place)
-    groups = tuple(_of_group(scene, family, each, place) for each in _groups(scene, family))
-    return _of_store(scene, family, place, groups)
+        return _of_group(scene, message, scene.group(group), place)
+    groups = tuple(_of_group(scene, message, each, place) for each in _groups(scene, message))
+    return _of_store(scene, message, place, groups)
 
 
-def _of_store(scene: Scene, family: MessageFamily, place: Place | None, groups: tuple[Explanation, ...]) -> Explanation:
-    copy = _own_copies(family, place)[-1]
-    subject = Subject(scene, family, copy)
+def _of_store(
+    scene: Scene, message: MessageWithCopies, place: Place | None, groups: tuple[Explanation, ...]
+) -> Explanation:
+    copy = _own_copies(message, place)[-1]
+    subject = Subject(scene, message, copy)
     finding = with_ignored_delay(subject, _first(STORE_RULES, subject))
     return replace(_of_finding(subject, finding), groups=groups)
 
 
-def _of_group(scene: Scene, family: MessageFamily, group: GroupView, place: Place | None) -> Explanation:
+def _of_group(scene: Scene, message: MessageWithCopies, group: GroupView, place: Place | None) -> Explanation:
     """Return the verdict about the newest retry or, without retries, about the copies in the message's own topic.
 
     A message that its producer sent twice has several such copies, each with its own retries, so all are judged. The
     first verdict that is not in FINISHED counts.
     """
-    own = [Subject(scene, family, copy, group) for copy in _own_copies(family, place)]
-    retries = [copy for copy in family.copies if copy.state is CopyState.RETRY and copy.group == group.name]
+    own = [Subject(scene, message, copy, group) for copy in _own_copies(message, place)]
+    retries = [copy for copy in message.copies if copy.state is CopyState.RETRY and copy.group == group.name]
     if retries and delayed_retry(own[-1]) is None:
         judged = reversed(retries) if len(own) > 1 else retries[-1:]
-        own = [*(Subject(scene, family, copy, group) for copy in judged), *(own if len(own) > 1 else ())]
+        own = [*(Subject(scene, message, copy, group) for copy in judged), *(own if len(own) > 1 else ())]
     found = [(subject, _first(GROUP_RULES, subject)) for subject in own]
     subject, finding = next((each for each in found if each[1].reason not in FINISHED), found[0])
     return _of_finding(subject, with_ignored_delay(subject, with_deletion(subject, finding)))
 
 
-def _own_copies(family: MessageFamily, place: Place | None) -> list[CopyView | None]:
+def _own_copies(message: MessageWithCopies, place: Place | None) -> list[CopyView | None]:
     """Return the copies in the message's own topic, or the one at a place; [None] if there is none."""
-    copies = [copy for copy in family.copies if copy.state is CopyState.STORED]
+    copies = [copy for copy in message.copies if copy.state is CopyState.STORED]
     chosen = [copy for copy in copies if copy.place == place]
     return list(chosen or copies) or [None]
 
 
-def _groups(scene: Scene, family: MessageFamily) -> list[GroupView]:
+def _groups(scene: Scene, message: MessageWithCopies) -> list[GroupView]:
     """Return the groups that subscribe to the topic, have an offset in it, or have a retry or dead copy."""
-    names = {copy.group for copy in family.copies if copy.group is not None}
-    names |= scene.groups_of_topic(family.topic)
+    names = {copy.group for copy in message.copies if copy.group is not None}
+    names |= scene.groups_of_topic(message.topic)
     return [
         group
         for group in scene.groups
-        if group.name in names or any(each.topic == family.topic for each in group.subscriptions)
+        if group.name in names or any(each.topic == message.topic for each in group.subscriptions)
     ]
 
 
@@ -199,10 +201,10 @@ def _first(rules: tuple[Rule, ...], subject: Subject) -> Finding:
 
 
 def _of_finding(subject: Subject, finding: Finding) -> Explanation:
-    family, group = subject.family, subject.group
+    message, group = subject.message, subject.group
     place = None if subject.copy is None else subject.copy.place
     name = None if group is None else group.name
-    return _explanation(subject.scene, finding, family.message_id, family.topic, name, place)
+    return _explanation(subject.scene, finding, message.message_id, message.topic, name, place)
 
 
 def _explanation(  # noqa: PLR0917 - the parts of an explanation

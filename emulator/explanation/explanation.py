@@ -105,7 +105,7 @@ class StepKind(StrEnum):
     """The transaction was committed."""
     ROLLED_BACK = "rolled back"
     """The transaction was rolled back."""
-    PUT_ASIDE = "put aside"
+    DISCARDED = "discarded"
     """The broker gave the half message up after too many checks."""
     DELAYED = "delayed"
     """A delay level or the timer wheel holds the message."""
@@ -135,7 +135,6 @@ class StepKind(StrEnum):
     """A rule of faults acted on a request about the message."""
     LOST = "lost"
     """A crash removed the message, because it was not flushed."""
-    DELETED = "deleted"
 
 
 @frozen_view

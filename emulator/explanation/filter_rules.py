@@ -4,7 +4,7 @@ from ..filter.message_filter import EVERYTHING, SQL92, TAG, build_subscription
 from ..filter.sql_filter import compile_sql
 from ..filter.sql_reason import false_clause
 from ..inspection.groups import MemberView, SubscriptionView
-from ..inspection.messages import MessageFamily
+from ..inspection.messages import MessageWithCopies
 from ..kernel.errors import SqlError
 from ..kernel.value_class import frozen_view
 from ..store.tags_code import tags_code_of
@@ -40,17 +40,17 @@ def would_be_filtered(subject: Subject) -> Finding | None:
 
 def _filtered(subject: Subject, verb: str) -> Finding | None:
     """Return the verdict about the subscription that the broker uses, then about those of the members themselves."""
-    group, topic = subject.consumer, subject.family.topic
+    group, topic = subject.consumer, subject.message.topic
     own = [(member, found) for member in group.members if (found := _of_topic(member.subscriptions, topic)) is not None]
     used = _of_topic(group.subscriptions, topic)
     if topic in group.disagreements and (finding := _by_member(subject, own, used, verb)) is not None:
         return finding
     for member, subscription in [*_users(own, used), *own]:
-        mismatch = mismatch_of(subscription, subject.family, verb)
+        mismatch = mismatch_of(subscription, subject.message, verb)
         if mismatch is not None:
             text = f"subscription {_shown(subscription)} of {_owner(group.name, member)} {mismatch.text}"
             client = None if member is None else member.client
-            seen = "its properties" if subscription.kind == SQL92 else _tag_text(subject.family)
+            seen = "its properties" if subscription.kind == SQL92 else _tag_text(subject.message)
             matching = changes.subscribe(f"subscribe with an expression that matches {seen}", client)
             again = changes.send(f"send a message that matches {_shown(subscription)}")
             return Finding(mismatch.reason, subject.but(text), (mismatch.fact, subject.place_fact), (matching, again))
@@ -76,62 +76,62 @@ def _by_member(
     verb: str,
 ) -> Finding | None:
     """Return the verdict about members that disagree: the message matches for some of them only."""
-    family, group = subject.family, subject.consumer
-    refusing = [(member, found) for member, found in own if mismatch_of(found, family, verb) is not None]
+    message, group = subject.message, subject.consumer
+    refusing = [(member, found) for member, found in own if mismatch_of(found, message, verb) is not None]
     if not refusing or len(refusing) == len(own):
         return None
-    if used is not None and subject.is_passed and mismatch_of(used, family, verb) is None and subject.is_recorded:
+    if used is not None and subject.is_passed and mismatch_of(used, message, verb) is None and subject.is_recorded:
         blamed = refusing[0]
-    elif used is not None and mismatch_of(used, family, verb) is None:
+    elif used is not None and mismatch_of(used, message, verb) is None:
         return None
     else:
         blamed = next(
             ((member, found) for member, found in refusing if used is None or _same(found, used)), refusing[0]
         )
     listed = ", ".join(f"{member.client} subscribes {_shown(found)}" for member, found in own)
-    mismatch = mismatch_of(blamed[1], family, verb)
+    mismatch = mismatch_of(blamed[1], message, verb)
     assert mismatch is not None
     text = (
         f"the members of {group.name} disagree: {listed}; queue {subject.stored.place.queue_id} is read with the "
         f"expression of {blamed[0].client}, which {mismatch.text}"
     )
     facts = (
-        fact("subscriptions", topic=family.topic, members=tuple(f"{m.client} {s.expression}" for m, s in own)),
+        fact("subscriptions", topic=message.topic, members=tuple(f"{m.client} {s.expression}" for m, s in own)),
         mismatch.fact,
         subject.place_fact,
     )
-    change = changes.subscribe(f"give all members of {group.name} the same subscription to {family.topic}")
+    change = changes.subscribe(f"give all members of {group.name} the same subscription to {message.topic}")
     return Finding(Reason.FILTERED_BY_MEMBER, subject.but(text), facts, (change,))
 
 
-def mismatch_of(subscription: SubscriptionView, family: MessageFamily, verb: str) -> Mismatch | None:
+def mismatch_of(subscription: SubscriptionView, message: MessageWithCopies, verb: str) -> Mismatch | None:
     """Return why a subscription does not match a message, None if it does. Unknown kinds match, as in upstream."""
     if subscription.kind == SQL92:
-        return _sql(subscription.expression, family, verb)
+        return _sql(subscription.expression, message, verb)
     if subscription.kind not in ("", TAG) or subscription.expression in ("", EVERYTHING):
         return None
     try:
-        tags = build_subscription(family.topic, subscription.expression).tags
+        tags = build_subscription(message.topic, subscription.expression).tags
     except ValueError:
         return None
-    if family.tag in tags:
+    if message.tag in tags:
         return None
-    values = fact("tag_filter", expression=subscription.expression, tag=family.tag)
-    same = sorted(tag for tag in tags if family.tag is not None and tags_code_of(tag) == tags_code_of(family.tag))
+    values = fact("tag_filter", expression=subscription.expression, tag=message.tag)
+    same = sorted(tag for tag in tags if message.tag is not None and tags_code_of(tag) == tags_code_of(message.tag))
     if same:
         text = (
-            f"and the tag of the message have the same hash ({same[0]}, {family.tag}): the broker's filter accepts it, "
-            f"and SDKs drop it"
+            f"and the tag of the message have the same hash ({same[0]}, {message.tag}): the broker's filter accepts "
+            f"it, and SDKs drop it"
         )
         return Mismatch(Reason.TAG_HASH_COLLISION, text, values)
-    return Mismatch(Reason.FILTERED_BY_TAG, f"{verb} {_tag_text(family)}", values)
+    return Mismatch(Reason.FILTERED_BY_TAG, f"{verb} {_tag_text(message)}", values)
 
 
-def _sql(expression: str, family: MessageFamily, verb: str) -> Mismatch | None:
+def _sql(expression: str, message: MessageWithCopies, verb: str) -> Mismatch | None:
     try:
-        if compile_sql(expression).matches(family.properties):
+        if compile_sql(expression).matches(message.properties):
             return None
-        clause, seen = false_clause(expression, family.properties)
+        clause, seen = false_clause(expression, message.properties)
     except SqlError:
         return None  # such a subscription is refused, or filters nothing
     values = ", ".join(f"{name} is {'not set' if text is None else f'`{text}`'}" for name, text in seen.items())
@@ -156,5 +156,5 @@ def _owner(group: str, member: MemberView | None) -> str:
     return f"group {group}" if member is None else member.client
 
 
-def _tag_text(family: MessageFamily) -> str:
-    return "a message without tag" if family.tag is None else f"tag `{family.tag}`"
+def _tag_text(message: MessageWithCopies) -> str:
+    return "a message without tag" if message.tag is None else f"tag `{message.tag}`"

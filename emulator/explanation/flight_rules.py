@@ -64,7 +64,7 @@ def _by_proxy(receipt: ReceiptView) -> bool:
 
 def _lost_acknowledgement(subject: Subject, receipt: ReceiptView) -> tuple[str, tuple[Fact, ...], tuple[Change, ...]]:
     """Return clause, facts and changes about an acknowledgement that was lost or refused since the delivery."""
-    scene, message_id = subject.scene, subject.family.message_id
+    scene, message_id = subject.scene, subject.message.message_id
     fired = [
         each
         for each in scene.history.firings()
@@ -141,7 +141,7 @@ def lost_response(subject: Subject, since_ms: int) -> Firing | None:
         for firing in subject.scene.history.firings()
         if firing.at_ms >= since_ms
         and firing.operation in _RECEIVES
-        and subject.family.message_id in firing.message_ids
+        and subject.message.message_id in firing.message_ids
     ]
     delivered = subject.last(*DELIVERED)
     if not found or (delivered is not None and delivered.at_ms >= found[-1].at_ms):
@@ -165,7 +165,7 @@ def _end(subject: Subject, receipt: ReceiptView, end_ms: int) -> tuple[str, tupl
         text = f"its invisible duration ended at {subject.at(end_ms)}; the broker redelivers it with its next scan"
         wait = changes.wait("the broker redelivers it, a few seconds of emulator time after the end")
         return text, (wait,), None
-    effect = "it becomes available" if receipt.holder == "order" else "the broker redelivers it within some seconds"
+    effect = "it becomes available" if receipt.table == "order" else "the broker redelivers it within some seconds"
     change = changes.advance(subject.scene, end_ms, f"its invisible duration ends, and {effect}")
     return f"its invisible duration ends at {subject.at(end_ms)}", (change,), end_ms
 
@@ -177,7 +177,7 @@ def _with_place(subject: Subject, text: str) -> str:
 
 
 def _receipt_facts(subject: Subject, receipt: ReceiptView) -> tuple[Fact, ...]:
-    name = "pulled" if receipt.holder == "pull" else "check_point"
+    name = "pulled" if receipt.table == "pull" else "check_point"
     return (
         fact(
             name,
@@ -189,6 +189,6 @@ def _receipt_facts(subject: Subject, receipt: ReceiptView) -> tuple[Fact, ...]:
             until_ms=receipt.until_ms,
             client=subject.scene.client_id(receipt.channel),
             attempt=receipt.attempt,
-            holder=receipt.holder,
+            table=receipt.table,
         ),
     )

@@ -20,7 +20,7 @@ def no_group(subject: Subject) -> Finding | None:
             (fact("group", name=group.name, exists=False, deleted_at_ms=deletion.at_ms), subject.place_fact),
             (
                 changes.configure(f'create it again: rocketmq.group("{group.name}")'),
-                changes.start_consumer(group.name, subject.family.topic),
+                changes.start_consumer(group.name, subject.message.topic),
             ),
         )
     like = nearest_of(group.name, [each.name for each in subject.scene.groups])
@@ -31,7 +31,7 @@ def no_group(subject: Subject) -> Finding | None:
         (fact("group", name=group.name, exists=False, nearest=like), subject.place_fact),
         (
             *(() if like is None else (changes.configure(f"use the name of the existing group: {like}"),)),
-            changes.start_consumer(group.name, subject.family.topic),
+            changes.start_consumer(group.name, subject.message.topic),
         ),
     )
 
@@ -56,7 +56,7 @@ def disabled(subject: Subject) -> Finding | None:
 
 def forbidden(subject: Subject) -> Finding | None:
     """The group must not consume the topic."""
-    group, topic = subject.consumer, subject.family.topic
+    group, topic = subject.consumer, subject.message.topic
     if topic not in group.forbidden:
         return None
     return Finding(
@@ -78,8 +78,8 @@ def other_cluster(subject: Subject) -> Finding | None:
     others = ", ".join(clusters)
     text = f"is stored on cluster {own.cluster}, and the members of {group.name} are connected to {others} only"
     facts = (fact("clusters", stored=own.cluster, connected=tuple(clusters)), subject.place_fact)
-    there = changes.start_consumer(f"{group.name} on cluster {own.cluster}", subject.family.topic)
-    here = changes.configure(f"create {subject.family.topic} on {clusters[0]}, and send it there")
+    there = changes.start_consumer(f"{group.name} on cluster {own.cluster}", subject.message.topic)
+    here = changes.configure(f"create {subject.message.topic} on {clusters[0]}, and send it there")
     return Finding(Reason.OTHER_CLUSTER, text, facts, (there, here))
 
 
@@ -96,13 +96,13 @@ def no_members(subject: Subject) -> Finding | None:
         Reason.NO_MEMBERS,
         subject.but(f"group {group.name} has no connected member{last}"),
         (fact("group", name=group.name, members=0), subject.progress_fact, subject.place_fact),
-        (changes.start_consumer(group.name, subject.family.topic),),
+        (changes.start_consumer(group.name, subject.message.topic),),
     )
 
 
 def nobody_subscribes(subject: Subject) -> Finding | None:
     """No member of the group subscribes to the topic."""
-    group, topic = subject.consumer, subject.family.topic
+    group, topic = subject.consumer, subject.message.topic
     topics = {each.topic for each in group.subscriptions}
     topics |= {each.topic for member in group.members for each in member.subscriptions}
     if topic in topics:

@@ -11,7 +11,7 @@ from ..history.events import LostMessage, RecordedEvent
 from ..history.history import History
 from ..history.passed_on import original_refusals
 from ..history.record_kind import RecordKind
-from ..inspection.messages import CopyState, CopyView, MessageFamily
+from ..inspection.messages import CopyState, CopyView, MessageWithCopies
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.names import is_retry
@@ -37,14 +37,14 @@ _KINDS = {
 _DELIVERIES = (RecordKind.PULLED, RecordKind.POPPED)
 
 
-def steps_of(family: MessageFamily, history: History, clients: KnownClients) -> list[HistoryStep]:
+def steps_of(message: MessageWithCopies, history: History, clients: KnownClients) -> list[HistoryStep]:
     """Return the steps of a stored message in the order of their times; of steps at one time, the cause first.
 
     A refused acknowledgement is in the delivery record and, with code and remark, among the refused requests; only the
     latter becomes a step. If the steps are of several days, instants in their texts have a date.
     """
-    found = _steps_of(family, history, clients, with_date=False)
-    return _steps_of(family, history, clients, with_date=True) if are_of_several_days(found) else found
+    found = _steps_of(message, history, clients, with_date=False)
+    return _steps_of(message, history, clients, with_date=True) if are_of_several_days(found) else found
 
 
 def are_of_several_days(steps: Sequence[HistoryStep]) -> bool:
@@ -52,22 +52,24 @@ def are_of_several_days(steps: Sequence[HistoryStep]) -> bool:
     return len({step.at_ms // DAY_MS for step in steps}) > 1
 
 
-def _steps_of(family: MessageFamily, history: History, clients: KnownClients, *, with_date: bool) -> list[HistoryStep]:
+def _steps_of(
+    message: MessageWithCopies, history: History, clients: KnownClients, *, with_date: bool
+) -> list[HistoryStep]:
     found = [
         (step.at_ms, index, step)
-        for index, copy in enumerate(family.copies)
+        for index, copy in enumerate(message.copies)
         for step in (
-            *_stored(family, index, clients, with_date=with_date),
+            *_stored(message, index, clients, with_date=with_date),
             *_recorded(copy, history, clients, with_date=with_date),
         )
     ]
-    found += _decided(family, history)
-    elsewhere = list(_elsewhere(family.message_id, history, clients))
+    found += _decided(message, history)
+    elsewhere = list(_elsewhere(message.message_id, history, clients))
     refused = {(step.at_ms, step.client) for step in elsewhere if step.kind is StepKind.REFUSED}
     found = [
         each for each in found if each[2].kind is not StepKind.REFUSED or (each[2].at_ms, each[2].client) not in refused
     ]
-    found += [(step.at_ms, len(family.copies), step) for step in elsewhere]
+    found += [(step.at_ms, len(message.copies), step) for step in elsewhere]
     return [step for _, _, step in sorted(found, key=lambda each: each[:2])]
 
 
@@ -76,41 +78,41 @@ def steps_without_copies(message_id: str, history: History, clients: KnownClient
     return sorted(_elsewhere(message_id, history, clients), key=lambda step: step.at_ms)
 
 
-def _stored(family: MessageFamily, index: int, clients: KnownClients, *, with_date: bool) -> Iterator[HistoryStep]:
+def _stored(message: MessageWithCopies, index: int, clients: KnownClients, *, with_date: bool) -> Iterator[HistoryStep]:
     """Yield the steps that follow from a stored copy, such as SENT or REDELIVERED."""
-    copy = family.copies[index]
+    copy = message.copies[index]
     properties = records.property_map(copy.record)
     state = copy.state
     if index == 0 and state in (CopyState.STORED, CopyState.DELAYED, CopyState.TIMED, CopyState.HALF):
-        client = clients.sender(family.sender)
+        client = clients.sender(message.sender)
         kind = StepKind.HALF if state is CopyState.HALF else StepKind.SENT
-        yield _step(copy, kind, _sent_text(family, copy), client=client, sdk=clients.sdk(client))
+        yield _step(copy, kind, _sent_text(message, copy), client=client, sdk=clients.sdk(client))
     elif state is CopyState.STORED:
         yield _step(copy, StepKind.AVAILABLE, f"stored in {_place_text(copy)}")
     elif state is CopyState.HALF:
         times = properties.get(props.TRANSACTION_CHECK_TIMES)
-        before = records.property_map(family.copies[index - 1].record).get(props.TRANSACTION_CHECK_TIMES)
+        before = records.property_map(message.copies[index - 1].record).get(props.TRANSACTION_CHECK_TIMES)
         if times != before:  # a copy with the same number was appended without a check, for its immunity time
             group = properties.get(props.PRODUCER_GROUP)
             yield _step(copy, StepKind.CHECKED, f"check {times}, of producer group {group}")
-    elif state is CopyState.PUT_ASIDE:
-        yield _step(copy, StepKind.PUT_ASIDE, f"stored in {_place_text(copy)}")
+    elif state is CopyState.DISCARDED:
+        yield _step(copy, StepKind.DISCARDED, f"stored in {_place_text(copy)}")
     elif state is CopyState.RETRY:
         yield _step(copy, StepKind.REDELIVERED, f"stored in {_place_text(copy)}, retry {copy.retry}", group=copy.group)
     elif state is CopyState.DEAD:
         yield _step(copy, StepKind.DEAD, f"stored in {_place_text(copy)}", group=copy.group)
     if state in (CopyState.DELAYED, CopyState.TIMED):
-        yield from _delayed(family, index, properties, with_date=with_date)
+        yield from _delayed(message, index, properties, with_date=with_date)
 
 
 def _delayed(
-    family: MessageFamily, index: int, properties: dict[str, str], *, with_date: bool
+    message: MessageWithCopies, index: int, properties: dict[str, str], *, with_date: bool
 ) -> Iterator[HistoryStep]:
-    copy = family.copies[index]
+    copy = message.copies[index]
     if props.TIMER_DEL_UNIQKEY in properties:
         yield _step(copy, StepKind.RECALLED, "")
         return
-    earlier = [each for each in family.copies[:index] if each.state is copy.state]
+    earlier = [each for each in message.copies[:index] if each.state is copy.state]
     if earlier and earlier[-1].due_ms == copy.due_ms and copy.state is CopyState.TIMED:
         return  # the timer wheel stores a message again when it is due beyond the wheel's range
     until = "" if copy.due_ms is None else f"until {clock_text(copy.due_ms, copy.stored_at_ms, with_date=with_date)}"
@@ -160,13 +162,13 @@ def _event_text(event: RecordedEvent, *, was_delivered: bool, with_date: bool = 
     return ", ".join(filter(None, (until, "by a slave" if event.by_slave else "")))
 
 
-def _decided(family: MessageFamily, history: History) -> Iterator[tuple[int, int, HistoryStep]]:
+def _decided(message: MessageWithCopies, history: History) -> Iterator[tuple[int, int, HistoryStep]]:
     """Yield the commit of a transaction whose record was dropped: the copy in the message's own topic proves it.
 
     The tuple has the time, the index of the half copy, and the step; time and index are the order of steps.
     """
-    half = [copy for copy in family.copies if copy.state is CopyState.HALF]
-    for index, copy in enumerate(family.copies):
+    half = [copy for copy in message.copies if copy.state is CopyState.HALF]
+    for index, copy in enumerate(message.copies):
         if half and copy.state is CopyState.STORED:
             events = [event for each in half for event in history.of(*_queue_place(each))]
             if not any(event.kind is RecordKind.COMMITTED_TRANSACTION for event in events):
@@ -232,12 +234,12 @@ def _step(
     return HistoryStep(copy.stored_at_ms, kind, copy.place.broker, client, group, copy.place, None, detail, sdk)
 
 
-def _sent_text(family: MessageFamily, copy: CopyView) -> str:
-    where = _place_text(copy) if copy.state is CopyState.STORED else family.topic
-    tag = f"tag {family.tag}" if family.tag else ""
-    keys = f"key{'s' if len(family.keys) > 1 else ''} {' '.join(family.keys)}" if family.keys else ""
-    group = f"message group {family.message_group}" if family.message_group else ""
-    ignored = ignored_delay(family)
+def _sent_text(message: MessageWithCopies, copy: CopyView) -> str:
+    where = _place_text(copy) if copy.state is CopyState.STORED else message.topic
+    tag = f"tag {message.tag}" if message.tag else ""
+    keys = f"key{'s' if len(message.keys) > 1 else ''} {' '.join(message.keys)}" if message.keys else ""
+    group = f"message group {message.message_group}" if message.message_group else ""
+    ignored = ignored_delay(message)
     delay = "" if ignored is None else f"not delayed: {ignored}"
     return ", ".join(filter(None, (where, tag, keys, group, delay)))
 

@@ -90,7 +90,7 @@ class MemberStates:
     @staticmethod
     def _order(group: GroupView, held: list[ReceiptView]) -> str:
         """Return a clause about the queues that messages in flight of an orderly group block; empty for others."""
-        places = [each.place for each in held if each.holder == "order"]
+        places = [each.place for each in held if each.table == "order"]
         if not group.orderly or not places:
             return ""
         first = min(places, key=lambda place: (place.topic, place.queue_id, place.queue_offset))

@@ -26,7 +26,7 @@ def passed_clauses(group: GroupView, scene: Scene) -> Iterator[IdleClause]:
         found = [each for queue in scene.look.queues(topic) for each in _undelivered(group, scene, queue)]
         if found:
             subject, finding = max(found, key=lambda each: each[0].stored.stored_at_ms)
-            sentence = f"message {subject.family.message_id} of {topic} {finding.text}"
+            sentence = f"message {subject.message.message_id} of {topic} {finding.text}"
             yield IdleClause(sentence, finding.facts, finding.changes)
 
 
@@ -37,11 +37,11 @@ def _undelivered(group: GroupView, scene: Scene, queue: QueueView) -> Iterator[t
         return
     first = max(queue.first, progress.passed - SEARCHED_MAX)
     for offset in range(min(progress.passed, queue.end) - 1, first - 1, -1):
-        family = scene.look.at_offset(queue.broker, queue.topic, queue.queue_id, offset)
-        if family is None:
+        message = scene.look.at_offset(queue.broker, queue.topic, queue.queue_id, offset)
+        if message is None:
             continue
-        copy = next(each for each in family.copies if each.state is CopyState.STORED)
-        subject = Subject(scene, family, copy, group)
+        copy = next(each for each in message.copies if each.state is CopyState.STORED)
+        subject = Subject(scene, message, copy, group)
         finding = next((found for rule in _RULES if (found := rule(subject)) is not None), None)
         if finding is not None:
             yield subject, finding

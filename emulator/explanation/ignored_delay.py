@@ -6,7 +6,7 @@ instant in the past; later versions refuse such a message (rocketmq issue 10872)
 
 from dataclasses import replace
 
-from ..inspection.messages import CopyState, MessageFamily
+from ..inspection.messages import CopyState, MessageWithCopies
 from ..kernel.java_numbers import parse_long
 from ..message import properties as props
 from ..message import stored_record as records
@@ -17,11 +17,11 @@ _UNITS = {props.TIMER_DELAY_SEC: 1_000, props.TIMER_DELAY_MS: 1}
 """Milliseconds of a unit, by the property of a delay, in the order in which a broker reads the properties."""
 
 
-def ignored_delay(family: MessageFamily) -> str | None:
+def ignored_delay(message: MessageWithCopies) -> str | None:
     """Return why a broker stored a message at once although it has a delay, as a clause; None if it did not."""
-    if not family.copies or family.copies[0].state is not CopyState.STORED:
+    if not message.copies or message.copies[0].state is not CopyState.STORED:
         return None
-    copy = family.copies[0]
+    copy = message.copies[0]
     found = records.property_map(copy.record)
     name = next((each for each in (*_UNITS, props.TIMER_DELIVER_MS) if each in found), None)
     if name is None or props.TIMER_OUT_MS in found:
@@ -39,7 +39,7 @@ def ignored_delay(family: MessageFamily) -> str | None:
 
 def with_ignored_delay(subject: Subject, finding: Finding) -> Finding:
     """Return a verdict that names the delay of the message if the broker has ignored it."""
-    why = ignored_delay(subject.family)
+    why = ignored_delay(subject.message)
     if why is None:
         return finding
     text = f"{finding.text}; its delay was ignored: {why}"

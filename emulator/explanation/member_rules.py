@@ -16,15 +16,15 @@ def dropped_by_member(subject: Subject) -> Finding | None:
 
     A broker filters by one subscription for the whole group, and remoting SDKs filter by their own again.
     """
-    family, group = subject.family, subject.consumer
-    if subject.is_retry or family.topic not in group.disagreements or not subject.is_passed or not subject.is_recorded:
+    message, group = subject.message, subject.consumer
+    if subject.is_retry or message.topic not in group.disagreements or not subject.is_passed or not subject.is_recorded:
         return None
     receivers = [_member(subject, event.channel) for event in subject.deliveries]
     dropping = [each for each in receivers if each is not None and _drops(subject, each)]
     if not receivers or len(dropping) < len(receivers):
         return None
     last, own = dropping[-1], _own(subject, dropping[-1])
-    mismatch = None if own is None else mismatch_of(own, family, "does not match")
+    mismatch = None if own is None else mismatch_of(own, message, "does not match")
     if own is None or mismatch is None:
         return None
     others = "; ".join(
@@ -38,8 +38,8 @@ def dropped_by_member(subject: Subject) -> Finding | None:
         f"{group.name} disagree: {others}"
     )
     members = tuple(f"{each.client} {found.expression}" for each in group.members if (found := _own(subject, each)))
-    facts = (fact("subscriptions", topic=family.topic, members=members), mismatch.fact, subject.place_fact)
-    change = changes.subscribe(f"give all members of {group.name} the same subscription to {family.topic}")
+    facts = (fact("subscriptions", topic=message.topic, members=members), mismatch.fact, subject.place_fact)
+    change = changes.subscribe(f"give all members of {group.name} the same subscription to {message.topic}")
     return Finding(Reason.FILTERED_BY_MEMBER, text, facts, (change,))
 
 
@@ -67,9 +67,9 @@ def _member(subject: Subject, channel: str) -> MemberView | None:
 
 
 def _own(subject: Subject, member: MemberView) -> SubscriptionView | None:
-    return next((each for each in member.subscriptions if each.topic == subject.family.topic), None)
+    return next((each for each in member.subscriptions if each.topic == subject.message.topic), None)
 
 
 def _drops(subject: Subject, member: MemberView) -> bool:
     own = _own(subject, member)
-    return member.protocol == "remoting" and own is not None and mismatch_of(own, subject.family, "") is not None
+    return member.protocol == "remoting" and own is not None and mismatch_of(own, subject.message, "") is not None

@@ -29,7 +29,7 @@ def no_queue_owner(subject: Subject) -> Finding | None:
     idle = members_without_queue(subject, assignments)
     if not idle or len(assignments) >= len(members):
         return None
-    topic, place = subject.family.topic, subject.stored.place
+    topic, place = subject.message.topic, subject.stored.place
     queues, last = counted(len(assignments), "queue"), subject.at(own.requested_ms)
     text = (
         f"{own.client} has queue {place.queue_id} and last requested it at {last}; {topic} has {queues} and group "
@@ -135,7 +135,7 @@ def _poll(subject: Subject) -> PollView | None:
         for poll in subject.scene.look.polls()
         if poll.group == subject.consumer.name
         and poll.broker == place.broker
-        and poll.topic in (place.topic, subject.family.topic)
+        and poll.topic in (place.topic, subject.message.topic)
     ]
     return min(polls, key=lambda each: each.queue_id not in (place.queue_id, None), default=None)
 

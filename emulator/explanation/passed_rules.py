@@ -15,7 +15,7 @@ from .member_rules import start_facts
 from .reason import Reason
 from .subject import ACKNOWLEDGED, DELIVERED, Finding, Subject, fact
 
-_NOT_BY_DELETION = frozenset((Reason.NO_SUCH_GROUP, Reason.ACKNOWLEDGED, Reason.BROKER_DOWN))
+_NOT_BY_DELETION = frozenset((Reason.NO_SUCH_GROUP, Reason.ACKNOWLEDGED, Reason.BROKER_STOPPED))
 """Verdicts that name the deletion themselves, and verdicts that would be the same without one."""
 
 
@@ -124,10 +124,10 @@ def _was_redelivered(subject: Subject) -> bool:
     def is_retry(copy: CopyView) -> bool:
         return copy.state is CopyState.RETRY and copy.group == group
 
-    copies = subject.family.copies
+    copies = subject.message.copies
     retries = sum(is_retry(each) and each.retry == level + 1 for each in copies)
     peers = [each for each in copies if each.retry == level and (each.state is CopyState.STORED or is_retry(each))]
-    judged = (Subject(subject.scene, subject.family, each, subject.group) for each in peers)
+    judged = (Subject(subject.scene, subject.message, each, subject.group) for each in peers)
     return retries > sum(bool(each.deliveries) and each.last(RecordKind.ACKNOWLEDGED) is None for each in judged)
 
 
@@ -163,7 +163,7 @@ def acknowledged(subject: Subject) -> Finding | None:
 def with_deletion(subject: Subject, finding: Finding) -> Finding:
     """Return a verdict that names a deletion of the group, which removed the group's progress since the message."""
     deletion = subject.scene.history.deleted_groups.of(subject.consumer.name)
-    since_ms = subject.family.born_at_ms if subject.copy is None else subject.copy.stored_at_ms
+    since_ms = subject.message.born_at_ms if subject.copy is None else subject.copy.stored_at_ms
     if deletion is None or deletion.at_ms < since_ms or finding.reason in _NOT_BY_DELETION:
         return finding
     text = f"{finding.text}; group {subject.consumer.name} was deleted at {subject.at(deletion.at_ms)}"

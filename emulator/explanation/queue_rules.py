@@ -28,9 +28,9 @@ def behind_in_order(subject: Subject) -> Finding | None:
     last = max(blocking, key=lambda each: each.until_ms or 0)
     until_ms = last.until_ms
     assert until_ms is not None
-    family = scene.look.at(first.place)
-    name = f"message {family.message_id}" if family is not None else "the message"
-    of_group = f" of message group {family.message_group}" if family is not None and family.message_group else ""
+    message = scene.look.at(first.place)
+    name = f"message {message.message_id}" if message is not None else "the message"
+    of_group = f" of message group {message.message_group}" if message is not None and message.message_group else ""
     state = "invisible" if first.returned else "in flight"
     text = (
         f"waits ({subject.where}) behind {name} (offset {first.place.queue_offset}){of_group}, which is {state} until "

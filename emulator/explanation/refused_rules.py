@@ -42,7 +42,7 @@ _FILTERS = frozenset(("SUBSCRIPTION_PARSE_FAILED", "ILLEGAL_FILTER_EXPRESSION", 
 def requests_refused(subject: Subject) -> Finding | None:
     """The newest request of the group for the topic was refused, and no request was accepted since then."""
     group, scene = subject.consumer, subject.scene
-    found = refused_receives(scene, group, subject.family.topic)
+    found = refused_receives(scene, group, subject.message.topic)
     if not found or _was_served_since(subject, found[-1].at_ms):
         return None
     refused = found[-1]

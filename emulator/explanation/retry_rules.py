@@ -10,7 +10,7 @@ from .subject import Finding, Subject, fact, real_topic, retry_topics
 def dead(subject: Subject) -> Finding | None:
     """The message is in the dead letter queue of the group."""
     group = subject.consumer
-    found = [copy for copy in subject.family.copies if copy.state is CopyState.DEAD and copy.group == group.name]
+    found = [copy for copy in subject.message.copies if copy.state is CopyState.DEAD and copy.group == group.name]
     if not found:
         return None
     copy = found[-1]
@@ -61,9 +61,9 @@ def waiting_for_retry(subject: Subject) -> Finding | None:
 
 def delayed_retry(subject: Subject) -> CopyView | None:
     """Return the delayed copy of the next retry; None if the newest retry is in the retry topic already."""
-    topics = retry_topics(subject.consumer.name, subject.family.topic)
+    topics = retry_topics(subject.consumer.name, subject.message.topic)
     found: CopyView | None = None
-    for copy in subject.family.copies:
+    for copy in subject.message.copies:
         if copy.state in (CopyState.DELAYED, CopyState.TIMED) and real_topic(copy) in topics:
             found = copy
         elif (
@@ -78,9 +78,9 @@ def delayed_retry(subject: Subject) -> CopyView | None:
 
 def _sender_back(subject: Subject) -> str:
     """Return the client that sent the message back, from the delivery record of the copy that it had received."""
-    for copy in reversed(subject.family.copies):
+    for copy in reversed(subject.message.copies):
         if copy.state in (CopyState.STORED, CopyState.RETRY):
-            event = Subject(subject.scene, subject.family, copy, subject.group).last(RecordKind.SENT_BACK)
+            event = Subject(subject.scene, subject.message, copy, subject.group).last(RecordKind.SENT_BACK)
             if event is not None:
                 return subject.scene.client(event.channel)
     return "a client"

@@ -14,7 +14,7 @@ from .subject import Finding, Subject, fact, properties_of, real_topic
 
 def recalled(subject: Subject) -> Finding | None:
     """The producer recalled the timed message before its time."""
-    copies = subject.family.copies
+    copies = subject.message.copies
     timed = _held(subject, CopyState.TIMED)
     if not timed or subject.copy is not None:
         return None
@@ -70,9 +70,9 @@ def _held(subject: Subject, state: CopyState) -> Sequence[CopyView]:
     """Return the copies in a topic of delayed messages that the broker will deliver to the message's own topic."""
     return [
         copy
-        for copy in subject.family.copies
+        for copy in subject.message.copies
         if copy.state is state
-        and real_topic(copy) in ("", subject.family.topic)
+        and real_topic(copy) in ("", subject.message.topic)
         and props.TIMER_DEL_UNIQKEY not in properties_of(copy)
     ]
 
@@ -81,7 +81,7 @@ def expired(subject: Subject) -> Finding | None:
     """No copy in the message's own topic is stored any more, although later copies of it are."""
     if subject.copy is not None:
         return None
-    place = subject.family.copies[-1].place
+    place = subject.message.copies[-1].place
     trims = subject.scene.history.trims(place.broker)
     at_ms, reason = (trims[-1].at_ms, trims[-1].reason) if trims else (subject.scene.now_ms, TrimReason.RETENTION)
     return deleted(subject.scene, place, at_ms, reason)
@@ -91,11 +91,11 @@ def compacted(subject: Subject) -> Finding | None:
     """A later message with the same key replaced the message in a compacted topic."""
     if subject.is_retry or not subject.scene.look.is_compacted_away(subject.stored.place):
         return None
-    place, keys = subject.stored.place, " ".join(subject.family.keys)
+    place, keys = subject.stored.place, " ".join(subject.message.keys)
     later = [
         copy.place.queue_offset
-        for family in (subject.scene.look.find(subject.family.keys[0], place.topic) if keys else ())
-        for copy in family.copies
+        for message in (subject.scene.look.find(subject.message.keys[0], place.topic) if keys else ())
+        for copy in message.copies
         if (copy.place.broker, copy.place.topic, copy.place.queue_id) == (place.broker, place.topic, place.queue_id)
         and copy.place.queue_offset > place.queue_offset
     ]
@@ -129,5 +129,5 @@ def stored(subject: Subject) -> Finding:
         Reason.AVAILABLE,
         f"is stored on {copy.place.broker} ({subject.where}) since {subject.at(copy.stored_at_ms)}; groups can read it",
         (subject.place_fact,),
-        (changes.start_consumer("a group", subject.family.topic),),
+        (changes.start_consumer("a group", subject.message.topic),),
     )

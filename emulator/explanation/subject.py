@@ -6,7 +6,7 @@ from functools import cached_property
 from ..history.events import RecordedEvent
 from ..history.record_kind import RecordKind
 from ..inspection.groups import GroupView
-from ..inspection.messages import CopyState, CopyView, MessageFamily
+from ..inspection.messages import CopyState, CopyView, MessageWithCopies
 from ..inspection.queues import ProgressView, QueueView
 from ..inspection.receipts import ReceiptView
 from ..kernel.value_class import frozen_view
@@ -19,7 +19,7 @@ from .scene import Scene
 
 DELIVERED = (RecordKind.POPPED, RecordKind.PULLED)
 _HELD_BELOW_THE_OFFSET = ("buffer", "log", "kv")
-"""Values of `ReceiptView.holder` for popped messages, which are in flight only below the group's offset."""
+"""Values of `ReceiptView.table` for popped messages, which are in flight only below the group's offset."""
 ACKNOWLEDGED = (RecordKind.ACKNOWLEDGED, RecordKind.COMMITTED)
 
 
@@ -42,10 +42,10 @@ class Subject:
     """
 
     def __init__(
-        self, scene: Scene, family: MessageFamily, copy: CopyView | None, group: GroupView | None = None
+        self, scene: Scene, message: MessageWithCopies, copy: CopyView | None, group: GroupView | None = None
     ) -> None:
         self.scene = scene
-        self.family = family
+        self.message = message
         self.copy = copy
         self.group = group
 
@@ -102,7 +102,7 @@ class Subject:
         """
         held = self.scene.receipts(self.consumer.name, self.stored.place)
         newest = max(held, key=lambda each: each.popped_ms, default=None)
-        if newest is None or (newest.holder in _HELD_BELOW_THE_OFFSET and not self.is_passed):
+        if newest is None or (newest.table in _HELD_BELOW_THE_OFFSET and not self.is_passed):
             return None
         return newest
 

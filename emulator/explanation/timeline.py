@@ -7,7 +7,7 @@ The text has one line for each step:
 
 from ..history.history import History
 from ..inspection.inspection import Inspection
-from ..inspection.messages import MessageFamily
+from ..inspection.messages import MessageWithCopies
 from .clock_text import exact_clock_text
 from .explanation import HistoryStep, MessageHistory, StepKind
 from .history_events import are_of_several_days, steps_of, steps_without_copies
@@ -18,16 +18,16 @@ _TO = (StepKind.DELIVERED, StepKind.SKIPPED, StepKind.NOT_WRITTEN)
 """Steps towards a group; all others are steps of a group."""
 
 
-def history_of(family: MessageFamily, look: Inspection, history: History) -> MessageHistory:
+def history_of(message: MessageWithCopies, look: Inspection, history: History) -> MessageHistory:
     """Return the history of a stored message."""
-    steps = tuple(steps_of(family, history, KnownClients(look, history)))
+    steps = tuple(steps_of(message, history, KnownClients(look, history)))
     since_ms = history.complete_since_ms()
-    first_ms = min((copy.stored_at_ms for copy in family.copies), default=family.born_at_ms)
+    first_ms = min((copy.stored_at_ms for copy in message.copies), default=message.born_at_ms)
     return MessageHistory(
-        family.message_id,
-        family.topic,
+        message.message_id,
+        message.topic,
         since_ms if since_ms is not None and since_ms > first_ms else None,  # the dropped records are older otherwise
-        trace_context(family.properties),
+        trace_context(message.properties),
         steps,
     )
 

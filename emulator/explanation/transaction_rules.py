@@ -1,4 +1,4 @@
-"""Rules about half messages: undecided, rolled back, put aside."""
+"""Rules about half messages: undecided, rolled back, discarded."""
 
 from collections.abc import Sequence
 
@@ -16,9 +16,9 @@ _DELAYED = (CopyState.DELAYED, CopyState.TIMED)
 
 def undecided_half(subject: Subject) -> Finding | None:
     """The producer has neither committed nor rolled back the transaction."""
-    if not any(copy.state is CopyState.HALF for copy in subject.family.copies):
+    if not any(copy.state is CopyState.HALF for copy in subject.message.copies):
         return None  # the usual case, in which the half messages need not be read
-    half = subject.scene.look.half_message(subject.family)
+    half = subject.scene.look.half_message(subject.message)
     if half is None:
         return None
     group, scene = half.producer_group, subject.scene
@@ -26,7 +26,7 @@ def undecided_half(subject: Subject) -> Finding | None:
         fact(
             "half_message",
             producer_group=group,
-            since_ms=half.since_ms,
+            born_at_ms=half.born_at_ms,
             checks=half.checks,
             checks_max=half.checks_max,
             next_check_ms=half.next_check_ms,
@@ -41,33 +41,35 @@ def undecided_half(subject: Subject) -> Finding | None:
         advances = (changes.advance(scene, half.next_check_ms, "the broker checks the transaction"),)
     if not half.checks:
         text = (
-            f"is a half message since {subject.at(half.since_ms)}: its producer has neither committed nor rolled back "
-            f"the transaction, and {due}"
+            f"is a half message since {subject.at(half.born_at_ms)}: its producer has neither committed nor rolled "
+            f"back the transaction, and {due}"
         )
         return Finding(Reason.HALF_UNCHECKED, text, facts, (ends, *advances), half.next_check_ms)
     times = f"{half.checks} time{'' if half.checks == 1 else 's'}"
     left = max(half.checks_max - half.checks, 0)
     text = (
-        f"is a half message since {subject.at(half.since_ms)}, checked {times}: no producer of {group} has committed "
+        f"is a half message since {subject.at(half.born_at_ms)}, checked {times}: no producer of {group} has committed "
         f"or rolled back the transaction, and {due}"
     )
-    aside = changes.wait(f"{left} more check{'' if left == 1 else 's'} without an answer put the message aside")
-    return Finding(Reason.HALF_CHECKED, text, facts, (ends, *advances, aside), half.next_check_ms)
+    discard = changes.wait(
+        f"{left} more check{'' if left == 1 else 's'} without an answer, and the broker discards the message"
+    )
+    return Finding(Reason.HALF_CHECKED, text, facts, (ends, *advances, discard), half.next_check_ms)
 
 
-def put_aside(subject: Subject) -> Finding | None:
-    """The broker gave the transaction up after too many checks."""
-    found = [copy for copy in subject.family.copies if copy.state is CopyState.PUT_ASIDE]
+def discarded(subject: Subject) -> Finding | None:
+    """The broker discarded the half message after too many checks."""
+    found = [copy for copy in subject.message.copies if copy.state is CopyState.DISCARDED]
     if not found or _is_committed(subject):
         return None
     copy = found[-1]
     checks = properties_of(copy).get(props.TRANSACTION_CHECK_TIMES)
     after = "" if checks is None else f" after {checks} check{'' if checks == '1' else 's'}"
     return Finding(
-        Reason.PUT_ASIDE,
-        f"was put aside at {subject.at(copy.stored_at_ms)}{after}, because no producer has committed or rolled back "
+        Reason.DISCARDED,
+        f"was discarded at {subject.at(copy.stored_at_ms)}{after}, because no producer has committed or rolled back "
         f"the transaction; rocketmq.discarded_transactions() returns it",
-        (fact("put_aside", at_ms=copy.stored_at_ms, topic=copy.place.topic, offset=copy.place.queue_offset),),
+        (fact("discarded", at_ms=copy.stored_at_ms, topic=copy.place.topic, offset=copy.place.queue_offset),),
         (changes.send(),),
     )
 
@@ -77,8 +79,12 @@ def rolled_back(subject: Subject) -> Finding | None:
 
     The copy of a committed message can have expired. Then only the delivery record shows that it was committed.
     """
-    halves = [copy for copy in subject.family.copies if copy.state is CopyState.HALF]
-    if not halves or _is_committed(subject) or any(copy.state is CopyState.PUT_ASIDE for copy in subject.family.copies):
+    halves = [copy for copy in subject.message.copies if copy.state is CopyState.HALF]
+    if (
+        not halves
+        or _is_committed(subject)
+        or any(copy.state is CopyState.DISCARDED for copy in subject.message.copies)
+    ):
         return None
     scene, half = subject.scene, halves[-1]
     decided = _decision(subject, halves)
@@ -108,8 +114,8 @@ def rolled_back(subject: Subject) -> Finding | None:
 
 def _is_committed(subject: Subject) -> bool:
     return any(
-        copy.state is CopyState.STORED or (copy.state in _DELAYED and real_topic(copy) == subject.family.topic)
-        for copy in subject.family.copies
+        copy.state is CopyState.STORED or (copy.state in _DELAYED and real_topic(copy) == subject.message.topic)
+        for copy in subject.message.copies
     )
 
 

@@ -10,7 +10,7 @@ from ..transaction.half_message import check_immunity_ms
 from ..transaction.transaction_check import NO_OPS_PAUSE_MS
 from .brokers import stores_of
 from .engine_parts import EngineParts
-from .messages import CopyState, MessageFamily
+from .messages import CopyState, MessageWithCopies
 from .stored_copies import StoredCopy, decoded
 
 HOUR_MS = 3_600_000
@@ -23,12 +23,12 @@ class HalfView:
     message_id: str
     topic: str
     producer_group: str
-    since_ms: int
+    born_at_ms: int
     """The time at which the producer created the message, by the producer's clock."""
     checks: int
     """The checks that the broker counts. Rounds that skip a message with CHECK_IMMUNITY_TIME_IN_SECONDS count, too."""
     checks_max: int
-    """The number of checks after which the broker puts the message aside (`transactionCheckMax`)."""
+    """The number of checks after which the broker discards the message (`transactionCheckMax`)."""
     next_check_ms: int | None
     """The time of the next check; None if there will be none."""
 
@@ -36,10 +36,10 @@ class HalfView:
 def read_half_messages(parts: EngineParts) -> list[HalfView]:
     """Return the half messages without a decision, the oldest first."""
     found = [view for broker in stores_of(parts.brokers).values() for view in _of_broker(broker)]
-    return sorted(found, key=lambda view: (view.since_ms, view.message_id))
+    return sorted(found, key=lambda view: (view.born_at_ms, view.message_id))
 
 
-def read_half_message(parts: EngineParts, message: MessageFamily) -> HalfView | None:
+def read_half_message(parts: EngineParts, message: MessageWithCopies) -> HalfView | None:
     """Return a half message without a decision, see `Inspection.half_message`. The newest of several counts."""
     halves = [copy.place for copy in message.copies if copy.state is CopyState.HALF]
     brokers = stores_of(parts.brokers)
@@ -49,7 +49,7 @@ def read_half_message(parts: EngineParts, message: MessageFamily) -> HalfView | 
         for view in _of_broker(brokers[name], sorted(each.queue_offset for each in halves if each.broker == name))
         if view.message_id == message.message_id
     ]
-    return max(found, key=lambda view: view.since_ms, default=None)
+    return max(found, key=lambda view: view.born_at_ms, default=None)
 
 
 def _of_broker(broker: Broker, offsets: Sequence[int] | None = None) -> Iterator[HalfView]:

@@ -19,9 +19,9 @@ from .point_search import PointSearch, acknowledged_offsets, points_of
 from .scope import EVERYTHING, Scope
 from .timer_log import TimerLog
 
-Holder = Literal["buffer", "log", "kv", "order", "pull"]
-"""The record of a message in flight: a check point in the merge buffer or in the log, a KV record, an ordered batch, or
-the pull of a client."""
+HoldTable = Literal["buffer", "log", "kv", "order", "pull"]
+"""The table with the record of a message in flight: a check point in the merge buffer or in the log, a KV record, an
+ordered batch, or the pull of a client."""
 HoldKey = tuple[str, str, str, int, int]
 """(broker, group, topic, queue id, queue offset)"""
 LAST_OFFSET = (1 << 63) - 1
@@ -37,7 +37,7 @@ class Hold:
     popped_ms: int
     until_ms: int | None
     """The end of the invisible duration; None for a pulled message."""
-    holder: Holder
+    table: HoldTable
     channel: str | None
     deliveries_before: int = 0
     """The number of earlier deliveries of an ordered message."""
@@ -111,7 +111,7 @@ class Holds:
         return list(_ordered(broker, Scope(group, topic, queue_id), self._parts.deliveries.popped_at))
 
     def _check_points(self, broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Hold | None]:
-        points: list[tuple[Holder, CheckPoint]] = []
+        points: list[tuple[HoldTable, CheckPoint]] = []
         acks = yield from self._read_points(broker, scope, points)
         first_ms: dict[HoldKey, int] = {}
         """The first pop of messages with an acknowledged check point. A change of the duration acknowledges it."""
@@ -120,17 +120,17 @@ class Holds:
                 key = (broker.name, point.group, point.topic, point.queue_id, offset)
                 first_ms[key] = min(first_ms.get(key, point.pop_time), point.pop_time)
             yield None
-        for holder, point in points:
+        for table, point in points:
             acknowledged = acks.get(point.merge_key(), ())
             for offset in point.unacknowledged():
                 if offset not in acknowledged and point.broker_name == broker.name:
                     key = (broker.name, point.group, point.topic, point.queue_id, offset)
                     since_ms = first_ms.get(key, point.pop_time) if point.diffs == [0] else point.pop_time
                     changed = since_ms < point.pop_time
-                    yield _popped(key, since_ms, point.revive_ms, popped, holder=holder, changed=changed)
+                    yield _popped(key, since_ms, point.revive_ms, popped, table=table, changed=changed)
 
     def _read_points(
-        self, broker: Broker, scope: Scope, points: list[tuple[Holder, CheckPoint]]
+        self, broker: Broker, scope: Scope, points: list[tuple[HoldTable, CheckPoint]]
     ) -> Generator[None, None, Mapping[MergeKey, set[int]]]:
         """Append the check points that may contain selected messages.
 
@@ -144,13 +144,13 @@ class Holds:
             timer_log = self._timer_logs.setdefault(broker.name, TimerLog(broker.name))
             yield from timer_log.read_in_steps(broker)
             stored = timer_log.points
-        parts: tuple[tuple[Holder, Iterable[CheckPoint]], ...] = (
+        parts: tuple[tuple[HoldTable, Iterable[CheckPoint]], ...] = (
             *(("log", stored), ("log", broker.revive.points()), ("buffer", broker.pop_buffer.points())),
         )
         # Lists, because the broker may change its tables after a step.
-        for holder, part in [(holder, list(_near(scope, part))) for holder, part in parts]:
+        for table, part in [(table, list(_near(scope, part))) for table, part in parts]:
             for begin in range(0, len(part), POINTS_OF_STEP):
-                points += ((holder, point) for point in part[begin : begin + POINTS_OF_STEP] if _is_in(scope, point))
+                points += ((table, point) for point in part[begin : begin + POINTS_OF_STEP] if _is_in(scope, point))
                 yield None
         if timer_log is None:
             return acknowledged_offsets(broker, (point for _, point in points))
@@ -178,14 +178,14 @@ def _popped(
     until_ms: int,
     popped: FindPopped,
     *,
-    holder: Holder,
+    table: HoldTable,
     deliveries_before: int = 0,
     changed: bool = False,
 ) -> Hold:
     held = popped(key)
     # A change by the client removes the entry of the delivery, renewals by the proxy keep it.
     channel = None if held is None else held.channel_id
-    return Hold(key, since_ms, until_ms, holder, channel, deliveries_before, changed and held is None)
+    return Hold(key, since_ms, until_ms, table, channel, deliveries_before, changed and held is None)
 
 
 def _near(scope: Scope, points: Iterable[CheckPoint]) -> Iterable[CheckPoint]:
@@ -213,7 +213,7 @@ def _kv_records(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Ho
         if not scope.has(record.group, record.topic, record.queue_id, record.offset, record.offset):
             continue
         key = (broker.name, record.group, record.topic, record.queue_id, record.offset)
-        yield _popped(key, record.pop_time, record.visible_ms, popped, holder="kv")
+        yield _popped(key, record.pop_time, record.visible_ms, popped, table="kv")
 
 
 def _ordered(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Hold]:
@@ -227,5 +227,5 @@ def _ordered(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Hold]
                 key = (broker.name, group, topic, queue_id, offset)
                 before, changed = info.counts.get(offset, 0), offset in info.next_visible
                 yield _popped(
-                    key, info.pop_time, until_ms, popped, holder="order", deliveries_before=before, changed=changed
+                    key, info.pop_time, until_ms, popped, table="order", deliveries_before=before, changed=changed
                 )

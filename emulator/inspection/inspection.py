@@ -16,7 +16,7 @@ from .half_messages import HalfView, read_half_message, read_half_messages
 from .holds import Hold, Holds, HoldScan
 from .locator import Locator
 from .locks import LockView, read_locks
-from .messages import CopyState, CopyView, MessageFamily
+from .messages import CopyState, CopyView, MessageWithCopies
 from .past import Past
 from .places import Place
 from .polls import PollView, read_polls
@@ -44,15 +44,15 @@ class Inspection:
 
     # messages
 
-    def find(self, message: str, topic: str | None = None) -> list[MessageFamily]:
+    def find(self, message: str, topic: str | None = None) -> list[MessageWithCopies]:
         """Return the messages with an id, an offset id or a key, the oldest first; empty if there is none."""
         return self._locator.find(message, topic)
 
-    def at(self, place: Place) -> MessageFamily | None:
+    def at(self, place: Place) -> MessageWithCopies | None:
         """Return the message of a stored record, None if it is not stored."""
         return self._locator.at(place)
 
-    def of_deleted_topic(self, message: str, topic: str | None = None) -> MessageFamily | None:
+    def of_deleted_topic(self, message: str, topic: str | None = None) -> MessageWithCopies | None:
         """Return the newest message with an id or a key whose topic was deleted; None if there is none.
 
         The records of a deleted topic stay in the log, and no queue contains them.
@@ -63,15 +63,15 @@ class Inspection:
         """True if the queue of a place contains its record, False for a message of a deleted topic."""
         return self._locator.is_held(place)
 
-    def at_offset(self, broker: str, topic: str, queue_id: int, offset: int) -> MessageFamily | None:
+    def at_offset(self, broker: str, topic: str, queue_id: int, offset: int) -> MessageWithCopies | None:
         """Return the message at an offset of a queue, with this copy alone; None if it is not stored."""
         return self._locator.at_offset(broker, topic, queue_id, offset)
 
-    def matching(self, topic: str, where: Callable[[CopyView], bool]) -> Iterator[MessageFamily]:
+    def matching(self, topic: str, where: Callable[[CopyView], bool]) -> Iterator[MessageWithCopies]:
         """Yield the messages of a topic of which a copy meets a condition, in the order of `copies`."""
         return self._locator.matching(topic, where)
 
-    def messages(self, topic: str) -> list[MessageFamily]:
+    def messages(self, topic: str) -> list[MessageWithCopies]:
         """Return the messages that were sent to a topic in every state, rolled back and recalled ones too.
 
         Of a retry topic, a dead letter queue or an internal topic it returns the messages of which it has copies. The
@@ -211,7 +211,7 @@ class Inspection:
         """Return the half messages whose transactions are not decided, the oldest first."""
         return read_half_messages(self._parts)
 
-    def half_message(self, message: MessageFamily) -> HalfView | None:
+    def half_message(self, message: MessageWithCopies) -> HalfView | None:
         """Return the half message of an undecided transaction; None if the message is no half message or decided."""
         return read_half_message(self._parts, message)
 

@@ -12,9 +12,9 @@ from ..message import stored_record as records
 from .brokers import stores_of
 from .current_copies import current_copies
 from .engine_parts import EngineParts
-from .family import families, store_order
+from .grouped_copies import messages_of, store_order
 from .log_index import LogIndex
-from .messages import CopyState, CopyView, MessageFamily
+from .messages import CopyState, CopyView, MessageWithCopies
 from .origins import REDIRECTED, state_of
 from .places import Place
 from .stored_copies import StoredCopy, decoded, each_sent_to, is_in
@@ -43,31 +43,31 @@ class Locator:
                 if index is not None
             }
 
-    def find(self, text: str, topic: str | None) -> list[MessageFamily]:
+    def find(self, text: str, topic: str | None) -> list[MessageWithCopies]:
         """Return the messages with an id or, if there is none, with a key; see `Inspection.find`."""
         stored = self._at_offset_id(text)
         if stored is not None:
             text = stored.message_id
         copies = list(self._with(text))
-        found = families(copy for copy in copies if copy.message_id == text)
+        found = messages_of(copy for copy in copies if copy.message_id == text)
         if not found:
-            found = families(copy for copy in copies if text in copy.keys)
+            found = messages_of(copy for copy in copies if text in copy.keys)
         if stored is not None:
             found = [each for each in found if stored.view in each.copies]
         return [each for each in found if topic is None or _is_of(each, topic)]
 
-    def at(self, place: Place) -> MessageFamily | None:
+    def at(self, place: Place) -> MessageWithCopies | None:
         """Return the message of a stored record, see `Inspection.at`."""
         broker = stores_of(self._parts.brokers).get(place.broker)
         record = None if broker is None else broker.store.log.record_at(place.physical_offset)
         copy = None if broker is None or record is None else decoded(broker, record)
         if copy is None or (place.topic, place.queue_id) != (copy.view.place.topic, copy.view.place.queue_id):
             return None
-        return self._family_of(copy)
+        return self._message_of(copy)
 
-    def of_deleted_topic(self, text: str, topic: str | None) -> MessageFamily | None:
+    def of_deleted_topic(self, text: str, topic: str | None) -> MessageWithCopies | None:
         """Return the newest message of a deleted topic, see `Inspection.of_deleted_topic`."""
-        found = families(copy for copy in self._with(text, held=False) if copy.view.state is CopyState.STORED)
+        found = messages_of(copy for copy in self._with(text, held=False) if copy.view.state is CopyState.STORED)
         return next((each for each in reversed(found) if topic is None or each.topic == topic), None)
 
     def is_held(self, place: Place) -> bool:
@@ -77,7 +77,7 @@ class Locator:
         copy = None if broker is None or record is None else decoded(broker, record)
         return broker is not None and copy is not None and _is_held(broker, copy)
 
-    def at_offset(self, broker: str, topic: str, queue_id: int, offset: int) -> MessageFamily | None:
+    def at_offset(self, broker: str, topic: str, queue_id: int, offset: int) -> MessageWithCopies | None:
         """Return the message at an offset of a queue, see `Inspection.at_offset`."""
         found = stores_of(self._parts.brokers).get(broker)
         queue = None if found is None else found.store.queue(topic, queue_id)
@@ -85,22 +85,22 @@ class Locator:
             return None
         at = offset - queue.first
         copy = decoded(found, found.store.log.read(queue.physical[at], queue.sizes[at]))
-        return None if copy is None else next(iter(families([copy])), None)
+        return None if copy is None else next(iter(messages_of([copy])), None)
 
-    def matching(self, topic: str, where: Callable[[CopyView], bool]) -> Iterator[MessageFamily]:
+    def matching(self, topic: str, where: Callable[[CopyView], bool]) -> Iterator[MessageWithCopies]:
         """Yield the messages that meet a condition, see `Inspection.matching`."""
         seen: set[str] = set()
         for copy in self.current(topic, None):
             if copy.message_id not in seen and where(copy.view):
                 seen.add(copy.message_id)
-                yield self._family_of(copy)
+                yield self._message_of(copy)
 
-    def of_topic(self, topic: str) -> list[MessageFamily]:
+    def of_topic(self, topic: str) -> list[MessageWithCopies]:
         """Return the messages that were sent to a topic, see `Inspection.messages`."""
         if state_of(topic) is not CopyState.STORED:  # its messages were sent to other topics
             return list(self.matching(topic, lambda _copy: True))
         stores = stores_of(self._parts.brokers).values()
-        return families(copy for broker in stores for copy in each_sent_to(broker, topic))
+        return messages_of(copy for broker in stores for copy in each_sent_to(broker, topic))
 
     def current(self, topic: str, state: CopyState | None) -> list[StoredCopy]:
         """Return the copies of the messages of a topic, without those that were passed on, the oldest first."""
@@ -152,8 +152,8 @@ class Locator:
                     return copy
         return None
 
-    def _family_of(self, copy: StoredCopy) -> MessageFamily:
-        found = families([*self._with(copy.message_id), copy])
+    def _message_of(self, copy: StoredCopy) -> MessageWithCopies:
+        found = messages_of([*self._with(copy.message_id), copy])
         return next(each for each in found if copy.view in each.copies)
 
     def _with(self, text: str, *, held: bool = True) -> Iterator[StoredCopy]:
@@ -196,8 +196,8 @@ def _is_held(broker: Broker, copy: StoredCopy) -> bool:
     return at < len(queue.physical) and queue.physical[at] == place.physical_offset
 
 
-def _is_of(family: MessageFamily, topic: str) -> bool:
-    return family.topic == topic or any(copy.place.topic == topic for copy in family.copies)
+def _is_of(message: MessageWithCopies, topic: str) -> bool:
+    return message.topic == topic or any(copy.place.topic == topic for copy in message.copies)
 
 
 def _newest(broker: Broker) -> Iterator[StoredCopy]:

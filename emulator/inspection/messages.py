@@ -22,7 +22,7 @@ class CopyState(StrEnum):
     """In the topic of the timer wheel."""
     HALF = "half"
     """In the topic of half messages."""
-    PUT_ASIDE = "put aside"
+    DISCARDED = "discarded"
     """In the topic of half messages with too many checks (TRANS_CHECK_MAX_TIME_TOPIC)."""
     RETRY = "retry"
     """In the retry topic of a group."""
@@ -48,7 +48,7 @@ class CopyView:
 
 
 @frozen_view
-class MessageFamily:
+class MessageWithCopies:
     """A message with all its copies, the oldest first."""
 
     message_id: str

@@ -11,7 +11,7 @@ _STATES = {
     names.SCHEDULE_TOPIC: CopyState.DELAYED,
     names.TIMER_TOPIC: CopyState.TIMED,
     names.HALF_TOPIC: CopyState.HALF,
-    names.TRANS_CHECK_MAX_TIME_TOPIC: CopyState.PUT_ASIDE,
+    names.TRANS_CHECK_MAX_TIME_TOPIC: CopyState.DISCARDED,
 }
 REDIRECTED = frozenset(_STATES)
 """Topics in which a broker keeps messages of other topics, whose name is in the property REAL_TOPIC."""

@@ -7,7 +7,7 @@ from ..kernel.value_class import frozen_view
 from ..message import stored_record as records
 from .brokers import stores_of
 from .engine_parts import EngineParts
-from .holds import Hold, Holder, Holds, HoldScan
+from .holds import Hold, Holds, HoldScan, HoldTable
 from .past import Past
 from .places import Place
 from .scope import Scope
@@ -26,8 +26,8 @@ class ReceiptView:
     """The end of the invisible duration; None for a pulled message."""
     attempt: int
     """The number of the delivery, from 1."""
-    holder: Holder
-    """The broker's record of it: in the merge buffer, the log or the key-value store, an ordered batch, or a pull."""
+    table: HoldTable
+    """The table of the broker that has it: the merge buffer, the log, KV records, ordered batches, or pulls."""
     returned: bool
     """True if the client changed the invisible duration after a failure."""
     client: str | None = None
@@ -87,7 +87,7 @@ class Receipts:
             popped_ms=popped_ms,
             until_ms=hold.until_ms,
             attempt=records.decode(record).reconsume_times + max(past.deliveries, hold.deliveries_before + 1),
-            holder=hold.holder,
+            table=hold.table,
             client=None if channel is None else self._parts.history.client_of(channel),
             returned=hold.changed if past.was_returned is None else past.was_returned,
         )

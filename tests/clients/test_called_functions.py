@@ -32,7 +32,7 @@ def test_a_consumer_killed_before_its_acknowledgement_is_stored_loses_no_message
         emulator.clock.advance("31s")
         again = consumers[1].call("receive", on="c", max=2, invisible_ms=30_000, timeout=SECONDS)["messages"]
         assert [body(each) for each in again] == [b"two"]
-        assert emulator.end_test() == []
+        assert emulator.remove_test_faults() == []
 
 
 def _started(stack: ExitStack, emulator: Emulator, sdk: str) -> Driver:

@@ -299,14 +299,14 @@ def test_an_unknown_transaction_is_discarded_after_fifteen_checks(client: Client
     """A transaction that stays unknown is discarded after fifteen checks and is never delivered."""
     topic = _transaction(client, "UNKNOWN", "UNKNOWN")
 
-    def put_aside() -> list[str]:
+    def discarded() -> list[str]:
         if TRANS_CHECK_MAX_TIME_TOPIC not in client.emulator.run_on_loop(lambda host: host.direct.topics(system=True)):
             return []
         found = client.emulator.messages(TRANS_CHECK_MAX_TIME_TOPIC)
         return [message.message_id for message in found if message.properties["REAL_TOPIC"] == topic]
 
-    client.emulator.clock.advance_until(put_aside, limit="2h", wait=WAIT)
-    assert len(put_aside()) == 1
+    client.emulator.clock.advance_until(discarded, limit="2h", wait=WAIT)
+    assert len(discarded()) == 1
     assert _checks(client, topic, 15) == ["UNKNOWN"] * 15
     assert client.emulator.messages(topic) == []
 

@@ -46,17 +46,17 @@ def _readings(engine: Engine, look: Inspection) -> Iterator[tuple[str, Any]]:
     for topic in look.topics():
         yield f"queues of {topic.name}", look.queues(topic.name)
         yield f"copies of {topic.name}", look.copies(topic.name)
-        families = look.messages(topic.name)
-        yield f"messages of {topic.name}", families
+        messages = look.messages(topic.name)
+        yield f"messages of {topic.name}", messages
         if not topic.system:
-            yield f"found in {topic.name}", [look.find(each.message_id) for each in families]
-            yield f"histories in {topic.name}", [history_of(each, look, engine.history) for each in families]
-            yield f"explanations in {topic.name}", list(explainer.explain_each(families))
-            yield f"single in {topic.name}", [explainer.explain(each, each.message_id) for each in families]
-            places = [copy.place for each in families for copy in each.copies]
+            yield f"found in {topic.name}", [look.find(each.message_id) for each in messages]
+            yield f"histories in {topic.name}", [history_of(each, look, engine.history) for each in messages]
+            yield f"explanations in {topic.name}", list(explainer.explain_each(messages))
+            yield f"single in {topic.name}", [explainer.explain(each, each.message_id) for each in messages]
+            places = [copy.place for each in messages for copy in each.copies]
             yield f"receipts in {topic.name}", [look.receipts(None, place) for place in places]
             yield f"waiting in {topic.name}", [look.waits_for_time(place) for place in places]
-            yield f"half in {topic.name}", [look.half_message(each) for each in families]
+            yield f"half in {topic.name}", [look.half_message(each) for each in messages]
         for group in look.groups():
             yield f"assignments {group.name} {topic.name}", look.assignments(group.name, topic.name)
     for group in look.groups():

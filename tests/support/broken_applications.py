@@ -428,7 +428,7 @@ def no_right_on_the_retry_topic(scene: Scene) -> Clue:
     return Clue(warning.kind.value, warning.text)
 
 
-@broken(Reason.BROKER_DOWN, "broker-a is stopped")
+@broken(Reason.BROKER_STOPPED, "broker-a is stopped")
 def broker_stopped_for_maintenance(scene: Scene) -> Clue:
     """An earlier test has stopped the broker and has not started it again."""
     scene.topic()

@@ -73,7 +73,7 @@ def begin_transaction(emulator: Emulator, how: int | None = None) -> None:
 
 
 def discard_transaction(emulator: Emulator) -> None:
-    """Send a half message, and let the broker check it until it puts it aside."""
+    """Send a half message, and let the broker check it until it discards it."""
     begin_transaction(emulator)
     emulator.clock.advance("2h", wait=None)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fake_inspection import FakeHistory, FakeInspection
-from prepared_past import HOST, NOON_MS, connected, copy_of, family_of, member_of
+from prepared_past import HOST, NOON_MS, connected, copy_of, member_of, message_of
 from rocketmq_testkit.emulator.explanation.explain import Explainer
 from rocketmq_testkit.emulator.explanation.explanation import Explanation
 from rocketmq_testkit.emulator.explanation.reason import Reason
@@ -33,7 +33,7 @@ from rocketmq_testkit.emulator.inspection.configuration import KeyView
 from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, SubscriptionView
 from rocketmq_testkit.emulator.inspection.half_messages import HalfView
 from rocketmq_testkit.emulator.inspection.locks import LockView
-from rocketmq_testkit.emulator.inspection.messages import CopyState, CopyView, MessageFamily
+from rocketmq_testkit.emulator.inspection.messages import CopyState, CopyView, MessageWithCopies
 from rocketmq_testkit.emulator.inspection.places import Place
 from rocketmq_testkit.emulator.inspection.polls import PollView
 from rocketmq_testkit.emulator.inspection.queues import ProgressView, QueueView
@@ -55,7 +55,7 @@ class Situation:
 
     look: FakeInspection
     past: FakeHistory
-    family: MessageFamily | None
+    message: MessageWithCopies | None
     group: str | None = GROUP
     topic: str | None = None
     place: Place | None = None
@@ -64,7 +64,7 @@ class Situation:
     def explain(self) -> Explanation:
         """Explain the message `ID1`."""
         sources: tuple[Any, Any, Callable[[], int]] = (self.look, self.past, lambda: self.now_ms)
-        return Explainer(*sources).explain(self.family, "ID1", self.group, topic=self.topic, place=self.place)
+        return Explainer(*sources).explain(self.message, "ID1", self.group, topic=self.topic, place=self.place)
 
 
 def progress(position: int, committed: int | None = None, in_flight: int = 0) -> ProgressView:
@@ -137,7 +137,7 @@ def missing(past: FakeHistory | None = None, **fields: Any) -> Situation:
 def held(*copies: CopyView, past: FakeHistory | None = None, **look: Any) -> Situation:
     """A message that groups cannot read."""
     found = FakeInspection(all_topics=[ORDERS], masters=[BROKER], all_groups=[group(member())], **look)
-    return Situation(found, past or FakeHistory(), family_of(*copies))
+    return Situation(found, past or FakeHistory(), message_of(*copies))
 
 
 def read(
@@ -146,7 +146,7 @@ def read(
     *,
     past: FakeHistory | None = None,
     copies: tuple[CopyView, ...] = (COPY,),
-    family: MessageFamily | None = None,
+    message: MessageWithCopies | None = None,
     **look: Any,
 ) -> Situation:
     """A stored message, and the offset at which the group reads next."""
@@ -159,7 +159,7 @@ def read(
     }
     past = past or FakeHistory()
     past.names |= {f"channel of {each}": each for each in (C1, C2, P1)}
-    return Situation(FakeInspection(**(values | look)), past, family or family_of(*copies))
+    return Situation(FakeInspection(**(values | look)), past, message or message_of(*copies))
 
 
 def half(checks: int) -> HalfView:
@@ -177,10 +177,10 @@ HALF_COPY = copy_of(CopyState.HALF, "RMQ_SYS_TRANS_HALF_TOPIC", 0)
 TIMED_COPY = copy_of(CopyState.TIMED, "rmq_sys_wheel_timer", 0, due_ms=60_000, REAL_TOPIC="orders")
 MARK = copy_of(CopyState.TIMED, "rmq_sys_wheel_timer", 5_000, due_ms=60_000, TIMER_DEL_UNIQKEY="orders+ID1")
 SQL = SubscriptionView("orders", "price > 10 AND region = 'n'", "SQL92", 1)
-PRICE_9 = family_of(COPY, price="9", region="n")
+PRICE_9 = message_of(COPY, price="9", region="n")
 EARLIER = copy_of(CopyState.STORED, "orders", 0, queue=3, offset=3)
-OF_ORDER = replace(family_of(EARLIER), message_id="ID0", message_group="table-7")
-LATER = replace(family_of(copy_of(CopyState.STORED, "orders", 9_000, queue=3, offset=9)), message_id="ID2")
+OF_ORDER = replace(message_of(EARLIER), message_id="ID0", message_group="table-7")
+LATER = replace(message_of(copy_of(CopyState.STORED, "orders", 9_000, queue=3, offset=9)), message_id="ID2")
 GRPC = {"protocol": "grpc", "version": "5.0.8"}
 
 TYPE_REMARK = "a.b.ProxyException: TopicMessageType failed, the expected type is NORMAL, but actual type is FIFO"
@@ -209,8 +209,8 @@ SITUATIONS: dict[Reason, Situation] = {
             deliveries=events(event(RecordKind.ROLLED_BACK, 2_000, P1), copy=HALF_COPY), names={f"channel of {P1}": P1}
         ),
     ),
-    Reason.PUT_ASIDE: held(
-        HALF_COPY, copy_of(CopyState.PUT_ASIDE, "TRANS_CHECK_MAX_TIME_TOPIC", 30_000, TRANSACTION_CHECK_TIMES="15")
+    Reason.DISCARDED: held(
+        HALF_COPY, copy_of(CopyState.DISCARDED, "TRANS_CHECK_MAX_TIME_TOPIC", 30_000, TRANSACTION_CHECK_TIMES="15")
     ),
     Reason.DELAYED: held(
         copy_of(CopyState.DELAYED, "SCHEDULE_TOPIC_XXXX", 30_000, queue=2, due_ms=40_000, REAL_TOPIC="orders")
@@ -223,7 +223,7 @@ SITUATIONS: dict[Reason, Situation] = {
     Reason.COMPACTED_AWAY: read(
         4,
         compacted=[COPY.place],
-        families=[family_of(COPY), LATER],
+        stored_messages=[message_of(COPY), LATER],
     ),
     Reason.TOPIC_DELETED: read(None, deleted=[COPY.place], all_topics=[]),
     Reason.LOST_IN_CRASH: missing(
@@ -243,13 +243,13 @@ SITUATIONS: dict[Reason, Situation] = {
     Reason.NOBODY_SUBSCRIBES: read(4, group(member(topic="payments"))),
     Reason.NO_MEMBERS: read(4, group()),
     Reason.FILTERED_BY_TAG: read(5, group(member(expression="b"))),
-    Reason.FILTERED_BY_SQL: read(5, group(replace(member(), subscriptions=(SQL,))), family=PRICE_9),
+    Reason.FILTERED_BY_SQL: read(5, group(replace(member(), subscriptions=(SQL,))), message=PRICE_9),
     Reason.FILTERED_BY_MEMBER: read(5, group(member(expression="a"), member(C2, "b"), disagreements=("orders",))),
     Reason.TAG_HASH_COLLISION: read(
         5,
         group(member(expression="BB")),
         past=FakeHistory(deliveries=events(event(RecordKind.PULLED, 1_000), event(RecordKind.COMMITTED, 6_000))),
-        family=replace(family_of(COPY), tag="Aa"),
+        message=replace(message_of(COPY), tag="Aa"),
     ),
     Reason.BROADCAST: read(
         None,
@@ -272,8 +272,8 @@ SITUATIONS: dict[Reason, Situation] = {
     Reason.BEHIND_IN_ORDER: read(
         3,
         group(member(**GRPC), orderly=True),
-        held=[receipt(OF_ORDER.copies[0], holder="order")],
-        families=[OF_ORDER],
+        held=[receipt(OF_ORDER.copies[0], table="order")],
+        stored_messages=[OF_ORDER],
     ),
     Reason.FLOW_CONTROLLED: read(
         4,
@@ -284,7 +284,7 @@ SITUATIONS: dict[Reason, Situation] = {
         ],
     ),
     Reason.SUSPENDED: read(4, group(member(), consume_enable=False, too_slow_on=("broker-a",))),
-    Reason.BROKER_DOWN: read(
+    Reason.BROKER_STOPPED: read(
         4,
         masters=[replace(BROKER, running=False)],
         past=FakeHistory(states={"broker-a": [BrokerEvent(NOON_MS + 5_000, BrokerEventKind.STOPPED)]}),
@@ -398,7 +398,7 @@ SECOND: dict[str, Situation] = {
         ),
     ),
     "stored, no group asked for": replace(read(5, held=[receipt()]), group=None),
-    "in flight, pulled": read(5, held=[receipt(until_ms=None, holder="pull")]),
+    "in flight, pulled": read(5, held=[receipt(until_ms=None, table="pull")]),
     "in flight, its duration over": read(5, held=[receipt(until_ms=31_000)]),
     "in flight, not written": read(
         5, held=[receipt()], past=FakeHistory(deliveries=events(event(RecordKind.NOT_WRITTEN, 30_000)))
@@ -445,7 +445,7 @@ SECOND: dict[str, Situation] = {
     ),
     "passed without a record": read(5),
     "would be filtered by tag": read(4, group(member(expression="b || c"))),
-    "no tag": read(4, group(member(expression="b")), family=replace(family_of(COPY), tag=None)),
+    "no tag": read(4, group(member(expression="b")), message=replace(message_of(COPY), tag=None)),
     "would be filtered by SQL": read(4, group(replace(member(), subscriptions=(SQL,)))),
     "rolled back, no record": held(HALF_COPY),
     "committed or rolled back, and deleted": held(

@@ -15,7 +15,7 @@ from rocketmq_testkit.emulator.inspection.connections import ConnectionView
 from rocketmq_testkit.emulator.inspection.groups import GroupView
 from rocketmq_testkit.emulator.inspection.half_messages import HalfView
 from rocketmq_testkit.emulator.inspection.locks import LockView
-from rocketmq_testkit.emulator.inspection.messages import MessageFamily
+from rocketmq_testkit.emulator.inspection.messages import MessageWithCopies
 from rocketmq_testkit.emulator.inspection.places import Place
 from rocketmq_testkit.emulator.inspection.polls import PollView
 from rocketmq_testkit.emulator.inspection.queues import ProgressView, QueueView
@@ -43,7 +43,7 @@ class FakeHistory(PreparedHistory):
 class FakeInspection:
     """Prepared read models."""
 
-    families: list[MessageFamily] = field(default_factory=list)
+    stored_messages: list[MessageWithCopies] = field(default_factory=list)
     near: tuple[str, str] | None = None
     held: list[ReceiptView] = field(default_factory=list)
     all_topics: list[TopicView] = field(default_factory=list)
@@ -60,26 +60,28 @@ class FakeInspection:
     compacted: list[Place] = field(default_factory=list)
     deleted: list[Place] = field(default_factory=list)
 
-    def find(self, message: str, topic: str | None = None) -> list[MessageFamily]:
+    def find(self, message: str, topic: str | None = None) -> list[MessageWithCopies]:
         return [
-            each for each in self.families if message in (each.message_id, *each.keys) and topic in (None, each.topic)
+            each
+            for each in self.stored_messages
+            if message in (each.message_id, *each.keys) and topic in (None, each.topic)
         ]
 
-    def at(self, place: Place) -> MessageFamily | None:
-        return next((each for each in self.families if any(copy.place == place for copy in each.copies)), None)
+    def at(self, place: Place) -> MessageWithCopies | None:
+        return next((each for each in self.stored_messages if any(copy.place == place for copy in each.copies)), None)
 
-    def of_deleted_topic(self, message: str, topic: str | None = None) -> MessageFamily | None:
+    def of_deleted_topic(self, message: str, topic: str | None = None) -> MessageWithCopies | None:
         return None
 
     def is_held(self, place: Place) -> bool:
         return place not in self.deleted
 
-    def at_offset(self, broker: str, topic: str, queue_id: int, offset: int) -> MessageFamily | None:
+    def at_offset(self, broker: str, topic: str, queue_id: int, offset: int) -> MessageWithCopies | None:
         wanted = (broker, topic, queue_id, offset)
         return next(
             (
                 each
-                for each in self.families
+                for each in self.stored_messages
                 for place in (copy.place for copy in each.copies)
                 if (place.broker, place.topic, place.queue_id, place.queue_offset) == wanted
             ),
@@ -97,7 +99,7 @@ class FakeInspection:
         return [
             each
             for each in self.receipts(group)
-            if each.holder == "order" and (each.place.broker, each.place.topic, each.place.queue_id) == queue
+            if each.table == "order" and (each.place.broker, each.place.topic, each.place.queue_id) == queue
         ]
 
     def topics(self) -> list[TopicView]:
@@ -142,7 +144,7 @@ class FakeInspection:
     def waits_for_time(self, place: Place) -> bool:
         return place.topic == TIMER_TOPIC and any(each.kind == "wheel" for each in self.waiting)
 
-    def half_message(self, message: MessageFamily) -> HalfView | None:
+    def half_message(self, message: MessageWithCopies) -> HalfView | None:
         return next((each for each in self.halves if each.message_id == message.message_id), None)
 
     def half_messages(self) -> list[HalfView]:

@@ -8,7 +8,7 @@ from rocketmq_testkit.emulator.inspection.inspection import Inspection
 from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.emulator.operations.send import SendMessageBack
 
-STATES = ("stored", "delayed", "timed", "half", "put aside", "retry", "dead")
+STATES = ("stored", "delayed", "timed", "half", "discarded", "retry", "dead")
 """The states of copies, in the order in which `in_every_state` sends the messages."""
 _HOUR_MS = 3_600_000
 BUFFERED: dict[str, Any] = {"enable_pop_buffer_merge": True}
@@ -37,7 +37,7 @@ def in_every_state(world: World) -> dict[str, str]:
     world.send("A", b"timed", UNIQ_KEY=ids["timed"], TIMER_DELIVER_MS=str(start_ms + 2 * _HOUR_MS))
     world.send("A", b"half", UNIQ_KEY=ids["half"], TRAN_MSG="true", PGROUP="P", CHECK_IMMUNITY_TIME_IN_SECONDS="9999")
     world.broker.topics.create_internal(names.TRANS_CHECK_MAX_TIME_TOPIC, 1)
-    world.send("A", b"put aside", UNIQ_KEY=ids["put aside"], TRAN_MSG="true", PGROUP="P", TRANSACTION_CHECK_TIMES="99")
+    world.send("A", b"discarded", UNIQ_KEY=ids["discarded"], TRAN_MSG="true", PGROUP="P", TRANSACTION_CHECK_TIMES="99")
     world.advance(1)
     for state, level in (("retry", 1), ("dead", -1)):
         sent = world.send("A", state.encode(), UNIQ_KEY=ids[state])

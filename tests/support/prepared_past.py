@@ -14,7 +14,7 @@ from rocketmq_testkit.emulator.history.events import BrokerEvent, Firing, LostMe
 from rocketmq_testkit.emulator.history.seen_clients import SeenClients
 from rocketmq_testkit.emulator.inspection.connections import ConnectionView
 from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, SubscriptionView
-from rocketmq_testkit.emulator.inspection.messages import CopyState, CopyView, MessageFamily
+from rocketmq_testkit.emulator.inspection.messages import CopyState, CopyView, MessageWithCopies
 from rocketmq_testkit.emulator.inspection.places import Place
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.message.stored_record import encode, form_of, pack_host
@@ -119,9 +119,9 @@ def copy_of(
     return CopyView(Place("broker-a", topic, queue, offset, 0), state, at, due, group, retry, record)
 
 
-def family_of(*copies: CopyView, topic: str = "orders", **properties: str) -> MessageFamily:
+def message_of(*copies: CopyView, topic: str = "orders", **properties: str) -> MessageWithCopies:
     """Return the message `ID1` with its copies."""
-    return MessageFamily(
+    return MessageWithCopies(
         "ID1", topic, "a", ("1001",), None, NOON_MS, "10.0.0.5:4711", {props.UNIQ_KEY: "ID1", **properties}, copies
     )
 

@@ -57,12 +57,12 @@ def test_a_stopped_broker_is_the_reason(scene: Scene) -> None:
     message = scene.leave_unread(driver)
     scene.emulator.stop_broker("broker-a")
     try:
-        found = scene.explain(message, Reason.BROKER_DOWN)
+        found = scene.explain(message, Reason.BROKER_STOPPED)
     finally:
         scene.emulator.start_broker("broker-a")
     assert "but broker-a is stopped since" in str(found)
     assert [change.sentence for change in found.changes] == ['rocketmq.start_broker("broker-a")']
-    assert scene.emulator.explain(message, scene.name).reason is not Reason.BROKER_DOWN
+    assert scene.emulator.explain(message, scene.name).reason is not Reason.BROKER_STOPPED
 
 
 def test_an_unreachable_broker_is_the_reason(scene: Scene) -> None:

@@ -1,4 +1,4 @@
-"""Reasons that lie in a transaction: not decided, rolled back, put aside."""
+"""Reasons that lie in a transaction: not decided, rolled back, discarded."""
 
 from explained_sdks import Scene
 from rocketmq_testkit.fixtures import Reason
@@ -44,19 +44,19 @@ def test_committed_transaction_is_explained_for_the_group(scene: Scene) -> None:
     scene.explain(message_id, Reason.NO_SUCH_GROUP)
 
 
-def test_a_transaction_without_answers_is_put_aside(scene: Scene) -> None:
-    """A broker puts a transaction aside after transactionCheckMax checks without a commit or rollback."""
+def test_a_transaction_without_answers_is_discarded(scene: Scene) -> None:
+    """A broker discards a transaction after transactionCheckMax checks without a commit or rollback."""
     scene.topic("TRANSACTION")
     driver = scene.producer("java-grpc", check="UNKNOWN")
     scene.emulator.configure({"transactionCheckMax": 2})
     try:
         message_id = scene.produce(driver, verb="send_tx", outcome="UNKNOWN")["id"]
         scene.emulator.clock.advance_until(
-            lambda: scene.emulator.explain(message_id).reason is Reason.PUT_ASIDE, limit="10m"
+            lambda: scene.emulator.explain(message_id).reason is Reason.DISCARDED, limit="10m"
         )
     finally:
         scene.emulator.configure({"transactionCheckMax": 15})
-    found = scene.explain(message_id, Reason.PUT_ASIDE)
-    assert "was put aside at " in str(found)
+    found = scene.explain(message_id, Reason.DISCARDED)
+    assert "was discarded at " in str(found)
     assert "after 2 checks" in str(found)
     assert message_id in [each.message_id for each in scene.emulator.discarded_transactions()]

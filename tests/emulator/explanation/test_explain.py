@@ -23,9 +23,9 @@ FIRST, SECOND = "7F0000010A2B18B4AAC2000000000001", "7F0000010A2B18B4AAC20000000
 
 def explain(world: World, message_id: str, group: str | None = "G", place: Place | None = None) -> Explanation:
     found = look(world)
-    families = found.find(message_id)
+    messages = found.find(message_id)
     explainer = Explainer(found, world.engine.history, lambda: world.now_ms)
-    return explainer.explain(families[0] if families else None, message_id, group, place=place)
+    return explainer.explain(messages[0] if messages else None, message_id, group, place=place)
 
 
 def acknowledged_and_unread() -> World:
@@ -47,7 +47,7 @@ def test_acknowledged_message_stays_acknowledged_while_its_broker_is_stopped() -
     world.engine.stop(world.broker)
     assert explain(world, FIRST).reason is Reason.ACKNOWLEDGED
     down = explain(world, SECOND)
-    assert down.reason is Reason.BROKER_DOWN
+    assert down.reason is Reason.BROKER_STOPPED
     assert str(down).endswith("but broker-a is stopped since 22:13:21")
 
 
@@ -159,10 +159,10 @@ def test_explaining_everything_changes_nothing(make: Callable[[], World]) -> Non
     explainer = Explainer(found, world.engine.history, lambda: world.now_ms)
     for topic in [*(topic.name for topic in found.topics()), "missing"]:
         for copy in found.copies(topic):
-            family = found.at(copy.place)
-            assert family is not None
+            message = found.at(copy.place)
+            assert message is not None
             for group in ("G", "H", "missing", None):
-                verdict = explainer.explain(family, family.message_id, group, place=copy.place)
+                verdict = explainer.explain(message, message.message_id, group, place=copy.place)
                 assert verdict.facts, verdict
                 reasons |= {verdict.reason, *(each.reason for each in verdict.groups)}
     assert len(reasons) > 2

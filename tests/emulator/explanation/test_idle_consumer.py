@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fake_inspection import FakeHistory, FakeInspection
-from prepared_past import NOON_MS, connected, copy_of, family_of, member_of, prepared_history, prepared_look
+from prepared_past import NOON_MS, connected, copy_of, member_of, message_of, prepared_history, prepared_look
 from rocketmq_testkit.emulator.explanation.explanation import IdleExplanation
 from rocketmq_testkit.emulator.explanation.idle_clause import queues_text
 from rocketmq_testkit.emulator.explanation.idle_consumer import IdleConsumers
@@ -15,7 +15,7 @@ from rocketmq_testkit.emulator.history.events import BrokerEvent, BrokerEventKin
 from rocketmq_testkit.emulator.inspection.assignments import AssignmentView
 from rocketmq_testkit.emulator.inspection.broker_view import BrokerView
 from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, SubscriptionView
-from rocketmq_testkit.emulator.inspection.holds import Holder
+from rocketmq_testkit.emulator.inspection.holds import HoldTable
 from rocketmq_testkit.emulator.inspection.locks import LockView
 from rocketmq_testkit.emulator.inspection.messages import CopyState
 from rocketmq_testkit.emulator.inspection.places import Place
@@ -56,10 +56,10 @@ def assigned(queue_id: int, client: str | None = C1, requested_ms: int | None = 
     return AssignmentView("billing", "broker-a", "orders", queue_id, client, "AVG", requested_ms)
 
 
-def receipt_of(offset: int, client: str = C1, *, holder: Holder = "log", returned: bool = False) -> ReceiptView:
+def receipt_of(offset: int, client: str = C1, *, table: HoldTable = "log", returned: bool = False) -> ReceiptView:
     """Return a message of queue 0 of orders in flight."""
     place = Place("broker-a", "orders", 0, offset, 0)
-    return ReceiptView("billing", place, f"channel of {client}", NOON_MS, NOON_MS + 1, 1, holder, returned)
+    return ReceiptView("billing", place, f"channel of {client}", NOON_MS, NOON_MS + 1, 1, table, returned)
 
 
 def broker_of(
@@ -163,7 +163,7 @@ def test_member_without_a_queue_is_explained_by_the_owners_of_the_queues() -> No
         ),
         (
             group_of(member_of(C1, "orders"), orderly=True),
-            {"receipts": [receipt_of(0, holder="order")]},
+            {"receipts": [receipt_of(0, table="order")]},
             "c1@10.0.0.5 has queues 0-3 of orders, all empty, and has 1 message in flight, and later messages of queue "
             "0 of orders wait for it in order",
         ),
@@ -300,11 +300,11 @@ def test_a_rule_that_caused_a_fault_of_a_member_is_named() -> None:
 
 def test_the_newest_message_that_the_filter_skipped_is_named() -> None:
     """The queue is empty for the group, because the broker skipped a message that its filter does not match."""
-    family = family_of(copy_of(CopyState.STORED, "orders", 0, offset=4))
+    message = message_of(copy_of(CopyState.STORED, "orders", 0, offset=4))
     member = member_of(C1, "orders", expression="b")
     subscribed = replace(group_of(member), subscriptions=member.subscriptions)
     look = FakeInspection(
-        families=[family],
+        stored_messages=[message],
         all_groups=[subscribed],
         all_topics=[ORDERS],
         all_queues=[

@@ -2,7 +2,7 @@
 
 import pytest
 from engine_world import START_MS, make_world
-from prepared_past import copy_of, family_of
+from prepared_past import copy_of, message_of
 from rocketmq_testkit.emulator.explanation.explain import Explainer
 from rocketmq_testkit.emulator.explanation.ignored_delay import ignored_delay
 from rocketmq_testkit.emulator.explanation.timeline import history_of
@@ -24,9 +24,9 @@ def texts(advance_ms: int = 0, **properties: str) -> tuple[str, str]:
     engine.execute(world.broker, send)
     world.advance(advance_ms)
     look = Inspection(engine, NoSurroundings())
-    [family] = look.find("M1")
-    explained = Explainer(look, engine.history, lambda: engine.scheduler.now_ms).explain(family, "M1")
-    return explained.sentence, history_of(family, look, engine.history).steps[0].detail
+    [message] = look.find("M1")
+    explained = Explainer(look, engine.history, lambda: engine.scheduler.now_ms).explain(message, "M1")
+    return explained.sentence, history_of(message, look, engine.history).steps[0].detail
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_delay_that_the_broker_applied_is_not_named(properties: dict[str, str]) 
 def test_delivered_message_whose_timer_copy_was_deleted_was_delayed() -> None:
     """The oldest messages are deleted first, so the copy in the topic may be the first one that is left."""
     delivered = copy_of(CopyState.STORED, "orders", 60_000, TIMER_DELIVER_MS="5")
-    assert ignored_delay(family_of(delivered)) == "TIMER_DELIVER_MS=5 is not after the send"
+    assert ignored_delay(message_of(delivered)) == "TIMER_DELIVER_MS=5 is not after the send"
     delivered = copy_of(CopyState.STORED, "orders", 60_000, TIMER_DELIVER_MS="5", TIMER_OUT_MS="5")
-    assert ignored_delay(family_of(delivered)) is None
+    assert ignored_delay(message_of(delivered)) is None
 
 
 @pytest.mark.parametrize("value", ["", "soon", "1.5"])
 def test_delay_that_is_no_number_is_not_named(value: str) -> None:
     """The broker stores such a message only with a delay level, which has precedence."""
-    assert ignored_delay(family_of(copy_of(CopyState.STORED, "orders", 0, TIMER_DELAY_SEC=value))) is None
+    assert ignored_delay(message_of(copy_of(CopyState.STORED, "orders", 0, TIMER_DELAY_SEC=value))) is None

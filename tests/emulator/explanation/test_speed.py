@@ -45,10 +45,10 @@ def lines(fill: Callable[[World, int], None], number: int) -> int:
     world.send("T", b"tea")
     inspection, history = look(world), world.engine.history
     explainer = Explainer(inspection, history, lambda: world.now_ms)
-    family = inspection.messages("T")[-1]
+    message = inspection.messages("T")[-1]
 
     def explain() -> None:
-        assert explainer.explain(family, family.message_id, "G").reason is Reason.AVAILABLE
+        assert explainer.explain(message, message.message_id, "G").reason is Reason.AVAILABLE
 
     explain()
     return executed_lines(explain)

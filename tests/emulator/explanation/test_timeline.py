@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from prepared_past import HOST, NOON_MS, connected, copy_of, family_of, prepared_history, prepared_look
+from prepared_past import HOST, NOON_MS, connected, copy_of, message_of, prepared_history, prepared_look
 from rocketmq_testkit.emulator.explanation.explanation import MessageHistory
 from rocketmq_testkit.emulator.explanation.timeline import history_of, history_of_unknown
 from rocketmq_testkit.emulator.history.events import Firing, LostMessage, RecordedEvent, RefusedRequest
@@ -27,7 +27,7 @@ def event(kind: RecordKind, at_ms: int, client: str = "c1", hold_ms: int | None 
 def a_history(*copies: CopyView, properties: dict[str, str] | None = None, **past: Any) -> MessageHistory:
     """Return the history of a message with two connected clients: p1, which sent it, and c1."""
     look = prepared_look(connections=[connected("p1"), connected("c1", port=4712)])
-    return history_of(family_of(*copies, **(properties or {})), look, prepared_history(**past))
+    return history_of(message_of(*copies, **(properties or {})), look, prepared_history(**past))
 
 
 def lines(history: MessageHistory) -> list[str]:
@@ -173,9 +173,9 @@ def test_steps_of_a_transaction() -> None:
     expected[2] = "12:00:07.000 committed broker-a"
     assert lines(a_history(*half, stored)) == expected
 
-    aside = copy_of(CopyState.PUT_ASIDE, "TRANS_CHECK_MAX_TIME_TOPIC", 60_000)
-    assert lines(a_history(half[0], aside))[1:] == [
-        "12:01:00.000 put aside broker-a stored in TRANS_CHECK_MAX_TIME_TOPIC queue 0 offset 0"
+    discarded = copy_of(CopyState.DISCARDED, "TRANS_CHECK_MAX_TIME_TOPIC", 60_000)
+    assert lines(a_history(half[0], discarded))[1:] == [
+        "12:01:00.000 discarded broker-a stored in TRANS_CHECK_MAX_TIME_TOPIC queue 0 offset 0"
     ]
 
 
@@ -308,7 +308,7 @@ def test_json_has_the_same_steps() -> None:
 def test_sender_that_has_left_is_named_by_its_address() -> None:
     """Messages of the test itself have no port; their sender is `direct`, as in the journal."""
     for sender, expected in (("10.0.0.9:1", "10.0.0.9:1"), ("127.0.0.1:0", "direct")):
-        found = history_of(replace(family_of(SENT), sender=sender), prepared_look(), prepared_history())
+        found = history_of(replace(message_of(SENT), sender=sender), prepared_look(), prepared_history())
         assert (found.steps[0].client, found.steps[0].sdk) == (expected, "")
 
 
@@ -344,8 +344,8 @@ def test_client_that_has_left_keeps_its_name_and_sdk() -> None:
     past = prepared_history(
         deliveries={ORDERS: [event(RecordKind.PULLED, 1, "c9")]}, clients=clients, names={"channel of c9": "c9"}
     )
-    family = replace(family_of(SENT), sender="10.0.0.9:7")
-    found = history_of(family, prepared_look(connections=[connected("p1")]), past)
+    message = replace(message_of(SENT), sender="10.0.0.9:7")
+    found = history_of(message, prepared_look(connections=[connected("p1")]), past)
     assert [(step.client, step.sdk) for step in found.steps] == [("p9", "GO V5_1_0"), ("c9", "CPP V5_0_0")]
-    unknown = replace(family_of(SENT), sender="10.0.0.9:9")
+    unknown = replace(message_of(SENT), sender="10.0.0.9:9")
     assert history_of(unknown, prepared_look(), past).steps[0].client == "10.0.0.9:9"

@@ -31,9 +31,9 @@ def recorded(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 def explain(world: World, message_id: str = ID, place: Place | None = None) -> Explanation:
     found = look(world)
-    families = found.find(message_id)
+    messages = found.find(message_id)
     explainer = Explainer(found, world.engine.history, lambda: world.now_ms)
-    return explainer.explain(families[0] if families else None, message_id, "G", place=place)
+    return explainer.explain(messages[0] if messages else None, message_id, "G", place=place)
 
 
 def world_of(keys: dict[str, Any], **more: Any) -> World:
@@ -86,15 +86,15 @@ def test_rollback_after_a_check_is_a_rollback(recorded: dict[str, Any]) -> None:
     assert explain(world).reason is Reason.ROLLED_BACK
 
 
-def test_half_message_is_put_aside_after_its_last_check(recorded: dict[str, Any]) -> None:
+def test_half_message_is_discarded_after_its_last_check(recorded: dict[str, Any]) -> None:
     world = world_of(recorded, transaction_check_max=3)
     half(world)
     reasons = []
     for _ in range(20):
         world.advance(30_000)
         reasons.append(explain(world).reason)
-    assert reasons[-1] is Reason.PUT_ASIDE
-    assert set(reasons) == {Reason.HALF_CHECKED, Reason.PUT_ASIDE}
+    assert reasons[-1] is Reason.DISCARDED
+    assert set(reasons) == {Reason.HALF_CHECKED, Reason.DISCARDED}
     assert "after 3 checks" in str(explain(world))
 
 

@@ -18,9 +18,9 @@ KV: dict[str, Any] = {"pop_consumer_kv_service_init": True, "pop_consumer_kv_ser
 
 def explain(world: World, group: str = "G", message_id: str = ID) -> Explanation:
     found = look(world)
-    families = found.find(message_id)
+    messages = found.find(message_id)
     explainer = Explainer(found, world.engine.history, lambda: world.now_ms)
-    return explainer.explain(families[0] if families else None, message_id, group)
+    return explainer.explain(messages[0] if messages else None, message_id, group)
 
 
 def delayed(world: World) -> Reason:

@@ -168,10 +168,10 @@ class Story:
         explainer = Explainer(found, self.world.engine.history, lambda: self.world.now_ms)
         verdicts = {}
         for message_id in self.ids:
-            families = found.find(message_id)
-            family = families[0] if families else None
+            messages = found.find(message_id)
+            message = messages[0] if messages else None
             for group in ("G", "F", "P"):
-                verdicts[message_id, group] = explainer.explain(family, message_id, group, topic="A")
+                verdicts[message_id, group] = explainer.explain(message, message_id, group, topic="A")
         return verdicts
 
     def future(self) -> dict[tuple[str, str], int]:

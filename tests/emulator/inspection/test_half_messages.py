@@ -32,8 +32,8 @@ def test_half_message_is_listed_with_the_number_of_its_checks_and_the_time_of_th
     send_half(world, UNIQ_KEY="h")
     found = half(world)
     assert (found.message_id, found.topic, found.producer_group) == ("h", "A", "P")
-    assert (found.checks, found.checks_max, found.since_ms) == (0, 15, world.now_ms)
-    since_ms = world.now_ms
+    assert (found.checks, found.checks_max, found.born_at_ms) == (0, 15, world.now_ms)
+    born_at_ms = world.now_ms
     for checks in (1, 2):
         next_ms = half(world).next_check_ms
         assert next_ms is not None
@@ -41,7 +41,7 @@ def test_half_message_is_listed_with_the_number_of_its_checks_and_the_time_of_th
         assert half(world).checks == checks - 1
         world.advance(1)
         assert half(world).checks == checks
-    assert half(world).since_ms == since_ms
+    assert half(world).born_at_ms == born_at_ms
 
 
 @pytest.mark.parametrize("immunity_s", [5, 45, 60, 100])
@@ -69,7 +69,7 @@ def test_message_that_is_discarded_within_its_immunity_has_no_next_check() -> No
     send_half(world, CHECK_IMMUNITY_TIME_IN_SECONDS="1000")
     assert half(world).next_check_ms is None
     world.advance(120_000)
-    assert [copy.state for copy in look(world).copies("A")] == [CopyState.PUT_ASIDE]
+    assert [copy.state for copy in look(world).copies("A")] == [CopyState.DISCARDED]
 
 
 def test_next_check_is_later_in_a_round_that_reads_op_messages(world: World) -> None:

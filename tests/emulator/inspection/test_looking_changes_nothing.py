@@ -36,10 +36,10 @@ def look_at_everything(inspection: Inspection) -> None:
     places = [Place("missing", "A", 0, 0, 0), Place("broker-a", "A", 9, 9, 1 << 40)]
     for topic in topics:
         places += [copy.place for copy in inspection.copies(topic)]
-        for family in inspection.matching(topic, lambda copy: True):
-            assert family in inspection.find(family.message_id)
-        for family in inspection.messages(topic):
-            assert family in inspection.find(family.message_id)
+        for message in inspection.matching(topic, lambda copy: True):
+            assert message in inspection.find(message.message_id)
+        for message in inspection.messages(topic):
+            assert message in inspection.find(message.message_id)
         for queue in inspection.queues(topic)[:3]:
             assert inspection.queue(queue.broker, topic, queue.queue_id) == queue
         for group in (*GROUPS, "missing"):

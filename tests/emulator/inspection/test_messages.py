@@ -13,9 +13,9 @@ def test_a_message_in_each_state_is_listed_once(world: World) -> None:
     ids = in_every_state(world)
     inspection = look(world)
     found = {
-        (copy.state.value, family.message_id)
+        (copy.state.value, message.message_id)
         for copy in inspection.copies("A")
-        if (family := inspection.at(copy.place)) is not None
+        if (message := inspection.at(copy.place)) is not None
     }
     first_copies = {("stored", ids[state]) for state in ("retry", "dead")}
     assert found == {(state, ids[state]) for state in STATES} | first_copies
@@ -75,6 +75,6 @@ def test_messages_of_a_topic_equal_those_found_by_their_ids(world: World) -> Non
 
 def test_matching_messages_are_yielded_once(world: World) -> None:
     ids = in_every_state(world)
-    found = [family.message_id for family in look(world).matching("A", lambda copy: b"half" not in copy.record)]
+    found = [message.message_id for message in look(world).matching("A", lambda copy: b"half" not in copy.record)]
     assert sorted(found) == sorted(ids[state] for state in STATES if state != "half")
     assert list(look(world).matching("B", lambda copy: True)) == []

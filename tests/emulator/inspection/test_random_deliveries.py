@@ -9,7 +9,7 @@ from engine_world import World, make_world
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inspected import TABLES, look
-from rocketmq_testkit.emulator.inspection.messages import MessageFamily
+from rocketmq_testkit.emulator.inspection.messages import MessageWithCopies
 from rocketmq_testkit.emulator.message.receipt import Receipt
 from rocketmq_testkit.emulator.message.stored_record import property_map
 
@@ -70,11 +70,11 @@ class Model:
     def check(self) -> None:
         inspection = look(self.world)
         assert self.kept.receipts() == inspection.receipts()
-        in_flight = [family_of(inspection.at(view.place)).message_id for view in inspection.receipts(GROUP)]
+        in_flight = [message_of(inspection.at(view.place)).message_id for view in inspection.receipts(GROUP)]
         assert len(in_flight) == len(set(in_flight))
         for name in self.sent:
-            (family,) = inspection.find(name)
-            newest = family.copies[-1].place
+            (message,) = inspection.find(name)
+            newest = message.copies[-1].place
             queue = inspection.queue(newest.broker, newest.topic, newest.queue_id)
             assert queue is not None
             progress = queue.groups.get(GROUP)
@@ -85,7 +85,7 @@ class Model:
                 assert (name in in_flight) or unread, f"{name} is neither in flight nor unread"
 
 
-def family_of(found: MessageFamily | None) -> MessageFamily:
+def message_of(found: MessageWithCopies | None) -> MessageWithCopies:
     assert found is not None
     return found
 

@@ -14,10 +14,10 @@ from rocketmq_testkit.emulator.schedule.timer_state import Slot
 
 @pytest.fixture(params=TABLES)
 def table(request: pytest.FixtureRequest) -> tuple[World, str]:
-    keys, holder = TABLES[request.param]
+    keys, table = TABLES[request.param]
     world = make_world(**keys)
     world.topic("A")
-    return world, holder
+    return world, table
 
 
 def held(world: World, group: str | None = None) -> list[tuple[int, int]]:
@@ -28,13 +28,13 @@ def held(world: World, group: str | None = None) -> list[tuple[int, int]]:
 
 
 def test_popped_messages_are_in_flight_until_acknowledged(table: tuple[World, str]) -> None:
-    world, holder = table
+    world, table = table
     for _ in range(3):
         world.send("A")
     popped = world.popped("A", invisible_ms=30_000)
     assert held(world) == held(world, "G") == [(0, 30_000), (1, 30_000), (2, 30_000)]
     assert held(world, "other") == []
-    assert {view.holder for view in look(world).receipts()} == {holder}
+    assert {view.table for view in look(world).receipts()} == {table}
     world.ack("A", world.receipt(popped[1]))
     assert [offset for offset, _ in held(world)] == [0, 2]
     world.advance(2_000)
@@ -88,7 +88,7 @@ def test_ordered_batch_is_in_flight_until_its_end() -> None:
         return look(world).receipts()
 
     popped = world.popped("A", order=True, invisible_ms=10_000, attempt="one")
-    assert [(view.holder, view.attempt) for view in views()] == [("order", 1), ("order", 1)]
+    assert [(view.table, view.attempt) for view in views()] == [("order", 1), ("order", 1)]
     world.ack("A", world.receipt(popped[0]))
     assert [view.place.queue_offset for view in views()] == [1]
     world.change("A", world.receipt(popped[1]), 5_000)
@@ -108,7 +108,7 @@ def test_pulled_message_is_in_flight_until_its_offset_is_committed() -> None:
     channel = world.channels["c1"]
     world.engine.execute(world.broker, PullMessage("G", "A", 0, 0, 32, 4, 0, 0, 0, "*", "TAG"), channel)
     (view,) = look(world).receipts()
-    assert (view.channel, view.until_ms, view.holder) == ("c1", None, "pull")
+    assert (view.channel, view.until_ms, view.table) == ("c1", None, "pull")
     world.broker.offsets.commit("G", "A", 0, 1)
     assert look(world).receipts() == []
 
@@ -252,8 +252,8 @@ def test_look_at_one_message_agrees_with_the_look_at_all(table: tuple[World, str
 
     def agree() -> list[ReceiptView]:
         views = look(world).receipts()
-        for family in (*look(world).messages("A"), *look(world).messages("B")):
-            place = family.copies[0].place
+        for message in (*look(world).messages("A"), *look(world).messages("B")):
+            place = message.copies[0].place
             assert look(world).receipts("G", place) == [view for view in views if view.place == place]
         return views
 

@@ -26,8 +26,8 @@ public final class HalfView extends Values {
     }
 
     /** The time at which the producer created the message, by the producer's clock. */
-    public Instant since() {
-        return fields.instant("since_ms");
+    public Instant bornAt() {
+        return fields.instant("born_at_ms");
     }
 
     /** The checks that the broker counts. Rounds that skip a message with CHECK_IMMUNITY_TIME_IN_SECONDS count, too. */
@@ -35,7 +35,7 @@ public final class HalfView extends Values {
         return fields.whole("checks");
     }
 
-    /** The number of checks after which the broker puts the message aside ({@code transactionCheckMax}). */
+    /** The number of checks after which the broker discards the message ({@code transactionCheckMax}). */
     public int checksMax() {
         return fields.whole("checks_max");
     }

@@ -40,9 +40,9 @@ public final class ReceiptView extends Values {
         return fields.whole("attempt");
     }
 
-    /** The broker's record of it: in the merge buffer, the log or the key-value store, an ordered batch, or a pull. */
-    public String holder() {
-        return fields.text("holder");
+    /** The table of the broker that has it: the merge buffer, the log, KV records, ordered batches, or pulls. */
+    public String table() {
+        return fields.text("table");
     }
 
     /** True if the client changed the invisible duration after a failure. */

@@ -1,15 +1,15 @@
-"""Families: all copies of one message."""
+"""Stored copies, grouped by their message."""
 
 from collections.abc import Iterable
 
 from ..client.client_text import host_port
 from ..message import properties as props
 from ..message import stored_record as records
-from .messages import CopyState, MessageFamily
+from .messages import CopyState, MessageWithCopies
 from .stored_copies import StoredCopy
 
 
-def families(copies: Iterable[StoredCopy]) -> list[MessageFamily]:
+def messages_of(copies: Iterable[StoredCopy]) -> list[MessageWithCopies]:
     """Group copies by message, the oldest message first. The same copy may come twice.
 
     A message with the id of another one in another topic, such as a received message that was sent on, is a message of
@@ -19,7 +19,7 @@ def families(copies: Iterable[StoredCopy]) -> list[MessageFamily]:
     each_once = {copy.view.place: copy for copy in copies}.values()
     for copy in sorted(each_once, key=store_order):
         grouped.setdefault((copy.message_id, copy.origin), []).append(copy)
-    return [_family(each) for each in grouped.values()]
+    return [_message(each) for each in grouped.values()]
 
 
 def store_order(copy: StoredCopy) -> tuple[int, str, int]:
@@ -28,13 +28,13 @@ def store_order(copy: StoredCopy) -> tuple[int, str, int]:
     return copy.view.stored_at_ms, place.broker, place.physical_offset
 
 
-def _family(copies: list[StoredCopy]) -> MessageFamily:
+def _message(copies: list[StoredCopy]) -> MessageWithCopies:
     """Describe a message by its oldest copy in its own topic, or else by its oldest copy that is no recall mark."""
     own = (copy for copy in copies if copy.view.state is CopyState.STORED)
     sent = (copy for copy in copies if props.TIMER_DEL_UNIQKEY not in copy.properties)
     chosen = next(own, None) or next(sent, copies[0])
     properties = chosen.properties
-    return MessageFamily(
+    return MessageWithCopies(
         message_id=chosen.message_id,
         topic=chosen.origin,
         tag=properties.get(props.TAGS),
