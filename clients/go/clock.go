@@ -71,7 +71,7 @@ type Until struct {
 	Topic        string        // the topic of Messages
 	Messages     int           // the topic holds at least this many messages
 	Group        string        // the group of the fields below
-	Drained      bool          // the group has no messages left to finish
+	NoLag        bool          // the group has no lag: no messages left to finish
 	Acknowledged int           // the group has acknowledged at least this many messages
 	Members      int           // at least this many consumers of the group are connected
 	DeadLetters  int           // the dead letter queue of the group holds at least this many messages
@@ -90,7 +90,7 @@ func (c Clock) AdvanceUntil(condition Until) error {
 	set("topic", condition.Topic, condition.Topic != "")
 	set("messages", condition.Messages, condition.Messages != 0)
 	set("group", condition.Group, condition.Group != "")
-	set("lag", 0, condition.Drained)
+	set("lag", 0, condition.NoLag)
 	set("acknowledged", condition.Acknowledged, condition.Acknowledged != 0)
 	set("members", condition.Members, condition.Members != 0)
 	set("dead_letters", condition.DeadLetters, condition.DeadLetters != 0)

@@ -15,7 +15,7 @@ func (i Inspection) Queues(topic string) (found []QueueView, err error) {
 	return found, i.list("/v1/inspect/queues", &found, "topic", topic)
 }
 
-// Messages returns the stored records of a topic's messages in one state: stored, delayed, timed, half, "put aside",
+// Messages returns the stored records of a topic's messages in one state: stored, delayed, timed, half, "discarded",
 // retry or dead. An empty state stands for all.
 func (i Inspection) Messages(topic, state string) (found []InspectedMessage, err error) {
 	return found, i.list("/v1/inspect/messages", &found, "topic", topic, "state", state)
@@ -28,7 +28,7 @@ func (i Inspection) Records(topic, state string) (found []InspectedMessage, err 
 
 // Receipts returns the messages in flight of a group, or of all groups if it is empty.
 func (i Inspection) Receipts(group string) (found []ReceiptView, err error) {
-	return found, i.list("/v1/inspect/check-points", &found, "group", group)
+	return found, i.list("/v1/inspect/receipts", &found, "group", group)
 }
 
 // Locks returns the queues that orderly consumers have locked.
@@ -79,7 +79,7 @@ func (i Inspection) Rules() (found []RuleView, err error) {
 // Configuration returns the effective configuration of a node, with the origin of each value: a broker, namesrv, proxy
 // or emulation; an empty name stands for all.
 func (i Inspection) Configuration(node string) (found []KeyView, err error) {
-	return found, i.list("/v1/inspect/config", &found, "node", node)
+	return found, i.list("/v1/inspect/configuration", &found, "node", node)
 }
 
 // list reads the only field of a response.

@@ -113,7 +113,7 @@ export interface Inspection {
   queues(topic: string): Promise<QueueView[]>;
   messages(
     topic: string,
-    options?: { state?: "stored" | "delayed" | "timed" | "half" | "put aside" | "retry" | "dead"; record?: boolean },
+    options?: { state?: "stored" | "delayed" | "timed" | "half" | "discarded" | "retry" | "dead"; record?: boolean },
   ): Promise<InspectedMessage[]>;
   receipts(group?: string): Promise<ReceiptView[]>;
   locks(): Promise<LockView[]>;

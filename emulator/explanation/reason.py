@@ -76,7 +76,7 @@ class Reason(StrEnum):
     """The broker suspended the group because it reads too far behind the end: cold-data control, or the guard against
     slow groups."""
     BROKER_STOPPED = "BROKER_STOPPED"
-    """The broker does not run."""
+    """The broker is stopped, also after a kill or a crash."""
     BROKER_UNREACHABLE = "BROKER_UNREACHABLE"
     """The broker runs and clients cannot reach it."""
     BROKER_NOT_READABLE = "BROKER_NOT_READABLE"

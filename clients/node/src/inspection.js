@@ -20,7 +20,7 @@ export class Inspection {
 
   /**
    * Resolve to the stored records of a topic's messages, in one state or in all: "stored", "delayed", "timed", "half",
-   * "put aside", "retry" or "dead". `record` adds the bytes of each record.
+   * "discarded", "retry" or "dead". `record` adds the bytes of each record.
    */
   messages(topic, { state, record } = {}) {
     return this.#list("InspectedMessage", this.#control.get("/v1/inspect/messages", { topic, state, record }));
@@ -28,7 +28,7 @@ export class Inspection {
 
   /** Resolve to the messages in flight of a group, or of all groups. */
   receipts(group) {
-    return this.#list("ReceiptView", this.#control.get("/v1/inspect/check-points", { group }));
+    return this.#list("ReceiptView", this.#control.get("/v1/inspect/receipts", { group }));
   }
 
   /** Resolve to the queues that orderly consumers have locked. */
@@ -78,7 +78,7 @@ export class Inspection {
 
   /** Resolve to the effective configuration of all nodes, or of a broker, "namesrv", "proxy" or "emulation". */
   configuration(node) {
-    return this.#list("KeyView", this.#control.get("/v1/inspect/config", { node }));
+    return this.#list("KeyView", this.#control.get("/v1/inspect/configuration", { node }));
   }
 
   /** Resolve to the items of the only field of a response. */

@@ -28,7 +28,7 @@ public final class Inspection {
 
     /**
      * Returns the stored records of a topic's messages in one state: {@code stored}, {@code delayed}, {@code timed},
-     * {@code half}, {@code put aside}, {@code retry} or {@code dead}.
+     * {@code half}, {@code discarded}, {@code retry} or {@code dead}.
      */
     public List<InspectedMessage> messages(String topic, String state) {
         String path = Control.with("/v1/inspect/messages", "topic", topic, "state", state);
@@ -48,7 +48,7 @@ public final class Inspection {
 
     /** Returns the messages in flight of a group. */
     public List<ReceiptView> receipts(String group) {
-        return list(Control.with("/v1/inspect/check-points", "group", group), "check_points", ReceiptView::new);
+        return list(Control.with("/v1/inspect/receipts", "group", group), "receipts", ReceiptView::new);
     }
 
     /** Returns the queues that orderly consumers have locked. */
@@ -104,7 +104,7 @@ public final class Inspection {
 
     /** Returns the effective configuration of a broker, of {@code namesrv}, {@code proxy} or {@code emulation}. */
     public List<KeyView> configuration(String node) {
-        return list(Control.with("/v1/inspect/config", "node", node), "keys", KeyView::new);
+        return list(Control.with("/v1/inspect/configuration", "node", node), "configuration", KeyView::new);
     }
 
     private <T> List<T> list(String path, String field, Function<Fields, T> create) {
