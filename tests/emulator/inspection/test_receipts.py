@@ -28,13 +28,13 @@ def held(world: World, group: str | None = None) -> list[tuple[int, int]]:
 
 
 def test_popped_messages_are_in_flight_until_acknowledged(table: tuple[World, str]) -> None:
-    world, table = table
+    world, expected = table
     for _ in range(3):
         world.send("A")
     popped = world.popped("A", invisible_ms=30_000)
     assert held(world) == held(world, "G") == [(0, 30_000), (1, 30_000), (2, 30_000)]
     assert held(world, "other") == []
-    assert {view.table for view in look(world).receipts()} == {table}
+    assert {view.table for view in look(world).receipts()} == {expected}
     world.ack("A", world.receipt(popped[1]))
     assert [offset for offset, _ in held(world)] == [0, 2]
     world.advance(2_000)
