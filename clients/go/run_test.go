@@ -65,7 +65,7 @@ func TestConditionOfTheTestEndsAJump(t *testing.T) {
 	}
 	check(t, mq.Clock.AdvanceUntilTrue(arrived, time.Hour))
 	must(mq.SendMessage("reminders", delayed("5")))(t)
-	err := mq.Clock.AdvanceUntilTrue(func() bool { return false }, time.Second)
+	err := mq.Clock.WaitingAtMost(200*time.Millisecond).AdvanceUntilTrue(func() bool { return false }, time.Second)
 	if err == nil || !strings.Contains(err.Error(), "the condition did not become true") {
 		t.Error(err)
 	}
