@@ -23,7 +23,7 @@ demo: $(VENV)/demo.stamp ## Test a small order application, as an example of how
 demo-spark: $(VENV)/spark.stamp ## Test two Spark pipelines from topic to topic, as an example (a minute; needs Java 17)
 	cd examples/pipelines && ../../$(BIN)/pytest -v
 
-test: $(VENV)/dev.stamp ## Install the tools of the tests and run all tests (half an hour)
+test: $(VENV)/dev.stamp ## Install the tools of the tests and run all tests (forty minutes)
 	$(STAGES)
 
 test-fast: $(VENV)/dev.stamp ## Test the engine, the protocols and the host (a minute)

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -68,14 +69,49 @@ def test_registries_get_the_files_of_make_dist() -> None:
     [upload] = steps("artifacts", "actions/upload-artifact@")
     assert (upload["with"]["name"], upload["with"]["path"]) == ("dist", "dist")
     published = {
-        "pypi": ["mkdir packages && cp dist/*.whl dist/*.tar.gz packages/"],
+        "pypi": ["cp dist/*.whl dist/*.tar.gz packages/"],
         "npm": ["npm publish --provenance --access public dist/*.tgz"],
         "maven": ['python scripts/deploy_java.py dist/maven "$MAVEN_DEPLOY_URL"'],
     }
     for job, scripts in published.items():
-        assert workflow()["jobs"][job]["needs"] == "artifacts"
-        [download] = steps(job, "actions/download-artifact@")
+        assert "artifacts" in workflow()["jobs"][job]["needs"]
+        download, *_ = steps(job, "actions/download-artifact@")
         assert download["with"] == {"name": "dist", "path": "dist"}
         assert [each["run"] for each in workflow()["jobs"][job]["steps"] if "run" in each] == scripts
     [upload] = steps("pypi", "pypa/gh-action-pypi-publish@")
     assert upload["with"] == {"packages-dir": "packages"}
+
+
+def test_compiled_wheels_are_built_for_both_processors_and_published() -> None:
+    """The wheels come from the folder of the distribution, for the Python version of its classifiers."""
+    job = workflow()["jobs"]["compiled"]
+    assert job["strategy"]["matrix"]["runner"] == ["ubuntu-22.04", "ubuntu-22.04-arm"]
+    [build] = steps("compiled", "cibuildwheel")
+    assert build["run"].endswith(" --output-dir dist compiled")
+    project = tomllib.loads((ROOT / "compiled" / "pyproject.toml").read_text("utf-8"))["project"]
+    versions = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    assert build["env"]["CIBW_BUILD"].split() == [f"cp{each.replace('.', '')}-manylinux_*" for each in versions]
+    [upload] = steps("compiled", "actions/upload-artifact@")
+    _, download = steps("pypi", "actions/download-artifact@")
+    assert upload["with"] == {"name": "compiled-${{ matrix.runner }}", "path": "dist"}
+    assert download["with"] == {"path": "packages", "pattern": "compiled-*", "merge-multiple": True}
+    assert "compiled" in workflow()["jobs"]["pypi"]["needs"]
+
+
+def test_image_and_executables_are_built_for_both_processors() -> None:
+    [build] = steps("image", "docker/build-push-action@")
+    assert build["with"]["platforms"] == "linux/amd64,linux/arm64"
+    assert [each["system"] for each in workflow()["jobs"]["executable"]["strategy"]["matrix"]["include"]] == [
+        "linux-x86_64",
+        "linux-arm64",
+    ]
+
+
+def test_go_module_gets_a_tag_with_the_path_of_its_folder() -> None:
+    """Go finds the version v1.2.3 of a module in a subfolder by the tag FOLDER/v1.2.3."""
+    [tag] = steps("release", "git tag")
+    assert (ROOT / "clients" / "go" / "go.mod").is_file()
+    assert tag["run"].splitlines() == [
+        'git tag "clients/go/$GITHUB_REF_NAME"',
+        'git push origin "clients/go/$GITHUB_REF_NAME"',
+    ]

@@ -55,12 +55,17 @@ final class SharedEmulators {
 
     private RocketMQ sidecar(TestSettings settings, String test, String url) {
         String option = RocketMQ.CONTROL_VARIABLE + "=" + url;
+        refuseArguments(settings, option);
+        return sidecar(url).hold(test, option, "unset the variable, so that each test gets a fork");
+    }
+
+    /** Throws an exception for a test with options of the command. {@code option}: the variable and its value. */
+    static void refuseArguments(TestSettings settings, String option) {
         if (!settings.arguments.isEmpty()) {
             throw new RocketMQException(option + ": the test has options of the command, "
                     + String.join(" ", settings.arguments) + ", which a running emulator does not take; start that "
                     + "emulator with them and remove them here, or unset the variable");
         }
-        return sidecar(url).hold(test, option, "unset the variable, so that each test gets a fork");
     }
 
     private synchronized Exclusive sidecar(String url) {
