@@ -1,6 +1,7 @@
-"""Deliberate differences from the proxy of 5.3.3 that no configuration key controls: upstream's behavior only harms.
+"""Deliberate differences from the proxy of 5.3.3, where upstream's behavior only does harm.
 
-Differences that a configuration key enables are in `ProxyConfig`.
+Each has four parts: where a client sees it, the behavior of 5.3.3, the behavior of the emulator, and the defects of
+upstream that faults can switch on. Differences that a configuration key enables are in `ProxyConfig`.
 """
 
 from rocketmq_testkit.emulator.deviation import Deviation
@@ -9,7 +10,7 @@ DEVIATIONS = (
     Deviation(
         "ReceiveMessage before the client's settings",
         "INTERNAL_SERVER_ERROR, a NullPointerException (a race that fast clients lose)",
-        "served; the group of the request decides on order and delivery attempts",
+        "served; order and the limit of delivery attempts are those of the request's group",
         ("receive_needs_settings",),
     ),
     Deviation(
@@ -21,9 +22,9 @@ DEVIATIONS = (
     Deviation(
         "receipt handle in the response of ChangeInvisibleDuration",
         "ten fields: a stray 0 precedes the commit log offset, so forwarding the message to the dead letter queue"
-        " takes the first message of the log instead. The start offset is that of the batch, so the handle"
-        " acknowledges only its first message; an acknowledgement of a later one is lost, and the message is"
-        " redelivered",
+        " takes the first message of the log instead. The start offset is that of the pop, so the handle"
+        " acknowledges only the first message of the pop; an acknowledgement of a later one is lost, and the message"
+        " is redelivered",
         "nine fields with the right commit log offset and the message's own offset as the start offset",
         ("ack_with_changed_handle_is_lost", "changed_handle_loses_log_offset"),
     ),
@@ -36,7 +37,7 @@ DEVIATIONS = (
     Deviation(
         "response to settings that arrives before the client listens",
         "one response to each settings command",
-        "one at once; for the first command of a stream further ones follow (settingsPushAgainMillis)",
+        "one at once; for the first command of a stream further ones follow, at the times of settingsPushAgainMillis",
     ),
     Deviation(
         "end of a long poll without messages",

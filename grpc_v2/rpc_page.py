@@ -28,9 +28,9 @@ are not listed, such as those of `Admin`, return UNIMPLEMENTED, as in upstream.
 _DIFFERENCES = """\
 ## Deliberate differences
 
-No configuration key gives the emulator these defects of upstream. A fault can switch on those with a name in the last
-column: `faults.upstream_defect("route_cache")`. All other differences are configuration keys with upstream's behavior
-as their default (`docs/config-keys.md`).
+No configuration key gives the emulator these defects of upstream, except an empty `settingsPushAgainMillis`. A fault
+can switch on those with a name in the last column: `faults.upstream_defect("route_cache")`. All other differences are
+configuration keys with upstream's behavior as their default (`docs/config-keys.md`).
 """
 
 

@@ -27,6 +27,10 @@ Fields are the ext fields of the request: a plain name is a string, `:i` a 32-bi
 a boolean. `!` marks required fields: without one, the response has code 1, because upstream's handler fails. For a code
 that is *not implemented*, the response has code 3 and a remark that names the code. Codes that no broker or name server
 of upstream handles are unknown codes: the response has code 3.
+
+Codes 310, 320 and 325 have upstream's one-letter names for the fields of 10 and 324: `a` producerGroup, `b` topic, `c`
+defaultTopic, `d` defaultTopicQueueNums, `e` queueId, `f` sysFlag, `g` bornTimestamp, `h` flag, `i` properties, `j`
+reconsumeTimes, `k` unitMode, `l` maxReconsumeTimes and `m` batch.
 """
 
 DIFFERENCES = """

@@ -1,7 +1,8 @@
 """Consumer offsets of broadcasting clients, which the broker records in addition to the clients themselves.
 
 Every five seconds the broker commits, for each queue, the offset of the slowest client of a group. It commits it under
-the group name with the suffix `@broadcast`. Source: BroadcastOffsetManager (5.3.3), without the part that proxies use.
+the group name with the suffix `@broadcast`. Source: BroadcastOffsetManager (5.3.3), without its offsets of clients that
+a proxy serves.
 """
 
 from dataclasses import field
@@ -22,7 +23,7 @@ SCAN_PERIOD_MS = 5_000
 
 @value
 class _Reader:
-    """One broadcasting client: the time of its last pull, and its offsets by queue id."""
+    """One broadcasting client: the time of its last pull (ms since the epoch), and its offsets by queue id."""
 
     pulled_ms: int
     offsets: dict[int, int] = field(default_factory=dict)
@@ -40,9 +41,14 @@ class BroadcastOffsets:
         self._offsets = offsets
         self._start_ms = scheduler.now_ms
         self._readers: dict[tuple[str, str], dict[str, _Reader]] = {}
+        """The clients by client id, by (topic, group)."""
 
     def record_pull(self, call: Call, operation: PullMessage, code: ResponseCode, next_offset: int) -> None:
-        """Record a pull that was carried out or parked: its client has consumed all messages before its offset."""
+        """Record a pull that was carried out or parked: its client has consumed all messages before the pull's offset.
+
+        `code` and `next_offset` are those of the pull's response. If the broker corrected the pull's offset, the client
+        continues from `next_offset`.
+        """
         group = self._clients.consumers.get(operation.consumer_group)
         if group is None or group.message_model != BROADCASTING or group.consume_type != PASSIVELY:
             return
@@ -62,6 +68,11 @@ class BroadcastOffsets:
         self._scheduler.call_at(due_ms, self._scan, TimerKind.BROADCAST_OFFSETS)
 
     def _scan(self) -> None:
+        """Commit the lowest offset of each queue, and forget clients that have not pulled for too long.
+
+        An offline client counts for `broadcastOffsetExpireSecond`. An online client counts always, but its offsets are
+        deleted if it has not pulled for `broadcastOffsetExpireMaxSecond`.
+        """
         for (topic, group), readers in list(self._readers.items()):
             slowest: dict[int, int] = {}
             for client_id, reader in list(readers.items()):

@@ -102,7 +102,7 @@ class ReceiptHandle(NamedTuple):
     def changed(self, result: ChangeInvisibleResult, defects: Defects) -> "ReceiptHandle":
         """Return the handle of the same message after its invisible duration was changed.
 
-        The new check point has only this message. Upstream keeps the start offset of the batch, by which the broker
+        The new check point has only this message. Upstream keeps the start offset of the pop, by which the broker
         finds no check point, and sets no log offset (LocalMessageService.changeInvisibleTime).
         """
         return self._replace(

@@ -40,7 +40,8 @@ class DeadLetterService:
     ) -> None:
         """Copy a message into the dead letter queue of its group, then acknowledge it.
 
-        An expired handle is accepted.
+        An expired handle is accepted. Raises Refusal if the handle is malformed or has no commit log offset, or if the
+        client has no telemetry stream while a fault switches `telemetry_stream_needed` on.
         """
         topic = self.routes.topic_name(request.topic)
         group = group_name(request.group)
@@ -69,6 +70,7 @@ class DeadLetterService:
             call.submit(broker, ack, respond)
 
         def respond(_outcome: Outcome) -> None:
+            # The message is in the dead letter queue; upstream does not read the outcome of the acknowledgement.
             call.reply(sv.ForwardMessageToDeadLetterQueueResponse(status=_OK_WITH_BROKER_CODE))
 
         operation = SendMessageBack(
@@ -91,5 +93,5 @@ FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE = Rpc(
     (SendMessageBack, AckMessage),
     (*CODES_OF_TOPIC_RPCS, pb.ILLEGAL_CONSUMER_GROUP, pb.INVALID_RECEIPT_HANDLE, pb.INTERNAL_SERVER_ERROR),
     rights=to_consume,
-    pool=ProxyPool.PRODUCER,
+    pool=ProxyPool.PRODUCER,  # as in GrpcMessagingApplication, although consumers send it
 )

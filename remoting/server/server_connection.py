@@ -7,7 +7,7 @@ from .dispatcher import RemotingDispatcher
 from .server_channel import RemotingChannel
 
 _FIRST_BYTES = 32
-"""The first bytes of a connection are kept, to recognize the protocol of a client that is at the wrong port."""
+"""The number of bytes kept from the start of a connection, to recognize the protocol of a client at the wrong port."""
 
 
 class ServerConnection:
@@ -25,7 +25,10 @@ class ServerConnection:
         self._first = b""
 
     def continue_on(self, dispatcher: RemotingDispatcher, channel: RemotingChannel) -> None:
-        """Serve the further requests by another dispatcher, on a new channel. The old one is no longer active."""
+        """Let another dispatcher serve the further requests, on a new channel, after a reset of the emulator.
+
+        The old channel becomes inactive.
+        """
         channel.remote_address = self.channel.remote_address
         self.channel.active = False
         self._dispatcher, self.channel = dispatcher, channel
@@ -33,7 +36,8 @@ class ServerConnection:
     def received(self, data: bytes) -> bool:
         """Handle received bytes.
 
-        Returns False if they are not the remoting protocol; the connection must then be closed.
+        Returns False if the connection must be closed: the bytes are not the remoting protocol, or an unexpected
+        exception was raised.
         """
         channel, handle = self.channel, self._dispatcher.handle
         channel.start_collecting()
@@ -62,6 +66,7 @@ class ServerConnection:
         self._dispatcher.closed(self.channel)
 
     def _read_prologue(self, data: bytes) -> bytes | None:
+        """Return the bytes after the prologue of the PROXY protocol, None as long as the prologue is incomplete."""
         prologue = self._prologue
         assert prologue is not None
         rest = prologue.feed(data)
