@@ -1,4 +1,4 @@
-"""Java programs start from an archive of their classes, and also without an archive that matches."""
+"""The Java drivers and mqadmin start with an archive for class data sharing (CDS), and also without a valid one."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ HELLO = b'{"i": 0, "do": "hello"}\n{"i": 1, "do": "exit"}\n'
 
 
 def printed(built: Path, of: Recipe, home: Path, *jvm: str) -> str:
-    """Return the output of a build's program that receives only the commands `hello` and `exit`."""
+    """Return the output of a built program that receives the commands `hello` and `exit`. `jvm`: options of the JVM."""
     java, *words = of.command(Launch(built=built, home=home))
     ended = subprocess.run(
         [java, *jvm, *words, "--namesrv", "127.0.0.1:1"],
@@ -47,8 +47,8 @@ def test_a_moved_build_starts_without_its_archive_and_without_warning(tmp_path: 
     assert [line.partition(",")[0] for line in said] == ['{"i": 0', '{"i": 1']
 
 
-def test_a_build_without_an_archive_needs_no_switches(tmp_path: Path) -> None:
-    """A build without archive, such as one whose process was killed before the archive was made, needs no switches."""
+def test_a_build_without_an_archive_needs_no_jvm_options(tmp_path: Path) -> None:
+    """A build without archive, for instance because its process was killed before, needs no options of the JVM."""
     assert class_archive.switches(tmp_path) == []
 
 

@@ -8,6 +8,7 @@ from rocketmq_testkit.emulator.operations.clients import Heartbeat
 
 
 def beat(world: World, client: str, groups: list[str], *, grpc: bool = False) -> None:
+    """Send a heartbeat of a producer in these groups, itself or through the proxy."""
     channel = DirectChannel(f"grpc:{client}" if grpc else client, ("::1", 7))
     heartbeat = Heartbeat(client, groups, [], language="GO", version=433, through_proxy=grpc)
     world.engine.submit(world.broker, heartbeat, channel)
@@ -24,12 +25,27 @@ def test_connection_has_client_language_version_and_times(world: World) -> None:
     assert found.since_ms == world.now_ms - 1_000
 
 
-def test_session_of_the_proxy_is_one_connection_with_its_registrations(world: World) -> None:
+def session(world: World, client: str) -> ConnectionView:
+    """Return a connection of a gRPC client as the proxy lists it, without the registrations at brokers."""
+    return ConnectionView(
+        client=client,
+        channel=f"grpc:{client}",
+        protocol="grpc",
+        language="PYTHON",
+        version="5.1.2",
+        address="10.0.0.1:5",
+        since_ms=world.now_ms - 9,
+        last_heartbeat_ms=None,
+        groups=(),
+    )
+
+
+def test_session_of_the_proxy_and_its_registration_at_a_broker_are_one_connection(world: World) -> None:
+    """The connection has the version and time of the session, and the groups and heartbeat of the registration."""
     beat(world, "g1", ["P"], grpc=True)
-    session = ConnectionView("g1", "grpc:g1", "grpc", "PYTHON", "5.1.2", "10.0.0.1:5", world.now_ms - 9, None, ())
-    other = ConnectionView("g2", "grpc:g2", "grpc", "PYTHON", "5.1.2", "10.0.0.1:6", world.now_ms - 9, None, ())
-    found = read_connections(world.engine.brokers, [other, session])
+    registered, other = session(world, "g1"), session(world, "g2")
+    found = read_connections(world.engine.brokers, [other, registered])
     assert [each.client for each in found] == ["g1", "g2"]
-    assert (found[0].version, found[0].groups, found[0].since_ms) == ("5.1.2", ("P",), session.since_ms)
+    assert (found[0].version, found[0].groups, found[0].since_ms) == ("5.1.2", ("P",), registered.since_ms)
     assert found[0].last_heartbeat_ms == world.now_ms
     assert found[1] == other

@@ -12,7 +12,9 @@ from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from rocketmq_testkit.remoting.client import batch_body
 
 WORDS = st.text("AWIT\x01ü", min_size=1, max_size=6).filter(lambda word: not word.startswith("\x01"))
+"""Words of the letters of WAIT, so that one name is often a part of another name or value."""
 PROPERTIES = st.dictionaries(WORDS | st.just("WAIT"), WORDS | st.just("")).map(lambda any_: decode(encode(any_)))
+"""Properties as a record stores them: without empty values and without separators in names."""
 
 
 @given(PROPERTIES, st.sampled_from(["WAIT", "A", "I"]), st.sampled_from(["false", "A"]))
@@ -45,7 +47,7 @@ def test_a_property_with_an_empty_value_is_not_encoded() -> None:
 
 
 def test_a_text_of_very_many_properties_is_decoded_up_to_a_limit() -> None:
-    """A text with very many properties, too long to be stored, is decoded up to a limit."""
+    """A text too long to be stored is decoded up to `_PAIRS_MAX` properties and one more, which proves it too long."""
     text = "".join(f"name-{number:06}\x01value\x02" for number in range(_PAIRS_MAX + 100))
     assert len(text) > _LARGE
     assert len(decode(text)) == _PAIRS_MAX + 1
@@ -70,7 +72,10 @@ def test_upstream_reserves_51_property_names() -> None:
 
 @pytest.mark.parametrize("batch", [False, True])
 def test_a_broker_sets_and_removes_only_the_properties_of_the_table(batch: bool) -> None:
-    """A sent message keeps all known properties but those that a broker sets in, or removes from, each message."""
+    """A sent message keeps all known properties but those that a broker sets in, or removes from, each message.
+
+    Properties that change how the broker stores the message (`steers`) are not sent.
+    """
     sent = {name: "x" for name, each in props.TABLE.items() if not each.steers}
     sent |= dict.fromkeys((*props.SET_AT_SEND, *props.REMOVED_AT_SEND), "x")
     world = make_world()

@@ -55,7 +55,7 @@ FORGED_BY_A_MILLISECOND = [
     Action("send", a=28),
     Action("pop", a=58),
     Action("advance"),
-    Action("hide", b=43, fate="given up"),
+    Action("hide", b=43, fate="abandoned"),
     Action("crash"),
     Action("hide", b=58),
     Action("ack forged"),
@@ -206,7 +206,7 @@ RESET_BACK_WHILE_IN_MEMORY = [
 ]
 """The case is that of `RESET_FORWARD_WHILE_IN_MEMORY` with a reset backward."""
 
-GIVEN_UP_BY_AN_OLD_HANDLE = [Action("send"), Action("pop"), Action("hide", fate="given up"), Action("give up")]
+FORWARDED_BY_AN_OLD_HANDLE = [Action("send"), Action("pop"), Action("hide", fate="abandoned"), Action("give up")]
 """A client never received the handle of its change, and moved the message to the dead letter queue by the old handle.
 
 The message is therefore a dead letter and in flight. The oracle required each dead letter to be acknowledged.
@@ -257,7 +257,7 @@ The oracle assumed that a taken reset is safe.
         (Setup(819), CHECKED_THEN_CRASHED_THRICE),
         (Setup(40101, retry_v2=True, retry_first=100, mode="buffer"), RESET_FORWARD_WHILE_IN_MEMORY),
         (Setup(40101, retry_v2=True, retry_first=100, mode="buffer"), RESET_BACK_WHILE_IN_MEMORY),
-        (Setup(50841, retry_first=0, mode="buffer"), GIVEN_UP_BY_AN_OLD_HANDLE),
+        (Setup(50841, retry_first=0, mode="buffer"), FORWARDED_BY_AN_OLD_HANDLE),
         (Setup(6028, mode="buffer", limits=(16, 0)), RESET_TAKEN_THEN_CRASHED),
     ],
     ids=[
@@ -273,7 +273,7 @@ The oracle assumed that a taken reset is safe.
         "checked, then crashed thrice",
         "reset forward while in memory",
         "reset back while in memory",
-        "given up by an old handle",
+        "forwarded by an old handle",
         "reset taken, then crashed",
     ],
 )

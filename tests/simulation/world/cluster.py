@@ -35,7 +35,7 @@ from simulation import (
     Action,
     Setup,
     Simulation,
-    among,
+    insert_verbs,
 )
 from slaves import Slave
 from stored_messages import Violation
@@ -188,7 +188,7 @@ def plan(seed: int) -> tuple[ClusterSetup, list[Action]]:
     actions = [_drawn(verb, draw) for verb in verbs]
     if seed % 3 == 1:
         masters = tuple(one._replace(retention=draw.choice(("", *RETENTIONS))) for one in masters)
-        actions = among(actions, DELETIONS_HERE, _drawn, draw)
+        actions = insert_verbs(actions, DELETIONS_HERE, _drawn, draw)
     return ClusterSetup(masters, slaves), actions
 
 

@@ -37,8 +37,9 @@ from timed_sends import TimedSends
 from transactions import HALF_TOPIC, TRANSACTION_GROUP
 
 TOPICS = {"A": 2, "B": 1, "O": 3}
+"""Numbers of queues by topic."""
 TAGS = {"pop-red": ("red", "green", "yellow"), "pull-red": ("red",)}
-"""Tags that groups want; all other groups want every message."""
+"""Tags to which groups subscribe; all other groups subscribe to every message."""
 POP_GROUPS = ("pop-all", "pop-red")
 ORDERED_GROUPS = ("order",)
 PULL_GROUPS = ("pull-all", "pull-red")
@@ -49,17 +50,18 @@ ACTIONS = 120
 JOURNAL_MAX, RECORD_MAX = 300, 32
 """Bounds of the journal and of the delivery record, in entries, which many seeds reach."""
 NUMBERS = 60
-"""Number of values of each number of an action (0 to 59); divisible by the lengths of all tables below."""
+"""Number of values of each number of an action (0 to 59); divisible by the lengths of the next six tables."""
 
 INVISIBLE_MS = (10_000, 3_000, 1_000, 60_000, 500, 0, 300_000, 10_001, 30_000, -1)
 ORDER_INVISIBLE_MS = (10_000, 3_000, 1_000, 30_000, 1)
 POLL_MS = (0, 0, 5_000, 1_000, 15_000)
 COUNTS = (1, 2, 5, 32)
+"""Maximum numbers of messages of a pop."""
 LIMITS = (16, 0, 1)
 """Retry limits of groups."""
 JUMPS_MS = (1_000, 1, 100, 700, 55_000, 5_000, 10_000, 2_001, 30_000, 130_000, 3_600_000, -5_000)
-SETTLE_MS = 20_000
-DRAIN_ROUNDS = 200
+SETTLE_MS, DRAIN_ROUNDS = 20_000, 200
+"""Simulated time before the final consumption, and after each of its rounds; the most rounds."""
 
 
 class Action(NamedTuple):
@@ -74,17 +76,15 @@ class Action(NamedTuple):
     fate: str = ""
 
 
-FATES = ("", "lost", "doubled", "given up")
+FATES = ("", "lost", "doubled", "abandoned")
 """Fates of a request: its response arrives (""), or is lost and the client repeats the request ("lost"); the request is
-sent twice ("doubled"); the response is lost and the client does not repeat the request ("given up")."""
-
+sent twice ("doubled"); the response is lost and the client does not repeat the request ("abandoned")."""
 
 MODES = {"check points": CHECK_POINTS, "buffer": BUFFERED, "records": RECORDS, "cached records": CACHED_RECORDS}
 """Modes of tracking popped messages, by name."""
 
-
 MODE_NAMES = ("check points", *MODES)
-"""Names from which a seed draws; upstream's default is in it twice."""
+"""Names from which a seed draws; check points, upstream's default, are in it twice."""
 
 
 class Setup(NamedTuple):
@@ -93,6 +93,7 @@ class Setup(NamedTuple):
     seed: int
     retry_v2: bool = False
     retry_first: int = 20
+    """`popFromRetryProbability` (percent)."""
     mode: str = "check points"
     limits: tuple[int, ...] = (16, 16)
     """Retry limits of the groups that pull."""
@@ -116,7 +117,10 @@ class Setup(NamedTuple):
 
 
 class Simulation:
-    """A broker, its clients and the oracle; `keep` keeps the observations."""
+    """A broker, its clients and the oracle. A step is one action, with everything that is due at its end.
+
+    `keep` keeps the observations. `shared` is an engine of several brokers with the index of this simulation's broker.
+    """
 
     def __init__(self, setup: Setup, *, keep: bool = False, shared: tuple[Engine, int] | None = None) -> None:
         self.setup = setup
@@ -170,7 +174,7 @@ class Simulation:
     def _see(self, seen: Observation) -> None:
         if self._keep:
             self.observations.append(seen)
-        if not self.is_fork:  # the oracle would expect the losses of a restarted broker, some of which a fork keeps
+        if not self.is_fork:  # a fork keeps state that a restarted broker loses, and the oracle would expect the loss
             self.oracle.observe(seen)
 
     def perform(self, action: Action) -> None:
@@ -182,17 +186,17 @@ class Simulation:
         """Carry out an action; the oracle checks it at the end of the step."""
         self.steps += 1
         verb = VERBS[action.verb]
-        if action.fate in ("lost", "given up"):
+        if action.fate in ("lost", "abandoned"):
             verb(self, action, True)
-        if action.fate != "given up":
+        if action.fate != "abandoned":
             verb(self, action, False)
         if action.fate == "doubled":
             verb(self, action, False)
 
-    # values of an action's numbers
+    # meanings of an action's numbers
 
     def topic(self, number: int) -> str:
-        """Return a topic."""
+        """Return the topic for a number."""
         return list(TOPICS)[number % len(TOPICS)]
 
     def _queue(self, topic: str, number: int) -> int:
@@ -202,7 +206,7 @@ class Simulation:
         """Return -1 (any queue) for even numbers, else a queue."""
         return -1 if number % 2 == 0 else self._queue(topic, number // 2)
 
-    # verbs
+    # verbs; `lost`: the client does not receive the response
 
     def send(self, action: Action, lost: bool) -> None:
         """Send a message: plain, with a delay level, or with a timer."""
@@ -222,7 +226,7 @@ class Simulation:
             self.session.send(self.clients[0], topic, queue_id, f"m{self.steps}.{number}", tag)
 
     def pop(self, action: Action, lost: bool) -> None:
-        """Pop without order."""
+        """Pop without order, sometimes with a request that took 700 ms to arrive."""
         topic = self.topic(action.a)
         late_ms = 700 if action.d % 10 == 9 else 0
         self.session.pop(
@@ -375,16 +379,16 @@ class Simulation:
         """
         kind = action.a % 12
         self.crashes.crash(power_loss=kind % 2 == 0, in_order=kind % 6 == 5, moves=kind == 11)
-        self._greet()
+        self._beat_all()
 
     def move_to(self, made: Callable[[], Engine]) -> None:
         """Continue with the fork that `made` returns; then all clients send heartbeats. The oracle observes no more."""
         self.is_fork = True
         self.crashes.move_to(made)
-        self._greet()
+        self._beat_all()
         self.session.end_step()
 
-    def _greet(self) -> None:
+    def _beat_all(self) -> None:
         self._forget_orderly()
         for client in self.clients:
             self.session.beat(client, TOPICS)
@@ -455,7 +459,7 @@ class Simulation:
                 offset = self.session.pull(client, topic, queue_id, offset, 32)
 
 
-VERBS: dict[str, Callable[[Simulation, Action, bool], None]] = {
+VERBS: dict[str, Callable[[Simulation, Action, bool], None]] = {  # called with the simulation, the action and `lost`
     "send": Simulation.send,
     "burst": Simulation.burst,
     "send timed": producer_verbs.send_timed,
@@ -491,10 +495,8 @@ WEIGHTS = {
     "hide": 5, "notify": 3, "pull": 6, "commit": 2, "send back": 2, "give up": 2, "beat": 2, "leave": 2, "lock": 2,
     "unlock": 1, "look": 3, "reset": 1, "crash": 1, "advance": 14,
 }  # fmt: skip
-
-
 DELETIONS = {"fill": 0.12, "delete": 0.06}
-"""Probability before each action of filling and of deleting log files, for seeds with a retention."""
+"""Probabilities that messages fill a log file, and that files are deleted, before an action; for retention seeds."""
 
 
 def new_oracle(setup: Setup) -> Oracle:
@@ -526,17 +528,17 @@ def plan(seed: int) -> tuple[Setup, list[Action]]:
     actions = [_drawn(verb, draw) for verb in verbs]
     if seed % 4 != 1:
         return setup, actions
-    actions = among(actions, DELETIONS, _drawn, draw)
+    actions = insert_verbs(actions, DELETIONS, _drawn, draw)
     return setup._replace(retention=draw.choice(list(RETENTIONS))), actions
 
 
-def among(
+def insert_verbs(
     actions: Iterable[Action],
     odds: Mapping[str, float],
     drawn: Callable[[str, random.Random], Action],
     draw: random.Random,
 ) -> list[Action]:
-    """Insert verbs before each action, each with its probability in `odds`."""
+    """Insert actions of other verbs before each action, each verb with its probability in `odds`."""
     found = []
     for action in actions:
         for verb, share in odds.items():
