@@ -1,4 +1,4 @@
-"""gRPC SDKs with a proxy of several brokers: sends are distributed, and receipts return to their broker."""
+"""gRPC SDKs with a proxy of two brokers: sends are distributed, and each receipt handle is used at its own broker."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -19,7 +19,9 @@ RENEWERS = tuple(sdk for sdk in SDKS if sdk != "rust")
 RECALLERS = tuple(sdk for sdk in RENEWERS if sdk != "java-grpc-5.0")
 """SDKs that can recall a timed message."""
 ORDERS: Fields = {"orders": {"expr": "*", "type": "TAG"}}
-HIDDEN_MS = 20_000
+"""A subscription to all messages of the topic `orders`."""
+INVISIBLE_MS = 20_000
+"""The invisible duration of each receive."""
 
 
 @contextmanager
@@ -37,10 +39,13 @@ def consumer(driver: Driver) -> None:
 
 
 def received(driver: Driver, count: int) -> list[Fields]:
-    """Return the messages received until there are `count`, without further receives."""
+    """Receive until there are `count` messages, and return them; with 0, receive four times.
+
+    The field `h` of a message is its receipt handle, `attempt` the number of its delivery.
+    """
     found: list[Fields] = []
     for _ in range(4 * count + 4):
-        found += driver.call("receive", on="c", max=32, invisible_ms=HIDDEN_MS)["messages"]
+        found += driver.call("receive", on="c", max=32, invisible_ms=INVISIBLE_MS)["messages"]
         if len(found) >= count > 0:
             break
     return found
@@ -55,7 +60,7 @@ def stored(emulator: Emulator) -> dict[str, set[bytes]]:
 
 
 def fill(emulator: Emulator, count: int) -> set[bytes]:
-    """Store messages that name their broker at each broker; return all bodies."""
+    """Store `count` messages at each broker; return all bodies, such as `broker-a 0`."""
     topic = emulator.topic("orders")
     bodies = [(name, b"%s %d" % (name.encode(), number)) for name in emulator.brokers for number in range(count)]
     for name, text in bodies:

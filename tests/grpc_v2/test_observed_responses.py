@@ -13,6 +13,8 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 BROKERS = ("broker-a", "broker-b", "broker-c")
 CANNOT_PARSE = (50001, PROXY_EXCEPTION + "parse the consumer's subscription failed")
+HANDLE = "0 1700000000000 10000 0 0 broker-a 0 0 0"
+"""The receipt handle of the message at offset 0, popped at that time for 10 s."""
 
 
 def named(name: str) -> pb.Resource:
@@ -28,21 +30,21 @@ def an_assignment(group: str = "G") -> sv.QueryAssignmentRequest:
 
 
 @pytest.mark.parametrize(
-    ("name", "request_of"),
+    ("name", "request"),
     [
         ("QueryRoute", a_route()),
         ("QueryAssignment", an_assignment()),
         ("SendMessage", a_send(a_message())),
-        ("AckMessage", an_ack("0 1700000000000 10000 0 0 broker-a 0 0 0")),
+        ("AckMessage", an_ack(HANDLE)),
     ],
 )
 @pytest.mark.parametrize("metadata", [{"x_mq_language": ""}, {"x_mq_language": "KLINGON"}, {"x_mq_client_version": ""}])
 def test_most_calls_ignore_language_version_and_a_missing_deadline(
-    world: GrpcWorld, name: str, request_of: Message, metadata: dict[str, str]
+    world: GrpcWorld, name: str, request: Message, metadata: dict[str, str]
 ) -> None:
     world.topic()
     world.store(b"x")
-    response = world.client().ask(name, request_of, deadline_ms=None, **metadata)
+    response = world.client().ask(name, request, deadline_ms=None, **metadata)
     assert response.status.code == 20000
 
 
@@ -130,7 +132,7 @@ class TestSeveralBrokers:
 
     @pytest.mark.parametrize("rpc", ["QueryRoute", "QueryAssignment"])
     def test_a_client_that_receives_from_all_queues_gets_every_message_once(self, world: GrpcWorld, rpc: str) -> None:
-        """A client that receives from all queues or assignments gets every message once. Every poll is then empty."""
+        """A client that receives once from each queue or assignment gets every message once."""
         for number in range(12):
             world.store(b"%d" % number, broker=number % 3, queue=number % 2)
         client = world.consumer()
@@ -177,7 +179,8 @@ def test_a_receive_may_be_for_another_group_than_the_settings(world: GrpcWorld) 
 
 
 @pytest.mark.parametrize("invisible_ms", [10_000, 43_200_000])
-def test_an_invisible_duration_of_10_s_or_12_h_is_accepted(world: GrpcWorld, invisible_ms: int) -> None:
+def test_the_shortest_and_the_longest_invisible_durations_are_accepted(world: GrpcWorld, invisible_ms: int) -> None:
+    """The limits of an invisible duration, 10 s and 12 h, are valid values."""
     world.topic()
     world.store(b"x")
     assert world.consumer().receive(a_receive(invisible_ms=invisible_ms)).bodies == [b"x"]

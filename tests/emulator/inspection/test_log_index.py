@@ -20,7 +20,10 @@ def id_of(number: int) -> str:
 
 @pytest.fixture
 def filled(monkeypatch: pytest.MonkeyPatch) -> World:
-    """Return a world whose messages fill many blocks of the index."""
+    """Return a world whose messages fill many blocks of the index.
+
+    The index covers blocks of BLOCK_BYTES. The last SEARCHED_BYTES of the log may stay without an index.
+    """
     monkeypatch.setattr(log_index, "SEARCHED_BYTES", 1 << 10)
     monkeypatch.setattr(log_index, "BLOCK_BYTES", 500)
     world = make_world()
@@ -144,7 +147,7 @@ def test_records_at_the_offsets_of_lost_ones_are_indexed(filled: World) -> None:
 def test_the_inspection_of_a_copy_uses_the_index_of_the_original(
     filled: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It finds the messages that the log had when it was copied, and no later ones."""
+    """The inspection of a copy finds the messages that the log had when it was copied, and no later ones."""
     inspection = look(filled)
     while inspection.extend_index():
         pass
@@ -161,7 +164,7 @@ def test_the_inspection_of_a_copy_uses_the_index_of_the_original(
     assert not copied.find(id_of(MESSAGES))
 
 
-def test_a_new_inspection_that_is_made_like_an_unused_one_has_no_index(filled: World) -> None:
+def test_a_copy_of_an_inspection_without_an_index_builds_its_own(filled: World) -> None:
     copied = Inspection(instant_copy(filled.engine), NoSurroundings(), like=look(filled))
     assert copied.extend_index()
     assert copied.find(id_of(3))

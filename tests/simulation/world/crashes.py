@@ -80,7 +80,7 @@ class Crashes:
             client.connect()
 
     def _report_crash(self, away_ms: int = 0) -> None:
-        """Report the crash or stop to the oracle with the offsets of groups. `away_ms`: the time that the stop lasted."""
+        """Report the crash or stop to the oracle, with the groups' offsets. `away_ms`: how long the stop lasted."""
         offsets = self._session.broker.offsets
         found = tuple((group, place, offsets.query(group, *place)) for group, place in self._places)
         self._session.note(obs.Crashed(self._session.now_ms, found, away_ms))
