@@ -1,5 +1,6 @@
-"""Deliberate differences from the remoting servers of 5.3.3 that no configuration key switches.
+"""Deliberate differences from the remoting servers of 5.3.3 that no configuration key controls.
 
+Each has three parts: where a client sees it, the behavior of 5.3.3, and the behavior of the emulator.
 `docs/request-codes.md` lists them.
 """
 

@@ -289,9 +289,9 @@ def took_too_long(findings: Path, seconds_max: float) -> list[str]:
     if not findings.is_file():
         return []
     content = json.loads(findings.read_text())
-    told = f"{findings.stem}: {len(content['outcomes'])} outcomes in {content['seconds']} s, at most {seconds_max:g} s"
-    print(told, flush=True)
-    return [f"too slow: {told}"] if content["seconds"] > seconds_max else []
+    line = f"{findings.stem}: {len(content['outcomes'])} outcomes in {content['seconds']} s, at most {seconds_max:g} s"
+    print(line, flush=True)
+    return [f"too slow: {line}"] if content["seconds"] > seconds_max else []
 
 
 def run_clients() -> None:
@@ -529,8 +529,8 @@ def conclude(results: Sequence[Result], seconds: float, limit: float | None = No
     print("\n--- stages: seconds used, of the budget", flush=True)
     for result in results:
         slow = limit is not None and result.too_slow
-        told = result.problem or ("TOO SLOW" if slow else "ok")
-        print(f"{result.name:<12} {result.seconds:8.1f} s of {result.allowed:4.0f}  {told}")
+        status = result.problem or ("TOO SLOW" if slow else "ok")
+        print(f"{result.name:<12} {result.seconds:8.1f} s of {result.allowed:4.0f}  {status}")
     files = sorted(REPORTS.glob("*.xml"))
     found = verdict.read(files)
     for name in found.failed:

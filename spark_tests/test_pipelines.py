@@ -111,16 +111,16 @@ def test_an_aggregation_between_topics_loses_nothing(spark_rocketmq: SparkRocket
         spark_rocketmq.spark.streams.removeListener(listener)
     with Member(emulator, "billing", "totals", 2, "biller") as biller:
         biller.rebalance(1)
-        told = [json.loads(body) for body in biller.take()]
+        counts = [json.loads(body) for body in biller.take()]
 
-    last = {each["customer"]: each["count"] for each in told}
+    last = {each["customer"]: each["count"] for each in counts}
     assert last == {"ada": 120, "bob": 120, "eve": 120}
     events = events_of(emulator)
     audit = audit_events(events)
     audit.assert_none()
     assert Counter((each.topic, each.group) for each in audit.accounts) == {
         ("orders", "totals-job"): 360,
-        ("totals", "billing"): len(told),
+        ("totals", "billing"): len(counts),
     }
     assert by_spark(spark_rocketmq, events) == {}
     missing = next(each.message_id for each in events if each.kind is Kind.ACKED and each.topic == "orders")

@@ -129,14 +129,14 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_only_archives_of_pyspark_are_removed_from_the_python_path(given: str, kept: str, tmp_path: Path) -> None:
-    told = [
+    command = [
         worker_python.program(tmp_path),
         "-c",
         "import os, sys; print(os.environ['PYTHONPATH'], sys.argv, sys.prefix)",
     ]
     more = ["a b", "*", ""]
 
-    done = subprocess.run([*told, *more], capture_output=True, text=True, env={"PYTHONPATH": given}, check=True)
+    done = subprocess.run([*command, *more], capture_output=True, text=True, env={"PYTHONPATH": given}, check=True)
 
     assert done.stdout == f"{kept} {['-c', *more]} {sys.prefix}\n"
 

@@ -194,8 +194,8 @@ def a_heartbeat_registers_in_an_existing_group_with_an_illegal_name(t: RemotingC
     group, client, connection = t.group(name=f"{t.new('group')} with blanks!"), t.new("client"), t.connect()
     t.note("heartbeat", t.heartbeat(client, groups={group: {t.topic(): "*"}}, to=connection), 0)
     t.note("clients", _clients(t, group), 0)
-    told = t.until(lambda: t.pushed(connection), 5)
-    t.note("told", [push.ext_fields for push in told if push.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED])
+    pushes = t.until(lambda: t.pushed(connection), 5)
+    t.note("told", [push.ext_fields for push in pushes if push.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED])
     t.note("retry topic", t.config_of(retry_topic(group)), 0)
     t.note("its route", t.until(lambda: t.route(retry_topic(group))), 0)
 

@@ -19,11 +19,11 @@ NOTICE_SECONDS = 0.7
 def _note_notices(t: RemotingContext, label: str, connections: dict[str, RemotingClient]) -> None:
     """Record the connections that have been notified of a group change since the last call."""
     t.wait(NOTICE_SECONDS)
-    told: dict[str, Any] = {}
+    received: dict[str, Any] = {}
     for name, connection in connections.items():
         pushes = t.pushed(connection)
-        told[name] = [push.ext_fields for push in pushes if push.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED]
-    t.note(label, told)
+        received[name] = [push.ext_fields for push in pushes if push.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED]
+    t.note(label, received)
 
 
 def _lock(t: RemotingContext, client: str, group: str, topic: str, *queues: int) -> list[int]:

@@ -89,15 +89,15 @@ def a_remoting_consumer_is_notified_of_grpc_consumer_changes(t: GrpcContext) -> 
     connection = t.connect()
     t.request(*heartbeat_request(t.new("client"), groups={group: {topic: "*"}}, version=1), to=connection)
 
-    def told() -> list[Any]:
+    def notifications() -> list[Any]:
         t.wait(0.7)
         pushes = t.pushed(connection)
         return [push.ext_fields for push in pushes if push.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED]
 
-    t.note("itself", told())
+    t.note("itself", notifications())
     client = t.consumer(group, {topic: "*"})
-    t.note("one joins", told())
+    t.note("one joins", notifications())
     members = t.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group}).json["consumerIdList"]
     t.note("members", len(members))
     t.leave(client, group)
-    t.note("it leaves", told())
+    t.note("it leaves", notifications())

@@ -87,9 +87,9 @@ def test_store_statistics_start_at_0_after_a_restart(world: World) -> None:
     world.broker.start()
     assert _runtime_info(world)["msgPutTotalTodayNow"] == "0"
     world.send("A")
-    told = _runtime_info(world)
-    assert (told["msgPutTotalTodayNow"], told["putMessageTimesTotal"]) == ("1", "1")
-    assert float(told["putMessageAverageSize"]) == float(told["putMessageSizeTotal"])
+    info = _runtime_info(world)
+    assert (info["msgPutTotalTodayNow"], info["putMessageTimesTotal"]) == ("1", "1")
+    assert float(info["putMessageAverageSize"]) == float(info["putMessageSizeTotal"])
 
 
 def _runtime_info(world: World) -> dict[str, str]:
