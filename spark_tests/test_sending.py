@@ -13,6 +13,7 @@ from response_dropper import ResponseDropper
 from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
+from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 NUMBERS = count()
 
@@ -82,13 +83,13 @@ def test_flags_are_kept_and_do_not_change_the_order(rocketmq: Emulator, batch: s
 def test_a_row_goes_to_the_queue_of_its_broker(rocketmq: Emulator) -> None:
     """A row goes to the queue of its broker; if the topic has none there, the number is an index into all queues."""
     topic = rocketmq.topic("orders", queues=2)
-    lanes: list[QueueSelection] = [("broker-a", 1), ("broker-b", 1), ("elsewhere", 2), 3]
+    selections: list[QueueSelection] = [("broker-a", 1), ("broker-b", 1), ("elsewhere", 2), 3]
 
     send(
         rocketmq,
         [
             message(b"%d" % at, queue_selection=queue_selection, ordered=True)
-            for at, queue_selection in enumerate(lanes)
+            for at, queue_selection in enumerate(selections)
         ],
     )
 
@@ -155,17 +156,17 @@ def test_messages_whose_responses_are_lost_are_sent_again(rocketmq: Emulator) ->
     """Messages whose responses are lost with the connection are sent again; at most those in flight arrive twice."""
     topic = rocketmq.topic("orders", queues=2)
     known = sink_options({"nameServer": rocketmq.namesrv, "fetchOffset.retryIntervalMs": "20", "sendWindow": "16"})
-    with Cluster(known) as cluster, ResponseDropper(rocketmq.broker) as eater:
+    with Cluster(known) as cluster, ResponseDropper(rocketmq.broker) as dropper:
         sender = Sender(cluster, known)
         sender.send([message(b"first")])
         sender.finish()
         cluster.connections.drop(rocketmq.broker)
-        cluster.addresses["broker-a"] = eater.address
+        cluster.addresses["broker-a"] = dropper.address
         sender.send([message(b"%d" % at) for at in range(100)])
         sent = sender.finish()
 
     found = Counter(each.body for each in topic.messages)
-    assert eater.eaten > 0
+    assert dropper.dropped_bytes > 0
     assert set(found) == {b"first", *(b"%d" % at for at in range(100))}
     assert 101 < sum(found.values()) <= 101 + 16
     assert sent.count == 101
@@ -181,7 +182,7 @@ def test_a_row_without_a_queue_goes_to_another_broker_if_one_refuses_it(rocketmq
         sender.send([message(b"%d" % at) for at in range(20)])
         sender.finish()
         with RemotingClient(rocketmq.brokers["broker-a"]) as client:
-            assert client.request(215, {"topic": "orders"}).code == 0
+            assert client.request(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": "orders"}).code == 0
         sender.send([message(b"%d" % at) for at in range(20, 40)])
         sender.finish()
 
@@ -205,7 +206,7 @@ def test_a_send_to_a_stopped_broker_names_it_after_all_retries(rocketmq: Emulato
 
 
 @pytest.mark.parametrize(
-    ("made", "error", "said"),
+    ("outgoing", "error", "text"),
     [
         (message(b"x", topic="nowhere"), ClusterError, "topic nowhere has no route for a write"),
         (message(b"x", queue_selection=9, ordered=True), RowError, "queueId is 9; topic orders has 2 queues to write"),
@@ -217,12 +218,12 @@ def test_a_send_to_a_stopped_broker_names_it_after_all_retries(rocketmq: Emulato
     ],
 )
 def test_a_message_that_cannot_be_sent_fails_with_topic_queue_and_reason(
-    rocketmq: Emulator, made: Outgoing, error: type[Exception], said: str
+    rocketmq: Emulator, outgoing: Outgoing, error: type[Exception], text: str
 ) -> None:
     rocketmq.topic("orders", queues=2)
 
-    with pytest.raises(error, match=said):
-        send(rocketmq, [made], **{"fetchOffset.retryIntervalMs": "1"})
+    with pytest.raises(error, match=text):
+        send(rocketmq, [outgoing], **{"fetchOffset.retryIntervalMs": "1"})
 
 
 @pytest.mark.rocketmq(config={"maxMessageSize": 1000})

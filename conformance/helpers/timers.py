@@ -1,4 +1,4 @@
-"""Timer messages, their recall, and the due times of delayed messages."""
+"""Timed messages, their recall, and the due times of delayed messages."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 

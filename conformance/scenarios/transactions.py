@@ -66,7 +66,7 @@ def a_half_message_rolled_back_in_a_check_never_arrives(s: ScenarioContext) -> N
 
 
 def _until_asked(s: ScenarioContext, producer: Producer, topic: str) -> None:
-    """Make a producer send, and wait until transaction checks reach it."""
+    """Make a producer send, and wait until the broker knows it, so that transaction checks can reach it."""
     producer.send(topic, "first", verb="send_tx", outcome="COMMIT")
     s.wait_until_producer_known(producer, topic)
 

@@ -1,4 +1,4 @@
-"""Messages of pops and gRPC receives that clients have not completed.
+"""Messages of pops and gRPC receives, until clients acknowledge them or change their invisible durations.
 
 The gate calls the methods with each pop, acknowledgement and change of an invisible duration. `outcome` is None for a
 pop that waits for messages, and for a request that a rule of faults loses. An acknowledgement counts even if the broker

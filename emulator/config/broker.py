@@ -358,7 +358,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         low=2,
     )
 
-    timer_stop_enqueue: bool = key(False, "Stored timer messages do not enter the timer wheel as long as this is true.")
+    timer_stop_enqueue: bool = key(False, "Stored timed messages do not enter the timer wheel as long as this is true.")
     timer_congest_num_each_slot: int = key(
         0x7FFFFFFF,
         "Messages of one timer slot above which the broker rejects further ones at random; from twice this number"

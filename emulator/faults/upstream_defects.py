@@ -134,7 +134,7 @@ _DEFECTS = (
         "timer_topic_stops_timer",
         _ALL,
         "A message that a client sends to rmq_sys_wheel_timer is accepted and stops the timer of this broker for good:"
-        " later timer messages are not delivered, and popped messages no longer redelivered",
+        " later timed messages are not delivered, and popped messages no longer redelivered",
         "TimerMessageStore.enqueue",
         ("protected.a_message_sent_to_the_timer_topic_stops_the_timer",),
     ),

@@ -14,11 +14,11 @@ class ResponseDropper(OneConnection):
         super().__init__()
         host, _, port = broker.rpartition(":")
         self._broker = (host, int(port))
-        self.eaten = 0
-        """Number of discarded response bytes."""
+        self.dropped_bytes = 0
+        """Number of response bytes that the client did not get."""
 
     def serve(self, client: socket.socket) -> None:
         """Forward a request, and discard its response."""
         with socket.create_connection(self._broker, SECONDS) as broker:
             broker.sendall(client.recv(CHUNK))
-            self.eaten += len(broker.recv(CHUNK))
+            self.dropped_bytes += len(broker.recv(CHUNK))

@@ -200,7 +200,7 @@ def test_delay_level_18_delivers_after_two_hours(client: Client) -> None:
 
 
 @through(*SDKS, *OLDER)
-def test_a_timer_message_of_23_hours_is_delivered_then(client: Client) -> None:
+def test_a_timed_message_of_23_hours_is_delivered_then(client: Client) -> None:
     """A message with a delivery time in 23 hours is delivered then, and is listed as scheduled until then."""
     topic = client.topic("DELAY")
     before = client.emulator.clock.now
@@ -213,7 +213,7 @@ def test_a_timer_message_of_23_hours_is_delivered_then(client: Client) -> None:
 
 
 @through(*SDKS, *OLDER)
-def test_a_timer_message_of_forty_days_is_refused(client: Client) -> None:
+def test_a_timed_message_of_forty_days_is_refused(client: Client) -> None:
     """A send with a delivery time in forty days fails, and nothing is stored."""
     topic = client.topic("DELAY")
     with pytest.raises(DriverError) as refused:

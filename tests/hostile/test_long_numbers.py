@@ -36,7 +36,7 @@ def test_an_inner_number_beyond_a_short_counts_as_one_message(world: World, numb
     assert end(world, "T") == 1
 
 
-def test_a_timer_message_with_any_number_of_rolls_is_rolled_and_delivered(world: World) -> None:
+def test_a_timed_message_with_any_number_of_rolls_is_rolled_and_delivered(world: World) -> None:
     world.topic("T")
     world.send("T", TIMER_DELAY_SEC="259200", TIMER_ROLL_TIMES=DIGITS)
     world.advance(3 * DAY_MS)

@@ -234,8 +234,8 @@ def test_the_log_continues_after_a_power_loss_where_it_was_truncated() -> None:
 # waiting messages
 
 
-def test_a_timer_message_delivered_within_1_s_of_a_crash_is_delivered_again(world: World) -> None:
-    """A timer message delivered in the second before a crash is delivered twice (seen on 5.3.3).
+def test_a_timed_message_delivered_within_1_s_of_a_crash_is_delivered_again(world: World) -> None:
+    """A timed message delivered in the second before a crash is delivered twice (seen on 5.3.3).
 
     The timer writes its progress once a second.
     """
@@ -252,8 +252,8 @@ def test_a_timer_message_delivered_within_1_s_of_a_crash_is_delivered_again(worl
     assert max_offset(world) == 2
 
 
-def test_timer_messages_are_delivered_on_time_after_a_crash(world: World) -> None:
-    """After a crash timer messages are delivered at their time, or at once if it has passed."""
+def test_timed_messages_are_delivered_on_time_after_a_crash(world: World) -> None:
+    """After a crash timed messages are delivered at their time, or at once if it has passed."""
     world.topic("A")
     world.send("A", TIMER_DELIVER_MS=str(world.now_ms + 20_000))
     world.advance(10_000)

@@ -85,10 +85,10 @@ def test_delayed_messages_are_delivered_after_a_power_loss(world: World, run_ms:
 
 @pytest.mark.parametrize("run_ms", WRITES_MS)
 @pytest.mark.parametrize("waited_ms", [0, 500, 4_000, 5_000, 6_100, 9_000])
-def test_timer_messages_but_no_recalled_ones_are_delivered_after_a_power_loss(
+def test_timed_messages_but_no_recalled_ones_are_delivered_after_a_power_loss(
     world: World, run_ms: int, waited_ms: int
 ) -> None:
-    """Timer messages in the wheel and those just due are delivered after a power loss, but no recalled ones."""
+    """Timed messages in the wheel and those just due are delivered after a power loss, but no recalled ones."""
     world.advance(run_ms)
     for delay, body in ((5_000, b"5 s"), (60_000, b"60 s")):
         for taken_back in (False, True):
@@ -107,8 +107,8 @@ def test_timer_messages_but_no_recalled_ones_are_delivered_after_a_power_loss(
     assert stored_set(world) == {b"5 s", b"60 s"}
 
 
-def test_a_rolled_timer_message_is_delivered_after_power_losses(world: World) -> None:
-    """A rolled timer message is delivered after a crash before its roll and another one after it."""
+def test_a_rolled_timed_message_is_delivered_after_power_losses(world: World) -> None:
+    """A rolled timed message is delivered after a crash before its roll and another one after it."""
     world.send("A", b"3 d", TIMER_DELAY_SEC=str(3 * 86_400 - 1))
     for hours in (1, 50):
         world.advance(hours * 3_600_000)

@@ -118,8 +118,8 @@ def test_a_slave_copies_the_timer_check_point_every_three_seconds(world: World) 
     assert stored(slave(world)) == 0
 
 
-def test_a_slave_counts_the_timer_messages_that_enter_its_wheel(world: World) -> None:
-    """A slave counts the timer messages that enter its wheel until it copies its master's counts."""
+def test_a_slave_counts_the_timed_messages_that_enter_its_wheel(world: World) -> None:
+    """A slave counts the timed messages that enter its wheel until it copies its master's counts."""
     world.advance(20_000)
     world.send("T", TIMER_DELAY_SEC="600")
     assert (count(world, world.broker), count(world, slave(world))) == (1, None)

@@ -1,4 +1,4 @@
-"""Recall of timer messages: handles, delete marks (the messages that cancel a timer message), and errors."""
+"""Recall of timed messages: handles, delete marks (the messages that cancel a timed message), and errors."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
@@ -101,7 +101,7 @@ def test_a_delete_mark_does_not_affect_other_topics_or_slots(world: World) -> No
     assert stored_bodies(world, "A", 2) == [b"later"]
 
 
-def test_a_rolled_timer_message_can_be_recalled(world: World) -> None:
+def test_a_rolled_timed_message_can_be_recalled(world: World) -> None:
     """A rolled message can be recalled: its delete mark reaches the same slot of the timer wheel."""
     sent = timed(world, 250_000_000, b"gone", UNIQ_KEY="U")
     timed(world, 250_000_000, b"stays", UNIQ_KEY="V")

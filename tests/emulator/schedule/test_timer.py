@@ -1,4 +1,4 @@
-"""Timer messages, which have any delay: delivered at the first slot boundary at or after their time."""
+"""Timed messages, which have any delay: delivered at the first slot boundary at or after their time."""
 
 from contextlib import suppress
 from struct import pack
@@ -52,7 +52,7 @@ def refused_send(world: World, topic: str) -> ResponseCode:
         (300, 3500, 4000),
     ],
 )
-def test_a_timer_message_is_visible_at_the_next_whole_second(
+def test_a_timed_message_is_visible_at_the_next_whole_second(
     world: World, sent_at: int, after_ms: int, visible_at: int
 ) -> None:
     """The deliver time is rounded up to the precision of the wheel; a whole second stays as it is."""
@@ -77,7 +77,7 @@ def test_the_timer_precision_is_rounded_down_to_an_allowed_one(configured: int, 
 
 
 @given(st.integers(0, 5000), st.integers(1, 20_000), st.sampled_from([100, 200, 500, 1000]))
-def test_a_timer_message_is_never_early_and_less_than_a_slot_late(sent_at: int, after_ms: int, precision: int) -> None:
+def test_a_timed_message_is_never_early_and_less_than_a_slot_late(sent_at: int, after_ms: int, precision: int) -> None:
     """A message is stored in its topic at its deliver time or less than one slot later."""
     world = make_world(timer_precision_ms=precision)
     world.topic("A")
@@ -118,7 +118,7 @@ def test_timer_delay_sec_precedes_timer_delay_ms_and_timer_deliver_ms(
         {"TIMER_DELAY_MS": "-1"},
     ],
 )
-def test_a_timer_message_whose_time_has_passed_is_stored_at_once(world: World, properties: dict[str, Any]) -> None:
+def test_a_timed_message_whose_time_has_passed_is_stored_at_once(world: World, properties: dict[str, Any]) -> None:
     """A message whose time has passed is stored at once, with its property and without REAL_TOPIC."""
     world.topic("A")
     result = world.send("A", **properties)
@@ -165,7 +165,7 @@ def test_a_timer_of_exactly_three_days_is_accepted_and_rolled_once(world: World)
     ("after_s", "pauses_after_s"),
     [(172_800, None), (172_802, 86_400), (172_800 + 57_600, 86_400), (172_800 + 57_602, 172_800)],
 )
-def test_a_timer_message_beyond_two_days_is_rolled(world: World, after_s: int, pauses_after_s: int | None) -> None:
+def test_a_timed_message_beyond_two_days_is_rolled(world: World, after_s: int, pauses_after_s: int | None) -> None:
     """A message beyond the two-day window is rolled after two days, or after one if little more remains."""
     world.topic("A")
     world.send("A", TIMER_DELAY_SEC=str(after_s))
@@ -175,7 +175,7 @@ def test_a_timer_message_beyond_two_days_is_rolled(world: World, after_s: int, p
     assert times == ([0] if pauses_after_s is None else [0, (pauses_after_s + 1) * 1000])
 
 
-def test_a_delivered_timer_message_has_its_enqueue_and_dequeue_times(world: World) -> None:
+def test_a_delivered_timed_message_has_its_enqueue_and_dequeue_times(world: World) -> None:
     """A waiting message is in the wheel topic with its slot; the delivered one has its enqueue and dequeue times."""
     world.topic("A", 4)
     world.advance(300)
@@ -223,7 +223,7 @@ def test_messages_of_one_wheel_slot_share_a_timer_and_keep_send_order(world: Wor
     assert world.broker.timers.slots == {}
 
 
-def test_delivery_of_a_timer_message_wakes_a_waiting_pull(world: World) -> None:
+def test_delivery_of_a_timed_message_wakes_a_waiting_pull(world: World) -> None:
     """A waiting pull gets the message at the time of its delivery."""
     world.topic("A")
     deliver(world, 1500)
@@ -248,8 +248,8 @@ def test_a_message_to_the_wheel_topic_itself_is_rejected(world: World) -> None:
     assert len(stored(world, "A")) == 1
 
 
-def test_with_the_timer_wheel_disabled_timer_messages_are_rejected() -> None:
-    """With timerWheelEnable off timer messages are rejected, others are not."""
+def test_with_the_timer_wheel_disabled_timed_messages_are_rejected() -> None:
+    """With timerWheelEnable off timed messages are rejected, others are not."""
     world = make_world(timer_wheel_enable=False)
     world.topic("A")
     with pytest.raises(EngineError) as caught:
@@ -259,8 +259,8 @@ def test_with_the_timer_wheel_disabled_timer_messages_are_rejected() -> None:
     world.send("A")
 
 
-def test_the_retry_copy_of_a_timer_message_is_not_delayed_again(world: World) -> None:
-    """The retry copy of a delivered timer message is not delayed again and keeps all TIMER properties."""
+def test_the_retry_copy_of_a_timed_message_is_not_delayed_again(world: World) -> None:
+    """The retry copy of a delivered timed message is not delayed again and keeps all TIMER properties."""
     world.topic("A")
     deliver(world, 1000)
     world.advance(1000)
@@ -270,7 +270,7 @@ def test_the_retry_copy_of_a_timer_message_is_not_delayed_again(world: World) ->
     assert {"TIMER_OUT_MS", "TIMER_ENQUEUE_MS", "TIMER_DEQUEUE_MS", "TIMER_DELIVER_MS"} <= set(retry.property_map())
 
 
-def test_a_timer_message_whose_record_was_deleted_is_not_delivered() -> None:
+def test_a_timed_message_whose_record_was_deleted_is_not_delivered() -> None:
     """A waiting message whose record was deleted is not delivered; the others are."""
     world = make_world(store_max_bytes=1 << 20, max_message_size=1 << 16, mapped_file_size_commit_log=1 << 17)
     world.topic("A")

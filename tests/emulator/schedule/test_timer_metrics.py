@@ -42,8 +42,8 @@ def congestion(world: World) -> int:
     return int(world.ask(RuntimeInfoResult, GetBrokerRuntimeInfo()).table["timerCongestNum"])
 
 
-def test_waiting_timer_messages_are_counted_by_topic(world: World) -> None:
-    """A timer message counts for its topic from its send to its delivery; a topic stays listed with 0."""
+def test_waiting_timed_messages_are_counted_by_topic(world: World) -> None:
+    """A timed message counts for its topic from its send to its delivery; a topic stays listed with 0."""
     for topic in ("A", "B"):
         world.topic(topic)
     assert (metrics(world).version, metrics(world).changed_ms, counts(world)) == (0, START_MS, {})

@@ -1,11 +1,11 @@
 """Observations of a broker: requests with their responses, messages that are stored in queues, and passing time.
 
-They are plain values and use none of the engine's classes: the oracle processes them, and tests falsify them. Times
+They are plain values and use none of the engine's classes. The oracle checks them, and its tests alter them. Times
 (`now`, `deadline` and fields that end in `_ms`) are ms since the epoch, except the durations `invisible_ms` and
 `away_ms`. `call` is the number of a request, `client` the id of its connection or, for queue locks, the client's name.
-`asked` is the maximum number of messages that a request wants. `low` and `high` are the minimum and the maximum offset
-of a queue, so `high` is the offset of the next message. `deadline` is the end of a wait, and `waited` is True if there
-was one.
+`asked` is the maximum number of messages that a pull or pop requests. `low` and `high` are the minimum and the maximum
+offset of a queue, so `high` is the offset of the next message. `deadline` is the end of a wait, and `waited` is True if
+there was one.
 """
 
 from typing import NamedTuple
@@ -30,6 +30,7 @@ class Stored(NamedTuple):
     store_ms: int
     delay_level: int
     first_pop_ms: int | None
+    """None if it is no retry of a popped message."""
     physical: int
     """Offset in the commit log, which all topics share."""
     keys: str | None = None
@@ -300,7 +301,7 @@ class MembersSeen(NamedTuple):
 
 
 class Locked(NamedTuple):
-    """Queue locks were requested."""
+    """A client requested the locks of the queues `asked`; the response says that it holds those of `granted`."""
 
     now: int
     group: str
@@ -319,7 +320,7 @@ class Unlocked(NamedTuple):
 
 
 class TimedSent(NamedTuple):
-    """A send of a timer message got a response; `due_ms` is its deliver time, `code` is SUCCESS or the error."""
+    """A send of a timed message got a response; `due_ms` is its deliver time, `code` is SUCCESS or the error."""
 
     now: int
     topic: str
@@ -333,10 +334,11 @@ class TimedSent(NamedTuple):
 
 
 class Recalled(NamedTuple):
-    """A recall of a timer message got a response.
+    """A recall of a timed message got a response.
 
-    It was requested with a recall handle and `topic`, or with a delete mark that names the message in `topic` and is
-    due at `due_ms`. `home` is the topic to which the message was sent.
+    It was requested with a recall handle and `topic`, or with a delete mark: a timed message with TIMER_DEL_UNIQKEY,
+    which names the recalled message in `topic`, and is due at `due_ms`. `home` is the topic to which the recalled
+    message was sent.
     """
 
     now: int
@@ -351,7 +353,7 @@ class Recalled(NamedTuple):
 class HalfStored(NamedTuple):
     """A half message was stored in the half topic.
 
-    `times` is its check count, `immunity` its immunity property.
+    `times` is its check count, `immunity` its property CHECK_IMMUNITY_TIME_IN_SECONDS.
     """
 
     now: int
@@ -383,6 +385,7 @@ class Ended(NamedTuple):
     message_id: str
     half_offset: int
     decision: str
+    """commit, rollback or unknown."""
     right: bool
     from_check: bool
     code: str

@@ -21,7 +21,7 @@ DELAY_LEVELS_MS = (1_000, 5_000, 10_000, 30_000, *(n * 60_000 for n in (*range(1
 DELAY_LATE_MS = 1_100
 """Longest delay of a delivery by level: levels are checked every 100 ms, first a second after the broker's start."""
 TIMER_LATE_MS = 1_000
-"""Longest delay of a timer message: it is stored at the first full second at or after its time."""
+"""Longest delay of a timed message: it is stored at the first full second at or after its time."""
 
 
 GOES_BACK_MS = 20_000

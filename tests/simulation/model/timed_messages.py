@@ -1,12 +1,12 @@
-"""The oracle's model of timer messages and recalls.
+"""The oracle's model of timed messages and recalls.
 
 Upstream allows the following and nothing else (HookUtils, TimerMessageStore, RecallMessageProcessor 5.3.3):
 
 - A message whose time has passed is stored at once; one more than three days ahead is rejected.
-- A timer message is delivered at the first full second at or after its time. Slots are a second wide, and a message is
+- A timed message is delivered at the first full second at or after its time. Slots are a second wide, and a message is
   in the slot that ends when it is delivered.
 - A recall succeeds until the slot of the message begins, and never with a handle for another topic. A delete mark, the
-  message by which a client recalls without a handle, is a timer message itself, so its time must be in the future, at
+  message by which a client recalls without a handle, is a timed message itself, so its time must be in the future, at
   most three days ahead. It affects only a message in its own slot and in the topic that it names.
 - A recalled message and a delete mark are never delivered.
 """
@@ -29,7 +29,7 @@ def slot_end(due_ms: int) -> int:
 
 
 class TimedMessages:
-    """All waiting timer messages."""
+    """All waiting timed messages."""
 
     def __init__(self, log: StoredMessages) -> None:
         self._log = log
@@ -37,7 +37,7 @@ class TimedMessages:
         self._last_slot_end = 0
 
     def sent(self, seen: TimedSent) -> None:
-        """Check a response to a send of a timer message."""
+        """Check a response to a send of a timed message."""
         too_far = seen.due_ms - seen.now > LONGEST_MS
         if seen.code != ("MESSAGE_ILLEGAL" if too_far else "SUCCESS"):
             raise Violation(f"wrong code: {seen}")

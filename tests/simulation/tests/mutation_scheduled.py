@@ -1,4 +1,4 @@
-"""Streams with one falsified observation about timer messages, recalls or half messages."""
+"""Streams with one falsified observation about timed messages, recalls or half messages."""
 
 from collections.abc import Iterator
 

@@ -27,8 +27,8 @@ POP = Action("pop", a=1, d=3)
 """A group pops a message for a minute."""
 WAITS: dict[str, tuple[list[Action], str]] = {
     "delay level": ([Action("send", a=1, d=4)], "B"),
-    "timer message of 6 s": ([Action("send", a=1, d=6)], "B"),
-    "timer message of 45 s": ([Action("send timed", a=1, c=1, d=6)], "B"),
+    "timed message of 6 s": ([Action("send", a=1, d=6)], "B"),
+    "timed message of 45 s": ([Action("send timed", a=1, c=1, d=6)], "B"),
     "unacknowledged pop": ([Action("send", a=1), POP], "%RETRY%pop-all_B"),
     "sent back": ([Action("send", a=1), Action("pull", a=1), Action("send back")], "%RETRY%pull-all"),
     "half message": ([Action("prepare", a=1)], "half"),

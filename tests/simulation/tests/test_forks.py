@@ -1,6 +1,6 @@
 """Forks, their parents and their own forks: each continues like an engine from a snapshot, unaffected by the others.
 
-Their state includes half messages, delayed and timer messages, pops of each mode, ordered batches, offsets and deleted
+Their state includes half messages, delayed and timed messages, pops of each mode, ordered batches, offsets and deleted
 files.
 """
 

@@ -92,7 +92,7 @@ POPPED_IN_ORDER_TWO_DAYS_AGO = [
 ]
 """A batch in flight for more than a day is deleted, and its messages do not count as redelivered.
 
-The oracle counted them, after it had waited for a timer message of two days later.
+The oracle counted them, after it had waited for a timed message of two days later.
 """
 
 RESET_OF_ANOTHER_QUEUE = [Action("burst"), Action("pop", d=54), Action("pop", c=54), Action("reset", b=53)]

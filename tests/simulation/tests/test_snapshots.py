@@ -26,6 +26,6 @@ def lived_through(seed: int, stop: Action) -> tuple[list[Observation], bytes]:
 def test_an_engine_from_a_snapshot_continues_as_after_a_restart(seed: int) -> None:
     """Observations and the final snapshot are identical after a restart and after a start from a snapshot.
 
-    The state includes half messages, delayed and timer messages, pops of each mode, ordered batches and offsets.
+    The state includes half messages, delayed and timed messages, pops of each mode, ordered batches and offsets.
     """
     assert lived_through(seed, MOVE) == lived_through(seed, RESTART)

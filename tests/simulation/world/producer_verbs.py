@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 HOUR_MS = 3_600_000
 DELAYS_MS = (700, 6_000, 20_000, 0, -5_000, 2_300, 45_000, 50 * HOUR_MS, 96 * HOUR_MS, 150_001)
-"""Delays of timer messages: two are not in the future, one exceeds the timer wheel's window, one the maximum delay."""
+"""Delays of timed messages: two are not in the future, one exceeds the timer wheel's window, one the maximum delay."""
 IMMUNITIES = (None, None, None, "5", "60", "soon")
 DECISIONS = ("commit", "commit", "commit", "rollback", "rollback", "unknown")
 TAGS = ("red", "blue", None)
 
 
 def send_timed(simulation: "Simulation", action: "Action", lost: bool) -> None:
-    """Send a timer message."""
+    """Send a timed message."""
     topic = simulation.topic(action.a)
     simulation.timed.send(
         simulation.clients[action.client % len(simulation.clients)],
@@ -30,7 +30,7 @@ def send_timed(simulation: "Simulation", action: "Action", lost: bool) -> None:
 
 
 def take_back(simulation: "Simulation", action: "Action", lost: bool) -> None:
-    """Recall a timer message, or try to with a wrong topic or time."""
+    """Recall a timed message, or try to with a wrong topic or time."""
     timed = simulation.timed
     if not timed.waiting:
         return

@@ -1,4 +1,4 @@
-"""Producers of timer messages: send them with each of the three properties, and recall them in both ways."""
+"""Producers of timed messages: send them with each of the three properties, and recall them in both ways."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,7 @@ REMEMBERED = 30
 
 
 class Waits(NamedTuple):
-    """A timer message that may be recalled."""
+    """A timed message that may be recalled."""
 
     topic: str
     message_id: str
@@ -26,7 +26,7 @@ class Waits(NamedTuple):
 
 
 class TimedSends:
-    """The timer messages of one session's clients; any client may recall any of them."""
+    """The timed messages of one session's clients; any client may recall any of them."""
 
     def __init__(self, session: "Session") -> None:
         self._session = session
