@@ -35,7 +35,7 @@ class OffsetTable:
         self._names: TopicGroupIndex[_GroupTopic] = TopicGroupIndex()
         """Index of all three tables; it may contain entries that some of the tables no longer have."""
         self.on_move: OnMove | None = None
-        """Called with first offsets, resets, copies and lower commits; other commits cost nothing."""
+        """Called with first offsets, resets, copies and lower commits, but not with the many other commits."""
 
     def _begin_file(self) -> FileImage[tuple[str, str, int], int]:
         return FileImage(self._scheduler, lambda: self._config.flush_consumer_offset_interval)
@@ -56,7 +56,7 @@ class OffsetTable:
             self.on_move(kind, group, topic, queue_id, before, offset)
 
     def clone(self, source: str, dest: str, topic: str) -> None:
-        """Copy the committed offsets of a group to another, and nothing else; a no-op if there are none."""
+        """Replace the committed offsets of group `dest` on a topic by those of `source`; a no-op if that has none."""
         table = self.committed.get((source, topic))
         if table is None:
             return
@@ -140,7 +140,7 @@ class OffsetTable:
         committed = self.committed
         for group, topic, table in other.all():
             pair = (group, topic)
-            if committed.get(pair) != table:  # a slave copies every 10 seconds, most of the time the same
+            if committed.get(pair) != table:  # a slave copies every 63 seconds, most of the time the same
                 committed[pair] = dict(table)
                 self._names.add(topic, group, pair)
         self._file.write()

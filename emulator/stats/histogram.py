@@ -5,21 +5,21 @@ from collections.abc import Sequence
 
 SECOND_MS = 1000
 SIZE_BOUNDS = (1024, 4096, 524_288, 1_048_576, 2_097_152, 4_194_304)
-"""Bytes (BrokerMetricsManager.registerMetricsView)."""
+"""Size of a received message, in bytes (BrokerMetricsManager.registerMetricsView)."""
 CREATION_BOUNDS = (10, 100, SECOND_MS, 3 * SECOND_MS, 5 * SECOND_MS)
-"""Milliseconds (BrokerMetricsManager.registerMetricsView)."""
+"""Duration of a request that creates or changes a topic or group, in ms (BrokerMetricsManager.registerMetricsView)."""
 FINISH_BOUNDS = (5, 60, 600, 3600, 43_200, 86_400)
-"""Seconds (BrokerMetricsManager.registerMetricsView)."""
+"""Age of a half message when it is committed, in seconds (BrokerMetricsManager.registerMetricsView)."""
 DELAY_BOUNDS = (60, 600, 3600, 43_200, 86_400, 259_200)
-"""Seconds (DefaultStoreMetricsManager.getMetricsView)."""
+"""Delay of a message that enters the timer wheel, in seconds (DefaultStoreMetricsManager.getMetricsView)."""
 REQUEST_BOUNDS = (1, 3, 5, 7, 10, 100, SECOND_MS, 2 * SECOND_MS, 3 * SECOND_MS)
-"""Milliseconds (RemotingMetricsManager.getMetricsView)."""
+"""Time from a remoting request to its response, in ms (RemotingMetricsManager.getMetricsView)."""
 SCAN_BOUNDS = (1, 10, 100, SECOND_MS, 2 * SECOND_MS, 3 * SECOND_MS)
-"""Milliseconds (PopMetricsManager.getMetricsView)."""
+"""Duration of a scan of the merge buffer, in ms (PopMetricsManager.getMetricsView)."""
 
 
 class Histogram:
-    """Numbers of values up to each bound and above the last one, and their sum."""
+    """Numbers of values up to each bound and above the last one, and the sum of all values."""
 
     __slots__ = ("bounds", "counts", "sum")
 

@@ -9,6 +9,7 @@ def test_an_interrupted_run_leaves_no_driver_process_or_folder(tmp_path: Path) -
     """An interrupted run leaves neither processes nor folders, and reports no errors for aborted scenarios."""
 
     def at_work(moment: Moment) -> bool:
+        """True once two drivers of the Java remoting SDK run."""
         return sum("testkit.driver.remoting.Main" in line for line in moment.started) > 1
 
     words = ["--sdk", "java-remoting,java-grpc,python", "-k", "scenarios.groups or scenarios.plain", "--jobs", "3"]

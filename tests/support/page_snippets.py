@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TREE = "/path/to/rocketmq-testkit"
 """Path of the source tree in commands of pages."""
 SECONDS_MAX = 600
+"""Timeout of a program or script of a page."""
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"(?://|#|<!--) ([\w./-]+\.\w+)(?: -->)?\n")
 
@@ -67,7 +68,7 @@ def write_files(of: Sequence[Snippet], folder: Path) -> set[str]:
 
 
 def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a program that finds the command or the executable by its variable. The program must succeed.
+    """Run a program with the command or the executable in the variable ROCKETMQ_EMULATOR. The program must succeed.
 
     With the executable, the program and all that it starts find no Python on this machine.
     """
@@ -92,9 +93,9 @@ def run_script(folder: Path, script: str, **variables: str) -> str:
 
 @contextmanager
 def no_python_in_path(folder: Path) -> Iterator[None]:
-    """Set a PATH that has all programs of this one but Python and its tools. `folder` must not exist.
+    """Set PATH to `folder`, which is created with all programs of the present PATH but Python and its tools.
 
-    With the installed command, which needs Python, this is all; with the executable, `run` hides every Python.
+    The installed command needs Python, which it still finds; for the executable, `run` hides every Python.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", path_without_python(folder))

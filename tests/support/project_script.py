@@ -7,6 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS_MAX = 600
+"""Timeout of a script."""
 
 
 def run_script(name: str, *words: str | Path, **variables: str) -> str:

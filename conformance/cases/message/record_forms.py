@@ -13,13 +13,18 @@ from ...context.remoting import RemotingContext
 from ...helpers.consumer import consumer_of
 
 ALGORITHMS = {"none said": 0x0, "LZ4": 0x100, "ZSTD": 0x200, "unknown": 0x700}
-"""Compression bits of the sysFlag in addition to the compressed bit; for ZLIB see `messages_stored`."""
-COMPRESSED, MULTI_TAGS = 0x1, 0x2
+"""Algorithm bits of the sysFlag, beside the compressed bit. The cases of `messages_stored.py` use ZLIB."""
+COMPRESSED = 0x1
+"""The compressed bit of the sysFlag."""
+UNUSED = 0x800
+"""A bit of the sysFlag without a meaning."""
+IPV6_BORN_HOST, IPV6_STORE_HOST = 0x10, 0x20
+"""Bits of the sysFlag that announce IPv6 addresses in the record."""
 OPAQUE = bytes(range(256))
 """A body that no algorithm produced: a consumer gets it unchanged, or decompression fails."""
 IPV6 = {"brokerIP1": "::1", "bindAddress": "::1"}
-_LENGTH_OF_TOPIC = 120
-"""With the retry prefix such a name has 127 characters; a longer one needs another record format."""
+_GROUP_LENGTH = 120
+"""The retry topic of a group with such a name has 127 characters; a longer one needs another record format."""
 
 
 @remoting_case("MessageVersion.MESSAGE_VERSION_V2")
@@ -28,7 +33,7 @@ def a_topic_over_127_characters_uses_message_version_2_records(t: RemotingContex
     topic = t.topic(queues=1)
     t.sent(topic)
     [message] = t.stored(topic).messages
-    for length in (_LENGTH_OF_TOPIC, _LENGTH_OF_TOPIC + 1, 240):
+    for length in (_GROUP_LENGTH, _GROUP_LENGTH + 1, 240):
         start = t.new("group")
         group = t.group(name=start + "-" * (length - len(start)))
         retry = retry_topic(group)
@@ -87,7 +92,7 @@ def messages_of_a_multi_tag_topic_have_the_multi_tags_flag(t: RemotingContext) -
     topic = t.new()
     t.note("made", t.request(*topic_request(topic, queues=1, topicFilterType="MULTI_TAG")), 0)
     t.note("sent", t.send(topic, tag="A||B"), 0)
-    t.note("sent with a flag", t.send(topic, tag="A", sysFlag=0x800), 0)
+    t.note("sent with a flag", t.send(topic, tag="A", sysFlag=UNUSED), 0)
     t.note("flags", [hex(each.sys_flag) for each in t.stored(topic, 2).messages])
     for expression in ("A", "B", "A||B"):
         t.note(f"pulled by {expression}", t.pull(topic, t.group(), expression=expression).found)
@@ -125,7 +130,7 @@ def messages_with_ipv6_hosts_have_ipv6_flags_and_longer_ids(t: RemotingContext) 
 def a_message_with_a_false_ipv6_flag_is_accepted_but_unreadable(t: RemotingContext) -> None:
     """A message whose sysFlag wrongly claims IPv6 hosts is accepted but cannot be read."""
     topic, other = t.topic(queues=1), t.topic(queues=1)
-    for flag in (0x10, 0x20, 0x30):
+    for flag in (IPV6_BORN_HOST, IPV6_STORE_HOST, IPV6_BORN_HOST | IPV6_STORE_HOST):
         t.note(f"sent {flag:#x}", t.send(topic, f"{flag:#x}", sysFlag=flag).code)
         t.wait(1)
         t.note("end", t.max_offset(topic))

@@ -22,7 +22,7 @@ from .status import StatusCode, StatusError
 
 
 class CallRequest:
-    """A request for a known method: the common part of both kinds. `timeout_ms` is None if there is no timeout."""
+    """A request for a known method: the base of both kinds below. `timeout_ms` is None if there is no timeout."""
 
     __slots__ = ("_context", "_gzip", "_method", "_reader", "_stream", "call", "head", "timeout_ms")
 
@@ -51,7 +51,7 @@ class CallRequest:
         return state is not StreamState.OPEN and state is not StreamState.HALF_CLOSED_REMOTE
 
     def client_lost(self, reason: str) -> None:
-        """Cancel the handler's call, because its client has disconnected."""
+        """Cancel the handler's call: its client has disconnected, or its deadline has passed."""
         if self.call is not None:
             for callback in self.call.cancel():
                 self._guard(callback)

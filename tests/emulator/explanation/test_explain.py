@@ -22,6 +22,7 @@ FIRST, SECOND = "7F0000010A2B18B4AAC2000000000001", "7F0000010A2B18B4AAC20000000
 
 
 def explain(world: World, message_id: str, group: str | None = "G", place: Place | None = None) -> Explanation:
+    """Explain the message with an id for a group, or for all groups for None; `place` selects one of its copies."""
     found = look(world)
     messages = found.find(message_id)
     explainer = Explainer(found, world.engine.history, lambda: world.now_ms)
@@ -144,7 +145,7 @@ def test_unknown_message_and_group_are_explained_by_a_verdict() -> None:
 
 
 def every_state() -> World:
-    """Return a world with a message in each state of copies."""
+    """Return a world with a message in each state that a copy can have, such as delayed, half and dead."""
     world = make_world()
     in_every_state(world)
     return world

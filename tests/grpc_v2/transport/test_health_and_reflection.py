@@ -14,6 +14,7 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2, service_pb2
 from rocketmq_testkit.grpc_v2.transport.grpc.descriptors import MESSAGE, STRING, FileBuilder, renamed, served_under
 from rocketmq_testkit.grpc_v2.transport.grpc.health import HealthService, ServingStatus
 from rocketmq_testkit.grpc_v2.transport.grpc.reflection import ReflectionService
+from rocketmq_testkit.grpc_v2.transport.grpc.status import StatusCode
 
 from tests.grpc_v2.transport.conftest import Served
 
@@ -21,7 +22,7 @@ _PATIENCE_S = 20
 
 
 def _described() -> FileDescriptorProto:
-    """Return a file of a private package with nesting, a map-like field and an import."""
+    """Return a file of a private package with a nested type, a repeated field of the type itself, and an import."""
     builder = FileBuilder("private/things.proto", "private.things")
     builder.file.dependency.append("google/protobuf/timestamp.proto")
     outer = builder.message("Outer").field(1, "name", STRING).field(2, "inner", MESSAGE, type_name="Outer.Inner")
@@ -77,7 +78,7 @@ def test_the_services_register_no_name_in_the_default_pool() -> None:
     """The services register no name in the default pool of other packages."""
     HealthService()
     ReflectionService([renamed(_described(), "true.name", name="true/things.proto")])
-    for name in ("grpc/health/v1.proto", "true/things.proto", "rocketmq_testkit/transport/health.proto"):
+    for name in ("grpc/health/v1/health.proto", "true/things.proto", "rocketmq_testkit/transport/health.proto"):
         with pytest.raises(KeyError):
             Default().FindFileByName(name)
 
@@ -203,15 +204,18 @@ def test_reflection_returns_a_file_with_its_imports(both: Probed, question: dict
 @pytest.mark.parametrize(
     ("question", "code"),
     [
-        ({"file_by_filename": "no/such.proto"}, 5),
-        ({"file_containing_symbol": "no.Such"}, 5),
-        ({"all_extension_numbers_of_type": "no.Such"}, 5),
-        ({"file_containing_extension": {"containing_type": "true.name.Outer", "extension_number": 9}}, 5),
-        ({}, 3),
+        ({"file_by_filename": "no/such.proto"}, StatusCode.NOT_FOUND),
+        ({"file_containing_symbol": "no.Such"}, StatusCode.NOT_FOUND),
+        ({"all_extension_numbers_of_type": "no.Such"}, StatusCode.NOT_FOUND),
+        (
+            {"file_containing_extension": {"containing_type": "true.name.Outer", "extension_number": 9}},
+            StatusCode.NOT_FOUND,
+        ),
+        ({}, StatusCode.INVALID_ARGUMENT),
     ],
 )
 def test_a_reflection_request_without_a_result_is_an_error_response(
-    both: Probed, question: dict[str, Any], code: int
+    both: Probed, question: dict[str, Any], code: StatusCode
 ) -> None:
     """A request without a result is an error within the stream, which stays open."""
     assert both.ask("grpc.reflection.v1", **question).error_response.error_code == code

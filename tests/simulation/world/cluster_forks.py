@@ -27,8 +27,9 @@ from slaves import Slave
 from stored_messages import Violation
 
 OWN = b"of the fork"
+"""Begin of the bodies that are sent in the fork."""
 APART_MS = 700
-"""Milliseconds by which each step moves the clock of the fork, which is not that of the parent."""
+"""If step N of the fork moves its clock, then by N times this. The parent has a clock of its own."""
 SYSTEM_TOPICS = ("rmq_sys_", "SCHEDULE_TOPIC", "RMQ_SYS_")
 
 
@@ -81,9 +82,9 @@ class ForkedCluster:
 
     def _send(self, master: Broker) -> None:
         body, topic = b"%s %d" % (OWN, self._steps), list(TOPICS)[self._steps % len(TOPICS)]
-        born = "others", topic, 0, body, {"TAGS": "red"}, ("10.0.0.9", 4711)
+        fields = "others", topic, 0, body, {"TAGS": "red"}, ("10.0.0.9", 4711)
         try:
-            result = self.engine.execute(master, SendMessage(*born, born_timestamp=self.engine.scheduler.now_ms))
+            result = self.engine.execute(master, SendMessage(*fields, born_timestamp=self.engine.scheduler.now_ms))
         except EngineError as refused:
             raise Violation(f"{master.name} of the fork rejects a message: {refused}") from None
         if not isinstance(result, SendResult):
@@ -117,7 +118,7 @@ def records_of(broker: Broker) -> Iterator[bytes]:
 
 
 def body_of(record: bytes) -> bytes:
-    """Return the body of a record without its padding."""
+    """Return the body of a record without the dots with which the simulation makes bodies longer."""
     return decode(record).body.rstrip(b".")
 
 
