@@ -26,7 +26,7 @@ def broker_stopped(subject: Subject) -> Finding | None:
         subject.place_fact,
     )
     start = changes.configure(f'rocketmq.start_broker("{place.broker}")')
-    return Finding(Reason.BROKER_STOPPED, subject.but(f"{place.broker} {state}"), facts, (start,))
+    return Finding(Reason.BROKER_STOPPED, subject.stored_but(f"{place.broker} {state}"), facts, (start,))
 
 
 def _last_end(subject: Subject) -> BrokerEvent | None:
@@ -43,7 +43,7 @@ def broker_unreachable(subject: Subject) -> Finding | None:
     text = f"{name} runs and clients cannot reach it: {broker.unreachable}"
     facts = (fact("broker", name=name, unreachable=broker.unreachable), subject.place_fact)
     change = changes.configure(f"make {name} reachable again")
-    return Finding(Reason.BROKER_UNREACHABLE, subject.but(text), facts, (change,))
+    return Finding(Reason.BROKER_UNREACHABLE, subject.stored_but(text), facts, (change,))
 
 
 def topic_not_readable(subject: Subject) -> Finding | None:
@@ -55,7 +55,7 @@ def topic_not_readable(subject: Subject) -> Finding | None:
     text = f"topic {name} has the permission {permission_text(topic.perm)}; nobody can read it"
     facts = (fact("topic", name=name, perm=topic.perm), subject.place_fact)
     change = changes.configure(f"give {name} the permission RW (6)")
-    return Finding(Reason.TOPIC_NOT_READABLE, subject.but(text), facts, (change,))
+    return Finding(Reason.TOPIC_NOT_READABLE, subject.stored_but(text), facts, (change,))
 
 
 def broker_not_readable(subject: Subject) -> Finding | None:
@@ -67,7 +67,7 @@ def broker_not_readable(subject: Subject) -> Finding | None:
     text = f"{name} refuses pulls and pops: brokerPermission={broker.permission}"
     facts = (fact("broker", name=name, permission=broker.permission), subject.place_fact)
     change = changes.configure(f'rocketmq.configure({{"brokerPermission": 6}}, broker="{name}")')
-    return Finding(Reason.BROKER_NOT_READABLE, subject.but(text), facts, (change,))
+    return Finding(Reason.BROKER_NOT_READABLE, subject.stored_but(text), facts, (change,))
 
 
 def permission_text(perm: int) -> str:

@@ -98,8 +98,8 @@ FINISHED = (Reason.ACKNOWLEDGED, Reason.FILTERED_BY_TAG, Reason.FILTERED_BY_SQL,
 class Explainer:
     """Explains messages of an engine. `now_ms` returns engine time. Nothing is kept between two calls."""
 
-    def __init__(self, look: Inspection, history: History, now_ms: Callable[[], int]) -> None:
-        self._look = look
+    def __init__(self, inspection: Inspection, history: History, now_ms: Callable[[], int]) -> None:
+        self._inspection = inspection
         self._history = history
         self._now_ms = now_ms
 
@@ -118,7 +118,7 @@ class Explainer:
         The place selects one stored record of several with the same id. If the group or the topic does not exist, the
         verdict says so.
         """
-        scene = Scene(self._look, self._history, self._now_ms())
+        scene = Scene(self._inspection, self._history, self._now_ms())
         if message is None:
             finding = missing(scene, Missing(wanted, topic, place))
             return _explanation(scene, finding, wanted, topic or (place.topic if place else ""), group, place)
@@ -126,7 +126,7 @@ class Explainer:
 
     def explain_each(self, messages: Iterable[MessageWithCopies], group: str | None = None) -> Iterator[Explanation]:
         """Explain messages as `explain` does, in less time for each. The engine must not run meanwhile."""
-        scene = SharedScene(self._look, self._history, self._now_ms())
+        scene = SharedScene(self._inspection, self._history, self._now_ms())
         return (_of_message(scene, message, group, None) for message in messages)
 
     def explain_rows(self, messages: Iterable[MessageWithCopies], groups_max: int) -> Iterator[tuple[Explanation, int]]:
@@ -135,7 +135,7 @@ class Explainer:
         The engine must not run meanwhile. Unlike with `explain_each`, the time does not grow with the number of
         messages in flight.
         """
-        scene = RowScene(self._look, self._history, self._now_ms())
+        scene = RowScene(self._inspection, self._history, self._now_ms())
         for message in messages:
             groups = _groups(scene, message)
             explained = tuple(_of_group(scene, message, each, None) for each in groups[:groups_max])

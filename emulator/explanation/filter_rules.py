@@ -53,7 +53,8 @@ def _filtered(subject: Subject, verb: str) -> Finding | None:
             seen = "its properties" if subscription.kind == SQL92 else _tag_text(subject.message)
             matching = changes.subscribe(f"subscribe with an expression that matches {seen}", client)
             again = changes.send(f"send a message that matches {_shown(subscription)}")
-            return Finding(mismatch.reason, subject.but(text), (mismatch.fact, subject.place_fact), (matching, again))
+            facts = (mismatch.fact, subject.place_fact)
+            return Finding(mismatch.reason, subject.stored_but(text), facts, (matching, again))
         if used is not None:
             return None  # the broker filters by this one alone; others differ only in their versions
     return None
@@ -101,7 +102,7 @@ def _by_member(
         subject.place_fact,
     )
     change = changes.subscribe(f"give all members of {group.name} the same subscription to {message.topic}")
-    return Finding(Reason.FILTERED_BY_MEMBER, subject.but(text), facts, (change,))
+    return Finding(Reason.FILTERED_BY_MEMBER, subject.stored_but(text), facts, (change,))
 
 
 def mismatch_of(subscription: SubscriptionView, message: MessageWithCopies, verb: str) -> Mismatch | None:

@@ -16,7 +16,7 @@ def no_group(subject: Subject) -> Finding | None:
     if deletion is not None:
         return Finding(
             Reason.NO_SUCH_GROUP,
-            subject.but(f"group {group.name} was deleted at {subject.at(deletion.at_ms)}"),
+            subject.stored_but(f"group {group.name} was deleted at {subject.at(deletion.at_ms)}"),
             (fact("group", name=group.name, exists=False, deleted_at_ms=deletion.at_ms), subject.place_fact),
             (
                 changes.configure(f'create it again: rocketmq.group("{group.name}")'),
@@ -27,7 +27,7 @@ def no_group(subject: Subject) -> Finding | None:
     hint = f"; the nearest is {like}" if like is not None else ""
     return Finding(
         Reason.NO_SUCH_GROUP,
-        subject.but(f"there is no group {group.name}{hint}"),
+        subject.stored_but(f"there is no group {group.name}{hint}"),
         (fact("group", name=group.name, exists=False, nearest=like), subject.place_fact),
         (
             *(() if like is None else (changes.configure(f"use the name of the existing group: {like}"),)),
@@ -49,9 +49,10 @@ def disabled(subject: Subject) -> Finding | None:
             f"{broker} disabled group {group.name}, because it reads too far behind the end of the log "
             f"(disableConsumeIfConsumerReadSlowly)"
         )
-        return Finding(Reason.SUSPENDED, subject.but(text), (*facts, fact("slow_group", broker=broker)), (enable,))
+        slow = fact("slow_group", broker=broker)
+        return Finding(Reason.SUSPENDED, subject.stored_but(text), (*facts, slow), (enable,))
     text = f"group {group.name} has consume_enable=False, so brokers deliver nothing to it"
-    return Finding(Reason.CONSUME_DISABLED, subject.but(text), facts, (enable,))
+    return Finding(Reason.CONSUME_DISABLED, subject.stored_but(text), facts, (enable,))
 
 
 def forbidden(subject: Subject) -> Finding | None:
@@ -61,7 +62,7 @@ def forbidden(subject: Subject) -> Finding | None:
         return None
     return Finding(
         Reason.GROUP_FORBIDDEN,
-        subject.but(f"group {group.name} is forbidden to consume {topic}"),
+        subject.stored_but(f"group {group.name} is forbidden to consume {topic}"),
         (fact("group", name=group.name, forbidden=group.forbidden), subject.place_fact),
         (changes.configure(f"allow {group.name} to consume {topic} (UPDATE_AND_GET_GROUP_FORBIDDEN)"),),
     )
@@ -94,7 +95,7 @@ def no_members(subject: Subject) -> Finding | None:
         last = f"; {subject.scene.client(newest.channel)} received it last, at {subject.at(newest.at_ms)}"
     return Finding(
         Reason.NO_MEMBERS,
-        subject.but(f"group {group.name} has no connected member{last}"),
+        subject.stored_but(f"group {group.name} has no connected member{last}"),
         (fact("group", name=group.name, members=0), subject.progress_fact, subject.place_fact),
         (changes.start_consumer(group.name, subject.message.topic),),
     )
@@ -119,7 +120,7 @@ def nobody_subscribes(subject: Subject) -> Finding | None:
     facts = (fact("subscriptions", group=group.name, topics=tuple(others)), subject.place_fact)
     return Finding(
         Reason.NOBODY_SUBSCRIBES,
-        subject.but(text),
+        subject.stored_but(text),
         facts,
         (changes.subscribe(f"subscribe to {topic} in {group.name}"),),
     )
@@ -146,4 +147,4 @@ def broadcast(subject: Subject) -> Finding | None:
     text = f"the members of {group.name} consume by broadcasting and keep their own progress; {delivered}"
     facts = (fact("broadcast", group=group.name, delivered_to=tuple(receivers)), subject.place_fact)
     change = changes.configure(f"let {group.name} consume by clustering, so that the broker knows its progress")
-    return Finding(Reason.BROADCAST, subject.but(text), facts, (change,))
+    return Finding(Reason.BROADCAST, subject.stored_but(text), facts, (change,))

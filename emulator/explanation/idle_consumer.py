@@ -39,7 +39,7 @@ class IdleConsumers:
     def client(self, client_id: str) -> IdleExplanation:
         """Explain why a client is idle."""
         groups = [each for each in self._scene.groups if client_id in {member.client for member in each.members}]
-        connections = {each.client for each in self._scene.look.connections()}
+        connections = {each.client for each in self._scene.inspection.connections()}
         if not groups:
             clause = _producer(client_id) if client_id in connections else self._absent(client_id, sorted(connections))
             return _joined(f"client {client_id}", [clause])

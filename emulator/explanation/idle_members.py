@@ -27,7 +27,7 @@ class MemberStates:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._look = scene.look
+        self._inspection = scene.inspection
         self._queues = QueueStates(scene)
         self._now_ms = scene.now_ms
 
@@ -73,7 +73,7 @@ class MemberStates:
         return event.channel == member.channel or self._scene.client_id(event.channel) == member.client
 
     def _in_flight(self, group: GroupView, member: MemberView) -> Iterator[IdleClause]:
-        found = [each for each in self._look.receipts(group.name) if each.channel == member.channel]
+        found = [each for each in self._inspection.receipts(group.name) if each.channel == member.channel]
         held, returned = [each for each in found if not each.returned], [each for each in found if each.returned]
         if held:
             fact = Fact("in_flight", {"client": member.client, "messages": len(held)})
@@ -101,7 +101,7 @@ class MemberStates:
         """Yield the messages in flight of clients that are no members of the group any more."""
         members = {member.channel for member in group.members} | {member.client for member in group.members}
         by_client: dict[str, list[ReceiptView]] = {}
-        for each in self._look.receipts(group.name):
+        for each in self._inspection.receipts(group.name):
             if not {each.channel, each.client} & members:
                 client = self._scene.client_id(each.channel) or "a client that is not known"
                 by_client.setdefault(client, []).append(each)
@@ -126,7 +126,7 @@ class MemberStates:
 
     def _silent_reader(self, group: GroupView, member: MemberView) -> Iterator[IdleClause]:
         """Yield why a member does not request the messages that wait for it, as far as the broker can know."""
-        if any((each.channel, each.group) == (member.channel, group.name) for each in self._look.polls()):
+        if any((each.channel, each.group) == (member.channel, group.name) for each in self._inspection.polls()):
             return
         if not any(self._queues.has_waiting(group, topic) for topic in own_topics(group)):
             return
@@ -140,7 +140,8 @@ class MemberStates:
         )
 
     def _polls(self, group: GroupView, member: MemberView) -> Iterator[IdleClause]:
-        polls = [each for each in self._look.polls() if (each.channel, each.group) == (member.channel, group.name)]
+        wanted = (member.channel, group.name)
+        polls = [each for each in self._inspection.polls() if (each.channel, each.group) == wanted]
         if polls:
             since_ms = min(each.since_ms for each in polls)
             numbers = {each.queue_id for each in polls if each.queue_id is not None}

@@ -23,7 +23,7 @@ def passed_clauses(group: GroupView, scene: Scene) -> Iterator[IdleClause]:
     if any("broadcast" in member.kind for member in group.members):
         return
     for topic in own_topics(group):
-        found = [each for queue in scene.look.queues(topic) for each in _undelivered(group, scene, queue)]
+        found = [each for queue in scene.inspection.queues(topic) for each in _undelivered(group, scene, queue)]
         if found:
             subject, finding = max(found, key=lambda each: each[0].stored.stored_at_ms)
             sentence = f"message {subject.message.message_id} of {topic} {finding.text}"
@@ -37,7 +37,7 @@ def _undelivered(group: GroupView, scene: Scene, queue: QueueView) -> Iterator[t
         return
     first = max(queue.first, progress.passed - SEARCHED_MAX)
     for offset in range(min(progress.passed, queue.end) - 1, first - 1, -1):
-        message = scene.look.at_offset(queue.broker, queue.topic, queue.queue_id, offset)
+        message = scene.inspection.at_offset(queue.broker, queue.topic, queue.queue_id, offset)
         if message is None:
             continue
         copy = next(each for each in message.copies if each.state is CopyState.STORED)

@@ -17,15 +17,15 @@ class QueueStates:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._look = scene.look
+        self._inspection = scene.inspection
         self._now_ms = scene.now_ms
 
     def clauses(self, group: GroupView, member: MemberView, topic: str) -> Iterator[IdleClause]:
         """Yield the state of a member in the queues of a topic, nothing if it does not subscribe to the topic."""
         if not any(each.topic == topic for each in member.subscriptions):
             return
-        queues = self._look.queues(topic)
-        assignments = self._look.assignments(group.name, topic)
+        queues = self._inspection.queues(topic)
+        assignments = self._inspection.assignments(group.name, topic)
         own = [each for each in assignments if each.client == member.client]
         if any(each.queue_id == ANY_QUEUE for each in own):
             yield self._any_queue(group, topic)
@@ -65,7 +65,7 @@ class QueueStates:
 
     def _any_queue(self, group: GroupView, topic: str) -> IdleClause:
         """Return the state of a member that may read every queue, as with pops, or whose queues are not known."""
-        places = {(each.broker, each.queue_id) for each in self._look.queues(topic) if each.readable}
+        places = {(each.broker, each.queue_id) for each in self._inspection.queues(topic) if each.readable}
         waiting = self._waiting(group, topic, places)
         fact = Fact("queues", {"topic": topic, "queues": len(places), "waiting": sum(waiting.values())})
         queues = "the only queue" if len(places) == 1 else f"all {len(places)} queues"
@@ -75,7 +75,7 @@ class QueueStates:
     def _suspensions(self, group: GroupView, topic: str, own: list[AssignmentView]) -> Iterator[IdleClause]:
         """Yield the queues in which cold-data control suspends the group."""
         places = {(each.broker, each.queue_id) for each in own}
-        for queue in self._look.queues(topic):
+        for queue in self._inspection.queues(topic):
             progress = queue.groups.get(group.name)
             if (queue.broker, queue.queue_id) not in places or progress is None or progress.suspension is None:
                 continue
@@ -107,13 +107,13 @@ class QueueStates:
 
     def has_waiting(self, group: GroupView, topic: str) -> bool:
         """True if messages of a topic wait for a group."""
-        places = {(each.broker, each.queue_id) for each in self._look.queues(topic) if each.readable}
+        places = {(each.broker, each.queue_id) for each in self._inspection.queues(topic) if each.readable}
         return bool(self._waiting(group, topic, places))
 
     def _waiting(self, group: GroupView, topic: str, places: set[tuple[str, int]]) -> dict[str, int]:
         """Return the number of messages that wait in each queue, by its name; empty queues are left out."""
         found = {}
-        for queue in self._look.queues(topic):
+        for queue in self._inspection.queues(topic):
             progress = queue.groups.get(group.name)
             number = queue.end - queue.first if progress is None else queue.end - max(progress.position, queue.first)
             if (queue.broker, queue.queue_id) in places and number > 0:
@@ -126,12 +126,12 @@ class QueueStates:
         return not any(
             (poll.group, poll.broker, poll.topic, poll.queue_id) == place
             and self._scene.client_id(poll.channel) == assignment.client
-            for poll in self._look.polls()
+            for poll in self._inspection.polls()
         )
 
     def _locks(self, group: GroupView, member: MemberView, own: list[AssignmentView]) -> Iterator[IdleClause]:
         places = {(each.broker, each.topic, each.queue_id) for each in own}
-        held = [each for each in self._look.locks() if each.group == group.name and each.client != member.client]
+        held = [each for each in self._inspection.locks() if each.group == group.name and each.client != member.client]
         for lock in held:
             if (lock.broker, lock.topic, lock.queue_id) not in places:
                 continue

@@ -12,9 +12,9 @@ DIRECT = "direct"
 class KnownClients:
     """The clients that are or were connected, read once."""
 
-    def __init__(self, look: Inspection, history: History) -> None:
+    def __init__(self, inspection: Inspection, history: History) -> None:
         self._history = history
-        connected = look.connections()
+        connected = inspection.connections()
         self._senders = {each.address: each.client for each in connected}
         self._sdks = {each.client: f"{each.language} {each.version}".strip() for each in connected}
         self._channels = {each.channel: each.client for each in connected}

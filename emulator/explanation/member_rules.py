@@ -52,7 +52,7 @@ def start_facts(subject: Subject) -> tuple[Fact, ...]:
     member = _member(subject, deliveries[0].channel) if deliveries else None
     if member is None or member.consume_from != _FROM_LAST or subject.is_retry:
         return ()
-    if subject.scene.look.lowest_offset(place.broker, place.topic, place.queue_id) != 0:
+    if subject.scene.inspection.lowest_offset(place.broker, place.topic, place.queue_id) != 0:
         return ()
     moves = subject.scene.history.moves(place.broker, subject.consumer.name, place.topic, place.queue_id)
     began_before = any(move.kind is not MoveKind.FIRST or move.at_ms < member.since_ms for move in moves)

@@ -153,7 +153,7 @@ _CAUSES = {
 
 def _never_received(scene: Scene, message: Missing) -> Finding:
     """Return the verdict about a message of which nothing is known, with the nearest name and refused preparations."""
-    nearest = scene.look.nearest(message.wanted, message.topic) or scene.look.nearest(message.wanted)
+    nearest = scene.inspection.nearest(message.wanted, message.topic) or scene.inspection.nearest(message.wanted)
     topic, correction = message.topic, list[Change]()
     known = scene.topics
     text = "was never received by this emulator"

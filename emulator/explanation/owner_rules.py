@@ -43,7 +43,7 @@ def no_queue_owner(subject: Subject) -> Finding | None:
         changes.configure(f"give {topic} at least {len(members)} queues"),
         changes.wait(f"{own.client} requests queue {place.queue_id}", own.client),
     )
-    return Finding(Reason.FEWER_QUEUES, subject.but(text), facts, options)
+    return Finding(Reason.FEWER_QUEUES, subject.stored_but(text), facts, options)
 
 
 def members_without_queue(subject: Subject, assignments: list[AssignmentView]) -> list[str]:
@@ -69,7 +69,7 @@ def _unrequested(
             f"{own.client} does not request it: the members divide the queues by different strategies"
         )
         change = changes.subscribe(f"give all members of {group.name} the same allocation strategy", own.client)
-        return Finding(Reason.STRATEGY, subject.but(text), facts, (change,))
+        return Finding(Reason.STRATEGY, subject.stored_but(text), facts, (change,))
     habit = habit_of(owner.language, through_proxy=owner.protocol == "grpc")
     sdk = f"{owner.language} {owner.version}".strip()
     text = (
@@ -77,7 +77,7 @@ def _unrequested(
         f"and {habit}"
     )
     change = changes.wait(f'rocketmq.wait_for_consumer("{group.name}", assigned=True)', own.client)
-    return Finding(Reason.NOT_REBALANCED, subject.but(text), facts, (change,))
+    return Finding(Reason.NOT_REBALANCED, subject.stored_but(text), facts, (change,))
 
 
 def assignment_of(subject: Subject, found: list[AssignmentView] | None = None) -> AssignmentView | None:
@@ -132,7 +132,7 @@ def _poll(subject: Subject) -> PollView | None:
     place = subject.stored.place
     polls = [
         poll
-        for poll in subject.scene.look.polls()
+        for poll in subject.scene.inspection.polls()
         if poll.group == subject.consumer.name
         and poll.broker == place.broker
         and poll.topic in (place.topic, subject.message.topic)

@@ -71,11 +71,11 @@ def _moved(subject: Subject, move: OffsetMove) -> Finding:
         queue = f"offset {move.after} of queue {place.queue_id}"
         text = f"group {group} started at {queue} at {at}{_origin(subject)}, after this message"
         first = changes.subscribe("let the group consume from the first offset before its first request")
-        return Finding(Reason.STARTED_AT_END, subject.but(text), facts, (back, first))
+        return Finding(Reason.STARTED_AT_END, subject.stored_but(text), facts, (back, first))
     verb = "copied from another group" if move.kind is MoveKind.CLONE else "reset"
     source = "" if move.before is None else f" from {move.before}"
     text = f"the offset of group {group} was {verb}{source} to {move.after} at {at}{by}, past this message"
-    return Finding(Reason.RESET_PAST, subject.but(text), facts, (back,))
+    return Finding(Reason.RESET_PAST, subject.stored_but(text), facts, (back,))
 
 
 def _origin(subject: Subject) -> str:
@@ -105,12 +105,12 @@ def _committed_past(subject: Subject) -> Finding | None:
             fact("commit", at_ms=commit.at_ms, offset=offset, client=subject.scene.client_id(commit.channel)),
             *facts,
         )
-        return Finding(Reason.COMMITTED_PAST, subject.but(text), facts, (back,))
+        return Finding(Reason.COMMITTED_PAST, subject.stored_but(text), facts, (back,))
     text = (
         f"group {group} is past it at offset {position} of queue {place.queue_id}, without a delivery of it: a "
         f"subscription of that time did not match it, or a client moved the offset"
     )
-    return Finding(Reason.COMMITTED_PAST, subject.but(text), facts, (back,))
+    return Finding(Reason.COMMITTED_PAST, subject.stored_but(text), facts, (back,))
 
 
 def _was_redelivered(subject: Subject) -> bool:

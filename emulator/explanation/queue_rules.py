@@ -17,7 +17,7 @@ def behind_in_order(subject: Subject) -> Finding | None:
     place, scene = subject.stored.place, subject.scene
     blocking = [
         receipt
-        for receipt in scene.look.ordered_batch(subject.consumer.name, place.broker, place.topic, place.queue_id)
+        for receipt in scene.inspection.ordered_batch(subject.consumer.name, place.broker, place.topic, place.queue_id)
         if receipt.place.queue_offset < place.queue_offset
         and receipt.until_ms is not None
         and receipt.until_ms > scene.now_ms
@@ -28,7 +28,7 @@ def behind_in_order(subject: Subject) -> Finding | None:
     last = max(blocking, key=lambda each: each.until_ms or 0)
     until_ms = last.until_ms
     assert until_ms is not None
-    message = scene.look.at(first.place)
+    message = scene.inspection.at(first.place)
     name = f"message {message.message_id}" if message is not None else "the message"
     of_group = f" of message group {message.message_group}" if message is not None and message.message_group else ""
     state = "invisible" if first.returned else "in flight"
@@ -65,7 +65,7 @@ def locked(subject: Subject) -> Finding | None:
     lock = next(
         (
             each
-            for each in scene.look.locks(group.name)
+            for each in scene.inspection.locks(group.name)
             if (each.group, each.broker, each.topic, each.queue_id)
             == (group.name, place.broker, place.topic, place.queue_id)
         ),
@@ -94,7 +94,7 @@ def locked(subject: Subject) -> Finding | None:
         changes.wait(f"{lock.client} unlocks the queue", lock.client),
         changes.advance(scene, free_ms, "the lock ends, unless its owner renews it"),
     )
-    return Finding(Reason.QUEUE_LOCKED, subject.but(text), facts, options, free_ms)
+    return Finding(Reason.QUEUE_LOCKED, subject.stored_but(text), facts, options, free_ms)
 
 
 def _polls(subject: Subject, client: str) -> bool:
@@ -104,7 +104,7 @@ def _polls(subject: Subject, client: str) -> bool:
         (poll.group, poll.broker, poll.topic, poll.queue_id)
         == (subject.consumer.name, place.broker, place.topic, place.queue_id)
         and scene.client_id(poll.channel) == client
-        for poll in scene.look.polls()
+        for poll in scene.inspection.polls()
     )
 
 
@@ -132,7 +132,7 @@ def flow_controlled(subject: Subject) -> Finding | None:
         changes.acknowledge(scene, None, "messages of the queue"),
         changes.configure(f'rocketmq.configure({{"popInflightMessageThreshold": {progress.in_flight}}})'),
     )
-    return Finding(Reason.FLOW_CONTROLLED, subject.but(text), facts, options)
+    return Finding(Reason.FLOW_CONTROLLED, subject.stored_but(text), facts, options)
 
 
 def suspended(subject: Subject) -> Finding | None:
@@ -156,7 +156,7 @@ def suspended(subject: Subject) -> Finding | None:
     options: list[Change] = [changes.advance(scene, found.until_ms, "the broker serves the next pull")]
     if found.key:
         options.append(changes.configure(f'rocketmq.configure({{"{found.key}": {found.read + 1}}})'))
-    return Finding(Reason.SUSPENDED, subject.but(text), facts, tuple(options), found.until_ms)
+    return Finding(Reason.SUSPENDED, subject.stored_but(text), facts, tuple(options), found.until_ms)
 
 
 def overloaded(subject: Subject) -> Finding | None:
@@ -182,4 +182,4 @@ def overloaded(subject: Subject) -> Finding | None:
         subject.place_fact,
     )
     again = changes.wait("the client requests again when the pool has room", scene.client_id(refused.channel))
-    return Finding(Reason.OVERLOADED, subject.but(text), facts, (again,))
+    return Finding(Reason.OVERLOADED, subject.stored_but(text), facts, (again,))

@@ -58,7 +58,7 @@ def requests_refused(subject: Subject) -> Finding | None:
         refused_fact(scene, refused, times=times),
         subject.place_fact,
     )
-    return Finding(Reason.REQUESTS_REFUSED, subject.but(text), facts, (remedy(refused),))
+    return Finding(Reason.REQUESTS_REFUSED, subject.stored_but(text), facts, (remedy(refused),))
 
 
 def refused_receives(scene: Scene, group: GroupView, topic: str) -> list[RefusedRequest]:
@@ -71,7 +71,7 @@ def refused_receives(scene: Scene, group: GroupView, topic: str) -> list[Refused
 
 
 def refused_fact(scene: Scene, refused: RefusedRequest, **others: object) -> Fact:
-    """Return the fact that a request was refused, with its client id, None if the client is not known."""
+    """Return the fact that a request was refused, with the client's id if the client is known."""
     return fact(
         "refused",
         at_ms=refused.at_ms,
@@ -108,13 +108,13 @@ def _was_served_since(subject: Subject, at_ms: int) -> bool:
     delivered = subject.last(*DELIVERED)
     if delivered is not None and delivered.at_ms > at_ms:
         return True
-    look = subject.scene.look
+    inspection = subject.scene.inspection
     if any(
         poll.since_ms >= at_ms and (poll.group, poll.broker, poll.topic) == (group, place.broker, place.topic)
-        for poll in look.polls()
+        for poll in inspection.polls()
     ):
         return True
     return any(
         each.requested_ms is not None and each.requested_ms > at_ms and each.broker == place.broker
-        for each in look.assignments(group, place.topic)
+        for each in inspection.assignments(group, place.topic)
     )

@@ -11,8 +11,8 @@ from .scene import Scene
 class RowScene(Scene):
     """Reads the receipts of each copy, and the progress of each group in a queue, once for all groups."""
 
-    def __init__(self, look: Inspection, history: History, now_ms: int) -> None:
-        super().__init__(look, history, now_ms)
+    def __init__(self, inspection: Inspection, history: History, now_ms: int) -> None:
+        super().__init__(inspection, history, now_ms)
         self._progress: dict[tuple[str, str, int, str], ProgressView | None] = {}
         """By broker, topic, queue id and group."""
         self._receipts: dict[Place, list[ReceiptView]] = {}
@@ -27,5 +27,5 @@ class RowScene(Scene):
     def receipts(self, group: str, place: Place) -> list[ReceiptView]:
         """Return the receipts of a copy that clients of a group hold."""
         if place not in self._receipts:
-            self._receipts[place] = self.look.receipts(place=place)
+            self._receipts[place] = self.inspection.receipts(place=place)
         return [each for each in self._receipts[place] if each.group == group]

@@ -18,8 +18,8 @@ from .known_clients import DIRECT, KnownClients
 class Scene:
     """Reads an engine at one time (`now_ms`). Each table is read once: the verdicts for all groups share it."""
 
-    def __init__(self, look: Inspection, history: History, now_ms: int) -> None:
-        self.look = look
+    def __init__(self, inspection: Inspection, history: History, now_ms: int) -> None:
+        self.inspection = inspection
         self.history = history
         self.now_ms = now_ms
         self._groups: dict[str, GroupView] = {}
@@ -33,22 +33,22 @@ class Scene:
     @cached_property
     def masters(self) -> dict[str, BrokerView]:
         """The masters by name. Explanations name brokers, and a slave has the name of its master."""
-        return {broker.name: broker for broker in self.look.brokers() if broker.is_master}
+        return {broker.name: broker for broker in self.inspection.brokers() if broker.is_master}
 
     @cached_property
     def topics(self) -> dict[str, TopicView]:
         """All topics by name."""
-        return {topic.name: topic for topic in self.look.topics()}
+        return {topic.name: topic for topic in self.inspection.topics()}
 
     @cached_property
     def groups(self) -> list[GroupView]:
         """All consumer groups by name."""
-        return self.look.groups()
+        return self.inspection.groups()
 
     @cached_property
     def clients(self) -> KnownClients:
         """The clients that are or were connected."""
-        return KnownClients(self.look, self.history)
+        return KnownClients(self.inspection, self.history)
 
     @cached_property
     def complete_since_ms(self) -> int | None:
@@ -58,43 +58,43 @@ class Scene:
     def group(self, name: str) -> GroupView:
         """Return a group; `exists` is False if there is none."""
         if name not in self._groups:
-            self._groups[name] = self.look.group(name)
+            self._groups[name] = self.inspection.group(name)
         return self._groups[name]
 
     def queue(self, broker: str, topic: str, queue_id: int) -> QueueView | None:
         """Return a queue, None if it does not exist."""
-        return self.look.queue(broker, topic, queue_id)
+        return self.inspection.queue(broker, topic, queue_id)
 
     def topic(self, name: str) -> TopicView | None:
         """Return a topic, None if it does not exist."""
         if name not in self._topics:
-            self._topics[name] = self.look.topic(name)
+            self._topics[name] = self.inspection.topic(name)
         return self._topics[name]
 
     def progress(self, broker: str, topic: str, queue_id: int, group: str) -> ProgressView | None:
         """Return the progress of a group in a queue, None if it has none. Its counts may be missing."""
-        return self.look.progress(broker, topic, queue_id, group)
+        return self.inspection.progress(broker, topic, queue_id, group)
 
     def groups_of_topic(self, topic: str) -> set[str]:
         """Return the names of the groups with an offset or a member in a topic."""
         if topic not in self._groups_of_topics:
-            self._groups_of_topics[topic] = self.look.groups_of_topic(topic)
+            self._groups_of_topics[topic] = self.inspection.groups_of_topic(topic)
         return self._groups_of_topics[topic]
 
     def assignments(self, group: str, topic: str) -> list[AssignmentView]:
         """Return the assignments of the queues of a topic to the members of a group."""
         if (group, topic) not in self._assignments:
-            self._assignments[group, topic] = self.look.assignments(group, topic)
+            self._assignments[group, topic] = self.inspection.assignments(group, topic)
         return self._assignments[group, topic]
 
     def receipts(self, group: str, place: Place) -> list[ReceiptView]:
         """Return the receipts of a copy that clients of a group hold."""
-        return self.look.receipts(group, place)
+        return self.inspection.receipts(group, place)
 
     def key(self, node: str, key: str) -> str:
         """Return the effective value of a configuration key of a broker; empty if there is no such key."""
         if node not in self._keys:
-            self._keys[node] = {each.key: each.value for each in self.look.configuration(node)}
+            self._keys[node] = {each.key: each.value for each in self.inspection.configuration(node)}
         return self._keys[node].get(key, "")
 
     # texts

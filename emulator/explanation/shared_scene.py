@@ -11,8 +11,8 @@ from .scene import Scene
 class SharedScene(Scene):
     """Reads each queue, and the receipts of each group, once instead of for each message."""
 
-    def __init__(self, look: Inspection, history: History, now_ms: int) -> None:
-        super().__init__(look, history, now_ms)
+    def __init__(self, inspection: Inspection, history: History, now_ms: int) -> None:
+        super().__init__(inspection, history, now_ms)
         self._queues: dict[tuple[str, str, int], QueueView | None] = {}
         """By broker, topic and queue id."""
         self._receipts: dict[str, dict[Place, list[ReceiptView]]] = {}
@@ -34,7 +34,7 @@ class SharedScene(Scene):
         """Return the receipts of a copy that clients of a group hold."""
         if group not in self._receipts:
             by_place: dict[Place, list[ReceiptView]] = {}
-            for each in self.look.receipts(group):
+            for each in self.inspection.receipts(group):
                 by_place.setdefault(each.place, []).append(each)
             self._receipts[group] = by_place
         return self._receipts[group].get(place, [])

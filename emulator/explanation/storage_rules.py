@@ -19,7 +19,7 @@ def recalled(subject: Subject) -> Finding | None:
     if not timed or subject.copy is not None:
         return None
     marks = [copy for copy in copies if props.TIMER_DEL_UNIQKEY in properties_of(copy)]
-    if not marks and any(subject.scene.look.waits_for_time(copy.place) for copy in timed):
+    if not marks and any(subject.scene.inspection.waits_for_time(copy.place) for copy in timed):
         return None
     at = f" at {subject.at(marks[-1].stored_at_ms)}" if marks else ""
     due_ms = timed[-1].due_ms
@@ -89,12 +89,12 @@ def expired(subject: Subject) -> Finding | None:
 
 def compacted(subject: Subject) -> Finding | None:
     """A later message with the same key replaced the message in a compacted topic."""
-    if subject.is_retry or not subject.scene.look.is_compacted_away(subject.stored.place):
+    if subject.is_retry or not subject.scene.inspection.is_compacted_away(subject.stored.place):
         return None
     place, keys = subject.stored.place, " ".join(subject.message.keys)
     later = [
         copy.place.queue_offset
-        for message in (subject.scene.look.find(subject.message.keys[0], place.topic) if keys else ())
+        for message in (subject.scene.inspection.find(subject.message.keys[0], place.topic) if keys else ())
         for copy in message.copies
         if (copy.place.broker, copy.place.topic, copy.place.queue_id) == (place.broker, place.topic, place.queue_id)
         and copy.place.queue_offset > place.queue_offset
@@ -110,7 +110,7 @@ def compacted(subject: Subject) -> Finding | None:
 
 def topic_deleted(subject: Subject) -> Finding | None:
     """The topic of the message was deleted. A topic of the same name that was created later has no such message."""
-    if subject.is_retry or subject.scene.look.is_held(subject.stored.place):
+    if subject.is_retry or subject.scene.inspection.is_held(subject.stored.place):
         return None
     place = subject.stored.place
     again = "" if place.topic not in subject.scene.topics else "; the topic of this name was created later"

@@ -144,7 +144,7 @@ class Subject:
         limit = self.consumer.retry_max_times if self.group is not None else 0
         return f"retry {self.stored.retry}" + (f" of {limit}" if limit > 0 else "")
 
-    def but(self, text: str) -> str:
+    def stored_but(self, text: str) -> str:
         """Return `is stored (queue 3, offset 4), but ...` with the text of a hindrance."""
         if self.is_retry:
             return f"is stored for {self.retry_text} ({self.stored.place.topic}, {self.where}), but {text}"

@@ -18,9 +18,9 @@ _TO = (StepKind.DELIVERED, StepKind.SKIPPED, StepKind.NOT_WRITTEN)
 """Steps towards a group; all others are steps of a group."""
 
 
-def history_of(message: MessageWithCopies, look: Inspection, history: History) -> MessageHistory:
+def history_of(message: MessageWithCopies, inspection: Inspection, history: History) -> MessageHistory:
     """Return the history of a stored message."""
-    steps = tuple(steps_of(message, history, KnownClients(look, history)))
+    steps = tuple(steps_of(message, history, KnownClients(inspection, history)))
     since_ms = history.complete_since_ms()
     first_ms = min((copy.stored_at_ms for copy in message.copies), default=message.born_at_ms)
     return MessageHistory(
@@ -32,9 +32,9 @@ def history_of(message: MessageWithCopies, look: Inspection, history: History) -
     )
 
 
-def history_of_unknown(message_id: str, topic: str | None, look: Inspection, history: History) -> MessageHistory:
+def history_of_unknown(message_id: str, topic: str | None, inspection: Inspection, history: History) -> MessageHistory:
     """Return the history of a message that is not stored; it has no step if no broker has received the message."""
-    steps = tuple(steps_without_copies(message_id, history, KnownClients(look, history)))
+    steps = tuple(steps_without_copies(message_id, history, KnownClients(inspection, history)))
     return MessageHistory(message_id, topic or "", history.complete_since_ms(), {}, steps)
 
 

@@ -18,7 +18,7 @@ def undecided_half(subject: Subject) -> Finding | None:
     """The producer has neither committed nor rolled back the transaction."""
     if not any(copy.state is CopyState.HALF for copy in subject.message.copies):
         return None  # the usual case, in which the half messages need not be read
-    half = subject.scene.look.half_message(subject.message)
+    half = subject.scene.inspection.half_message(subject.message)
     if half is None:
         return None
     group, scene = half.producer_group, subject.scene
