@@ -22,7 +22,7 @@ _PATIENCE_S = 20
 
 
 def _described() -> FileDescriptorProto:
-    """Return a file of a private package with a nested type, a repeated field of the type itself, and an import."""
+    """Return the descriptor of a file in a private package, with a nested type, a repeated field and an import."""
     builder = FileBuilder("private/things.proto", "private.things")
     builder.file.dependency.append("google/protobuf/timestamp.proto")
     outer = builder.message("Outer").field(1, "name", STRING).field(2, "inner", MESSAGE, type_name="Outer.Inner")
@@ -75,10 +75,15 @@ def test_a_file_with_an_unknown_import_is_rejected_with_its_name() -> None:
 
 
 def test_the_services_register_no_name_in_the_default_pool() -> None:
-    """The services register no name in the default pool of other packages."""
+    """The services register no name in protobuf's default descriptor pool, which all packages of a process share."""
     HealthService()
     ReflectionService([renamed(_described(), "true.name", name="true/things.proto")])
-    for name in ("grpc/health/v1/health.proto", "true/things.proto", "rocketmq_testkit/transport/health.proto"):
+    for name in (
+        "rocketmq_testkit/transport/health.proto",
+        "rocketmq_testkit/transport/reflection.proto",
+        "private/things.proto",
+        "true/things.proto",
+    ):
         with pytest.raises(KeyError):
             Default().FindFileByName(name)
 
@@ -109,14 +114,14 @@ class Probed:
         status: int = call(self.health_request(service=service), timeout=_PATIENCE_S).status
         return status
 
-    def ask(self, package: str, **question: Any) -> Any:
-        """Send one request to the reflection service."""
+    def reflect(self, package: str, **fields: Any) -> Any:
+        """Send one request to the reflection service of a package, and return the only response."""
         call = self.channel.stream_stream(
             f"/{package}.ServerReflection/ServerReflectionInfo",
             self.request.SerializeToString,
             self.response.FromString,
         )
-        (response,) = list(call(iter([self.request(host="h", **question)]), timeout=_PATIENCE_S))
+        (response,) = list(call(iter([self.request(host="h", **fields)]), timeout=_PATIENCE_S))
         assert response.valid_host == "h"
         return response
 
@@ -174,7 +179,7 @@ def test_health_and_reflection_responses_equal_the_public_services_bytes(both: P
 @pytest.mark.parametrize("package", ["grpc.reflection.v1", "grpc.reflection.v1alpha"])
 def test_reflection_lists_the_services_under_their_real_names(both: Probed, package: str) -> None:
     """Both versions list the services under their real names."""
-    response = both.ask(package, list_services="")
+    response = both.reflect(package, list_services="")
     assert [service.name for service in response.list_services_response.service] == [
         "grpc.health.v1.Health",
         "grpc.reflection.v1.ServerReflection",
@@ -184,7 +189,7 @@ def test_reflection_lists_the_services_under_their_real_names(both: Probed, pack
 
 
 @pytest.mark.parametrize(
-    "question",
+    "fields",
     [
         {"file_by_filename": "true/things.proto"},
         {"file_containing_symbol": "true.name.Things"},
@@ -193,16 +198,16 @@ def test_reflection_lists_the_services_under_their_real_names(both: Probed, pack
         {"file_containing_symbol": ".true.name.Outer.Inner.time"},
     ],
 )
-def test_reflection_returns_a_file_with_its_imports(both: Probed, question: dict[str, str]) -> None:
+def test_reflection_returns_a_file_with_its_imports(both: Probed, fields: dict[str, str]) -> None:
     """A file is returned with all its imports, by name or by symbol."""
-    response = both.ask("grpc.reflection.v1", **question)
+    response = both.reflect("grpc.reflection.v1", **fields)
     files = [FileDescriptorProto.FromString(data) for data in response.file_descriptor_response.file_descriptor_proto]
     assert [file.name for file in files] == ["true/things.proto", timestamp_pb2.DESCRIPTOR.name]
     assert files[0].service[0].name == "Things"
 
 
 @pytest.mark.parametrize(
-    ("question", "code"),
+    ("fields", "code"),
     [
         ({"file_by_filename": "no/such.proto"}, StatusCode.NOT_FOUND),
         ({"file_containing_symbol": "no.Such"}, StatusCode.NOT_FOUND),
@@ -214,16 +219,16 @@ def test_reflection_returns_a_file_with_its_imports(both: Probed, question: dict
         ({}, StatusCode.INVALID_ARGUMENT),
     ],
 )
-def test_a_reflection_request_without_a_result_is_an_error_response(
-    both: Probed, question: dict[str, Any], code: StatusCode
+def test_a_reflection_request_without_a_result_gets_an_error_response(
+    both: Probed, fields: dict[str, Any], code: StatusCode
 ) -> None:
-    """A request without a result is an error within the stream, which stays open."""
-    assert both.ask("grpc.reflection.v1", **question).error_response.error_code == code
+    """A request without a result gets an error message, and the stream ends without an error of gRPC."""
+    assert both.reflect("grpc.reflection.v1", **fields).error_response.error_code == code
 
 
-def test_a_type_without_extensions_returns_an_empty_list(both: Probed) -> None:
-    """A type without extensions returns an empty list with the type's name."""
-    response = both.ask("grpc.reflection.v1", all_extension_numbers_of_type="true.name.Outer")
+def test_reflection_returns_an_empty_list_for_a_type_without_extensions(both: Probed) -> None:
+    """The response for a type without extensions has the type's name and no numbers."""
+    response = both.reflect("grpc.reflection.v1", all_extension_numbers_of_type="true.name.Outer")
     numbers = response.all_extension_numbers_response
     assert (numbers.base_type_name, list(numbers.extension_number)) == ("true.name.Outer", [])
 
