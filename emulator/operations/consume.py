@@ -29,7 +29,7 @@ FLAG_COMMIT_OFFSET = 0x1
 FLAG_SUSPEND = 0x2
 """The pull may wait for messages."""
 FLAG_SUBSCRIPTION = 0x4
-"""`subscription` is the filter; without this bit the subscription of the group's heartbeat is."""
+"""The pull's filter is `subscription`; without this bit, the filter is the subscription in the group's heartbeats."""
 FLAG_LITE_PULL = 0x10
 """The client is a lite pull consumer."""
 INIT_MIN = 0
@@ -248,8 +248,9 @@ class ChangeInvisibleResult(Result):
 class Notification(Operation):
     """Wait until a pop would find messages. Source: NotificationRequestHeader (5.3.3).
 
-    `poll_ms`, `born_ms` and `attempt_id`: as in PopMessage. `for_pop`: the client waits here instead of in a pop. It is
-    then also notified when another pop leaves messages for the next pop. Upstream has no such notifications.
+    `poll_ms`, `born_ms` and `attempt_id`: as in PopMessage. `for_pop`: the emulator's proxy waits for messages by this
+    request, and then sends a pop. The broker also responds to it when another pop has left messages in the queue, which
+    upstream's broker does not.
     """
 
     consumer_group: str

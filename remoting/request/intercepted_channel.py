@@ -11,6 +11,7 @@ from ..wire.response_frame import encode_response
 from .call import CallChannel
 
 _HEAD_BYTES = 8
+"""Bytes before the header: the length of the frame (4), the serialize type (1) and the length of the header (3)."""
 UNKNOWN_OPAQUE = 0x3FFF_0000
 """Added to the opaque of a request: no client that runs in a test sends so many requests."""
 
@@ -38,7 +39,7 @@ class InterceptedChannel:
 
     @property
     def active(self) -> bool:
-        """False once the connection is closed."""
+        """False once the connection is closed; the property of `Channel`."""
         return self._channel.active
 
     @property
@@ -48,7 +49,7 @@ class InterceptedChannel:
 
     @property
     def remote_address(self) -> tuple[str, int]:
-        """The client's address."""
+        """The client's (address, port): those of a PROXY prologue, or else those of `peer_address`."""
         return self._channel.remote_address
 
     @property
@@ -58,7 +59,7 @@ class InterceptedChannel:
 
     @property
     def is_open(self) -> bool:
-        """False once the connection is closed."""
+        """The same as `active`; the property of `Line`."""
         return self._channel.active
 
     def pace(self, pieces: Sequence[Piece], later: Later) -> None:

@@ -9,9 +9,9 @@ PROXY = "org.apache.rocketmq.proxy.common.ProxyException: "
 
 
 def refused(e: ProtocolClient, code: int, remark: str, proxy: int) -> None:
-    """Check that a send is rejected and nothing is stored.
+    """Check that a send to topic T is rejected, and that T still holds only the message of `fill_topic(1)`.
 
-    The proxy returns a code of its own with the broker's remark.
+    `code` is the broker's. The proxy returns the code `proxy` with the broker's remark.
     """
     sent = e.put(b"refused")
     assert e.is_error(sent, (code, remark), (proxy, PROXY + remark)), sent
@@ -109,7 +109,10 @@ def test_a_pop_of_a_disabled_group_is_rejected(e: ProtocolClient) -> None:
 
 @through(*ALL, pop_polling_size=0)
 def test_a_pop_beyond_the_limit_of_waiting_pops_is_rejected(e: ProtocolClient) -> None:
-    """A pop beyond the limit of waiting pops is rejected at once; the waiting pop is served."""
+    """A pop beyond the limit of waiting pops is rejected at once; the waiting pop is served.
+
+    A broker rejects a pop if more than popPollingSize pops wait already, so the limit 0 allows one.
+    """
     e.topic()
     waits = e.pop(poll_ms=10_000)
     response = e.pop(poll_ms=10_000, client="another").response
@@ -136,4 +139,4 @@ def test_a_group_that_reads_too_far_behind_is_disabled(e: ProtocolClient) -> Non
     remark = "subscription group no permission, G"
     assert e.is_error(response, (16, remark), (50001, PROXY + remark)), response
     e.group()
-    assert len(e.bodies()) == 32
+    assert len(e.bodies()) == 32  # the most messages that one pop returns

@@ -14,7 +14,7 @@ def world_with_data() -> World:
     world.engine.execute(world.broker, CreateGroup(GroupConfig("H", retry_max_times=3)))
     world.engine.execute(world.broker, UpdateBrokerConfig({"popPollingSize": "5"}))
     world.engine.execute(world.engine.name_server, PutKvConfig("n", "k", "vä"))
-    filled(world, 6, 2)
+    filled(world, count=6, queues=2)
     world.send("A", b"delayed", DELAY="3")
     world.send("A", b"timed", TIMER_DELIVER_MS=str(START_MS + 20_000))
     world.send("A", b"half", TRAN_MSG="true", PGROUP="P")

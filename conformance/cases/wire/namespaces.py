@@ -83,7 +83,7 @@ def the_resource_namespace_field_is_ignored(t: GrpcContext) -> None:
 
 @grpc_case("ContextInitPipeline.execute")
 def the_header_x_mq_namespace_is_ignored(t: GrpcContext) -> None:
-    """The header x-mq-namespace is ignored: a client sends to the topics that it names."""
+    """The header x-mq-namespace is ignored: a message goes to the topic that its send names."""
     space, topic = t.new("namespace"), t.topic(kind="NORMAL", queues=1)
     t.note("sent", t.send(t.message(topic, "of a client"), x_mq_namespace=space).status.code)
     t.note("stored", [each.body for each in t.messages_of(topic, t.group())])
