@@ -49,7 +49,11 @@ class CopyView:
 
 @frozen_view
 class MessageWithCopies:
-    """A message with all its copies, the oldest first."""
+    """A message with all its copies, the oldest first.
+
+    The other fields are those of the oldest copy in the message's own topic, or else of the oldest copy that is not the
+    mark of a recall.
+    """
 
     message_id: str
     topic: str

@@ -79,6 +79,7 @@ class OneBroker(EmulatorTarget):
 
 
 def case(function: Callable[..., None]) -> Case:
+    """Make a case of a decorated function, as if it was in a module `own` of the cases."""
     module = types.ModuleType("cases.own")
     function.__module__ = "cases.own"
     setattr(module, function.__name__, function)
@@ -87,8 +88,9 @@ def case(function: Callable[..., None]) -> Case:
 
 
 def outcome(function: Callable[..., None], records: RecordedOutcomes) -> Outcome:
+    """Run a case on an emulator of its own; the token of the run makes its names unique."""
     with EmulatorTarget() as target:
-        return run_case(case(function), target, records, "t1")
+        return run_case(case(function), target, records, token="t1")
 
 
 @pytest.fixture
@@ -143,7 +145,7 @@ def test_with_another_version_the_failure_of_a_case_is_a_note(records: RecordedO
         recorded_version = "5.5.0"
 
     with OtherVersion() as target:
-        found = run_case(case(broken), target, records, "t1")
+        found = run_case(case(broken), target, records, token="t1")
     assert found.verdict is Verdict.UNRECORDED
     label, value = found.notes[-1]
     assert label == "given up"
@@ -153,7 +155,7 @@ def test_with_another_version_the_failure_of_a_case_is_a_note(records: RecordedO
 def test_a_case_that_needs_more_than_the_target_offers_is_not_applicable(records: RecordedOutcomes) -> None:
     """A case that needs more than the target offers is not applicable and does not run."""
     with OneBroker() as target:
-        found = run_case(case(demanding), target, records, "t1")
+        found = run_case(case(demanding), target, records, token="t1")
     assert found.verdict is Verdict.NOT_APPLICABLE
     assert found.reason == "needs several-brokers"
     assert found.notes == []

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from explored_applications import Explored, explore, of
+from explored_applications import Explored, explore, only_test
 from java_application import CLASSES, compile_application
 
 APPLICATIONS = Path(__file__).with_name("java_applications")
@@ -44,8 +44,8 @@ def test_a_bug_of_a_java_application_is_found_with_its_smallest_plan(
 
 @pytest.mark.parametrize("application", PLANS)
 def test_the_repaired_java_application_passes_each_plan(explored: Sequence[Explored], application: str) -> None:
-    assert of(explored, application, "Repaired").plan == ""
+    assert only_test(explored, application, "Repaired").plan == ""
 
 
 def test_a_java_bug_that_needs_two_faults_is_not_found_with_one(explored: Sequence[Explored]) -> None:
-    assert of(explored, "dedupe_window", "one_fault").plan == ""
+    assert only_test(explored, "dedupe_window", "one_fault").plan == ""

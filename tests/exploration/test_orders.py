@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from explored_applications import Explored, explore, of
+from explored_applications import Explored, explore, only_test
 
 APPLICATIONS = Path(__file__).with_name("order_applications")
 SECONDS_MAX = 60.0
@@ -38,8 +38,8 @@ def test_a_bug_that_needs_another_order_is_found_without_a_fault(
 
 @pytest.mark.parametrize("application", PLANS)
 def test_the_repaired_application_passes_each_order(explored: Sequence[Explored], application: str) -> None:
-    assert of(explored, application, "Repaired").plan == ""
+    assert only_test(explored, application, "Repaired").plan == ""
 
 
 def test_a_bug_of_check_crash_and_commit_is_not_found_by_two_faults_alone(explored: Sequence[Explored]) -> None:
-    assert of(explored, "crash_after_check", "faults").plan == ""
+    assert only_test(explored, "crash_after_check", "faults").plan == ""

@@ -44,7 +44,7 @@ def explore(applications: Path, folder: Path, environment: Mapping[str, str] | N
     return found
 
 
-def of(explored: Sequence[Explored], application: str, name: str) -> Explored:
+def only_test(explored: Sequence[Explored], application: str, name: str) -> Explored:
     """Return the only test of an application whose name contains `name`."""
     [found] = [each for each in explored if each.application == application and name in each.name]
     return found

@@ -25,7 +25,12 @@ BATCHED: Mapping[str, str] = {
 
 
 class StoredRecords:
-    """The check points and acknowledgements that the broker stores for a group from now on."""
+    """The check points and acknowledgements that the broker stores for a group from now on.
+
+    Until they are due, they wait in the topic of the timer wheel. The keys of their bodies are upstream's: `so` is the
+    offset at which the check point starts, `n` the number of its messages, `d` their distances from `so`, `it` the
+    invisible duration in ms, and `ao` the acknowledged offset.
+    """
 
     def __init__(self, group: PopGroup) -> None:
         self._group = group
@@ -217,7 +222,7 @@ def an_ack_of_an_offset_outside_the_check_point_is_not_stored(t: RemotingContext
 
 @remoting_case("ChangeInvisibleTimeProcessor.appendCheckPointThenAckOrigin", settings=BUFFER)
 def a_change_acknowledges_the_original_message_in_the_buffer(t: RemotingContext) -> None:
-    """The check point of a change is stored at once.
+    """The check point of a change of the invisible duration is stored at once.
 
     The original message is acknowledged in the buffer, which ends its pop.
     """

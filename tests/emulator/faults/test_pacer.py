@@ -39,8 +39,8 @@ def test_pieces_of_two_faults_follow_each_other() -> None:
     assert output.written == [(0, b"1"), (10, b"2"), (20, b"3"), (20, b"4")]
 
 
-def test_an_end_waits_for_the_output_before_it() -> None:
-    """Without waiting output the connection ends at once."""
+def test_the_end_of_a_connection_waits_for_the_output_before_it() -> None:
+    """The connection ends after the paused output before its end, or at once if there is none."""
     output = Output()
     ends: list[int] = []
     output.pacer.finish(lambda: ends.append(output.scheduler.now_ms))

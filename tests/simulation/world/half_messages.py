@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 GROUP = "producers"
 DECISIONS = {"commit": 8, "rollback": 12, "unknown": 0}
+"""Values of `commit_or_rollback` (MessageSysFlag 5.3.3)."""
 REMEMBERED = 30
+"""The most transactions that the producers remember; no producer ends the older ones."""
 
 
-class Open(NamedTuple):
+class OpenTransaction(NamedTuple):
     """Data with which a producer ends a transaction; `from_check` is True if they come from a check."""
 
     message_id: str
@@ -48,9 +50,9 @@ class HalfMessages:
 
     def __init__(self, session: "Session") -> None:
         self._session = session
-        self.open: list[Open] = []
+        self.open: list[OpenTransaction] = []
 
-    def _remember(self, known: Open) -> None:
+    def _remember(self, known: OpenTransaction) -> None:
         self.open = [*self.open[1 - REMEMBERED :], known]
 
     def prepare(
@@ -64,7 +66,7 @@ class HalfMessages:
         *,
         forget: bool = False,
     ) -> None:
-        """Send a half message with an immunity of `immunity` seconds."""
+        """Send a half message with an immunity of `immunity` seconds; with `forget` the response is lost."""
         now = self._session.now_ms
         properties = {"UNIQ_KEY": message_id, "TRAN_MSG": "true", "PGROUP": GROUP, "KEYS": f"half {message_id}"}
         if tag is not None:
@@ -75,7 +77,7 @@ class HalfMessages:
         def on_answer(outcome: Outcome, waited: bool) -> None:
             assert isinstance(outcome, SendResult), outcome
             if not forget:
-                self._remember(Open(message_id, outcome.queue_offset, outcome.physical_offset, False))
+                self._remember(OpenTransaction(message_id, outcome.queue_offset, outcome.physical_offset, False))
             self._session.note(obs.Prepared(now, topic, message_id, outcome.queue_offset))
 
         self._session.ask(
@@ -91,7 +93,8 @@ class HalfMessages:
         message = decode(effect.record)
         message_id = message.body.decode()
         times = int(message.property_map()["TRANSACTION_CHECK_TIMES"])
-        self._remember(Open(message_id, effect.tran_state_table_offset, effect.commit_log_offset, True))
+        known = OpenTransaction(message_id, effect.tran_state_table_offset, effect.commit_log_offset, True)
+        self._remember(known)
         self._session.note(
             obs.Checked(
                 self._session.now_ms,
@@ -103,7 +106,7 @@ class HalfMessages:
             )
         )
 
-    def end(self, client: Client, known: Open, decision: str, wrong: str = "") -> None:
+    def end(self, client: Client, known: OpenTransaction, decision: str, wrong: str = "") -> None:
         """End a transaction; `wrong` is "group" or "offset" to send a wrong one."""
         group = "others" if wrong == "group" else GROUP
         offset = known.half_offset + (wrong == "offset")

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 WAYS = ("TIMER_DELIVER_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC")
 REMEMBERED = 30
+"""The most timer messages that the producers remember; no producer recalls the older ones."""
 
 
-class Waits(NamedTuple):
-    """A timed message that may be recalled."""
+class WaitingMessage(NamedTuple):
+    """A timer message that may be recalled."""
 
     topic: str
     message_id: str
@@ -30,7 +31,7 @@ class TimedSends:
 
     def __init__(self, session: "Session") -> None:
         self._session = session
-        self.waiting: list[Waits] = []
+        self.waiting: list[WaitingMessage] = []
 
     def send(
         self, client: Client, topic: str, queue_id: int, message_id: str, tag: str | None, way: str, delay_ms: int
@@ -52,7 +53,7 @@ class TimedSends:
             assert isinstance(outcome, SendResult), outcome
             assert (outcome.recall_handle is not None) == (due > now), outcome
             if outcome.recall_handle is not None:
-                waits = Waits(topic, message_id, due, outcome.recall_handle)
+                waits = WaitingMessage(topic, message_id, due, outcome.recall_handle)
                 self.waiting = [*self.waiting[1 - REMEMBERED :], waits]
             self._session.note(
                 obs.TimedSent(
@@ -73,11 +74,11 @@ class TimedSends:
             on_answer,
         )
 
-    def recall(self, client: Client, waits: Waits, topic: str) -> None:
+    def recall(self, client: Client, waits: WaitingMessage, topic: str) -> None:
         """Recall a message by its handle, naming `topic`, which may be another topic."""
         self._take_back(client, waits, topic, waits.due_ms, RecallMessage(topic, waits.handle, "producers"), True)
 
-    def mark(self, client: Client, waits: Waits, topic: str, due_ms: int, message_id: str) -> None:
+    def mark(self, client: Client, waits: WaitingMessage, topic: str, due_ms: int, message_id: str) -> None:
         """Send a delete mark that names the message in `topic` and is due at `due_ms`."""
         now = self._session.now_ms
         properties = {
@@ -89,7 +90,7 @@ class TimedSends:
         self._take_back(client, waits, topic, due_ms, operation, False)
 
     def _take_back(
-        self, client: Client, waits: Waits, topic: str, due_ms: int, operation: Operation, by_handle: bool
+        self, client: Client, waits: WaitingMessage, topic: str, due_ms: int, operation: Operation, by_handle: bool
     ) -> None:
         def on_answer(outcome: Outcome, waited: bool) -> None:
             code = outcome.code.name if isinstance(outcome, EngineError) else "SUCCESS"
