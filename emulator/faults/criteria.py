@@ -32,8 +32,8 @@ class Criteria:
 
     - `operation`: the class of an operation or effect of the engine, a request code or an RPC
     - `protocol`: `remoting` or `grpc`; `address`: IP address of the client, or `localhost` for both loopback addresses
-    - `broker`: the name of the server's node; of a request that the gRPC proxy answers on its own, `proxy` and the
-      names of all brokers
+    - `broker`: the name of the server's node; of a request that the gRPC proxy handles itself, `proxy` and the names of
+      all running masters
     - `topic`, `group`, `client` (client id), `language` of the SDK (such as `JAVA`)
     - `version` of the SDK: `5.3.3`, or `5.3` for all versions 5.3.x
     - `tag`, `key`, `property` (values by name), `body_matches`: of one of the messages that the request sends or

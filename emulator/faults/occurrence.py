@@ -13,7 +13,7 @@ _CHANCES = 1 << 32
 class Occurrence:
     """Which matches of a rule fire it. Counting starts at 1 when the rule is added; only matches count.
 
-    - `nth`: this match only, or each of a list
+    - `nth`: only this match, or only the matches of a list
     - `every`: every Nth match
     - `after`: the matches after the first N
     - `times`: the maximum number of firings (default: no limit)

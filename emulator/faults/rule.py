@@ -140,7 +140,7 @@ class Rule:
 
     @cached_property
     def events(self) -> deque[RuleEvent]:
-        """The last firings, the oldest first."""
+        """The last `EVENTS_MAX` firings, the oldest first."""
         return deque(maxlen=EVENTS_MAX)
 
     @property

@@ -6,7 +6,7 @@ from .phase import Phase
 from .rule import Rule
 
 Key = type | str | None
-"""A class of operations or effects, the name of an RPC that the proxy answers on its own, or None for all of them."""
+"""A class of operations or effects, the name of an RPC that the proxy handles itself, or None for all of them."""
 ByName = dict[str, Rule]
 
 
