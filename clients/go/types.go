@@ -222,10 +222,15 @@ type Warning struct {
 // Explanation has the what became of a message.
 //
 // Reason is the verdict, Sentence states it in one sentence. Until is the time at which the verdict changes without a
-// request, absent if there is none. Facts are those on which the verdict rests, Changes would change it. HistorySince
-// is absent, or the time of the oldest record if details before it are no longer held. Groups has one explanation for
-// each group that subscribes to the topic or has offsets in it, if the query names no group. At is the time of the
-// verdict.
+// request, absent if there is none. Facts are those on which the verdict rests, each with its name and its values. Each
+// of Changes is an action that would change the verdict: advance (the clock, by By), acknowledge, subscribe, configure,
+// start (a client), send, reset (offsets), remove_rule (a rule of faults) or wait (for a client or a broker). Place is
+// where the message is stored: the broker, the topic, the id of the queue, the offset in it, and the position in the
+// commit log; absent if it is not stored.
+//
+// HistorySince is absent, or the time of the oldest record if details before it are no longer held. Groups has one
+// explanation for each group that subscribes to the topic or has offsets in it, if the query names no group. At is the
+// time of the verdict.
 //
 // Delivered means that a response with the message was written to a client's connection. Acknowledged means that the
 // broker accepted its acknowledgement, or a commit of an offset beyond it. The emulator cannot know if a listener of
@@ -268,7 +273,9 @@ type ExplainedMessage struct {
 	Place *Place `json:"place"`
 }
 
-// IdleExplanation has the why a group or a client is idle. The fields are those of an explanation.
+// IdleExplanation is the reason why a group or a client is idle.
+//
+// Subject is the group or the client, such as group warehouse. The other fields are those of an explanation.
 type IdleExplanation struct {
 	Subject  string   `json:"subject"`
 	Sentence string   `json:"sentence"`
@@ -276,13 +283,16 @@ type IdleExplanation struct {
 	Changes  []Change `json:"changes"`
 }
 
-// Fact is a fact on which an explanation rests.
+// Fact is a fact on which an explanation rests: its name, and its values, each with a name of its own.
 type Fact struct {
 	Name   string         `json:"name"`
 	Values map[string]any `json:"values"`
 }
 
-// Change is an action that would change a verdict. By is the time to advance the clock by.
+// Change is an action that would change a verdict.
+//
+// By is the time to advance the clock by, absent for other actions. Client is the client that would act, absent if the
+// action names none.
 type Change struct {
 	Action   string        `json:"action"`
 	Sentence string        `json:"sentence"`
@@ -309,6 +319,11 @@ func (v *Change) UnmarshalJSON(encoded []byte) error {
 // Group is the group of the query, and Note says why there are no steps, or none of the group; else it is empty. Since
 // is absent, or the time of the oldest record if details before it are no longer held. Trace has the properties in
 // which the SDK of the producer passes its trace context, such as traceparent.
+//
+// The Kind of a step is sent, refused, half, checked, committed, rolled back, discarded, delayed, recalled, available,
+// delivered, skipped, not written, returned, renewed, acknowledged, sent back, redelivered, dead, fault or lost, and
+// Detail describes it in words. Place is where the message was stored, as in an explanation. Attempt is the number of a
+// delivery, from 1, and absent for other steps.
 type History struct {
 	MessageID string            `json:"message_id"`
 	Topic     string            `json:"topic"`

@@ -186,7 +186,12 @@ export interface Warning {
  * What became of a message.
  *
  * `reason` is the verdict, `sentence` states it in one sentence. `until` is the time at which the verdict changes
- * without a request, null if there is none. `facts` are those on which the verdict rests, `changes` would change it.
+ * without a request, null if there is none. `facts` are those on which the verdict rests, each with its name and its
+ * values. Each of `changes` is an action that would change the verdict: `advance` (the clock, by `by`), `acknowledge`,
+ * `subscribe`, `configure`, `start` (a client), `send`, `reset` (offsets), `remove_rule` (a rule of faults) or `wait`
+ * (for a client or a broker). `place` is where the message is stored: the broker, the topic, the id of the queue, the
+ * offset in it, and the position in the commit log; null if it is not stored.
+ *
  * `historySince` is null, or the time of the oldest record if details before it are no longer held. `groups` has one
  * explanation for each group that subscribes to the topic or has offsets in it, if the query names no group. `at` is
  * the time of the verdict.
@@ -215,7 +220,11 @@ export interface ExplainedMessage {
   place: Place | null;
 }
 
-/** Why a group or a client is idle. The fields are those of an explanation. */
+/**
+ * The reason why a group or a client is idle.
+ *
+ * `subject` is the group or the client, such as `group warehouse`. The other fields are those of an explanation.
+ */
 export interface IdleExplanation {
   subject: string;
   sentence: string;
@@ -223,13 +232,18 @@ export interface IdleExplanation {
   changes: Change[];
 }
 
-/** A fact on which an explanation rests. */
+/** A fact on which an explanation rests: its name, and its values, each with a name of its own. */
 export interface Fact {
   name: string;
   values: Record<string, unknown>;
 }
 
-/** An action that would change a verdict. `by` is the time to advance the clock by. */
+/**
+ * An action that would change a verdict.
+ *
+ * `by` is the time to advance the clock by, null for other actions. `client` is the client that would act, null if the
+ * action names none.
+ */
 export interface Change {
   action: string;
   sentence: string;
@@ -244,6 +258,11 @@ export interface Change {
  * `group` is the group of the query, and `note` says why there are no steps, or none of the group; else it is empty.
  * `since` is null, or the time of the oldest record if details before it are no longer held. `trace` has the properties
  * in which the SDK of the producer passes its trace context, such as `traceparent`.
+ *
+ * The `kind` of a step is `sent`, `refused`, `half`, `checked`, `committed`, `rolled back`, `discarded`, `delayed`,
+ * `recalled`, `available`, `delivered`, `skipped`, `not written`, `returned`, `renewed`, `acknowledged`, `sent back`,
+ * `redelivered`, `dead`, `fault` or `lost`, and `detail` describes it in words. `place` is where the message was
+ * stored, as in an explanation. `attempt` is the number of a delivery, from 1, and null for other steps.
  */
 export interface History {
   messageId: string;

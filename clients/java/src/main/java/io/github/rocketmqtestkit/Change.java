@@ -4,7 +4,12 @@ package io.github.rocketmqtestkit;
 import java.time.Duration;
 import java.util.Optional;
 
-/** An action that would change a verdict. {@code by} is the time to advance the clock by. */
+/**
+ * An action that would change a verdict.
+ *
+ * <p>{@code by} is the time to advance the clock by, absent for other actions. {@code client} is the client that would
+ * act, absent if the action names none.
+ */
 public final class Change extends Values {
     Change(Fields fields) {
         super(fields);

@@ -9,10 +9,16 @@ import java.util.Optional;
  * What became of a message.
  *
  * <p>{@code reason} is the verdict, {@code sentence} states it in one sentence. {@code until} is the time at which the
- * verdict changes without a request, absent if there is none. {@code facts} are those on which the verdict rests,
- * {@code changes} would change it. {@code historySince} is absent, or the time of the oldest record if details before
- * it are no longer held. {@code groups} has one explanation for each group that subscribes to the topic or has offsets
- * in it, if the query names no group. {@code at} is the time of the verdict.
+ * verdict changes without a request, absent if there is none. {@code facts} are those on which the verdict rests, each
+ * with its name and its values. Each of {@code changes} is an action that would change the verdict: {@code advance}
+ * (the clock, by {@code by}), {@code acknowledge}, {@code subscribe}, {@code configure}, {@code start} (a client),
+ * {@code send}, {@code reset} (offsets), {@code remove_rule} (a rule of faults) or {@code wait} (for a client or a
+ * broker). {@code place} is where the message is stored: the broker, the topic, the id of the queue, the offset in it,
+ * and the position in the commit log; absent if it is not stored.
+ *
+ * <p>{@code historySince} is absent, or the time of the oldest record if details before it are no longer held. {@code
+ * groups} has one explanation for each group that subscribes to the topic or has offsets in it, if the query names no
+ * group. {@code at} is the time of the verdict.
  *
  * <p>Delivered means that a response with the message was written to a client's connection. Acknowledged means that the
  * broker accepted its acknowledgement, or a commit of an offset beyond it. The emulator cannot know if a listener of

@@ -3,7 +3,7 @@ package io.github.rocketmqtestkit;
 
 import java.util.Map;
 
-/** A fact on which an explanation rests. */
+/** A fact on which an explanation rests: its name, and its values, each with a name of its own. */
 public final class Fact extends Values {
     Fact(Fields fields) {
         super(fields);

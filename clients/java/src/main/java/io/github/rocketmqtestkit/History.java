@@ -13,6 +13,13 @@ import java.util.Optional;
  * it is empty. {@code since} is absent, or the time of the oldest record if details before it are no longer held.
  * {@code trace} has the properties in which the SDK of the producer passes its trace context, such as {@code
  * traceparent}.
+ *
+ * <p>The {@code kind} of a step is {@code sent}, {@code refused}, {@code half}, {@code checked}, {@code committed},
+ * {@code rolled back}, {@code discarded}, {@code delayed}, {@code recalled}, {@code available}, {@code delivered},
+ * {@code skipped}, {@code not written}, {@code returned}, {@code renewed}, {@code acknowledged}, {@code sent back},
+ * {@code redelivered}, {@code dead}, {@code fault} or {@code lost}, and {@code detail} describes it in words. {@code
+ * place} is where the message was stored, as in an explanation. {@code attempt} is the number of a delivery, from 1,
+ * and absent for other steps.
  */
 public final class History extends Values {
     History(Fields fields) {

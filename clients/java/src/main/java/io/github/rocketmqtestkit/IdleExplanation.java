@@ -3,7 +3,12 @@ package io.github.rocketmqtestkit;
 
 import java.util.List;
 
-/** Why a group or a client is idle. The fields are those of an explanation. */
+/**
+ * The reason why a group or a client is idle.
+ *
+ * <p>{@code subject} is the group or the client, such as {@code group warehouse}. The other fields are those of an
+ * explanation.
+ */
 public final class IdleExplanation extends Values {
     IdleExplanation(Fields fields) {
         super(fields);
