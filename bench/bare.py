@@ -182,7 +182,7 @@ def floors(messages: int, pairs: int, only: str = "") -> list[Row]:
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as Markdown."""
-    head = "| workload | emulator | bare Twisted | ratio |\n|---|---:|---:|---:|\n"
+    head = "| with a bare server | emulator | bare Twisted | ratio |\n|---|---:|---:|---:|\n"
     return head + "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

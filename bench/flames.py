@@ -25,7 +25,8 @@ from without_faults import cpu_seconds
 
 RATE = 500
 """Samples a second."""
-FOLDER = Path(__file__).with_name("flames")
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "bench" / "flames"
 STORED = 60_000
 """Messages for a workload that reads them, more than it can read while it is sampled."""
 SHARE_MIN = 0.04
@@ -83,6 +84,13 @@ def sample(sampler: str, server: Server, kind: str, seconds: float, path: Path) 
 Row = tuple[Callable[[Server, ExitStack], Work], bool]
 
 
+def without_folders(graph: str) -> str:
+    """Return a graph whose files have the paths of this project, or those in the folder of their library."""
+    graph = re.sub(r"\(/[^ )<]*/(?:site-packages|lib/python3\.\d+)/", "(", graph).replace(f"({ROOT}/", "(")
+    graph = re.sub(r">/[^ <]*/([\w-]+\.svg)<", r">\1<", graph)
+    return re.sub(r"\(/[^ )<]*\.\.<", "(..<", graph)  # shortened labels, which a browser shortens anew
+
+
 def draw(sampler: str, row: Row, seconds: float, graph: Path) -> tuple[float, Counter[str]]:
     """Draw a workload. Returns the µs of the server for each message and the samples by room. Raises NoSampler."""
     make, stored = row
@@ -109,6 +117,7 @@ def draw(sampler: str, row: Row, seconds: float, graph: Path) -> tuple[float, Co
             raw = Path(folder) / "stacks"
             sample(sampler, server, "flamegraph", seconds, graph)
             sample(sampler, server, "raw", seconds, raw)
+            graph.write_text(without_folders(graph.read_text(encoding="utf-8")), encoding="utf-8")
         finally:
             ended.set()
             thread.join()
