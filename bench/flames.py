@@ -87,7 +87,7 @@ Row = tuple[Callable[[Server, ExitStack], Work], bool]
 def without_folders(graph: str) -> str:
     """Return a graph whose files have the paths of this project, or those in the folder of their library."""
     graph = re.sub(r"\(/[^ )<]*/(?:site-packages|lib/python3\.\d+)/", "(", graph).replace(f"({ROOT}/", "(")
-    graph = re.sub(r">/[^ <]*/([\w-]+\.svg)<", r">\1<", graph)
+    graph = re.sub(r">[^<]* record --pid [^<]*<", ">Flame graph<", graph)  # the command, with paths of this machine
     return re.sub(r"\(/[^ )<]*\.\.<", "(..<", graph)  # shortened labels, which a browser shortens anew
 
 
