@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 WAYS = ("TIMER_DELIVER_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC")
 REMEMBERED = 30
-"""The most timer messages that the producers remember; no producer recalls the older ones."""
+"""The most timed messages that the producers remember; no producer recalls the older ones."""
 
 
 class WaitingMessage(NamedTuple):
-    """A timer message that may be recalled."""
+    """A timed message that may be recalled."""
 
     topic: str
     message_id: str
