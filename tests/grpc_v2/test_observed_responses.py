@@ -30,7 +30,7 @@ def an_assignment(group: str = "G") -> sv.QueryAssignmentRequest:
 
 
 @pytest.mark.parametrize(
-    ("name", "request"),
+    ("name", "sent"),
     [
         ("QueryRoute", a_route()),
         ("QueryAssignment", an_assignment()),
@@ -40,11 +40,11 @@ def an_assignment(group: str = "G") -> sv.QueryAssignmentRequest:
 )
 @pytest.mark.parametrize("metadata", [{"x_mq_language": ""}, {"x_mq_language": "KLINGON"}, {"x_mq_client_version": ""}])
 def test_most_calls_ignore_language_version_and_a_missing_deadline(
-    world: GrpcWorld, name: str, request: Message, metadata: dict[str, str]
+    world: GrpcWorld, name: str, sent: Message, metadata: dict[str, str]
 ) -> None:
     world.topic()
     world.store(b"x")
-    response = world.client().ask(name, request, deadline_ms=None, **metadata)
+    response = world.client().ask(name, sent, deadline_ms=None, **metadata)
     assert response.status.code == 20000
 
 
