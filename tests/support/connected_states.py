@@ -55,6 +55,15 @@ def pop_order_again(emulator: Emulator) -> None:
         assert [each.body for each in client.pop("orders", WAREHOUSE)] == [b"two teas"]
 
 
+def finish_later_message_first(emulator: Emulator) -> None:
+    """Acknowledge a later message of the queue before the message of `orders` is delivered again."""
+    with client_of(emulator) as client:
+        client.send("orders", "one coffee", queue=queue_of_order(emulator))
+        messages = client.pop("orders", WAREHOUSE)
+        client.ack(WAREHOUSE, [each for each in messages if each.body == b"one coffee"])
+    pop_order_again(emulator)
+
+
 def send_order_back(emulator: Emulator, *, dead: bool = False) -> None:
     """Pull the message of `orders` and send it back: to be redelivered after 1 s, or to the dead letter queue."""
     with client_of(emulator) as client:
