@@ -16,6 +16,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -27,7 +28,7 @@ RATE = 500
 """Samples a second."""
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "bench" / "flames"
-STORED = 60_000
+STORED = 250_000
 """Messages for a workload that reads them, more than it can read while it is sampled."""
 SHARE_MIN = 0.04
 """Smallest share in the table."""
@@ -102,17 +103,17 @@ def draw(sampler: str, row: Row, seconds: float, graph: Path) -> tuple[float, Co
         work = make(server, stack)
         work(min(WARM_UP_MESSAGES, 20 * RECEIVED) if stored else WARM_UP_MESSAGES)
         ended = threading.Event()
-        done = [0, 0.0]
 
-        def run() -> None:
-            begin = cpu_seconds(server)
+        def run() -> float:
+            """Return the µs of each message until the end."""
+            begin, done = cpu_seconds(server), 0
             while not ended.is_set():
                 work(BATCH)
-                done[0] += BATCH
-            done[1] = cpu_seconds(server) - begin
+                done += BATCH
+            return (cpu_seconds(server) - begin) / done * 1e6
 
-        thread = threading.Thread(target=run)
-        thread.start()
+        thread = stack.enter_context(ThreadPoolExecutor(1))
+        working = thread.submit(run)
         try:
             raw = Path(folder) / "stacks"
             sample(sampler, server, "flamegraph", seconds, graph)
@@ -120,8 +121,7 @@ def draw(sampler: str, row: Row, seconds: float, graph: Path) -> tuple[float, Co
             graph.write_text(without_folders(graph.read_text(encoding="utf-8")), encoding="utf-8")
         finally:
             ended.set()
-            thread.join()
-        return done[1] / done[0] * 1e6, rooms(raw.read_text())
+        return working.result(), rooms(raw.read_text())
 
 
 def line(name: str, micros: float, samples: Mapping[str, int]) -> str:

@@ -97,6 +97,10 @@ def test_a_name_is_a_text_of_limited_length(name: Any) -> None:
         rule_spec(WATCH, name=name)
 
 
+QUEUES = 8
+"""The number of queues of the topic T."""
+
+
 @pytest.mark.pure
 @through("remoting", "grpc")
 def test_ten_thousand_rules_about_other_operations_cost_a_send_at_most_two_percent(e: ProtocolClient) -> None:
@@ -112,7 +116,8 @@ def test_ten_thousand_rules_about_other_operations_cost_a_send_at_most_two_perce
         rules.plan.add([other] * (others - len(rules.plan)))
         for has_own in (False, True):
             own = [rules.add(WATCH), rules.add(WATCH, **SEND)] if has_own else []
-            e.put()
+            for _ in range(QUEUES):  # the first message of a queue is a new kind of event for statistics
+                e.put()
             pack_host.cache_clear()  # an earlier test may have had a client with the same port
             counts[others, has_own] = _calls(e.put)
             for rule in own:

@@ -65,7 +65,7 @@ def test_the_runner_prints_its_figures_and_keeps_the_schedules_that_fail(
     kept.write_text("# none\n")
     monkeypatch.setattr(short_schedules, "FOUND", kept)
     assert main(["40", "20"]) == 0
-    assert capsys.readouterr().out.startswith("20 schedules of 20 actions from number 40 in ")
+    assert capsys.readouterr().out.startswith("20 schedules from number 40 in ")
     short_schedules.keep(7, "Violation: a\nb")
     short_schedules.keep(7, "Violation: a\nb")
     assert kept.read_text() == "# none\n7  # Violation: a b\n"
