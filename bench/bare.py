@@ -44,7 +44,7 @@ from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
 from rocketmq_testkit.remoting.wire import header_json
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 from servers import EmulatorCommand, Server, create_topic, resident_mib
-from without_faults import cpu_seconds
+from without_faults import by_turns
 
 OPAQUE = 987_654_321
 """Stands in a recorded header, to find the place of the opaque."""
@@ -144,14 +144,7 @@ def measure(row: Callable[[Server, ExitStack], Work], messages: int) -> tuple[fl
         works = [row(server, stack) for server in servers]
         for work in works:
             work(WARM_UP_MESSAGES)
-        found = [0.0, 0.0]
-        for turn in range(TURNS):
-            for at in (0, 1) if turn % 2 == 0 else (1, 0):
-                begin = cpu_seconds(servers[at])
-                works[at](share)
-                found[at] += cpu_seconds(servers[at]) - begin
-        ours, floor = (each / (TURNS * share) * 1e6 for each in found)
-        return ours, floor
+        return by_turns(servers, works, share, TURNS)
 
 
 def starts(times: int) -> list[Row]:

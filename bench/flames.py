@@ -34,8 +34,7 @@ SHARE_MIN = 0.04
 """Smallest share in the table."""
 BATCH = 256
 """The messages of one call of a workload."""
-_ROOM = r"((?:emulator|grpc_v2|remoting|fixtures)/\w+)"
-_PACKAGE = re.compile(rf"\(rocketmq_testkit/{_ROOM}|/{_ROOM}/[\w/]*\.py:")
+_ROOM = re.compile(r"/((?:emulator|grpc_v2|remoting|fixtures)/\w+)/[\w/]*\.py:")
 EVENT_LOOP = "event loop and sockets"
 """Samples without a function of this project but those that run the loop."""
 
@@ -52,10 +51,9 @@ def file_name(row: str) -> str:
 def room_of(stack: str) -> str:
     """Return the room of the innermost function of this project in a stack of py-spy, outermost function first."""
     for function in reversed(stack.split(";")):
-        found = _PACKAGE.search(function)
+        found = _ROOM.search(function)
         if found:
-            room = found[1] or found[2]
-            return EVENT_LOOP if room == "fixtures/host" else room
+            return EVENT_LOOP if found[1] == "fixtures/host" else found[1]
     return EVENT_LOOP
 
 
@@ -89,7 +87,7 @@ def without_folders(graph: str) -> str:
     """Return a graph whose files have the paths of this project, or those in the folder of their library."""
     graph = re.sub(r"\(/[^ )<]*/(?:site-packages|lib/python3\.\d+)/", "(", graph).replace(f"({ROOT}/", "(")
     graph = re.sub(r">[^<]* record --pid [^<]*<", ">Flame graph<", graph)  # the command, with paths of this machine
-    return re.sub(r"\(/[^ )<]*\.\.<", "(..<", graph)  # shortened labels, which a browser shortens anew
+    return re.sub(r"\(/[^ )<]*\.\.<", "(..<", graph)  # a browser shortens labels again
 
 
 def draw(sampler: str, row: Row, seconds: float, graph: Path) -> tuple[float, Counter[str]]:

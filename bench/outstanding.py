@@ -27,7 +27,7 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from servers import Server, create_topic
-from without_faults import Unusable, cpu_seconds, emulator, tree
+from without_faults import Unusable, by_turns, emulator, tree
 
 TOPIC, GROUP, CLIENT = "work", "workers", "client"
 BODY = bytes(1024)
@@ -166,14 +166,7 @@ def measure(
         works = [make(server, stack) for server in servers]
         for work in works:
             work(WARM_UP_MESSAGES)
-        found = [0.0, 0.0]
-        for turn in range(TURNS):
-            for at in (0, 1) if turn % 2 == 0 else (1, 0):
-                begin = cpu_seconds(servers[at])
-                works[at](share)
-                found[at] += cpu_seconds(servers[at]) - begin
-        first, second = (each / (TURNS * share) * 1e6 for each in found)
-        return first, second
+        return by_turns(servers, works, share, TURNS)
 
 
 def main(words: Sequence[str] | None = None) -> None:

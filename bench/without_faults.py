@@ -99,6 +99,23 @@ def cpu_seconds(server: Server) -> float:
     return time.clock_gettime((~pid << 3) | 2)  # clock_getcpuclockid(3), which Python does not have
 
 
+def by_turns(
+    servers: Sequence[Server], works: Sequence[Callable[[int], None]], share: int, turns: int
+) -> tuple[float, float]:
+    """Let two servers work by turns, each first in every other turn; return the µs of each for a message.
+
+    The work of a server handles the given number of messages, `share` in a turn.
+    """
+    found = [0.0, 0.0]
+    for turn in range(turns):
+        for at in (0, 1) if turn % 2 == 0 else (1, 0):
+            begin = cpu_seconds(servers[at])
+            works[at](share)
+            found[at] += cpu_seconds(servers[at]) - begin
+    first, second = (each / (turns * share) * 1e6 for each in found)
+    return first, second
+
+
 def remoting(server: Server, stack: ExitStack) -> Send:
     """Connect over remoting; returns a function that sends one message."""
     client = stack.enter_context(RemotingClient(server.broker))
@@ -124,6 +141,16 @@ def grpc(server: Server, stack: ExitStack) -> Send:
     return send
 
 
+def repeated(send: Send) -> Callable[[int], None]:
+    """Return a function that sends a number of messages."""
+
+    def work(messages: int) -> None:
+        for _ in range(messages):
+            send()
+
+    return work
+
+
 PROTOCOLS: Mapping[str, Callable[[Server, ExitStack], Send]] = {"remoting": remoting, "gRPC": grpc}
 
 
@@ -137,16 +164,7 @@ def measure(before: Path, after: Path, protocol: str, sends: int) -> tuple[float
         for send in sending:
             for _ in range(min(sends, WARM_UP_SENDS)):
                 send()
-        found = [0.0, 0.0]
-        turns = max(1, sends // SLICE)
-        for turn in range(turns):
-            for at in (0, 1) if turn % 2 == 0 else (1, 0):
-                begin = cpu_seconds(servers[at])
-                for _ in range(SLICE):
-                    sending[at]()
-                found[at] += cpu_seconds(servers[at]) - begin
-        first, second = (each / (turns * SLICE) * 1e6 for each in found)
-        return first, second
+        return by_turns(servers, [repeated(send) for send in sending], SLICE, max(1, sends // SLICE))
 
 
 def bytecodes(checkout: Path) -> dict[str, int]:

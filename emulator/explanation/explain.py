@@ -96,7 +96,7 @@ FINISHED = (Reason.ACKNOWLEDGED, Reason.FILTERED_BY_TAG, Reason.FILTERED_BY_SQL,
 
 
 class Explainer:
-    """Explains messages of an engine. `now_ms` returns engine time. Nothing is kept between two calls."""
+    """Explains messages of an engine. `now_ms` returns engine time. It keeps no state between two calls."""
 
     def __init__(self, inspection: Inspection, history: History, now_ms: Callable[[], int]) -> None:
         self._inspection = inspection

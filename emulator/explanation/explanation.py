@@ -52,7 +52,7 @@ class Change:
 
 @frozen_view
 class Explanation:
-    """What became of a message, for one group or in the store.
+    """The state of a message for one group, or in the store, and the reason for it.
 
     `str()` is the sentence, `repr()` adds facts and changes.
     """
