@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
+from image_file import DOCKERFILE, PORTS, exposed_ports
 from page_snippets import only, snippets
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.options.command_options import (
-    BROKER_PORT,
     CONTROL_PORT,
     GRPC_PORT,
     NAMESRV_PORT,
@@ -21,8 +21,6 @@ from rocketmq_testkit.fixtures.options.command_options import (
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "docs/ci.md"
-DOCKERFILE = (ROOT / "Dockerfile").read_text()
-PORTS = {NAMESRV_PORT, BROKER_PORT, GRPC_PORT, CONTROL_PORT}
 PORT_OF_VARIABLE = {
     "ROCKETMQ_ENDPOINT": GRPC_PORT,
     "ROCKETMQ_NAMESRV": NAMESRV_PORT,
@@ -95,9 +93,7 @@ def test_each_variable_is_the_address_of_its_server(snippet: str) -> None:
 
 
 def test_the_image_exposes_the_ports_of_the_variables() -> None:
-    [exposed] = re.findall(r"^EXPOSE (.*)$", DOCKERFILE, re.MULTILINE)
-
-    assert set(PORT_OF_VARIABLE.values()) < {int(port) for port in exposed.split()} == PORTS
+    assert set(PORT_OF_VARIABLE.values()) < exposed_ports()
 
 
 def test_the_names_of_services_are_those_that_the_tests_use() -> None:

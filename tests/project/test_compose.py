@@ -6,21 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from image_file import DOCKERFILE, PORTS, exposed_ports
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.options.command_options import (
-    BROKER_PORT,
-    CONTROL_PORT,
-    GRPC_PORT,
-    NAMESRV_PORT,
-    emulator_options,
-    parse,
-)
+from rocketmq_testkit.fixtures.options.command_options import CONTROL_PORT, emulator_options, parse
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = (ROOT / "compose.yaml").read_text()
-DOCKERFILE = (ROOT / "Dockerfile").read_text()
 HEALTH = "/opt/rocketmq-emulator/share/health"
-PORTS = {NAMESRV_PORT, BROKER_PORT, GRPC_PORT, CONTROL_PORT}
 
 
 def service(name: str) -> str:
@@ -61,11 +53,10 @@ def test_each_port_is_published_under_its_own_number() -> None:
     The control port is published for this machine only.
     """
     published = re.findall(r'- "(?:127\.0\.0\.1:)?(\d+):(\d+)"', service("rocketmq"))
-    [exposed] = re.findall(r"^EXPOSE (.*)$", DOCKERFILE, re.MULTILINE)
 
     assert {(int(outside), int(inside)) for outside, inside in published} == {(port, port) for port in PORTS}
     assert f'- "127.0.0.1:{CONTROL_PORT}:{CONTROL_PORT}"' in service("rocketmq")
-    assert {int(port) for port in exposed.split()} == PORTS
+    assert exposed_ports() == PORTS
 
 
 def test_the_client_of_compose_starts_when_the_emulator_is_healthy() -> None:
