@@ -26,6 +26,7 @@ _BUSY: Mapping[str, str] = {"osPageCacheBusyTimeOutMills": "-1", "sendMessageThr
 """Settings with which the page cache counts as busy while a message is written to the log."""
 _LONG, _SENDS, _ROUNDS_MAX = bytes(300_000), 40, 40
 _AT_ONCE = {"WAIT": "false"}
+"""Properties of a send that waits neither for a flush nor for a slave: upstream's isWaitStoreMsgOK is false."""
 
 
 def _without_usage(response: Response) -> Response:

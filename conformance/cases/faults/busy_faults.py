@@ -1,4 +1,8 @@
-"""Brokers without a free thread: the faults `respond` and `throttle` with SYSTEM_BUSY."""
+"""Brokers without a free thread: the faults `respond` and `throttle` with SYSTEM_BUSY.
+
+On the emulator a rule causes the fault. A real broker has the keys in `real`, one thread for sends among them, and the
+case occupies that thread.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -8,13 +12,17 @@ from ...context.remoting import RemotingContext, connection_state
 from ..overload.request_pools import ONE_THREAD_EACH, start_send, waiting_recall
 
 _AT_ONCE = {"WAIT": "false"}
+"""Properties of a send that waits neither for a flush nor for a slave: upstream's isWaitStoreMsgOK is false."""
 OVERLOAD = "[OVERLOAD]system busy, start flow control for a while"
 """NettyRemotingAbstract.processRequestCommand, 5.3.3."""
 
 
 @contextmanager
 def _without_free_thread(t: RemotingContext) -> Iterator[None]:
-    """Occupy the thread for sends, and the place in its queue."""
+    """Occupy the thread for sends and the only place in its queue.
+
+    A recall keeps the thread while it waits for a missing slave; a send waits in the queue.
+    """
     topic = t.topic(queues=1)
     recall = waiting_recall(t, topic)
     waits = start_send(t, topic)
@@ -28,7 +36,7 @@ _TOO_BUSY: Mapping[str, object] = {"respond": {"code": "SYSTEM_BUSY", "remark": 
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand", real=ONE_THREAD_EACH, tidy=True, fault="respond")
 def a_broker_without_a_free_thread_responds_with_system_busy(t: RemotingContext) -> None:
-    """A send without a thread and space in the queue returns SYSTEM_BUSY and is not stored. Pulls are served."""
+    """A send that finds no free thread and a full queue returns SYSTEM_BUSY and is not stored. Pulls are served."""
     topic = t.topic(queues=1)
     rule = {"when": {"operation": "SendMessage", "topic": topic}, "then": _TOO_BUSY}
     with t.faulty(rule, lambda: _without_free_thread(t)):

@@ -48,6 +48,7 @@ ONE_PROXY_THREAD: Mapping[str, str] = {
 }
 """A proxy with one thread for EndTransaction, for which one request may wait."""
 _AT_ONCE = {"WAIT": "false"}
+"""Properties of a send that waits neither for a flush nor for a slave: upstream's isWaitStoreMsgOK is false."""
 STARTED_SECONDS = 0.2
 _PERIOD = re.compile(r"period in queue: \d+ms")
 _SIZE = re.compile(r"size of queue: \d+")

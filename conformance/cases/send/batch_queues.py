@@ -41,7 +41,8 @@ def _seen(response: Response) -> dict[str, object]:
     return {"code": response.code, **ends, "records": _records(response) if response.code == 0 else []}
 
 
-def _stored(t: RemotingContext, topic: str, end: int) -> None:
+def _wait_for(t: RemotingContext, topic: str, end: int) -> None:
+    """Wait until the maximum offset of the topic's queue is at least `end`."""
     t.require(t.until(lambda: t.max_offset(topic) >= end), "the messages cannot be read")
 
 
@@ -51,7 +52,7 @@ def a_batch_cq_topic_accepts_single_messages(t: RemotingContext) -> None:
     topic = batched(t)
     sends = [t.send(topic, body, tag=body, keys="k") for body in ("a", "b", "c")]
     t.note("sent", [response.without("msgId", "transactionId") for response in sends])
-    _stored(t, topic, 3)
+    _wait_for(t, topic, 3)
     for offset in (0, 2, 3, 7):
         t.note(f"pulled from {offset}", _seen(t.pull(topic, t.group(), offset=offset)))
     t.note("of tag b", t.pull(topic, t.group(), expression="b").found)
@@ -69,9 +70,9 @@ def a_batch_with_an_id_is_stored_as_one_record(t: RemotingContext) -> None:
     topic = batched(t)
     t.note("sent", send_batch(t, topic, PARTS, unique=True), 0)
     t.note("sent again", send_batch(t, topic, PARTS, unique=True).without("msgId"), 0)
-    _stored(t, topic, 6)
+    _wait_for(t, topic, 6)
     t.note("single", t.send(topic, "last").without("msgId"), 0)
-    _stored(t, topic, 7)
+    _wait_for(t, topic, 7)
     for offset in (0, 1, 2, 3, 5, 6, 7, 9):
         t.note(f"pulled from {offset}", _seen(t.pull(topic, t.group(), offset=offset)))
     for count in (1, 3, 4):
@@ -82,24 +83,25 @@ def a_batch_with_an_id_is_stored_as_one_record(t: RemotingContext) -> None:
 def a_batch_record_is_not_found_by_tags_or_keys_of_its_messages(t: RemotingContext) -> None:
     """A batch can be viewed by its log offset and queried by its own id.
 
-    Tags and keys of its messages do not find it.
+    Neither tags nor keys of its messages find it.
     """
     topic = batched(t)
     sent = send_batch(t, topic, PARTS, unique=True)
-    _stored(t, topic, 3)
+    _wait_for(t, topic, 3)
     t.note("viewed", _records(t.view(sent.place)))
     for expression in ("A", "B", "*"):
         t.note(f"of tag {expression}", _seen(t.pull(topic, t.group(), expression=expression)))
+    # A broker indexes a record after the send: once the batch's own id is found, the keys are not indexed later.
     t.until(lambda: t.query(topic, sent["transactionId"] if "transactionId" in sent.fields else "x").code == 0, 3)
     t.note("by key", t.query(topic, "k").code)
 
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue")
 def a_batch_is_popped_as_a_whole(t: RemotingContext) -> None:
-    """A pop returns a batch as one record, which is acknowledged by its first offset."""
+    """A pop returns a batch as one record, and `msgOffsetInfo` has only its first offset."""
     topic, group = batched(t), t.group()
     send_batch(t, topic, PARTS, unique=True)
-    _stored(t, topic, 3)
+    _wait_for(t, topic, 3)
     response = t.pop(topic, group)
     t.note("popped", _records(response))
     t.note("offsets", response.fields.get("msgOffsetInfo"))
@@ -111,7 +113,7 @@ def a_batch_without_an_id_is_stored_message_by_message(t: RemotingContext) -> No
     """A batch without its own id is stored message by message, even in a BatchCQ queue."""
     topic = batched(t)
     t.note("sent", send_batch(t, topic, PARTS).without("msgId"), 0)
-    _stored(t, topic, 3)
+    _wait_for(t, topic, 3)
     t.note("pulled", _seen(t.pull(topic, t.group())))
     t.note("of tag B", t.pull(topic, t.group(), expression="B").found)
 
@@ -133,12 +135,12 @@ def offsets_of_a_batch_cq_queue_count_messages_and_not_records(t: RemotingContex
     """Minimum, maximum and time-based offsets of a BatchCQ queue count messages, not records."""
     topic, group = batched(t), t.group()
     send_batch(t, topic, PARTS, unique=True)
-    _stored(t, topic, 3)
+    _wait_for(t, topic, 3)
     t.wait(1.5)
     between = t.now_ms()
     t.wait(1.5)
     send_batch(t, topic, PARTS, unique=True)
-    _stored(t, topic, 6)
+    _wait_for(t, topic, 6)
     ext = {"topic": topic, "queueId": 0}
     for label, time in (("before all", 0), ("between", between), ("after all", between + 60_000)):
         t.note(label, t.request(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, {**ext, "timestamp": time}), 0)
