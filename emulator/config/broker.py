@@ -173,8 +173,9 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     )
     compaction_cq_mapped_file_size: int = key(
         10 * 1024 * 1024,
-        "A file of a compacted log also ends after (this / 46) - 1 messages. Its size, compactionMappedFileSize, is"
-        " rounded to a multiple of this value, at least five times this value. Read when a queue is first read.",
+        "Size of the index of each file of a compacted log: 46 bytes for each message. A file also ends when its index"
+        " has room for only one more message. The size of a file, compactionMappedFileSize, is rounded to a multiple of"
+        " this value, at least five times this value. Read when a queue is first read.",
         unit="bytes",
         low=92,
     )

@@ -14,8 +14,7 @@ class TimerCheckPointResult(Result):
     """The check point of the timer.
 
     `read_ms`: all slots before this time are read. `taken`: number of messages read from the timer's topic.
-    `log_bytes`: size of the timer log. `version` counts the file writes that found changes; the last one was at
-    `changed_ms`.
+    `log_bytes`: size of the timer log. `version` counts the writes of the file; the last one was at `changed_ms`.
     `master_taken`: on a slave the master's `taken` as last replicated, on a master its own.
     """
 

@@ -14,7 +14,10 @@ from ..operations.timers import TimerMetric
 
 @value
 class WrittenMetrics:
-    """The counts that survive a crash."""
+    """The timer metrics as of the last write of their file, which survive a crash.
+
+    `topics` has the number of waiting messages by topic, `version` the number of changes of these numbers.
+    """
 
     topics: dict[str, TimerMetric] = field(default_factory=dict)
     version: int = 0
@@ -79,7 +82,12 @@ class WaitingMessage:
 
 @value
 class FollowedTimer:
-    """A slave's knowledge of its master's timer, see TimerCheckPointResult. `read_ms` is None if it has none yet."""
+    """The check point of a master's timer, as its slave last read it (TimerCheckPointResult without the log).
+
+    `read_ms`: all slots before this time are read. `taken`: number of messages read from the timer's topic. `version`:
+    number of writes of the master's file, the last of them at `changed_ms`. Before the first check of the slave both
+    times are None. Times are ms since the epoch.
+    """
 
     read_ms: int | None = None
     taken: int = 0
@@ -89,7 +97,11 @@ class FollowedTimer:
 
 @value
 class TimerState:
-    """The state that a run of a timer leaves to the next run. `slots`: see `TimerService.slots`."""
+    """The state that a run of a timer leaves to the next run.
+
+    `slots` has the contents of each slot that is not read yet, by the start of the slot (ms since the epoch).
+    `version` is the number of writes of the file with the progress. On a slave, `followed` is the master's timer.
+    """
 
     slots: dict[int, Slot] = field(default_factory=dict)
     progress: WheelProgress = field(default_factory=WheelProgress)
