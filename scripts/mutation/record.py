@@ -1,4 +1,4 @@
-"""The record of a run: counts and score of each room, and every mutant that was not killed.
+"""The record of a run of mutation testing: counts and score of each room, and every mutant that was not killed.
 
     {"date": "2026-11-26", "commit": "933efcf...", "seed": 1, "mutants": 320, "score": 97.4,
     "rooms": {"emulator: pull": {"killed": 19, "survived": 1, "equivalent": 2, "score": 95.0}, ...},
@@ -18,7 +18,7 @@ from .forked import Fate, Verdict
 from .mutant import Mutant
 
 MUTANTS_MIN, SCORE_MIN = 300, 95.0
-"""Minimum number of mutants and minimum score of a recorded run."""
+"""Minimum number of mutants of a recorded run, and minimum score of each of its rooms, in percent."""
 
 
 @dataclass(slots=True)
@@ -32,8 +32,8 @@ class RoomCounts:
     @property
     def score(self) -> float:
         """The percentage of killed mutants; 100 if all are equivalent or there is none."""
-        wanted = self.killed + self.survived
-        return round(100 * self.killed / wanted, 1) if wanted else 100.0
+        killable = self.killed + self.survived
+        return round(100 * self.killed / killable, 1) if killable else 100.0
 
 
 @dataclass(slots=True)
@@ -45,7 +45,10 @@ class Report:
     equivalent: list[str] = field(default_factory=list)
 
     def add(self, room: str, mutant: Mutant, verdict: Verdict, reason: str | None) -> None:
-        """Count a mutant. A mutant that was not killed is equivalent if it has a reason, else it survived."""
+        """Count a mutant of a room. `reason` says why no test can kill it; None if no reason is known.
+
+        A mutant that was not killed is equivalent if it has a reason, else it survived.
+        """
         counts = self.rooms.setdefault(room, RoomCounts())
         if verdict.fate is Fate.KILLED:
             counts.killed += 1
@@ -96,7 +99,7 @@ def write(file: Path, form: Mapping[str, Any]) -> None:
 
 
 def problems(form: Mapping[str, Any], rooms: Iterable[str]) -> list[str]:
-    """Return every error of a record, one sentence each."""
+    """Return every error of a record, one sentence each. `rooms`: names of the rooms that the record must have."""
     found = []
     for name, pattern in (("date", r"\d{4}-\d\d-\d\d"), ("commit", r"[0-9a-f]{40}"), ("seed", r"\d+")):
         if not re.fullmatch(pattern, str(form.get(name))):
