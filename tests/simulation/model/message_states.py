@@ -50,15 +50,15 @@ class MessageStates:
             for group in self._groups:
                 if self._pops.wants(group, seen.topic, seen.tag):
                     self._sent[group, seen.message_id] += 1
-                    self._lies((group, seen.message_id), place)
+                    self._add_place((group, seen.message_id), place)
         elif seen.topic in self._copies:
-            self._lies((self._copies[seen.topic], seen.message_id), place)
+            self._add_place((self._copies[seen.topic], seen.message_id), place)
         elif seen.topic in self._letters:
             key = (self._letters[seen.topic], seen.message_id)
             self._dead.add(key)
             self._touched.add(key)
 
-    def _lies(self, key: Key, place: tuple[Place, int]) -> None:
+    def _add_place(self, key: Key, place: tuple[Place, int]) -> None:
         self._places[key].append(place)
         self._touched.add(key)
 

@@ -1,4 +1,8 @@
-"""Events with one falsification about the responses of brokers in trouble or their messages."""
+"""Events of a run with one falsification: of a response of a broker in trouble, or of its messages.
+
+Each public function gets the events of a correct run, and yields falsified events of it. The oracle of accepted
+messages must report each of them.
+"""
 
 from collections.abc import Iterator, Sequence
 

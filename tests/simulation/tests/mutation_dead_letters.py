@@ -1,4 +1,8 @@
-"""Streams with one falsified observation about dead letters or changed invisible durations."""
+"""Observations of a run with one falsified observation about dead letters or changed invisible durations.
+
+Each public function gets the stream of all observations of a correct broker, and yields falsified streams. The oracle
+of the simulation must report each of them.
+"""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,8 @@
-"""Streams with one falsified observation about offsets, queues or notifications."""
+"""Observations of a run with one falsified observation about offsets, queues or notifications.
+
+Each public function gets the stream of all observations of a correct broker, and yields falsified streams. The oracle
+of the simulation must report each of them.
+"""
 
 from collections.abc import Iterator
 
