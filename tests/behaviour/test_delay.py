@@ -1,4 +1,7 @@
-"""Delay levels: delayed messages are stored in SCHEDULE_TOPIC_XXXX, one queue per level, until their time is over."""
+"""Delay levels: delayed messages are stored in SCHEDULE_TOPIC_XXXX, one queue per level, until their time is over.
+
+`through(*BROKER)` runs a test once with each protocol client in BROKER; the fixture `e` is this client.
+"""
 
 import pytest
 from protocol_client import BrokerProtocolClient
@@ -13,7 +16,10 @@ OWN = "1s 2m 3h 1d"
 
 @pytest.fixture
 def delayed(e: BrokerProtocolClient) -> BrokerProtocolClient:
-    """Return a protocol client with a topic, at the whole second at which the broker checks delay levels."""
+    """Return a protocol client with a topic, 2 s after the start.
+
+    The broker checks its delay levels at this instant: for the first time after 1 s, and then every 100 ms.
+    """
     e.topic(queues=3)
     e.advance(2_000)
     return e
@@ -240,7 +246,10 @@ def test_a_delayed_ordered_message_is_delivered_behind_messages_sent_meanwhile(d
 
 @through(*BROKER)
 def test_a_batch_with_a_delay_level_is_rejected(delayed: BrokerProtocolClient) -> None:
-    """A batch with a delay level is rejected; a delay level of a message inside a batch is stored without effect."""
+    """A batch with a delay level is rejected. It is accepted with a level of 0 or less.
+
+    A delay level of a message inside a batch has no effect.
+    """
     before = delayed.state()
     refused = delayed.send_batch_with_properties((b"a", {}), (b"b", {}), DELAY="1")
     assert refused.code == 13

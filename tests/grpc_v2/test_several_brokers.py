@@ -237,16 +237,16 @@ def test_acks_and_changes_are_applied_on_the_brokers_of_their_messages(world: Gr
         if message.body.startswith(b"hidden"):
             assert client.ask("ChangeInvisibleDuration", a_change(message, 60_000)).status.code == pb.OK
 
-    def came() -> list[bytes]:
+    def receive_from_both() -> list[bytes]:
         names = ("broker-a", "broker-b")
         return [
             body for name in names for body in client.receive(a_receive(broker=name, queue_id=-1, poll_ms=0)).bodies
         ]
 
     world.advance(20_000)
-    assert came() == []
+    assert receive_from_both() == []
     world.advance(50_000)
-    assert came() == [b"hidden 0", b"hidden 1"]
+    assert receive_from_both() == [b"hidden 0", b"hidden 1"]
 
 
 def test_a_handle_of_an_unknown_broker_is_invalid_with_several_brokers(world: GrpcWorld) -> None:
@@ -286,7 +286,7 @@ def test_sends_to_an_order_topic_go_only_to_its_configured_queues() -> None:
 
 
 def test_a_message_group_stays_in_one_queue(world: GrpcWorld) -> None:
-    """A message group stays in one queue of one broker. While that broker is stopped, it uses another queue."""
+    """A message group stays in one queue of one broker. While that broker is stopped, the group uses another queue."""
     world = make_world()
     world.topic_everywhere("F", queues=2, kind="FIFO")
 

@@ -31,10 +31,11 @@ from rocketmq_testkit.emulator.operations.tools import (
 from rocketmq_testkit.emulator.operations.topics import DeleteTopic, GetTopicStats, TopicStatsResult
 
 SAMPLED_MS = 10_000
+"""Interval at which a broker samples its counters for sums and averages of the last minute."""
 
 
 def _minute(world: World, name: str, key: str) -> tuple[int, float]:
-    """Return sum and average of the last minute."""
+    """Return the sum of the last minute and its average per counted event, such as one pull of several messages."""
     found = world.ask(BrokerStatsResult, ViewBrokerStats(name, key)).minute
     return found.sum, found.avgpt
 
@@ -100,7 +101,7 @@ def test_light_queues_are_counted_together_unless_lmq_stats_are_enabled(each: bo
 def test_consume_stats_of_all_groups_cover_topics_with_offsets(world: World) -> None:
     """Consume stats of all groups cover topics with offsets, but no deleted topics and no pull offsets.
 
-    With `only_ordered` it omits unordered topics.
+    With `only_ordered` they omit unordered topics.
     """
     world.topic("A", queues=2)
     world.topic("B")
@@ -158,8 +159,8 @@ def test_numeric_cold_read_limits_are_kept_until_the_broker_stops(world: World) 
     world.ask(Done, UpdateColdDataFlowCtrConfig({"G": "5", "H": "many", "I": "-7", "J": "9"}))
     world.ask(Done, RemoveColdDataFlowCtrConfig("I"))
     world.ask(Done, RemoveColdDataFlowCtrConfig("nobody"))
-    consume_stats = world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo())
-    assert consume_stats == ColdDataFlowCtrResult({"G": 5, "J": 9}, 3_145_728, 104_857_600, {}, 0)
+    limits = world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo())
+    assert limits == ColdDataFlowCtrResult({"G": 5, "J": 9}, 3_145_728, 104_857_600, {}, 0)
     world.broker.stop()
     world.broker.start()
     assert world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo()).thresholds == {}

@@ -90,7 +90,7 @@ def test_the_mapping_of_a_rule_omits_functions() -> None:
     ],
 )
 def test_a_wrong_mapping_is_rejected_with_one_sentence(form: Any, text: str) -> None:
-    """The error starts with the place of the rule."""
+    """The error starts with `rule`, the default of the parameter `at`, which names the mapping."""
     with pytest.raises(FaultError) as caught:
         read_rule(form)
     assert str(caught.value).startswith(text), str(caught.value)

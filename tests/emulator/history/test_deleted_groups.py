@@ -16,11 +16,13 @@ def test_deletion_of_a_group_is_noted_with_its_time() -> None:
     assert deleted.of("audit") is None
 
 
-def test_deletion_remains_after_a_restart_of_the_broker() -> None:
+def test_the_newest_deletion_of_a_group_is_kept_across_a_restart_of_the_broker() -> None:
+    """The deletion remains after a restart. A deletion after the restart replaces it."""
     world = make_world()
     world.engine.execute(world.broker, CreateGroup(GroupConfig("billing")))
     world.engine.execute(world.broker, DeleteGroup("billing"))
     world.engine.restart()
+    assert world.engine.history.deleted_groups.of("billing") == GroupDeletion(START_MS, "broker-a")
     world.engine.execute(world.broker, CreateGroup(GroupConfig("billing")))
     world.advance(5)
     world.engine.execute(world.broker, DeleteGroup("billing"))

@@ -29,9 +29,11 @@ class Repaired(Broken):
 
 
 RUNNING: list[Worker] = []
+"""All applications that tests have started: a fault calls `crash` without arguments, and it crashes the last one."""
 
 
 def crash() -> None:
+    """Restart the application without what it holds in memory."""
     RUNNING[-1].restart()
 
 

@@ -1,4 +1,7 @@
-"""Acknowledging before work, in Java: an acknowledged order is lost if the process is killed before its work."""
+"""Acknowledging before work, in Java: an acknowledged order is lost if the process is killed before its work.
+
+`tests/exploration/test_java_applications.py` explores the test of this module, and states which version must fail.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,10 +11,13 @@ from java_application import JavaApplication
 from rocketmq_testkit import Emulator, faults
 
 BROKEN, REPAIRED = "acknowledge-then-ship", "ship-then-acknowledge"
+"""Names of two versions of the application in OrderConsumer.java."""
 RUNNING: list[JavaApplication] = []
+"""All applications that tests have started: a fault calls `crash` without arguments, and it crashes the last one."""
 
 
 def crash() -> None:
+    """Kill the process of the application, and start it again."""
     RUNNING[-1].crash()
 
 

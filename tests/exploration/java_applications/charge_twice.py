@@ -1,4 +1,7 @@
-"""Non-idempotent handler, in Java: billing charges an order each time that the broker delivers it."""
+"""Non-idempotent handler, in Java: billing charges an order each time that the broker delivers it.
+
+`tests/exploration/test_java_applications.py` explores the tests of this module, and states which version must fail.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +11,7 @@ from java_application import JavaApplication
 from rocketmq_testkit import Emulator, faults
 
 BROKEN, REPAIRED = "charge-each-delivery", "charge-each-order"
+"""Names of two versions of the application in OrderConsumer.java."""
 
 
 @pytest.fixture(params=[BROKEN, REPAIRED], ids=["Broken", "Repaired"])

@@ -1,4 +1,7 @@
-"""Wrong dedupe window, in Java: billing forgets an order at its first duplicate. Only a second one shows the bug."""
+"""Wrong dedupe window, in Java: billing forgets an order at its first duplicate. Only a second one shows the bug.
+
+`tests/exploration/test_java_applications.py` explores the tests of this module, and states which version must fail.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +11,7 @@ from java_application import JavaApplication
 from rocketmq_testkit import Emulator, faults
 
 BROKEN, REPAIRED = "remember-until-duplicate", "remember"
+"""Names of two versions of the application in OrderConsumer.java."""
 FAILED_ACKNOWLEDGEMENT = faults.respond("INTERNAL_SERVER_ERROR", operation="AckMessage")
 
 
