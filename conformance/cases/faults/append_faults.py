@@ -1,4 +1,4 @@
-"""Messages that a broker does not store: the fault `refuse_append` by its reasons."""
+"""Messages that a broker does not store: the fault `refuse_append` with four of its reasons."""
 
 from collections.abc import Mapping
 from dataclasses import replace
