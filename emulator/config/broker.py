@@ -117,7 +117,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     max_message_size: int = key(4 * 1024 * 1024, "Largest message body.", unit="bytes", low=1)
     store_reply_message_enable: bool = key(True, "Reply messages are stored as well as pushed to the requester.")
     reject_transaction_message: bool = key(False, "The broker rejects half messages.")
-    recall_message_enable: bool = key(False, "Delayed messages can be recalled.")
+    recall_message_enable: bool = key(False, "Timed messages can be recalled.")
     allow_recall_when_broker_not_writeable: bool = key(
         True, "Messages can be recalled even if brokerPermission forbids writes."
     )
@@ -139,7 +139,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     reject_pull_consumer_enable: bool = key(
         False, "The broker rejects pull consumers: it does not register them in their groups and refuses their pulls."
     )
-    enable_property_filter: bool = key(False, "Pull consumers may use SQL92 filters.")
+    enable_property_filter: bool = key(False, "Pulls with SQL92 filters are accepted. Pops with them always are.")
     filter_support_retry: bool = key(
         False, "A pull of a retry topic with SQL92 applies the group's filter for each message's original topic."
     )
@@ -167,7 +167,7 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     compaction_mapped_file_size: int = key(
         100 * 1024 * 1024,
         "Size of a file of a compacted log. Compaction removes messages with an outdated key from all files but the"
-        " last. Read when a queue is first read.",
+        " last. A queue takes the key's value when it is first read.",
         unit="bytes",
         low=1,
     )
@@ -175,13 +175,14 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         10 * 1024 * 1024,
         "Size of the index of each file of a compacted log: 46 bytes for each message. A file also ends when its index"
         " has room for only one more message. The size of a file, compactionMappedFileSize, is rounded to a multiple of"
-        " this value, at least five times this value. Read when a queue is first read.",
+        " this value, at least five times this value. A queue takes the key's value when it is first read.",
         unit="bytes",
         low=92,
     )
     compaction_schedule_internal: int = key(
         15 * 60 * 1000,
-        "Interval of compactions; a random time of up to the same length is added. Read when a queue is first read.",
+        "Interval of compactions; a random time of up to the same length is added. A queue takes the key's value"
+        " when it is first read.",
         unit="ms",
         low=1,
     )
@@ -203,12 +204,12 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     enable_lmq: bool = key(
         False,
         "Messages get offsets in the light queues (LMQ) that they name. Topics and groups named %LMQ%* need not be"
-        " created. Read at the start.",
+        " created. The broker reads the key at its start.",
     )
     enable_detail_stat: bool = key(
         True,
         "The broker counts the messages sent to and delivered from each delay level, and keeps the latency of reads"
-        " for each queue instead of for all queues of a topic. Read at the start.",
+        " for each queue instead of for all queues of a topic. The broker reads the key at its start.",
     )
     enable_schedule_message_stats: bool = key(
         True, "Delivered delay-level messages are counted as consumed by SCHEDULE_CONSUMER."
@@ -275,7 +276,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     enable_pop_batch_ack: bool = key(False, "Buffered acknowledgements of a pop are stored as one message.")
     pop_consumer_kv_service_init: bool = key(
         False,
-        "The broker runs the service that redelivers the messages of expired KV records. Read at the start.",
+        "The broker runs the service that redelivers the messages of expired KV records. The broker reads the"
+        " key at its start.",
         name="popConsumerKVServiceInit",
     )
     pop_consumer_kv_service_enable: bool = key(

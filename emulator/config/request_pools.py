@@ -53,15 +53,19 @@ class RequestPoolConfig(Config):
     wait_time_mills_in_admin_broker_queue: int = key(5000, _wait("admin"), unit="ms")
     process_reply_message_thread_pool_nums: int = key(24, _threads("reply", "replies"), low=1)
     reply_thread_pool_queue_capacity: int = key(10_000, _capacity("reply"), low=1)
-    query_message_thread_pool_nums: int = key(12, _threads("query", "queries"), low=1)
+    query_message_thread_pool_nums: int = key(12, _threads("query", "queries for messages"), low=1)
     query_thread_pool_queue_capacity: int = key(20_000, _capacity("query"), low=1)
-    client_manage_thread_pool_nums: int = key(32, _threads("client", "unregistrations of clients"), low=1)
+    client_manage_thread_pool_nums: int = key(
+        32, _threads("client", "unregistrations of clients and checks of SQL92 subscriptions"), low=1
+    )
     client_manager_thread_pool_queue_capacity: int = key(1_000_000, _capacity("client"), low=1)
     consumer_manage_thread_pool_nums: int = key(
         32, _threads("consumer", "requests for offsets and for lists of consumers"), low=1
     )
     consumer_manager_thread_pool_queue_capacity: int = key(1_000_000, _capacity("consumer"), low=1)
-    load_balance_processor_thread_pool_nums: int = key(32, _threads("balance", "assignments"), low=1)
+    load_balance_processor_thread_pool_nums: int = key(
+        32, _threads("balance", "queries for assignments and changes of message request modes"), low=1
+    )
     load_balance_thread_pool_queue_capacity: int = key(100_000, _capacity("balance"), low=1)
     broker_fast_failure_enable: bool = key(True, "Requests that have waited too long are rejected.")
     os_page_cache_busy_time_out_mills: int = key(
@@ -93,6 +97,7 @@ class RequestPoolConfig(Config):
     request_refusals: str = key(
         "",
         "Pools that reject all requests, with upstream's form of the rejection (REJECTREQUEST, OVERLOAD,"
-        " TIMEOUT_CLEAN_QUEUE or PCBUSY_CLEAN_QUEUE): `send=OVERLOAD ack=TIMEOUT_CLEAN_QUEUE`. (Not upstream's.)",
+        " TIMEOUT_CLEAN_QUEUE, PCBUSY_CLEAN_QUEUE or PC_SYNCHRONIZED): `send=OVERLOAD ack=TIMEOUT_CLEAN_QUEUE`."
+        " (Not upstream's.)",
         unit="pool=form, separated by blanks",
     )
