@@ -1,4 +1,4 @@
-"""A running RocketMQ and the target that lends it: capabilities, settings, addresses and access.
+"""Deployments, each a running RocketMQ, and targets, which start or find them: capabilities, settings and addresses.
 
 It must not know clients, cases or how a target starts a broker.
 """

@@ -16,7 +16,7 @@ def send_batch(t: RemotingContext, topic: str, parts: Parts | bytes, **more: Unp
     return t.request(*batch_request(topic, parts, born_ms=t.now_ms(), new_id=t.message_id, **more))
 
 
-def back(
+def send_back(
     t: RemotingContext,
     group: str,
     place: object,
@@ -25,7 +25,10 @@ def back(
     to: RemotingClient | None = None,
     **fields: object,
 ) -> Response:
-    """Send back the message at `place`, its position in the commit log, with a delay level."""
+    """Send back the message at `place`, its position in the commit log, with a delay level.
+
+    `to` is the connection, by default that of the context; `fields` are further ext fields.
+    """
     return t.request(*send_back_request(group, place, level, **fields), to=to)
 
 

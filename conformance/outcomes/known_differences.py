@@ -18,7 +18,7 @@ DELIBERATE: Mapping[str, str] = {
         "the emulator stores such a message in a readable form"
     ),
     "groups.an_online_subscriber_is_listed_as_consumer_without_an_offset": (
-        "the emulator lists the topic's live groups; upstream lists the topic's own name"
+        "the emulator lists the topic's groups with members; upstream lists the topic's own name"
     ),
     "broadcast_offsets.the_slowest_broadcast_consumers_offset_is_stored_and_never_moves_back": (
         "as groups.an_online_subscriber_is_listed_as_consumer_without_an_offset"

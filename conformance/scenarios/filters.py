@@ -166,7 +166,7 @@ def a_popping_consumer_receives_only_sql92_matches(s: ScenarioContext) -> None:
     without={"cpp": _NO_SQL, "go-remoting": "its pull consumer sends the expression as a tag"},
 )
 def a_lite_pull_consumer_receives_only_sql92_matches(s: ScenarioContext) -> None:
-    """A polling consumer with an SQL92 expression receives the messages whose properties satisfy it."""
+    """A lite pull consumer with an SQL92 expression receives the messages whose properties satisfy it."""
     s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "lite"))
 
 
@@ -201,7 +201,7 @@ def a_failed_message_that_matched_sql92_is_redelivered(s: ScenarioContext) -> No
 
 @scenario("MQClientInstance.checkClientInBroker", protocol="remoting", modes={"concurrent"}, without={"cpp": _NO_SQL})
 def an_invalid_sql92_expression_fails_the_start_of_java_consumers(s: ScenarioContext) -> None:
-    """A Java consumer has the broker check its SQL92 expression first, and does not start if it is invalid."""
+    """A Java consumer has the broker check its SQL92 expression and does not start if it is invalid; Go's starts."""
     topic, group = s.pair("concurrent")
     unreadable = {"expr": "colour = = 'red'", "type": "SQL92"}
     s.refusal("start", lambda: s.consumer(group, {topic: unreadable}, "concurrent"))

@@ -1,4 +1,4 @@
-"""SDK clients of scenarios: driver processes of one SDK, their producers and consumers, and bulk messages.
+"""SDK clients of scenarios: driver processes of one SDK, their producers and consumers, and sends of many messages.
 
 It must not know scenarios, records or how a target starts a broker.
 """

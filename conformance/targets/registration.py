@@ -9,6 +9,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ..deployment.target import TargetError
 
 _SECONDS_MAX = 40.0
+"""Longest wait for a registration."""
 _FIRST_SECONDS = 0.3
 """Time until a registration takes effect, with some margin."""
 
@@ -20,14 +21,14 @@ def wait_registered(namesrv: str, addresses: Sequence[str], log_tail: Callable[[
     first registration is lost, so this function makes it register now.
     """
     begin = time.monotonic()
-    told = False
+    has_forced = False
     with RemotingClient(namesrv) as client:
         while missing := _missing(client, addresses):
             seconds = time.monotonic() - begin
             if seconds > _SECONDS_MAX:
                 raise TargetError(f"the broker did not register with its name server:\n{log_tail()}")
-            if seconds > _FIRST_SECONDS and not told:
-                told = True
+            if seconds > _FIRST_SECONDS and not has_forced:
+                has_forced = True
                 for address in missing:
                     _make_register(address)
             time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Requests rejected by a slave, by a broker without write permission, and without automatic creation."""
+"""Requests rejected by a slave, by a broker without write permission, or for lack of automatic creation."""
 
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, retry_topic
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -10,7 +10,7 @@ from ...clients.remoting_sends import short_names
 from ...context.remoting import RemotingContext
 from ...helpers.broker_config import change
 from ...helpers.pops import popping
-from ...helpers.sends import back
+from ...helpers.sends import send_back
 from ...helpers.settings import NO_AUTO_CREATE, with_keys
 from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 
@@ -36,8 +36,8 @@ def a_slave_rejects_transaction_ends_sent_back_messages_and_pulls(t: RemotingCon
     for value in (COMMIT, ROLLBACK):
         t.note(f"end {value}", producers.end(sent, value), 11)
     t.note("end of nothing", producers.end(sent, COMMIT, commitLogOffset=1 << 40))
-    t.note("sent back", back(t, group.name, place, 1), 2)
-    t.note("sent back by an unknown group", back(t, t.new("group"), place, 1), 2)
+    t.note("sent back", send_back(t, group.name, place, 1), 2)
+    t.note("sent back by an unknown group", send_back(t, t.new("group"), place, 1), 2)
     pulled = t.pull(group.topic, t.group())
     t.require(pulled.code == 2, f"a slave did not reject a pull: {pulled}")
     t.note("pulled", pulled.bodies)
@@ -45,7 +45,7 @@ def a_slave_rejects_transaction_ends_sent_back_messages_and_pulls(t: RemotingCon
     change_setting(t, "brokerRole=ASYNC_MASTER")
     t.note("acknowledged by a master", group.ack(second, 1), 0)
     t.note("committed by a master", producers.end(sent, COMMIT), 0)
-    t.note("sent back to a master", back(t, group.name, place, 1), 0)
+    t.note("sent back to a master", send_back(t, group.name, place, 1), 0)
 
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack", tidy=True)
@@ -54,16 +54,16 @@ def sending_back_is_rejected_without_write_permission(t: RemotingContext) -> Non
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic, 1)
     change_setting(t, "brokerPermission=4")
-    t.note("broker", back(t, group, sent.place, 1), 16)
-    t.note("broker, given up", back(t, group, sent.place, -1), 16)
-    t.note("broker, unknown group", back(t, t.new("group"), sent.place, 1).code)
+    t.note("broker", send_back(t, group, sent.place, 1), 16)
+    t.note("broker, given up", send_back(t, group, sent.place, -1), 16)
+    t.note("broker, unknown group", send_back(t, t.new("group"), sent.place, 1).code)
     change_setting(t, "brokerPermission=6")
     t.topic(name=retry_topic(group), queues=1, perm=4)
-    t.note("retry topic", back(t, group, sent.place, 1), 16)
-    t.note("retry topic, given up", back(t, group, sent.place, -1), 16)
-    t.note("beyond the log", back(t, group, 1 << 40, 1).code)
+    t.note("retry topic", send_back(t, group, sent.place, 1), 16)
+    t.note("retry topic, given up", send_back(t, group, sent.place, -1), 16)
+    t.note("beyond the log", send_back(t, group, 1 << 40, 1).code)
     t.topic(name=retry_topic(group), queues=1, perm=6)
-    t.note("allowed", back(t, group, sent.place, 1), 0)
+    t.note("allowed", send_back(t, group, sent.place, 1), 0)
 
 
 @remoting_case(

@@ -1,4 +1,4 @@
-"""Requests of administrators: the ignored field `lo`, reads that create a consume queue, queue types, and rates."""
+"""Requests of tools: local data (`lo`), reads that create a consume queue, invalid queue types, and TPS figures."""
 
 from collections.abc import Mapping
 
@@ -68,7 +68,7 @@ def a_topic_with_an_unknown_queue_type_is_rejected(t: RemotingContext) -> None:
 
 @remoting_case("StoreStatsService.getRuntimeInfo")
 def tps_rates_have_one_number_per_measured_period(t: RemotingContext) -> None:
-    """Each rate in the broker's runtime info has one number for each of its three periods that was measured."""
+    """Each TPS figure in the broker's runtime info has one number for each of its three periods that was measured."""
     table = t.runtime_info()
     rates = {name: text for name, text in table.items() if name.endswith("Tps")}
     t.note("rates", sorted(rates))

@@ -1,4 +1,4 @@
-"""Subscriptions of groups that send no heartbeats, and of live groups as administrators see them."""
+"""Subscriptions, as administrators see them, of groups with and without heartbeats."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def a_pop_is_reported_as_subscription_to_topic_and_retry_topic(t: RemotingContex
 
 @remoting_case("ConsumerManager.findSubscriptionData")
 def a_heartbeat_subscription_has_priority_over_those_of_pulls(t: RemotingContext) -> None:
-    """A live group's heartbeat has priority over its requests. Requests count for other topics and after it leaves."""
+    """A group's heartbeat has priority over its requests. Requests count for other topics, and after the heartbeats."""
     topic, other, group, client = t.topic(queues=1), t.topic(queues=1), t.group(), t.new("client")
     for each in (topic, other):
         t.pull(each, group, expression="A")
@@ -90,7 +90,7 @@ def a_subscription_from_pulls_or_pops_expires(t: RemotingContext) -> None:
 
 @remoting_case("AdminBrokerProcessor.getTopicsForCollectingConsumeStats")
 def consume_stats_of_an_online_group_omit_unsubscribed_topics(t: RemotingContext) -> None:
-    """Consume statistics of a live group omit topics that it does not subscribe to.
+    """Consume statistics of a group with members omit topics that it does not subscribe to.
 
     Topics of its pulls or of the request's list are included.
     """
@@ -117,7 +117,7 @@ def consume_stats_of_an_online_group_omit_unsubscribed_topics(t: RemotingContext
 
 @remoting_case("AdminBrokerProcessor.cloneGroupOffset")
 def offsets_of_unsubscribed_topics_are_cloned_only_with_offline_true(t: RemotingContext) -> None:
-    """Offsets of a topic that a live group does not subscribe to are cloned only with offline=true.
+    """Offsets of a topic that a group with members does not subscribe to are cloned only with offline=true.
 
     They replace all others.
     """

@@ -7,7 +7,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import remoting_case
 from ...clients.remoting_response import Response
 from ...context.remoting import RemotingContext
-from ...helpers.sends import back
+from ...helpers.sends import send_back
 from ...helpers.transactions import COMMIT, transacting
 from .replicas import note_sent_at_once
 from .several_brokers import RESTART, by_broker
@@ -68,7 +68,7 @@ def a_slave_rejects_sends_and_transaction_ends(t: RemotingContext) -> None:
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic, 1)
     t.note("sent", t.send(topic, to=t.second_broker), 2)
-    t.note("sent back", back(t, group, sent.place, 1, to=t.second_broker), 2)
+    t.note("sent back", send_back(t, group, sent.place, 1, to=t.second_broker), 2)
     producers = transacting(t)
     half = producers.half()
     t.note("end", t.request(RequestCode.END_TRANSACTION, producers.end_fields(half, COMMIT), to=t.second_broker), 11)

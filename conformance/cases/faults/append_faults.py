@@ -14,7 +14,7 @@ from ...context.grpc import GrpcContext
 from ...context.remoting import RemotingContext, connection_state
 from ...helpers.disk import CAN_BE_FULL, HALF_FULL, without_disk_usage
 from ...helpers.real_faults import REFUSE_APPEND, SMALL_LOG, blocked_log, full_disk, refusing_appends
-from ...helpers.sends import back
+from ...helpers.sends import send_back
 from ...helpers.transactions import transacting
 
 _WITHOUT_REPLICAS: Mapping[str, str] = {
@@ -51,7 +51,7 @@ def a_full_disk_refuses_messages_and_serves_everything_else(t: RemotingContext) 
         t.note("sent", _without_usage(t.send(topic)), 14)
         t.note("waits for nobody", _without_usage(t.send(topic, properties=_AT_ONCE)), 14)
         t.note("half message", _without_usage(producers.half()), 14)
-        t.note("sent back", back(t, group, sent.place, 1), 1)
+        t.note("sent back", send_back(t, group, sent.place, 1), 1)
         t.note("pulled", t.pull(topic, group).bodies)
         t.note("committed", t.commit(topic, group, 1), 0)
     _note_as_usual(t, topic)

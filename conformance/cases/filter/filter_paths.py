@@ -10,7 +10,7 @@ from ...clients.remoting_consumption import pull_fields
 from ...clients.remoting_response import Response
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, popping
-from ...helpers.sends import back, send_batch
+from ...helpers.sends import send_back, send_batch
 from ...helpers.settings import VARIED, with_keys
 from ...helpers.transactions import COMMIT, transacting
 
@@ -105,7 +105,7 @@ def sent_back_messages_are_filtered_by_their_tag_and_properties(t: RemotingConte
     """A sent-back message keeps its tag and properties in the retry topic, and filters match them."""
     topic, group = t.topic(queues=1), t.group()
     for number, sent in enumerate(_send_all(t, topic), 1):
-        t.require(back(t, group, sent.place, 1).code == 0, f"message {number} was not sent back")
+        t.require(send_back(t, group, sent.place, 1).code == 0, f"message {number} was not sent back")
     retry = retry_topic(group)
     t.stored(retry, len(_MESSAGES), seconds=_RETRY_SECONDS)
     _note_pulls(t, retry)
@@ -116,7 +116,7 @@ def _retries_of_red(t: RemotingContext) -> tuple[str, str]:
     topic, group = t.topic(queues=1), t.group()
     t.heartbeat(t.new("client"), groups={group: {topic: "TAGS = 'red'"}}, expression_type="SQL92", version=1)
     for sent in _send_all(t, topic):
-        back(t, group, sent.place, 1)
+        send_back(t, group, sent.place, 1)
     retry = retry_topic(group)
     t.stored(retry, len(_MESSAGES), seconds=_RETRY_SECONDS)
     return group, retry

@@ -105,7 +105,10 @@ def a_pop_without_matches_moves_the_offset_past_skipped_messages(t: RemotingCont
 
 @remoting_case("FilterAPI.build")
 def a_pull_with_an_unknown_expression_type_returns_all_messages(t: RemotingContext) -> None:
-    """A pull with an unknown expression type returns all messages; without a type the expression consists of tags."""
+    """A pull with an unknown expression type returns all messages, and one with an empty type none.
+
+    Without a type the expression consists of tags.
+    """
     topic, group = _tagged(t), t.group()
     for kind in (None, "", "tag", "FOO"):
         t.note(f"type {kind}", t.pull(topic, group, expression="A", type=kind).found)
@@ -113,7 +116,10 @@ def a_pull_with_an_unknown_expression_type_returns_all_messages(t: RemotingConte
 
 @remoting_case("PopMessageProcessor.processRequest")
 def a_pop_refuses_unknown_expression_types(t: RemotingContext) -> None:
-    """A pop with an unknown expression type is rejected; with an empty type it returns no message."""
+    """A pop with an unknown expression type is rejected; with an empty type it returns no message.
+
+    Without a type the expression consists of tags.
+    """
     topic = _tagged(t)
     for kind in (None, "", "tag", "FOO"):
         t.note(f"type {kind}", t.pop(topic, t.group(), expression="A", type=kind).found)

@@ -203,7 +203,7 @@ def an_offline_group_with_an_offset_is_listed_as_consumer(t: RemotingContext) ->
 
 @remoting_case("AdminBrokerProcessor.querySubscriptionByConsumer")
 def the_subscription_of_an_online_group_is_returned(t: RemotingContext) -> None:
-    """QUERY_SUBSCRIPTION_BY_CONSUMER returns the subscription of a live group's heartbeat, and none for others."""
+    """QUERY_SUBSCRIPTION_BY_CONSUMER returns the subscription of a group's heartbeat; without members, none."""
     topic, group = t.topic(queues=1), t.group()
     ext = {"group": group, "topic": topic}
     t.note("nobody's", t.request(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER, ext), 0)
@@ -213,7 +213,7 @@ def the_subscription_of_an_online_group_is_returned(t: RemotingContext) -> None:
 
 @remoting_case("ConsumerManager.queryTopicConsumeByWho")
 def an_online_subscriber_is_listed_as_consumer_without_an_offset(t: RemotingContext) -> None:
-    """A live group that subscribes to a topic is listed as its consumer, even without an offset."""
+    """A group with members that subscribes to a topic is listed as its consumer, even without an offset."""
     topic, group = t.topic(queues=1), t.group()
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}})
     t.note("who consumes", t.request(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, {"topic": topic}), 0)

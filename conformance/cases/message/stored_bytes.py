@@ -7,7 +7,7 @@ from rocketmq_testkit.remoting.client.messages import split_records
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext
-from ...helpers.sends import back
+from ...helpers.sends import send_back
 from ...helpers.transactions import COMMIT, transacting
 
 
@@ -26,10 +26,10 @@ def retry_and_dlq_copies_keep_born_host_and_time(t: RemotingContext) -> None:
     [first] = t.readable(topic, t.send(topic, "m", to=ends["producer"]))
     [message] = t.stored(topic).messages
     t.note("sent", _born_at(message, ends))
-    back(t, group, first.place, 1, to=ends["consumer"])
+    send_back(t, group, first.place, 1, to=ends["consumer"])
     [retry] = t.stored(retry_topic(group), seconds=15).messages
     t.note("in the retry topic", [_born_at(retry, ends), retry.born_timestamp == message.born_timestamp])
-    back(t, group, first.place, -1, to=ends["consumer"])
+    send_back(t, group, first.place, -1, to=ends["consumer"])
     [dead] = t.stored(dlq_topic(group), seconds=5).messages
     t.note("in the dead letter queue", [_born_at(dead, ends), dead.born_timestamp == message.born_timestamp])
 
@@ -58,7 +58,7 @@ def stored_properties_end_with_a_separator(t: RemotingContext) -> None:
     plain = t.send(topic, "m", tag="A", properties={"color": "red"})
     bare = t.send(topic, "bare", unique=False)
     t.readable(topic, plain, bare)
-    back(t, group, plain.place, 1)
+    send_back(t, group, plain.place, 1)
     t.stored(retry_topic(group), seconds=15)
     level = t.topic(queues=1)
     t.send(level, "level", properties={"DELAY": "1"})

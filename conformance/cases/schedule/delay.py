@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import remoting_case
 from ...context.case_context import Stopwatch
 from ...context.remoting import RemotingContext
-from ...helpers.sends import back
+from ...helpers.sends import send_back
 
 FEW = {"messageDelayLevel": "1s 2s 3s 1h"}
 LEVELS = 18
@@ -166,7 +166,7 @@ def a_sent_back_message_is_delayed_by_the_last_level_at_most(t: RemotingContext)
         [sent] = t.sent(topic, 1, reconsumeTimes=tries)
         queue = min(tries + 3, 4) - 1
         begin = t.max_offset(SCHEDULE_TOPIC, queue)
-        t.note(f"tried {tries}", back(t, group, sent.place, maxReconsumeTimes=None), 0)
+        t.note(f"tried {tries}", send_back(t, group, sent.place, maxReconsumeTimes=None), 0)
         waiting = t.message_at(SCHEDULE_TOPIC, queue, begin)
         found = waiting.properties
         t.note(f"tried {tries}: waits", [waiting.queue_id, found["DELAY"], found["REAL_TOPIC"]])

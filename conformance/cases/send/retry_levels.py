@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import remoting_case
 from ...clients.json_text import dumps
 from ...context.remoting import RemotingContext
-from ...helpers.sends import back, delayed_messages
+from ...helpers.sends import delayed_messages, send_back
 from ...helpers.timers import delay_in_queue
 
 FIRST_LEVEL, LAST_TRY = 3, 16
@@ -23,11 +23,11 @@ def each_retry_is_delayed_one_level_longer_until_the_dlq_after_16(t: RemotingCon
         level = FIRST_LEVEL + tries
         begin = t.max_offset(SCHEDULE_TOPIC, level - 1)
         [sent] = t.sent(topic, 1, reconsumeTimes=tries)
-        t.note(f"tried {tries}", back(t, group, sent.place, maxReconsumeTimes=None), 0)
+        t.note(f"tried {tries}", send_back(t, group, sent.place, maxReconsumeTimes=None), 0)
         [waiting] = delayed_messages(t, level, begin, retry_topic(group))
         t.note(f"tried {tries}: waits", [waiting.properties["DELAY"], waiting.reconsume_times])
     [sent] = t.sent(topic, 1, reconsumeTimes=LAST_TRY)
-    t.note("tried 16", back(t, group, sent.place, maxReconsumeTimes=None), 0)
+    t.note("tried 16", send_back(t, group, sent.place, maxReconsumeTimes=None), 0)
     t.note("dead", t.stored(dlq_topic(group), seconds=5).messages)
 
 
@@ -46,7 +46,7 @@ def a_group_retry_policy_does_not_change_delays_of_sent_back_messages(t: Remotin
         group = t.group(groupRetryPolicy=policy)
         begin = t.max_offset(SCHEDULE_TOPIC, FIRST_LEVEL - 1)
         [sent] = t.sent(topic)
-        t.note("sent back", back(t, group, sent.place), 0)
+        t.note("sent back", send_back(t, group, sent.place), 0)
         [waiting] = delayed_messages(t, FIRST_LEVEL, begin, retry_topic(group))
         t.note(what, waiting.properties["DELAY"])
 
@@ -62,7 +62,7 @@ def the_reconsume_limit_is_that_of_the_request_or_else_of_the_group(t: RemotingC
         for who, group, limit in (("request", t.group(), most), ("group", t.group(retryMaxTimes=most), None)):
             for tries in sorted({max(most - 1, 0), most}):
                 [sent] = t.sent(topic, 1, reconsumeTimes=tries)
-                t.note(f"{who} {most}", back(t, group, sent.place, 18, maxReconsumeTimes=limit), 0)
+                t.note(f"{who} {most}", send_back(t, group, sent.place, 18, maxReconsumeTimes=limit), 0)
             dead = t.stored(dlq_topic(group), seconds=5).messages
             t.note(f"{who} {most}: dead", [each.reconsume_times for each in dead])
 
@@ -72,9 +72,9 @@ def with_negative_retry_queue_nums_sent_back_messages_are_dropped(t: RemotingCon
     """A message sent back to a group with a negative number of retry queues is accepted and dropped."""
     topic, group = t.topic(queues=1), t.group(retryQueueNums=-1)
     [sent] = t.sent(topic)
-    t.note("sent back", back(t, group, sent.place, 1), 0)
-    t.note("sent back to die", back(t, group, sent.place, -1), 0)
-    t.note("from nowhere", back(t, group, 1 << 40), 0)
+    t.note("sent back", send_back(t, group, sent.place, 1), 0)
+    t.note("sent back to die", send_back(t, group, sent.place, -1), 0)
+    t.note("from nowhere", send_back(t, group, 1 << 40), 0)
     t.wait(2)
     for name in (retry_topic(group), dlq_topic(group)):
         t.note("its topic", t.config_of(name), 17)
@@ -85,12 +85,12 @@ def a_dlq_message_sent_back_by_another_group_is_retried_in_that_group(t: Remotin
     """A dead letter sent back by another group goes to that group's retry topic, then to its dead letter queue."""
     topic, group, reader = t.topic(queues=1), t.group(), t.group()
     [sent] = t.sent(topic)
-    back(t, group, sent.place, -1)
+    send_back(t, group, sent.place, -1)
     [dead] = t.stored(dlq_topic(group), seconds=5).messages
-    t.note("sent back", back(t, reader, dead.physical_offset, 1), 0)
+    t.note("sent back", send_back(t, reader, dead.physical_offset, 1), 0)
     [again] = t.stored(retry_topic(reader)).messages
     t.note("comes again", again)
-    t.note("sent back again", back(t, reader, again.physical_offset, -1), 0)
+    t.note("sent back again", send_back(t, reader, again.physical_offset, -1), 0)
     t.note("dead again", t.stored(dlq_topic(reader), seconds=5).messages)
 
 
@@ -132,10 +132,10 @@ def a_redelivered_message_sent_back_again_is_delayed_by_the_next_level(t: Remoti
     """
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
-    back(t, group, sent.place)
+    send_back(t, group, sent.place)
     [first] = t.stored(retry_topic(group)).messages
     begin = t.max_offset(SCHEDULE_TOPIC, FIRST_LEVEL)
-    t.note("sent back again", back(t, group, first.physical_offset), 0)
+    t.note("sent back again", send_back(t, group, first.physical_offset), 0)
     [second] = delayed_messages(t, FIRST_LEVEL + 1, begin, retry_topic(group))
     for label, message in (("first", first), ("second", second)):
         found = message.properties
@@ -150,7 +150,7 @@ def an_explicit_delay_level_overrides_the_reconsume_times(t: RemotingContext) ->
     for level in (1, 2, 3, 18):
         begin = t.max_offset(SCHEDULE_TOPIC, level - 1)
         [sent] = t.sent(topic, 1, reconsumeTimes=7)
-        t.note(f"level {level}", back(t, group, sent.place, level), 0)
+        t.note(f"level {level}", send_back(t, group, sent.place, level), 0)
         [waiting] = delayed_messages(t, level, begin, retry_topic(group))
         t.note("waits", [waiting.queue_id, waiting.properties["DELAY"], waiting.reconsume_times])
         t.note("due after, ms", delay_in_queue(t, level, waiting.queue_offset, waiting))

@@ -8,7 +8,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext
-from ...helpers.sends import back, delayed_messages
+from ...helpers.sends import delayed_messages, send_back
 
 FAR = 1 << 40
 """A log offset beyond the end of any log."""
@@ -35,7 +35,7 @@ def a_sent_back_message_is_redelivered_after_its_delay_level(t: RemotingContext)
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic, 1, tag="A", keys="k", properties={"color": "red"})
     watch = t.stopwatch()
-    t.note("sent back", back(t, group, sent.place, 1), 0)
+    t.note("sent back", send_back(t, group, sent.place, 1), 0)
     t.note("came again", _retries(t, group))
     t.note("after", watch.between(0.9, 4))
 
@@ -46,7 +46,7 @@ def a_message_sent_back_with_level_0_is_redelivered_after_10_seconds(t: Remoting
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     watch = t.stopwatch()
-    t.note("sent back", back(t, group, sent.place), 0)
+    t.note("sent back", send_back(t, group, sent.place), 0)
     t.note("came again", _retries(t, group, seconds=19))
     t.note("after", watch.between(9.9, 14))
 
@@ -56,9 +56,9 @@ def a_redelivered_message_can_be_sent_back_again(t: RemotingContext) -> None:
     """A copy that is sent back is redelivered with one more reconsumption and keeps the first message as its origin."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
-    back(t, group, sent.place, 1)
+    send_back(t, group, sent.place, 1)
     [first] = _retries(t, group)
-    t.note("sent back", back(t, group, first.physical_offset, 1), 0)
+    t.note("sent back", send_back(t, group, first.physical_offset, 1), 0)
     second = _retries(t, group, 2)[-1]
     t.note("came again", second)
     t.note("origin", [each.properties["ORIGIN_MESSAGE_ID"] == sent["msgId"] for each in (first, second)])
@@ -69,7 +69,7 @@ def the_original_topic_and_id_are_read_from_the_commit_log(t: RemotingContext) -
     """Topic and id of a sent-back message are read from the log; the request's values are ignored."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
-    back(t, group, sent.place, 1, originTopic=t.new(), originMsgId="another")
+    send_back(t, group, sent.place, 1, originTopic=t.new(), originMsgId="another")
     [again] = _retries(t, group)
     t.note("topic", again.properties["RETRY_TOPIC"])
     t.note("origin", again.properties["ORIGIN_MESSAGE_ID"] == sent["msgId"])
@@ -81,7 +81,7 @@ def a_delay_level_above_the_last_counts_as_the_last(t: RemotingContext) -> None:
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     begin = t.max_offset(SCHEDULE_TOPIC, LAST_LEVEL - 1)
-    t.note("sent back", back(t, group, sent.place, 99), 0)
+    t.note("sent back", send_back(t, group, sent.place, 99), 0)
     t.note("waits as", [each.properties for each in delayed_messages(t, LAST_LEVEL, begin, retry_topic(group))])
 
 
@@ -90,7 +90,7 @@ def a_negative_level_sends_the_message_to_the_dlq(t: RemotingContext) -> None:
     """A message sent back with a negative level goes to the group's dead letter queue at once."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic, 1, tag="A", keys="k", properties={"color": "red"})
-    t.note("sent back", back(t, group, sent.place, -1), 0)
+    t.note("sent back", send_back(t, group, sent.place, -1), 0)
     t.note("dead", _dead(t, group))
     t.note("its topic", t.config_of(dlq_topic(group)), 0)
 
@@ -100,10 +100,10 @@ def a_message_at_the_reconsume_limit_goes_to_the_dlq(t: RemotingContext) -> None
     """A message whose reconsume times reach the request's limit goes to the dead letter queue."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
-    t.note("1 try", back(t, group, sent.place, 1, maxReconsumeTimes=1), 0)
+    t.note("1 try", send_back(t, group, sent.place, 1, maxReconsumeTimes=1), 0)
     [first] = _retries(t, group)
     t.note("dead after 1 try", _bodies(_dead(t, group)))
-    t.note("1 try again", back(t, group, first.physical_offset, 1, maxReconsumeTimes=1), 0)
+    t.note("1 try again", send_back(t, group, first.physical_offset, 1, maxReconsumeTimes=1), 0)
     dead = t.note("dead", _dead(t, group))
     t.note("origin", [each.properties["ORIGIN_MESSAGE_ID"] == sent["msgId"] for each in dead])
 
@@ -115,7 +115,7 @@ def without_a_request_limit_the_groups_retry_max_times_applies(t: RemotingContex
     [sent] = t.sent(topic)
     for limit in (None, -1, 0, 1):
         group = t.group(retryMaxTimes=0)
-        t.note(f"limit {limit}", back(t, group, sent.place, 1, maxReconsumeTimes=limit), 0)
+        t.note(f"limit {limit}", send_back(t, group, sent.place, 1, maxReconsumeTimes=limit), 0)
         t.note(f"limit {limit}: dead", _bodies(_dead(t, group)))
 
 
@@ -125,7 +125,7 @@ def the_reconsume_limit_of_clients_before_3_4_9_is_ignored(t: RemotingContext) -
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
     old = t.connect(version=63, language="CPP")
-    t.note("sent back", back(t, group, sent.place, 1, maxReconsumeTimes=0, to=old), 0)
+    t.note("sent back", send_back(t, group, sent.place, 1, maxReconsumeTimes=0, to=old), 0)
     t.note("came again", _bodies(_retries(t, group)))
 
 
@@ -134,7 +134,7 @@ def a_group_without_retry_queues_drops_messages(t: RemotingContext) -> None:
     """A message sent back to a group without retry queues is accepted and dropped."""
     topic, group = t.topic(queues=1), t.group(retryQueueNums=0)
     [sent] = t.sent(topic)
-    t.note("sent back", back(t, group, sent.place, 1), 0)
+    t.note("sent back", send_back(t, group, sent.place, 1), 0)
     t.wait(2)
     t.note("retry topic", t.pull(retry_topic(group), group))
 
@@ -145,7 +145,7 @@ def sending_back_creates_the_retry_topic_and_an_unknown_group(t: RemotingContext
     topic, group, unknown = t.topic(queues=1), t.group(retryQueueNums=3), t.new("group")
     [sent] = t.sent(topic)
     for name in (group, unknown):
-        t.note("sent back", back(t, name, sent.place, 1), 0)
+        t.note("sent back", send_back(t, name, sent.place, 1), 0)
         t.note("retry topic", t.config_of(retry_topic(name)), 0)
 
 
@@ -154,12 +154,12 @@ def sending_back_an_invalid_log_offset_or_group_name_is_refused(t: RemotingConte
     """Sending back fails for an offset beyond the log or inside a record, and for an illegal group name."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
-    t.note("beyond", back(t, group, FAR, 1), 1)
-    t.note("inside", back(t, group, sent.place + 4, 1), 1)
+    t.note("beyond", send_back(t, group, FAR, 1), 1)
+    t.note("inside", send_back(t, group, sent.place + 4, 1), 1)
     at_queue = sent.place + 12
-    refusal = back(t, group, at_queue, 1)
+    refusal = send_back(t, group, at_queue, 1)
     t.note("at its queue id", [refusal.code, refusal.remark == f"look message by offset failed, {at_queue}"])
-    t.note("a forbidden name", back(t, "bad group", sent.place, 1), 26)
+    t.note("a forbidden name", send_back(t, "bad group", sent.place, 1), 26)
     t.note("without fields", t.request(RequestCode.CONSUMER_SEND_MSG_BACK, {}))
 
 
@@ -168,7 +168,7 @@ def a_group_that_may_not_consume_may_send_back(t: RemotingContext) -> None:
     """Sending back is accepted for a group with consumeEnable=false."""
     topic, group = t.topic(queues=1), t.group(consumeEnable=False)
     [sent] = t.sent(topic)
-    t.note("sent back", back(t, group, sent.place, 1))
+    t.note("sent back", send_back(t, group, sent.place, 1))
 
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack")
@@ -178,7 +178,7 @@ def a_group_that_broadcasts_may_send_back(t: RemotingContext) -> None:
     [sent] = t.sent(topic)
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, model="BROADCASTING")
     t.note("its retry topic", t.config_of(retry_topic(group)))
-    t.note("sent back", back(t, group, sent.place, 1), 0)
+    t.note("sent back", send_back(t, group, sent.place, 1), 0)
     t.note("came again", _bodies(_retries(t, group)))
 
 
@@ -207,9 +207,9 @@ def a_message_of_the_dlq_can_be_sent_back(t: RemotingContext) -> None:
     """A dead letter that is sent back is redelivered through the retry topic with one more reconsumption."""
     topic, group = t.topic(queues=1), t.group()
     [sent] = t.sent(topic)
-    back(t, group, sent.place, -1)
+    send_back(t, group, sent.place, -1)
     [dead] = _dead(t, group)
-    t.note("sent back", back(t, group, dead.physical_offset, 1), 0)
+    t.note("sent back", send_back(t, group, dead.physical_offset, 1), 0)
     t.note("came again", _shown(_retries(t, group)))
 
 

@@ -12,7 +12,7 @@ from ...case import remoting_case
 from ...context.remoting import RemotingContext
 from ...helpers.broker_config import read_settings
 from ...helpers.pops import PopGroup, popping
-from ...helpers.sends import back
+from ...helpers.sends import send_back
 from ..pop.batch_ack import batch_ack, entry
 from ..pop.peek import peek
 from ..pop.pop_records import RECORDS
@@ -118,7 +118,7 @@ def messages_of_delay_levels_are_counted_by_queue(t: RemotingContext) -> None:
     delayed(t, topic, 18)
     t.sent(topic, 1, queue=1)
     first = t.stored(topic, 1, 1).messages[0].physical_offset
-    back(t, group, first, 1)
+    send_back(t, group, first, 1)
     t.wait(SAMPLED_SECONDS)
     t.note("put", last_minute(view_counter(t, "QUEUE_PUT_NUMS", put)))
     t.note("put to the last level", last_minute(view_counter(t, "QUEUE_PUT_NUMS", f"{SCHEDULE_TOPIC}@17")))
@@ -192,10 +192,10 @@ def dlq_messages_have_a_separate_counter(t: RemotingContext) -> None:
     t.sent(topic, 1)
     first = t.stored(topic).messages[0].physical_offset
     key = f"null@orders@{group}@SEND_BACK_TO_DLQ"
-    back(t, group, first, 3, originTopic="orders")
+    send_back(t, group, first, 3, originTopic="orders")
     t.note("before", view_counter(t, "SNDBCK2DLQ_TIMES", key), 1)
-    t.note("sent back", back(t, group, first, -1, originTopic="orders"), 0)
-    t.note("sent back of no topic", back(t, group, first, -1, originTopic=None), 1)
+    t.note("sent back", send_back(t, group, first, -1, originTopic="orders"), 0)
+    t.note("sent back of no topic", send_back(t, group, first, -1, originTopic=None), 1)
     t.note("dead of no topic", t.max_offset(f"%DLQ%{group}"))
     t.wait(SAMPLED_SECONDS)
     t.note("dead", last_minute(view_counter(t, "SNDBCK2DLQ_TIMES", key)))

@@ -9,7 +9,7 @@ from ...case import remoting_case
 from ...clients.remoting_response import Response
 from ...context.remoting import RemotingContext
 from ...helpers.broker_config import read_settings
-from ...helpers.sends import back, send_batch
+from ...helpers.sends import send_back, send_batch
 from ..cluster.slaves import SYNC_MASTER_SETTINGS, pull_from_slave, wait_until_slave_connected
 from ..schedule.delay import delayed
 
@@ -87,8 +87,8 @@ def messages_sent_back_are_counted_by_group(t: RemotingContext) -> None:
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 1)
     first = t.stored(topic).messages[0].physical_offset
-    back(t, group, first, 3)
-    back(t, group, first, -1)
+    send_back(t, group, first, 3)
+    send_back(t, group, first, -1)
     t.wait(SAMPLED_SECONDS)
     t.note("sent back", last_minute(view_counter(t, "SNDBCK_PUT_NUMS", f"{topic}@{group}")))
     t.note("dead", view_counter(t, "TOPIC_PUT_NUMS", f"%DLQ%{group}"))

@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.message.names import TRACE_TOPIC, dlq_topic, retr
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext
-from ...helpers.sends import back, send_batch
+from ...helpers.sends import send_back, send_batch
 from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 from ..schedule.delay import delayed
 
@@ -41,9 +41,9 @@ def messages_are_counted_when_stored_in_their_topic_or_a_retry_topic(t: Remoting
     t.note("committed", _counted(t, put, lambda: producers.end(half, COMMIT)))
     t.note("rolled back", _counted(t, put, lambda: producers.end(producers.half(), ROLLBACK)))
     first = t.stored(topic).messages[0].physical_offset
-    t.note("sent back", _counted(t, put, lambda: back(t, group, place=first, level=1), at_least=1))
+    t.note("sent back", _counted(t, put, lambda: send_back(t, group, place=first, level=1), at_least=1))
     t.note("retries", t.max_offset(retry_topic(group)))
-    t.note("given up", _counted(t, put, lambda: back(t, group, place=first, level=-1)))
+    t.note("given up", _counted(t, put, lambda: send_back(t, group, place=first, level=-1)))
     t.note("dead", t.max_offset(dlq_topic(group)))
 
 

@@ -5,7 +5,7 @@ from ...context.grpc import GrpcContext
 from ...context.remoting import RemotingContext
 from ...helpers.consumer import consuming
 from ...helpers.disk import LATE_FLUSH
-from ...helpers.sends import back
+from ...helpers.sends import send_back
 from ...helpers.transactions import COMMIT, transacting
 
 
@@ -32,7 +32,7 @@ def half_and_delayed_sends_get_flush_disk_timeout_but_commits_succeed(t: Remotin
     t.note("ended", producers.end(half, COMMIT), 0)
     [stored] = t.stored(topic).messages
     t.note("committed", stored.body)
-    t.note("sent back", back(t, group, stored.physical_offset, 1), 0)
+    t.note("sent back", send_back(t, group, stored.physical_offset, 1), 0)
     t.note("delayed", t.send(topic, "delayed", properties={"DELAY": "1"}).without("queueOffset"), 10)
     t.note("comes", t.stored(topic, 2).bodies)
 

@@ -9,7 +9,7 @@ from ...context.remoting import RemotingContext
 from ...helpers.consumer import consuming
 from ...helpers.disk import CAN_BE_FULL, HALF_FULL, fill_disk, free_disk, without_disk_usage
 from ...helpers.pops import PopGroup
-from ...helpers.sends import back
+from ...helpers.sends import send_back
 from ...helpers.timers import recall, timed
 from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 
@@ -32,7 +32,7 @@ def sends_to_a_full_disk_get_service_not_available(t: RemotingContext) -> None:
     t.note("sent", _without_usage(t.send(topic)), 14)
     t.note("half message", _without_usage(producers.half()), 14)
     t.note("delayed", _without_usage(t.send(topic, properties={"DELAY": "1"})), 14)
-    t.note("sent back", back(t, group, sent.place, 1), 1)
+    t.note("sent back", send_back(t, group, sent.place, 1), 1)
     t.note("pulled", t.pull(topic, group).bodies)
     t.note("committed", t.commit(topic, group, 1), 0)
     t.note("made", t.config_of(t.topic(queues=1)).code)

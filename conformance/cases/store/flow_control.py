@@ -11,7 +11,7 @@ from ...context.grpc import GrpcContext
 from ...context.remoting import RemotingContext
 from ...helpers.broker_config import change
 from ...helpers.consumer import consuming
-from ...helpers.sends import back
+from ...helpers.sends import send_back
 from ...helpers.transactions import COMMIT, transacting
 
 WITHOUT_BUFFERS: Mapping[str, str] = {"transientStorePoolEnable": "true", "transientStorePoolSize": "0"}
@@ -34,7 +34,7 @@ def all_sends_are_rejected_without_free_write_buffers(t: RemotingContext) -> Non
     t.note("sent by the first code", t.send_v1(topic), 2)
     t.note("sent to nowhere", t.send(""), 2)
     t.note("half message", producers.half(), 2)
-    t.note("sent back", back(t, group, sent.place, 1), 2)
+    t.note("sent back", send_back(t, group, sent.place, 1), 2)
     t.note("pulled", t.pull(topic, group).bodies)
     t.note("committed", t.commit(topic, group, 1), 0)
     t.note("ended", producers.end(half, COMMIT), 0)

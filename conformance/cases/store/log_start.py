@@ -4,7 +4,7 @@ from rocketmq_testkit.emulator.message.names import dlq_topic, retry_topic
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext
-from ...helpers.sends import back
+from ...helpers.sends import send_back
 
 
 def _first(t: RemotingContext, topic: str) -> None:
@@ -19,8 +19,8 @@ def sending_back_log_offset_0_sends_back_the_first_message(t: RemotingContext) -
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 2)
     _first(t, topic)
-    t.note("sent back", back(t, group, 0, 1), 0)
+    t.note("sent back", send_back(t, group, 0, 1), 0)
     t.note("came again", t.stored(retry_topic(group), seconds=15).bodies)
-    t.note("given up", back(t, group, 0, -1), 0)
+    t.note("given up", send_back(t, group, 0, -1), 0)
     t.note("dead", t.stored(dlq_topic(group), seconds=5).bodies)
-    t.note("before the first", back(t, group, -1, 1))
+    t.note("before the first", send_back(t, group, -1, 1))

@@ -1,4 +1,4 @@
-"""Waiting messages after a crash of the broker, with synchronous flush."""
+"""Delayed, timed and half messages after a crash of the broker, with synchronous flush."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from ...helpers.transactions import COMMIT, FAST_CHECKS, ROLLBACK, TWO_CHECKS, c
 CRASHES = frozenset({Capability.ADMIN, Capability.CRASH})
 ON_DISK: Mapping[str, str] = {"flushDiskType": "SYNC_FLUSH"}
 WRITTEN_SECONDS = 12
-"""Seconds: offsets are written 10 s after the start, the timer's files every second."""
+"""Time (s) after which offsets are in their files. A broker writes them 10 s after its start."""
 
 
 def bodies(messages: list[ReceivedMessage]) -> list[str]:

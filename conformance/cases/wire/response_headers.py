@@ -1,4 +1,4 @@
-"""Headers of responses: language, version and members."""
+"""Headers of responses: language, version, and the presence of optional parts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from ..send.request_reply import start
 
 
 def _header(connection: RemotingClient, code: int, ext: Mapping[str, object], body: bytes = b"") -> dict[str, Any]:
-    """Return the header of a response without the values of its fields."""
+    """Return the header of a response, with the names of its ext fields, without their values."""
     came = connection.request(code, ext, body, timeout=30)
     return {
         "code": came.code,
@@ -94,13 +94,13 @@ _EVER = {"maxNum": 32, "beginTimestamp": 0, "endTimestamp": (1 << 62)}
 
 @remoting_case("RemotingCommand.createResponseCommand")
 def response_headers_have_language_version_and_optional_fields(t: RemotingContext) -> None:
-    """A response has the language JAVA and the broker's version. Its fields may be present, empty or missing."""
+    """A response has the language JAVA and the broker's version. Its ext fields may be present, empty or missing."""
     _note_answers(t, binary=False)
 
 
 @remoting_case("RemotingCommand.createResponseCommand")
 def responses_to_binary_requests_have_the_same_header_members(t: RemotingContext) -> None:
-    """Responses to requests with a binary header have the same members."""
+    """Responses to requests with a binary header have the same parts as those to requests with a JSON header."""
     _note_answers(t, binary=True)
 
 
