@@ -1,4 +1,4 @@
-"""Texts of users of the source and sink: options, columns, and positions in queues.
+"""Values that users of source and sink write: options, columns, and positions in queues.
 
 It must not know brokers or Spark's readers and writers.
 """

@@ -27,17 +27,17 @@ SPLIT_FRACTION_MIN = 0.1
 
 @dataclass
 class RangePartition(InputPartition):
-    """The ranges of one task, and the addresses of their brokers at planning time."""
+    """The ranges of one task, and the addresses of their brokers, by broker name, at planning time."""
 
     ranges: tuple[Range, ...]
     addresses: Mapping[str, str]
 
 
 def plan(ranges: Iterable[Range], least: int | None = None, most: int | None = None) -> list[tuple[Range, ...]]:
-    """Return the ranges of each task: together they contain every offset once, and each is in the order of offsets.
+    """Return the ranges of each task, sorted by queue and offset. Together they contain every offset once.
 
     Empty ranges are left out. `least` and `most` bound the number of tasks, which never exceeds the number of offsets.
-    The default of `most` is the number of processors, or twice that for large reads.
+    The default of `most` is the number of processors, or twice that for large reads, and at least `least`.
     """
     whole = sorted(each for each in ranges if each.size)
     total = sum(each.size for each in whole)
