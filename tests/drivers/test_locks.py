@@ -84,8 +84,8 @@ def test_every_driver_has_a_lock() -> None:
     assert {name for file in files for name in _by_file(file)} == set(RECIPES)
 
 
-def test_no_build_output_lies_among_the_sources() -> None:
-    """Source folders contain no build output."""
-    left = {"node_modules", "target", "bin"}
+def test_source_folders_contain_no_build_output() -> None:
+    """The drivers' folders have no folder that a build writes."""
+    outputs = {"node_modules", "target", "bin"}
     folders = {recipe.folder for recipe in RECIPES.values()}
-    assert [path for folder in folders for path in Path(folder).rglob("*") if path.name in left] == []
+    assert [path for folder in folders for path in Path(folder).rglob("*") if path.name in outputs] == []

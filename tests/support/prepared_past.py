@@ -1,4 +1,4 @@
-"""A fake history and a fake inspection that return prepared values, for tests of texts without a broker.
+"""A fake history and a fake inspection that return prepared values, for tests of explanations without a broker.
 
 Other tests check the real ones with an engine.
 """
@@ -26,7 +26,11 @@ HOST = pack_host(("10.0.0.5", 4711))
 
 @dataclass
 class PreparedHistory:
-    """Prepared events of the past; deliveries by (broker, topic, queue id, queue offset)."""
+    """Prepared events of the past.
+
+    `deliveries` are by (broker, topic, queue id, queue offset), `states` by broker, and `names` are client ids by
+    connection. `since_ms` is the time since which all deliveries are recorded, None if none was dropped.
+    """
 
     deliveries: dict[tuple[str, str, int, int], list[RecordedEvent]] = field(default_factory=dict)
     since_ms: int | None = None
@@ -72,10 +76,10 @@ def connected(client: str, *, port: int = 4711) -> ConnectionView:
     )
 
 
-def prepared_look(**found: Any) -> Any:
+def prepared_inspection(**found: Any) -> Any:
     """Return an inspection whose readers return prepared values, by their names; all others return nothing.
 
-    `group` and `queues` are mappings by name.
+    Pass `queues` and `assignments` as mappings by topic, and `groups` as a list, in which `group` finds by name.
     """
     by_name = {name: found.pop(name, {}) for name in ("queues", "assignments")}
     groups: list[GroupView] = found.pop("groups", [])
@@ -110,7 +114,11 @@ def copy_of(
     retry: int = 0,
     **properties: str,
 ) -> CopyView:
-    """Return a stored copy. Times are ms after noon."""
+    """Return a stored copy. Times are ms after noon.
+
+    `due_ms` is the time at which the copy becomes visible, `group` the consumer group that it is for, and `retry` its
+    number of redeliveries.
+    """
     encoded = props.encode({props.UNIQ_KEY: "ID1", **properties}).encode()
     at = NOON_MS + at_ms
     form = form_of(topic.encode(), len(HOST), len(HOST))
@@ -129,7 +137,7 @@ def message_of(*copies: CopyView, topic: str = "orders", **properties: str) -> M
 def member_of(
     client: str, *topics: str, expression: str = "*", silent_ms: int = 0, protocol: str = "remoting"
 ) -> MemberView:
-    """Return a member that subscribes to topics."""
+    """Return a member that subscribes to topics, `silent_ms` after its last heartbeat."""
     subscriptions = tuple(SubscriptionView(topic, expression, "TAG", 1) for topic in topics)
     return MemberView(
         client,

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from prepared_past import NOON_MS, absent_group, connected, copy_of, message_of, prepared_history, prepared_look
+from prepared_past import NOON_MS, absent_group, connected, copy_of, message_of, prepared_history, prepared_inspection
 from rocketmq_testkit.emulator.explanation.explanation import MessageHistory
 from rocketmq_testkit.emulator.explanation.group_history import for_group
 from rocketmq_testkit.emulator.explanation.scene import Scene
@@ -29,7 +29,7 @@ def a_history(group: str, *copies: Any) -> MessageHistory:
     deleted = DeletedGroups()
     deleted.note("news", GroupDeletion(NOON_MS + 5_000, "broker-a"))
     past = prepared_history(deliveries=deliveries, deleted_groups=deleted)
-    look = prepared_look(connections=[connected("c1")], groups=[replace(absent_group("billing"), exists=True)])
+    look = prepared_inspection(connections=[connected("c1")], groups=[replace(absent_group("billing"), exists=True)])
     return for_group(history_of(message_of(*copies), look, past), group, Scene(look, past, NOON_MS + 6_000))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fake_inspection import FakeHistory, FakeInspection
-from prepared_past import NOON_MS, connected, copy_of, member_of, message_of, prepared_history, prepared_look
+from prepared_past import NOON_MS, connected, copy_of, member_of, message_of, prepared_history, prepared_inspection
 from rocketmq_testkit.emulator.explanation.explanation import IdleExplanation
 from rocketmq_testkit.emulator.explanation.idle_clause import queues_text
 from rocketmq_testkit.emulator.explanation.idle_consumer import IdleConsumers
@@ -81,7 +81,8 @@ def explained(group: GroupView, *, past: Any = None, number: int = 4, **look: An
         "queues": {"orders": [queue_of(each) for each in range(number)]},
         "assignments": {"orders": [assigned(each) for each in range(number)]},
     }
-    return IdleConsumers(Scene(prepared_look(**(found | look)), past or prepared_history(), NOON_MS)).group("billing")
+    scene = Scene(prepared_inspection(**(found | look)), past or prepared_history(), NOON_MS)
+    return IdleConsumers(scene).group("billing")
 
 
 def test_empty_queues_are_named() -> None:
@@ -339,7 +340,7 @@ def test_rejected_requests_of_a_member_are_counted_by_code() -> None:
 
 
 def test_unknown_names_are_explained_with_the_nearest_name() -> None:
-    look = prepared_look(groups=[group_of()], connections=[connected(C1)])
+    look = prepared_inspection(groups=[group_of()], connections=[connected(C1)])
     idle = IdleConsumers(Scene(look, prepared_history(), NOON_MS))
     assert str(idle.group("biling")) == "there is no group biling; the nearest is billing"
     assert str(idle.group("x")) == "there is no group x"
@@ -353,7 +354,7 @@ def test_client_is_explained_for_each_of_its_groups() -> None:
     """The clauses about its groups come first, followed by its own state without that of other members."""
     audit = group_of(member_of(C1, "orders"), name="audit", consume_enable=False)
     billing = group_of(member_of(C1, "orders"), member_of(C2, "orders"))
-    look = prepared_look(groups=[audit, billing], topics=[ORDERS], queues={"orders": [queue_of(0)]})
+    look = prepared_inspection(groups=[audit, billing], topics=[ORDERS], queues={"orders": [queue_of(0)]})
     found = IdleConsumers(Scene(look, prepared_history(), NOON_MS)).client(C1)
     assert (found.subject, str(found)) == (
         f"client {C1}",

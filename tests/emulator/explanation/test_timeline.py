@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from prepared_past import HOST, NOON_MS, connected, copy_of, message_of, prepared_history, prepared_look
+from prepared_past import HOST, NOON_MS, connected, copy_of, message_of, prepared_history, prepared_inspection
 from rocketmq_testkit.emulator.explanation.explanation import MessageHistory
 from rocketmq_testkit.emulator.explanation.timeline import history_of, history_of_unknown
 from rocketmq_testkit.emulator.history.events import Firing, LostMessage, RecordedEvent, RefusedRequest
@@ -26,7 +26,7 @@ def event(kind: RecordKind, at_ms: int, client: str = "c1", hold_ms: int | None 
 
 def a_history(*copies: CopyView, properties: dict[str, str] | None = None, **past: Any) -> MessageHistory:
     """Return the history of a message with two connected clients: p1, which sent it, and c1."""
-    look = prepared_look(connections=[connected("p1"), connected("c1", port=4712)])
+    look = prepared_inspection(connections=[connected("p1"), connected("c1", port=4712)])
     return history_of(message_of(*copies, **(properties or {})), look, prepared_history(**past))
 
 
@@ -272,7 +272,7 @@ def test_the_history_of_an_unstored_message_has_its_rejections_faults_and_loss()
     ]
     deliveries = {("broker-a", "orders", 1, 7): [event(RecordKind.PULLED, 1, "c7"), event(RecordKind.PULLED, 4, "c7")]}
     past = prepared_history(refusals=refusals, fired=fired, lost_messages=lost, deliveries=deliveries)
-    found = history_of_unknown("ID1", None, prepared_look(), past)
+    found = history_of_unknown("ID1", None, prepared_inspection(), past)
     assert repr(found).splitlines()[0] == "<MessageHistory of ID1, 5 steps>"
     assert lines(found) == [
         "12:00:00.000 sent 10.0.0.5:4711 orders queue 1 offset 7",
@@ -281,7 +281,7 @@ def test_the_history_of_an_unstored_message_has_its_rejections_faults_and_loss()
         "12:00:00.002 refused p7 SendMessage: ILLEGAL_TYPE: FIFO",
         "12:00:00.003 lost broker-a orders queue 1 offset 7 was not flushed when the broker crashed",
     ]
-    none = history_of_unknown("ID3", "orders", prepared_look(), past)
+    none = history_of_unknown("ID3", "orders", prepared_inspection(), past)
     assert repr(none) == "<MessageHistory of ID3 in orders, 0 steps>"
 
 
@@ -308,7 +308,7 @@ def test_json_has_the_same_steps() -> None:
 def test_sender_that_has_left_is_named_by_its_address() -> None:
     """Messages of the test itself have no port; their sender is `direct`, as in the journal."""
     for sender, expected in (("10.0.0.9:1", "10.0.0.9:1"), ("127.0.0.1:0", "direct")):
-        found = history_of(replace(message_of(SENT), sender=sender), prepared_look(), prepared_history())
+        found = history_of(replace(message_of(SENT), sender=sender), prepared_inspection(), prepared_history())
         assert (found.steps[0].client, found.steps[0].sdk) == (expected, "")
 
 
@@ -345,7 +345,7 @@ def test_client_that_has_left_keeps_its_name_and_sdk() -> None:
         deliveries={ORDERS: [event(RecordKind.PULLED, 1, "c9")]}, clients=clients, names={"channel of c9": "c9"}
     )
     message = replace(message_of(SENT), sender="10.0.0.9:7")
-    found = history_of(message, prepared_look(connections=[connected("p1")]), past)
+    found = history_of(message, prepared_inspection(connections=[connected("p1")]), past)
     assert [(step.client, step.sdk) for step in found.steps] == [("p9", "GO V5_1_0"), ("c9", "CPP V5_0_0")]
     unknown = replace(message_of(SENT), sender="10.0.0.9:9")
-    assert history_of(unknown, prepared_look(), past).steps[0].client == "10.0.0.9:9"
+    assert history_of(unknown, prepared_inspection(), past).steps[0].client == "10.0.0.9:9"

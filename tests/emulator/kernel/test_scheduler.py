@@ -1,4 +1,8 @@
-"""The scheduler of simulated time: timers run one by one at their due times, and random streams follow the seed."""
+"""The scheduler of simulated time: timers run one by one at their due times, and random streams follow the seed.
+
+A lifetime is the scheduler as one run of a broker sees it: the end of the run cancels its timers. A skew is the
+difference (ms) of a broker's clock from the engine's.
+"""
 
 import pytest
 from rocketmq_testkit.emulator.kernel.random_streams import RandomStreams
@@ -59,7 +63,8 @@ def test_cancelled_timers_do_not_run_and_do_not_pile_up() -> None:
         scheduler.call_at(500_000, lambda: ran.append(2), "cancelled").cancel()
         scheduler.call_at(500_000 + number, lambda: ran.append(3), "cancelled").cancel()
     assert len(list(scheduler.scheduled())) == 1
-    assert len(scheduler._instants) == len(scheduler._timers) < 600  # removed, not merely skipped
+    # Canceled timers are removed, not merely skipped: once 256 instants are empty, most of them are deleted.
+    assert len(scheduler._instants) == len(scheduler._timers) < 600
     assert scheduler.next_deadline_ms() == 1_000_000
     scheduler.advance_to(1_000_000)
     assert ran == [1]
@@ -110,8 +115,8 @@ def test_advancing_to_a_past_time_leaves_the_time_unchanged() -> None:
     assert (scheduler.now_ms, ran) == (50, [50])
 
 
-def test_the_driver_is_notified_of_a_timer_due_before_all_others() -> None:
-    """A real-time driver is notified of a timer that is due before all others, and only then."""
+def test_the_host_is_notified_of_a_new_timer_due_before_all_others() -> None:
+    """The host is notified of a new timer that is due before all others, and of no other timer."""
     scheduler = Scheduler()
     calls: list[int | None] = []
     scheduler.on_earlier = lambda: calls.append(scheduler.next_deadline_ms())

@@ -19,6 +19,7 @@ from rocketmq_testkit.emulator.operations.send import (
 from rocketmq_testkit.emulator.overload.request_pools import BrokerPool, RefusalForm
 
 V5_3_3 = 479
+"""The version that the client reports, as its number in frame headers."""
 ONE_SEND_THREAD: dict[str, object] = {"send_message_thread_pool_nums": 1, "send_thread_pool_queue_capacity": 2}
 POOLS = "pools are send, pull, litePull, ack, heartbeat, transaction, admin, reply, query, client, consumer, balance"
 WAITED_TOO_LONG = (

@@ -1,4 +1,4 @@
-"""The oracle for brokers in trouble: which requests may be rejected, and what must happen to accepted messages.
+"""The oracle for brokers in trouble: it checks rejections, and the fate of accepted messages.
 
 Upstream allows the following and nothing else (BrokerFastFailure, HookUtils, PopLongPollingService 5.3.3):
 
@@ -17,28 +17,37 @@ from typing import NamedTuple
 from stored_messages import Violation
 
 RECOVERS_MS = 11_000
-"""A broker notices free space on its disk after 10 s, and drops a request that waits in a queue after 5 s."""
+"""The longest recovery takes 10 s, the interval in which a broker checks its disk; 1 s is margin."""
 PAUSE_MS = 1_000
 TRIES = 3
 """Sends of one message before its producer waits."""
 BUSY, NOT_AVAILABLE, ERROR, FULL = "SYSTEM_BUSY", "SERVICE_NOT_AVAILABLE", "SYSTEM_ERROR", "POLLING_FULL"
 KINDS = ("send", "pull", "pop", "ack")
 REFUSALS: dict[str, dict[str, str]] = {
+    # The pools of sends and pulls reject every request when it arrives.
     "busy": {"send": BUSY, "pull": BUSY, "pop": BUSY},
+    # The pools of sends, pulls and acknowledgements reject every request as if it had waited too long for a thread.
     "late": {"send": BUSY, "pull": BUSY, "pop": BUSY, "ack": BUSY},
+    # Requests take hundreds of ms, and each pool has one thread and a queue for two requests.
     "slow": {"send": BUSY, "pull": BUSY, "pop": BUSY, "ack": BUSY},
     "busy storing": {"send": BUSY},
     "busy with acknowledgements": {"ack": BUSY},
     "disk full": {"send": NOT_AVAILABLE},
+    # The broker allows no waiting pops.
     "nobody may wait": {"pop": FULL},
+    # The broker accepts sends only from a later time on.
     "not yet": {"send": ERROR},
+    # The broker is stopped or killed.
     "down": dict.fromkeys(KINDS, NOT_AVAILABLE),
 }
-"""The code of a rejection, by trouble and then by kind of request."""
+"""The code of a rejection, by trouble and then by kind of request. A kind without a code is not rejected."""
 
 
 class InTrouble(NamedTuple):
-    """A broker's new trouble, a key of `REFUSALS`; "" if its trouble is over."""
+    """A broker's new trouble, a key of `REFUSALS`; "" if its trouble is over.
+
+    In all events `now` is the time in ms since the epoch.
+    """
 
     now: int
     broker: str
@@ -46,7 +55,7 @@ class InTrouble(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A request of a client to a broker; `message_id` is set for sends and acknowledgements."""
+    """A request of a client to a broker; `message_id` is set for sends and acknowledgements. `number` identifies it."""
 
     now: int
     number: int
@@ -57,7 +66,10 @@ class Asked(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The end of a request; `code` is "LOST" if the connection closed or the request timed out without response."""
+    """The end of the request with the same `number`.
+
+    `code` is "LOST" if the connection closed or the request timed out without response.
+    """
 
     now: int
     number: int
@@ -93,23 +105,31 @@ Copy = tuple[str, str]
 
 
 class AcceptedMessages:
-    """All messages of all brokers. Each of `groups` must get every message; the group `takers` acknowledges them."""
+    """All messages of all brokers. Each of `groups` must get every message; the group named `takers` acknowledges."""
 
     def __init__(self, groups: tuple[str, ...], takers: str) -> None:
         self._groups = groups
         self._takers = takers
         self._open: dict[int, Asked] = {}
+        """Requests without an end, by number."""
         self._trouble: dict[str, str] = {}
+        """Present trouble by broker."""
         self._ended: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        """(time of the end, trouble) of earlier troubles, by broker."""
         self._asked: Counter[Copy] = Counter()
         self._refused: Counter[Copy] = Counter()
         self._accepted: Counter[Copy] = Counter()
         self._stored: Counter[Copy] = Counter()
         self._wanted: dict[str, None] = {}
+        """Ids of all messages that were sent, whatever the response."""
         self._got: dict[str, set[Copy]] = defaultdict(set)
+        """Delivered messages by group."""
         self._done: set[Copy] = set()
+        """Messages whose acknowledgement was accepted."""
         self._refused_at: dict[tuple[str, str, str], int] = {}
+        """Time of the last rejection by (client, broker, kind of request)."""
         self._tries: dict[str, list[int]] = defaultdict(list)
+        """Times of the sends of a message within the last `PAUSE_MS`, by message id."""
         self.refusals: Counter[tuple[str, str]] = Counter()
         """Number of rejections by trouble and kind of request."""
 
