@@ -12,5 +12,6 @@
 // PATH, and as a module of python3. All tests of a test binary share one process of it; each test gets a fork with ports
 // of its own, so that tests may call t.Parallel. With RunWithReset, tests that run one after another use the same
 // emulator, which is reset for each of them. If ROCKETMQ_CONTROL_URL is set, Run uses the emulator with that control
-// port instead, such as a sidecar in CI, and resets it before each test. Run such tests one after another.
+// port instead, such as a sidecar in CI, and resets it before each test. Run such tests one after another. Tests of
+// several packages, which go test runs at the same time, wait for each other.
 package rocketmqtest

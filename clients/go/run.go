@@ -55,7 +55,13 @@ func run(t testing.TB, local func(testing.TB) (*RocketMQ, error), topics []strin
 // forTest returns the emulator of ControlVariable, or a local one.
 func forTest(t testing.TB, local func(testing.TB) (*RocketMQ, error)) (*RocketMQ, error) {
 	if url := os.Getenv(ControlVariable); url != "" {
-		return hold(t, errHeldSidecar, func() (*RocketMQ, error) { return Connect(url) })
+		return hold(t, errHeldSidecar, func() (*RocketMQ, error) {
+			mq, err := Connect(url)
+			if err != nil {
+				return nil, err
+			}
+			return mq, mq.holdForTest(t)
+		})
 	}
 	shared.once.Do(func() { shared.emulator, shared.err = Start(Options{}) })
 	if shared.err != nil {

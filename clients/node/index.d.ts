@@ -264,6 +264,7 @@ export class RocketMQ {
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
   reset(options?: { keepConnections?: boolean }): Promise<void>;
+  hold(name: string, options?: { timeout?: Duration; signal?: AbortSignal }): Promise<() => void>;
   mapped(addresses: { nameServer: string; broker: string; endpoint: string }): Promise<RocketMQ>;
   advertise(server: string, address: string | null): Promise<void>;
   fork(options?: ForkOptions): Promise<RocketMQ>;

@@ -16,6 +16,8 @@ export async function typed(): Promise<void> {
   await mq.journal.read({ event: "answer" });
   await using serial = await RocketMQ.start({ isolation: "reset" });
   console.log(serial.endpoint);
+  const release: () => void = await serial.hold("a test", { timeout: "5s" });
+  release();
   // @ts-expect-error  there is no such isolation
   await RocketMQ.start({ isolation: "none" });
   // @ts-expect-error  a duration has a unit, and so is a text

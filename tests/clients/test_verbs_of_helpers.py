@@ -33,6 +33,7 @@ EXCEPTIONS: Mapping[str, str] = {
 }
 """Verbs for which the helpers need no method. Requests of GENERIC reach them."""
 UNUSED_FIELDS: Mapping[str, str] = {
+    "lease": "a hold of a helper ends with its test or its process; the lease is for scripts",
     "optional": "a rule of a Python test fails the test if it never fires; it has no effect over HTTP",
 }
 """Fields of bodies and parameters of queries that no method sends, with the reason."""

@@ -256,6 +256,8 @@ MISTAKES: list[tuple[str, str, Any, int, str, str]] = [
     ("POST", "/v1/clock/advance_to_next", {"wait": []}, 400, "invalid-value", f"wait=[]: {NO_DURATION} or null"),
     ("POST", UNTIL, {"limit": "1h"}, 400, "missing-field", f"POST {UNTIL} needs one condition: topic with messages"),
     ("POST", UNTIL, {"topic": "t", "group": "g", "messages": 1}, 400, "invalid-value", "needs one condition"),
+    ("POST", "/v1/hold", {"name": " "}, 400, "invalid-value", 'name=" ": blank; a name has 1 to 200 characters, and'),
+    ("POST", "/v1/hold", {"name": "a test", "lease": "5"}, 400, "invalid-value", f'lease="5": {NO_UNIT} "5s" or null'),
     ("POST", "/v1/wait/consumer", {"group": "g", "timeout": 5}, 400, "invalid-value", f'timeout=5: {NO_UNIT} "5s"'),
     (
         "POST",

@@ -1,4 +1,7 @@
 import { AssertionError } from "node:assert";
+import * as http from "node:http";
+import * as https from "node:https";
+import { text as textOf } from "node:stream/consumers";
 
 /** A refusal of the control port (application/problem+json). */
 export class ControlError extends Error {
@@ -50,22 +53,62 @@ export class Control {
     return (await this.#exchange(method, path, body)).json();
   }
 
+  /**
+   * Send a request whose response lasts, such as a hold, and resolve to a function that ends it. The open connection does
+   * not keep the process alive. `signal` ends the wait for the response.
+   */
+  async keepOpen(method, path, body, signal) {
+    signal?.throwIfAborted();
+    const url = new URL(this.url + path);
+    const { request } = url.protocol === "https:" ? https : http;
+    const sent = request(url, { method, headers: this.#headers(body), agent: false });
+    const abandon = () => sent.destroy(signal.reason);
+    signal?.addEventListener("abort", abandon, { once: true });
+    try {
+      const response = await new Promise((resolve, reject) => {
+        sent.once("response", resolve);
+        sent.on("error", (cause) => reject(signal?.aborted ? cause : this.#unreachable(cause)));
+        sent.end(body === undefined ? undefined : JSON.stringify(body));
+      });
+      response.on("error", () => {}); // the emulator has ended, and the response with it
+      if (response.statusCode >= 300) {
+        throw refusal(method, path, { status: response.statusCode }, await textOf(response));
+      }
+      response.resume();
+      response.socket?.unref();
+    } catch (error) {
+      sent.destroy();
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", abandon);
+    }
+    return () => sent.destroy();
+  }
+
   async #exchange(method, path, body) {
-    const headers = {};
-    if (this.token) headers.authorization = `Bearer ${this.token}`;
-    if (body !== undefined) headers["content-type"] = "application/json";
     let response;
     try {
       response = await fetch(this.url + path, {
         method,
-        headers,
+        headers: this.#headers(body),
         body: body === undefined ? undefined : JSON.stringify(body),
       });
     } catch (cause) {
-      throw new Error(`${this.url}: the control port does not respond; does the emulator run?`, { cause });
+      throw this.#unreachable(cause);
     }
     if (response.ok) return response;
     throw refusal(method, path, response, await response.text());
+  }
+
+  #headers(body) {
+    const headers = {};
+    if (this.token) headers.authorization = `Bearer ${this.token}`;
+    if (body !== undefined) headers["content-type"] = "application/json";
+    return headers;
+  }
+
+  #unreachable(cause) {
+    return new Error(`${this.url}: the control port does not respond; does the emulator run?`, { cause });
   }
 }
 

@@ -1,3 +1,5 @@
+import { basename } from "node:path";
+
 import { Assertions } from "./assertions.js";
 import { Brokers } from "./brokers.js";
 import { Clock } from "./clock.js";
@@ -21,6 +23,8 @@ const ROUND_TRIPS = 3;
 /** True while a test holds the emulator that is reset for each test. */
 let held = false;
 const ISOLATIONS = ["fork", "reset"];
+/** The most characters of the name of a hold. */
+const HOLD_NAME_MAX = 200;
 
 /** A running emulator: name server, broker and gRPC proxy. */
 export class RocketMQ extends Assertions {
@@ -56,14 +60,14 @@ export class RocketMQ extends Assertions {
    *
    * All tests of a Node process share one process of `rocketmq-emulator`, and each gets a fork of its emulator, with
    * ports of its own. With the `isolation` "reset" tests use the same fork, which is reset for each of them, one test at
-   * a time. If ROCKETMQ_CONTROL_URL is set, the emulator with that control port is reset in the same way. `own` starts a
-   * process of its own, with the options `command` and `args`.
+   * a time. If ROCKETMQ_CONTROL_URL is set, the emulator with that control port is reset in the same way; tests of other
+   * processes that use it wait for each other. `own` starts a process of its own, with the options `command` and `args`.
    */
   static async start({ t, topics = [], isolation = "fork", own = false, command, args } = {}) {
     const isAlone = own || command !== undefined || args !== undefined;
     checkIsolation(isolation, isAlone);
     await stopReleased();
-    const mq = isAlone ? await ownProcess(command, args) : await forTest(isolation);
+    const mq = isAlone ? await ownProcess(command, args) : await forTest(isolation, t);
     if (t) stopAfter(t, mq);
     try {
       await mq.#prepareBy(async () => {
@@ -99,6 +103,24 @@ export class RocketMQ extends Assertions {
   async reset({ keepConnections = false } = {}) {
     await this.control.post("/v1/reset", { keep_connections: keepConnections });
     await this.#prepare();
+  }
+
+  /**
+   * Wait until no other test holds the emulator, and hold it until the function that this resolves to is called, or until
+   * this process ends. Tests of other processes that reset the emulator, those of the helpers for Java and Go too, wait
+   * meanwhile. Refusals of other holds show `name`. `signal` ends the wait. A hold excludes other holds only: a reset
+   * neither needs nor ends one.
+   */
+  async hold(name, { timeout = "1m", signal } = {}) {
+    try {
+      return await this.control.keepOpen("POST", "/v1/hold", { name, timeout }, signal);
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      throw new Error(
+        `${this.controlUrl}: this emulator is older than the package, and cannot be held by one test at a time; update ` +
+          "the emulator to the version of the package",
+      );
+    }
   }
 
   /**
@@ -366,17 +388,30 @@ async function ownProcess(command, args) {
   return new RocketMQ(ready, process.env.ROCKETMQ_CONTROL_TOKEN, stop);
 }
 
-async function forTest(isolation) {
+async function forTest(isolation, t) {
   const url = process.env.ROCKETMQ_CONTROL_URL;
-  if (url) return hold(`ROCKETMQ_CONTROL_URL=${url}`, "unset the variable", () => RocketMQ.connect(url));
+  if (url) {
+    const untilHeld = (mq) => mq.hold(holdName(t), { signal: t?.signal });
+    return useAlone(`ROCKETMQ_CONTROL_URL=${url}`, "unset the variable", () => RocketMQ.connect(url), untilHeld);
+  }
   shared ??= ownProcess();
   const parent = await shared;
   if (isolation === "fork") return parent.fork();
-  return hold("isolation=reset", "leave the option out", () => (serial ??= parent.fork()));
+  return useAlone("isolation=reset", "leave the option out", () => (serial ??= parent.fork()));
 }
 
-/** Reset an emulator that tests share, and return it for one test. */
-async function hold(option, otherwise, emulator) {
+/** Return the name of a hold: test and process; without a test of node:test the program. */
+function holdName(t) {
+  const end = ` (pid ${process.pid})`;
+  const name = [...(t?.fullName ?? t?.name ?? basename(process.argv[1] ?? process.title))];
+  return name.slice(0, HOLD_NAME_MAX - end.length).join("") + end;
+}
+
+/**
+ * Reset an emulator that tests share, and return it for one test. `untilHeld` waits for tests of other processes, and
+ * resolves to the function that lets them continue.
+ */
+async function useAlone(option, otherwise, emulator, untilHeld = async () => () => {}) {
   if (held) {
     throw new Error(
       `${option}: another test holds this emulator, which is reset for each test; run one test at a time, or ` +
@@ -384,11 +419,14 @@ async function hold(option, otherwise, emulator) {
     );
   }
   held = true;
+  let end = () => {};
   const release = async () => {
+    end();
     held = false;
   };
   try {
     const mq = await emulator();
+    end = await untilHeld(mq);
     await mq.reset();
     const { endpoint, nameServer: namesrv, broker, controlUrl: control } = mq;
     return new RocketMQ({ endpoint, namesrv, broker, control }, mq.control.token, release);

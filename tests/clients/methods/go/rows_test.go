@@ -53,6 +53,14 @@ var rows = map[string]func(*testing.T){
 		check(t, mq.ResetKeepingConnections())
 		equal(t, len(must(mq.Messages("reminders"))(t)), 0)
 	},
+	"RocketMQ.Hold": func(t *testing.T) {
+		mq := fork(t)
+		release := must(mq.Hold("a row", time.Minute))(t)
+		_, err := mq.Hold("another row", 0)
+		contains(t, err.Error(), "a row has held the emulator for ")
+		release()
+		must(mq.Hold("another row", time.Minute))(t)()
+	},
 	"RocketMQ.Mapped": func(t *testing.T) {
 		mapped := must(fork(t).Mapped("127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"))(t)
 		equal(t, advertised(t, mapped, "endpoint"), "127.0.0.1:3")

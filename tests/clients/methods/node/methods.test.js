@@ -46,6 +46,13 @@ const ROWS = {
     await mq.reset();
     await mq.assertBodies("reminders", []);
   },
+  "RocketMQ.hold": async (t) => {
+    const mq = await copy(t);
+    const release = await mq.hold("a row");
+    await assert.rejects(mq.hold("another row", { timeout: "0s" }), /^ControlError: a row has held the emulator for /);
+    release();
+    (await mq.hold("another row"))();
+  },
   "RocketMQ.mapped": async (t) => {
     const addresses = { nameServer: "127.0.0.1:1", broker: "127.0.0.1:2", endpoint: "127.0.0.1:3" };
     const mapped = await (await copy(t)).mapped(addresses);
@@ -364,6 +371,12 @@ const ROWS = {
   "Control.text": async () => assert.match(await shop.control.text("/metrics"), /rocketmq_/),
   "Control.bytes": async () => assert.ok(Buffer.isBuffer(await shop.control.bytes("/v1/ca"))),
   "Control.stream": async () => assert.ok((await shop.control.stream("/v1/ca")) instanceof ReadableStream),
+  "Control.keepOpen": async (t) => {
+    const { control } = await copy(t);
+    const end = await control.keepOpen("POST", "/v1/hold", { name: "a row" });
+    await assert.rejects(control.keepOpen("POST", "/v1/hold", { name: "another row", timeout: "0s" }), { status: 409 });
+    end();
+  },
   "Control.post": async (t) =>
     assert.strictEqual((await (await copy(t)).control.post("/v1/topics", { name: "a" })).name, "a"),
   "Control.delete": async (t) => {
