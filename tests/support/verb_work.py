@@ -21,7 +21,7 @@ from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.control.dispatch import respond
 from rocketmq_testkit.fixtures.control.http.problems import ASSERTION_FAILED, CLOCK_TIMEOUT
 from rocketmq_testkit.fixtures.control.http.request import Request
-from rocketmq_testkit.fixtures.control.http.response import Response
+from rocketmq_testkit.fixtures.control.http.response import Response, WhileConnected
 from rocketmq_testkit.fixtures.control.schema.examples import request_of
 from rocketmq_testkit.fixtures.control.schema.table import Verb
 from rocketmq_testkit.fixtures.host.host import Host
@@ -156,7 +156,7 @@ def most_lines(emulator: Emulator, case: Case) -> int:
     async def measure(host: Host) -> int:
         made: list[Any] = []
         turns = [executed_lines(lambda: made.append(respond(host, request)))]
-        response = made[0]
+        response = made[0].response if isinstance(made[0], WhileConnected) else made[0]
         if isinstance(response, Coroutine):
             response = await _driven(response, turns)
         assert isinstance(response, Response), case.name
@@ -165,6 +165,8 @@ def most_lines(emulator: Emulator, case: Case) -> int:
         if isinstance(response.body, Iterator):
             pieces = response.body
             turns.extend(executed_lines(lambda: next(pieces, None)) for _ in range(PIECES))
+        elif (close := getattr(response.body, "aclose", None)) is not None:
+            await close()
         return max(turns)
 
     return emulator.await_on_loop(measure)
