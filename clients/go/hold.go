@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,7 +25,7 @@ func (r *RocketMQ) Hold(name string, timeout time.Duration) (func(), error) {
 	// The response ends with the context, and the hold with the response.
 	ctx, cancel := context.WithCancel(context.Background())
 	body := map[string]string{"name": name, "timeout": duration(timeout)}
-	response, err := r.control.send(ctx, http.MethodPost, "/v1/hold", body)
+	response, err := r.control.send(ctx, "POST", "/v1/hold", body)
 	if err != nil {
 		cancel()
 		if IsNotFound(err) {
