@@ -24,7 +24,7 @@ type Lines struct {
 	Operation  string // such as PopMessage, the same for both protocols
 	Message    string // the id of a message
 	Client     string // a client id
-	Event      string // answered, parked, refused, pushed or faulted
+	Event      string // responded, parked, refused, pushed or faulted
 	Node       string // a broker, namesrv or proxy
 	Label      string // the name of a request in its protocol
 	Request    string // as in the field Request of a line

@@ -18,7 +18,7 @@ func TestJournalIsReadExportedAndCleared(t *testing.T) {
 	sends := rocketmqtest.Lines{Operation: "SendMessage", Topic: "orders"}
 	page := must(mq.Journal.Read(sends))(t)
 	line := only(t, page.Entries)
-	if line.Event != "answered" || line.Messages[0] != sent.ID || line.Now.IsZero() || page.Written < 2 {
+	if line.Event != "responded" || line.Messages[0] != sent.ID || line.Now.IsZero() || page.Written < 2 {
 		t.Errorf("%+v", page)
 	}
 	later := must(mq.Journal.Read(rocketmqtest.Lines{Operation: "SendMessage", Since: line.Index + 1, Limit: 1}))(t)

@@ -136,7 +136,7 @@ export interface LineSelection {
   operation?: string;
   message?: string;
   client?: string;
-  event?: "answered" | "parked" | "refused" | "pushed" | "faulted";
+  event?: "responded" | "parked" | "refused" | "pushed" | "faulted";
   /** A broker, "namesrv" or "proxy". */
   node?: string;
   /** The name of a request in its protocol. */

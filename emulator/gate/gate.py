@@ -427,7 +427,7 @@ class Gate:
                 outcome, journaled, observed = self.rules.transform(node, call, operation, outcome)
             except Exception as bug:
                 self._report_bug(bug)
-        self._journal.answered(self._scheduler.now_ms, node.name, call, operation, journaled)
+        self._journal.responded(self._scheduler.now_ms, node.name, call, operation, journaled)
         if operation.__class__ in self._outcomes:
             self._outcomes[operation.__class__](node, call, operation, observed)
         call.reply(outcome)

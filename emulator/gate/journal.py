@@ -66,7 +66,7 @@ class Journal(WeaklyReferenced):
         """The number of entries that were written."""
         return self.dropped + self._packed + len(self._entries)
 
-    def answered(  # noqa: PLR0917 - once per request; keywords would cost time
+    def responded(  # noqa: PLR0917 - once per request; keywords would cost time
         self, now_ms: int, node: str, call: "Call", operation: Operation, outcome: Result | EngineError
     ) -> None:
         """Record an operation that got its outcome."""
@@ -77,7 +77,7 @@ class Journal(WeaklyReferenced):
             outcome = outcome.journaled()
             weight += weigh(outcome)
         client, label = call.channel.channel_id, call.label
-        entry = _make(JournalEntry, (now_ms, node, "answered", client, label, asked, outcome, call.number))
+        entry = _make(JournalEntry, (now_ms, node, "responded", client, label, asked, outcome, call.number))
         # `_append`, inlined to save a call for each request.
         entries = self._entries
         entries.append(entry)
@@ -111,7 +111,7 @@ class Journal(WeaklyReferenced):
     ) -> None:
         """Record a request that succeeded without an operation. `number`: as in `Call`."""
         weight = SUBJECTS[RawRequest](request)
-        self._append(JournalEntry(now_ms, node, "answered", client, label, request, Done(), number), weight)
+        self._append(JournalEntry(now_ms, node, "responded", client, label, request, Done(), number), weight)
 
     def parked(self, now_ms: int, node: str, call: "Call", operation: Operation) -> None:
         """Record that an operation is parked."""

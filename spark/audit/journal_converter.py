@@ -92,7 +92,7 @@ class _JournalConverter:
         for line in self._lines:
             convert = self._converters.get(line["operation"])
             outcome = line["outcome"]
-            if convert is not None and line["event"] == "answered" and "error" not in outcome:
+            if convert is not None and line["event"] == "responded" and "error" not in outcome:
                 convert(line, line["subject"], outcome)
         self._from_topics()
         self._subscriptions()

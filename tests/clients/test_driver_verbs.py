@@ -163,8 +163,8 @@ def _until_it_waits(emulator: Emulator, topic: str, queue: int, offset: int) -> 
             if isinstance(entry.subject, PullMessage)
             and (entry.subject.topic, entry.subject.queue_id) == (topic, queue)
         ]
-        answered = [number for number, pull in enumerate(pulls) if pull == ("answered", offset - 1)]
-        return bool(answered) and ("parked", offset) in pulls[answered[-1] :]
+        responded = [number for number, pull in enumerate(pulls) if pull == ("responded", offset - 1)]
+        return bool(responded) and ("parked", offset) in pulls[responded[-1] :]
 
     deadline = time.monotonic() + 30
     while not waits():

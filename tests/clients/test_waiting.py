@@ -389,7 +389,7 @@ def test_with_a_frozen_clock_long_polls_of_push_consumers_end_and_start_again(sd
                 return len(
                     emulator.journal.entries(
                         lambda entry: (
-                            entry.event == "answered"
+                            entry.event == "responded"
                             and isinstance(entry.subject, PullMessage | PopMessage)
                             and entry.subject.topic == "still"
                         )
@@ -431,7 +431,7 @@ def test_with_a_frozen_clock_pops_of_a_push_consumer_end_and_start_again() -> No
 
         def empty_pops() -> int:
             entries = [entry for entry in client.emulator.journal if isinstance(entry.subject, PopMessage)]
-            return len([entry for entry in entries if entry.event == "answered"])
+            return len([entry for entry in entries if entry.event == "responded"])
 
         client.until(lambda: empty_pops() >= 2)
         client.send("still", "awake")

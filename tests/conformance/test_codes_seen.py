@@ -53,7 +53,7 @@ def answered() -> Pairs:
 
 
 def _has_outcome(entry: JournalEntry) -> bool:
-    return entry.event in ("answered", "refused") and isinstance(entry.subject, Operation)
+    return entry.event in ("responded", "refused") and isinstance(entry.subject, Operation)
 
 
 def _name(outcome: Any) -> str:

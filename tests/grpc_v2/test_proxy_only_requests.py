@@ -41,7 +41,7 @@ def heartbeat(client: Client, group: str = "G") -> MemoryCall:
 
 def nodes_that_executed(world: GrpcWorld, kind: type) -> list[str]:
     """Return the names of the nodes that executed an operation of class `kind`, in order."""
-    return [each.node for each in world.engine.journal if each.event == "answered" and isinstance(each.subject, kind)]
+    return [each.node for each in world.engine.journal if each.event == "responded" and isinstance(each.subject, kind)]
 
 
 def is_member(world: GrpcWorld, group: str = "G", client: str = "consumer-1") -> bool:

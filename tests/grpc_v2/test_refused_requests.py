@@ -215,7 +215,7 @@ def test_a_request_that_the_engine_rejects_is_journaled_once() -> None:
     world = GrpcWorld()
     world.client().ask("QueryRoute", sv.QueryRouteRequest(topic=_TOPIC))
     (entry,) = world.engine.journal
-    assert (entry.event, entry.label) == ("answered", "QueryRoute")
+    assert (entry.event, entry.label) == ("responded", "QueryRoute")
     assert isinstance(entry.outcome, EngineError)
 
 
@@ -237,7 +237,7 @@ def test_heartbeats_of_producers_are_journaled(topics: tuple[str, ...]) -> None:
     before = world.engine.journal.written
     client.ask("Heartbeat", sv.HeartbeatRequest())
     (entry,) = world.engine.journal.newest(world.engine.journal.written - before)
-    assert (entry.event, entry.client, entry.label) == ("answered", "grpc:client-1", "Heartbeat")
+    assert (entry.event, entry.client, entry.label) == ("responded", "grpc:client-1", "Heartbeat")
 
 
 def test_long_requests_are_shortened_in_the_journal() -> None:

@@ -9,7 +9,7 @@ test("the journal is read, exported and cleared", async (t) => {
   await mq.send("payments", "12 euro");
   const page = await mq.journal.read({ operation: "SendMessage", topic: "orders" });
   const [line] = page.entries;
-  assert.deepStrictEqual([line.event, line.messages, page.entries.length], ["answered", [sent.id], 1]);
+  assert.deepStrictEqual([line.event, line.messages, page.entries.length], ["responded", [sent.id], 1]);
   assert.ok(line.now instanceof Date);
   const later = await mq.journal.read({ operation: "SendMessage", since: line.index + 1, limit: 1 });
   assert.ok(later.entries[0].index > line.index);

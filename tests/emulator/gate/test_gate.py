@@ -85,7 +85,7 @@ def test_a_parked_request_has_a_parked_and_an_answered_journal_entry(world: Worl
     world.pop("A", poll_ms=1000)
     world.advance(1000)
     events = [(entry.event, entry.now_ms - START_MS) for entry in world.engine.journal][-2:]
-    assert events == [("parked", 0), ("answered", 1000)]
+    assert events == [("parked", 0), ("responded", 1000)]
 
 
 def test_two_runs_of_one_seed_write_the_same_journal_under_different_hash_seeds() -> None:
@@ -116,7 +116,7 @@ def test_a_journal_entry_names_the_connection_and_the_call_of_its_request(world:
         if entry.subject is pull
     ]
     place = (world.now_ms, "broker-a")
-    assert found == [(*place, event, "the-connection", "the-call") for event in ("parked", "answered")]
+    assert found == [(*place, event, "the-connection", "the-call") for event in ("parked", "responded")]
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ WOKEN_BY_ONE_THAT_WAS_WOKEN = [
     Action("ack", fate="doubled"),
     Action("ack"),
 ]
-"""A waiting pop that left messages woke the next one, which was answered first although it came later."""
+"""A waiting pop that left messages woke the next one, which got its response first although it came later."""
 
 CHANGED_WITH_AN_OLD_HANDLE_WHILE_POPPED = [
     Action("send", a=41),
@@ -160,7 +160,7 @@ WOKEN_BY_ONE_WHOSE_TIME_WAS_OVER = [
 ]
 """A pop timed out at the time at which its queue became free: it took the first message and woke another pop.
 
-That pop was answered first.
+That pop got its response first.
 """
 
 CHECKED_THEN_CRASHED_THRICE = [
@@ -287,7 +287,7 @@ def test_an_end_with_unknown_state_has_an_empty_outcome_in_the_journal() -> None
     simulation = run(Setup(0), [Action("prepare"), Action("end", b=5)])
 
     ends = [line for line in journal_lines(simulation) if "EndTransaction" in line]
-    assert '"event": "answered"' in ends[-1]
+    assert '"event": "responded"' in ends[-1]
     assert json.loads(ends[-1])["outcome"] == {}
 
 

@@ -388,7 +388,7 @@ def test_the_journal_has_the_messages_that_the_client_got(e: ProtocolClient) -> 
         ("faulted", "skip"),
         ("faulted", "duplicate_delivery"),
     ]
-    assert (last.event, last.outcome.msg_offset_info) == ("answered", "0 0 1,1")  # type: ignore[union-attr]  # of a pop
+    assert (last.event, last.outcome.msg_offset_info) == ("responded", "0 0 1,1")  # type: ignore[union-attr]  # of a pop
 
 
 def test_the_model_of_deliveries_has_the_messages_that_the_client_got() -> None:

@@ -180,8 +180,8 @@ def test_duplicate_request_stores_copies_and_responds_once(e: ProtocolClient, co
     assert (sent.offset, rule.matched, e.message_counts()) == (0, 1, {"broker-a": 1 + copies})
     records = e.records("T")
     assert len({record.properties.replace("\x02", ";") for record in records}) == 1
-    answered = [each for each in e.engine.journal if each.event == "answered" and each.label != "direct"]
-    assert len(answered) == 1 + copies, "the broker executed each"
+    responded = [each for each in e.engine.journal if each.event == "responded" and each.label != "direct"]
+    assert len(responded) == 1 + copies, "the broker executed each"
 
 
 @through("remoting", "grpc")
@@ -205,7 +205,7 @@ def test_messages_of_the_copy_of_a_pop_reach_no_client(e: ProtocolClient) -> Non
     e.send(b"1", b"2")
     assert e.bodies(count=1) == [b"1"]
     assert e.bodies() == []
-    entries = [each for each in e.engine.journal if each.event == "answered" and hasattr(each.outcome, "pop_time")]
+    entries = [each for each in e.engine.journal if each.event == "responded" and hasattr(each.outcome, "pop_time")]
     assert [each.outcome.msg_offset_info for each in entries[:2]] == ["0 0 0", ""]  # type: ignore[union-attr]  # of pops
     e.advance(20_000)
     assert sorted(e.bodies()) == [b"1", b"2"]

@@ -185,7 +185,7 @@ def test_a_lost_delivery_is_no_delivery_in_the_journal_and_in_the_model(e: Proto
     assert e.pop().response is None
     *_, fault, entry = e.engine.journal
     assert (fault.event, fault.outcome.rule, rule.fired) == ("faulted", "lossy", 1)  # type: ignore[union-attr]  # a rule
-    assert (entry.event, entry.outcome.msg_offset_info) == ("answered", "")  # type: ignore[union-attr]  # of a pop
+    assert (entry.event, entry.outcome.msg_offset_info) == ("responded", "")  # type: ignore[union-attr]  # of a pop
     assert list(e.engine.deliveries.in_flight()) == []
     assert e.bodies() == []
     e.advance(20_000)

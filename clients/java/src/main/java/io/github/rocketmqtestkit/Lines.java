@@ -46,7 +46,7 @@ public final class Lines {
         return with("client", clientId);
     }
 
-    /** Selects lines of an event: answered, parked, refused, pushed or faulted. */
+    /** Selects lines of an event: responded, parked, refused, pushed or faulted. */
     public Lines event(String event) {
         return with("event", event);
     }

@@ -20,7 +20,7 @@ class JournalTest {
         JournalPage page = mq.journal().read(Lines.ofOperation("SendMessage").topic("orders"));
         JournalLine line = page.entries().get(0);
         assertEquals(List.of(sent.id()), line.messages());
-        assertEquals("answered", line.event());
+        assertEquals("responded", line.event());
         JournalPage later = mq.journal().read(Lines.ofOperation("SendMessage").since(line.index() + 1).limit(1));
         assertTrue(later.entries().get(0).index() > line.index());
         String file = mq.journal().export(Lines.all().message(sent.id()));
