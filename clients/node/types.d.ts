@@ -294,12 +294,12 @@ export interface Step {
  *
  * - `index`: its number among all lines ever written, from 0. `now`: its time on the emulator's clock.
  * - `node`: the broker by name, `namesrv`, or `proxy` for a request that the gRPC proxy did not pass to a broker.
- * - `event`: `answered` if the request was executed, `parked` if it waits, as in long polling, and `refused` if it was
+ * - `event`: `responded` if the request was executed, `parked` if it waits, as in long polling, and `refused` if it was
  *   rejected before it was executed. `pushed` is a request or notification that the server sent to a client. After a
- *   `parked` line, an `answered` line follows when the wait ends. `faulted` means that a rule of faults acted on the
+ *   `parked` line, a `responded` line follows when the wait ends. `faulted` means that a rule of faults acted on the
  *   request, its response, the notification, or a new connection (`label` `connect`), or that a fault with a duration
  *   began or ended (`label` `begin` or `end`, `node` `faults`). Messages that a client did not get because of a rule
- *   are not listed in the `answered` line.
+ *   are not listed in the `responded` line.
  * - `connection`, also as `client`: `grpc:` with the client id, the connection of a remoting client, or `direct` for
  *   requests of the control port and of Python tests. It is empty for `connect`, `begin` and `end`. `clientId`: the
  *   client id of the connection, null if it never registered one.
@@ -308,7 +308,7 @@ export interface Step {
  * - `label`: the name of the request in its protocol. It is a request code such as `SEND_MESSAGE_V2`, an RPC such as
  *   `ReceiveMessage`, or `direct`. A `pushed` line has the name of the notification.
  * - `operation`: the emulator's name of the request, such as `SendMessage`, the same for both protocols. It is
- *   `RawRequest` if the request was answered or rejected before its execution began. `subject`: its fields.
+ *   `RawRequest` if the request got a response, or was rejected, before its execution began. `subject`: its fields.
  * - `outcome`: the result or the error of the request; null for `parked` and `pushed`. For `faulted` it is an object
  *   with the name of the `rule`.
  * - `messages`: ids of the messages that the request or response carried; `topic/queue/offset` if a broker has deleted

@@ -14,13 +14,13 @@ import java.util.List;
  * clock.</li>
  * <li>{@code node}: the broker by name, {@code namesrv}, or {@code proxy} for a request that the gRPC proxy did not
  * pass to a broker.</li>
- * <li>{@code event}: {@code answered} if the request was executed, {@code parked} if it waits, as in long polling, and
+ * <li>{@code event}: {@code responded} if the request was executed, {@code parked} if it waits, as in long polling, and
  * {@code refused} if it was rejected before it was executed. {@code pushed} is a request or notification that the
- * server sent to a client. After a {@code parked} line, an {@code answered} line follows when the wait ends. {@code
+ * server sent to a client. After a {@code parked} line, a {@code responded} line follows when the wait ends. {@code
  * faulted} means that a rule of faults acted on the request, its response, the notification, or a new connection
  * ({@code label} {@code connect}), or that a fault with a duration began or ended ({@code label} {@code begin} or
  * {@code end}, {@code node} {@code faults}). Messages that a client did not get because of a rule are not listed in the
- * {@code answered} line.</li>
+ * {@code responded} line.</li>
  * <li>{@code connection}, also as {@code client}: {@code grpc:} with the client id, the connection of a remoting
  * client, or {@code direct} for requests of the control port and of Python tests. It is empty for {@code connect},
  * {@code begin} and {@code end}. {@code clientId}: the client id of the connection, absent if it never registered
@@ -30,8 +30,8 @@ import java.util.List;
  * <li>{@code label}: the name of the request in its protocol. It is a request code such as {@code SEND_MESSAGE_V2}, an
  * RPC such as {@code ReceiveMessage}, or {@code direct}. A {@code pushed} line has the name of the notification.</li>
  * <li>{@code operation}: the emulator's name of the request, such as {@code SendMessage}, the same for both protocols.
- * It is {@code RawRequest} if the request was answered or rejected before its execution began. {@code subject}: its
- * fields.</li>
+ * It is {@code RawRequest} if the request got a response, or was rejected, before its execution began. {@code subject}:
+ * its fields.</li>
  * <li>{@code outcome}: the result or the error of the request; absent for {@code parked} and {@code pushed}. For {@code
  * faulted} it is an object with the name of the {@code rule}.</li>
  * <li>{@code messages}: ids of the messages that the request or response carried; {@code topic/queue/offset} if a
