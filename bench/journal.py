@@ -32,7 +32,9 @@ STEPS = 2_000
 class NoJournal(Journal):
     """A journal that writes nothing."""
 
-    def responded(self, now_ms: int, node: str, call: Call, operation: Operation, outcome: Result | EngineError) -> None:
+    def responded(
+        self, now_ms: int, node: str, call: Call, operation: Operation, outcome: Result | EngineError
+    ) -> None:
         """Write nothing."""
 
     def parked(self, now_ms: int, node: str, call: Call, operation: Operation) -> None:

@@ -19,9 +19,9 @@ class JournalEntry(NamedTuple):
     its connection was closed, before any service carried it out. Its subject is the operation, or a RawRequest if there
     is none. `"faulted"`: a rule acted on the subject or on a new connection, or a fault with a duration began or ended.
     `client` is the id of the client's channel. `label` is the name of the request in its protocol, or of an effect its
-    class. `outcome` is set for responded and refused requests, and names the rule of a fault. `request` is the number of
-    the request on its connection, as in `Call`: the entries of one request, parked and responded, have the same. None
-    for effects, and for requests that no client sent.
+    class. `outcome` is set for responded and refused requests, and names the rule of a fault. `request` is the number
+    of the request on its connection, as in `Call`: the entries of one request, parked and responded, have the same.
+    None for effects, and for requests that no client sent.
     """
 
     now_ms: int
