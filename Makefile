@@ -104,17 +104,18 @@ fault-matrix: $(VENV)/dev.stamp ## Record the reactions of every SDK to every fa
 	nice $(BIN)/python -m rocketmq_testkit.conformance.faults.command $(if $(KINDS),--kinds $(KINDS)) $(if $(SDKS),--sdks $(SDKS)) $(if $(TIMES),--times $(TIMES))
 	$(BIN)/python scripts/pages.py
 
-bench: $(VENV)/dev.stamp ## Compare the speed with the real broker, twice (forty minutes on an idle machine)
-	$(BIN)/python bench/run.py --runs 2
-	$(BIN)/python bench/joins.py --real
-	$(BIN)/python bench/suites.py
+bench: $(VENV)/dev.stamp ## Compare the speed with the real broker, twice, and write the tables (an hour on an idle machine)
+	$(BIN)/python bench/run.py --runs 2 --write
+	$(BIN)/python bench/joins.py --real --write
+	$(BIN)/python bench/suites.py --write
+	$(BIN)/python bench/fresh.py --write
 
 bench-flames: $(VENV)/dev.stamp ## Draw flame graphs of the server in each workload (five minutes on an idle machine; needs py-spy)
 	$(BIN)/python bench/flames.py
 
-bench-compiled: $(VENV)/dev.stamp ## Compare the speed of the compiled modules with the real broker, twice (forty minutes on an idle machine)
+bench-compiled: $(VENV)/dev.stamp ## Compare the speed of the compiled modules with the real broker, twice, and write the tables (an hour on an idle machine)
 	ROCKETMQ_TESTKIT_OPT=3 $(BIN)/python scripts/environments.py compiled
-	.venv-compiled/bin/python bench/run.py --runs 2
+	.venv-compiled/bin/python bench/run.py --runs 2 --write
 
 bench-growth: $(VENV)/dev.stamp ## Compare a full emulator with an empty one, measure filters, journal, history, forks and explanations (some minutes, 2 GiB)
 	$(BIN)/python bench/growth.py

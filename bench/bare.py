@@ -3,54 +3,35 @@
     python bench/bare.py [--messages 8000] [--pairs 3] [--only TEXT]
 
 The bare server (`bench/bare_server.py`) is the floor of a server in Python. The client of `bench/outstanding.py` sends
-the same requests to both by turns, and each pair has new processes. Processor time is that of the server alone.
+the same requests to both by turns, and each pair has new processes. Processor time is that of the server alone. Rows
+with TLS use the emulator's TLS transport in both. Transaction checks have no row: a server that sends them has to store
+half messages. The floor of a start in a process of tests is an event loop with four ports.
 """
 
 import argparse
-import base64
 import json
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import fresh
 from bare_server import Record
-from google.protobuf.message import Message
-from outstanding import (
-    BODY,
-    CLIENT,
-    GROUP,
-    RECEIVED,
-    ROWS,
-    TOPIC,
-    TURNS,
-    WARM_UP_MESSAGES,
-    Work,
-    grpc_send_request,
-    remoting_send,
-)
-from rocketmq_testkit.conformance.clients import grpc_requests
-from rocketmq_testkit.conformance.clients.grpc_client import GrpcClient, open_channel
-from rocketmq_testkit.conformance.clients.receipt_handles import built_handle
-from rocketmq_testkit.conformance.clients.remoting_consumption import ack_request, pop_request, pull_request
-from rocketmq_testkit.conformance.clients.remoting_sends import send_request
-from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
-from rocketmq_testkit.remoting.wire import header_json
-from rocketmq_testkit.remoting.wire.command import RemotingCommand
-from servers import EmulatorCommand, Server, create_topic, resident_mib
+from measured_clients import TrustedServer
+from outstanding import RECEIVED, ROWS, TURNS, WARM_UP_MESSAGES, Row
+from recording import recorded
+from servers import EmulatorCommand, resident_mib
 from without_faults import by_turns
 
-OPAQUE = 987_654_321
-"""Stands in a recorded header, to find the place of the opaque."""
 STARTS = 9
+ROUNDS_IN_PROCESS = 50
 SERVER = Path(__file__).with_name("bare_server.py")
-Row = tuple[str, str, str, str]
+Cells = tuple[str, str, str, str]
 """Name, figure of the emulator, figure of the bare server, ratio."""
 
 
@@ -72,6 +53,11 @@ class BareServer:
         ready = json.loads(self._process.stdout.readline())
         self.start_ms = (time.perf_counter() - begin) * 1000
         self.broker, self.endpoint = ready["broker"], ready["endpoint"]
+        self._authority = record.authority.encode()
+
+    def ca_pem(self) -> bytes:
+        """Return the certificate (PEM) of the authority that issued the server's certificate."""
+        return self._authority
 
     def __enter__(self) -> Self:
         return self
@@ -87,67 +73,21 @@ class BareServer:
         return [self._process.pid]
 
 
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
-def _remoting(response: RemotingCommand) -> tuple[str, str, str]:
-    """Return the parts of a response: header up to the opaque, header after it, and body."""
-    if response.code:
-        raise RuntimeError(f"the emulator refused a recorded request: {response}")
-    before, _, after = header_json.encode(replace(response, opaque=OPAQUE)).partition(str(OPAQUE).encode())
-    return _base64(before), _base64(after), _base64(response.body)
-
-
-def _message(message: Message) -> str:
-    return _base64(message.SerializeToString())
-
-
-def recorded(server: Server) -> Record:
-    """Record the responses of an emulator with stored messages to each request of `outstanding.ROWS`."""
-    record = Record()
-    with RemotingClient(server.broker, timeout=60) as remoting:
-        for code, ext, body in (
-            send_request(TOPIC, BODY, born_ms=int(time.time() * 1000), tag="a", keys="k"),
-            pull_request(TOPIC, GROUP),
-        ):
-            record.remoting[str(int(code))] = _remoting(remoting.request(code, ext, body))
-        code, ext, body = pop_request(TOPIC, GROUP)
-        popped = remoting.request(code, ext, body)
-        record.remoting[str(int(code))] = _remoting(popped)
-        first = decode_messages(popped.body)[0]
-        handle = built_handle(first, popped.ext_fields or {}, "broker-a")
-        code, ext, body = ack_request(TOPIC, GROUP, handle, first.queue_offset, first.queue_id)
-        record.remoting[str(int(code))] = _remoting(remoting.request(code, ext, body))
-    with GrpcClient(open_channel(server.endpoint)) as grpc:
-        send = grpc_send_request()
-        record.grpc[_message(send)] = [_message(grpc.call("SendMessage", send, client=CLIENT))]
-        grpc.open(CLIENT, grpc_requests.subscribing(GROUP, {TOPIC: "*"}))
-        receive = grpc_requests.receive(TOPIC, GROUP, broker="broker-a", max_messages=RECEIVED)
-        parts = list(grpc.open_receive(receive, client=CLIENT, deadline=60))
-        record.grpc[_message(receive)] = [_message(part) for part in parts]
-        received = next(part.message.system_properties for part in parts if part.HasField("message"))
-        ack = grpc_requests.ack(TOPIC, GROUP, (received.message_id, received.receipt_handle))
-        record.others = [_message(grpc.call("AckMessage", ack, client=CLIENT))]
-    return record
-
-
-def measure(row: Callable[[Server, ExitStack], Work], messages: int) -> tuple[float, float]:
+def measure(row: Row, messages: int) -> tuple[float, float]:
     """Measure one pair of new processes: return the microseconds of a message of the emulator and the bare server."""
     share = max(messages // TURNS, 64)
     with ExitStack() as stack:
         emulator = stack.enter_context(EmulatorCommand())
-        create_topic(emulator, TOPIC)
-        remoting_send(64, emulator, stack)(WARM_UP_MESSAGES + (TURNS + 4) * (share + RECEIVED))
-        bare = stack.enter_context(BareServer(recorded(emulator)))
-        servers: Sequence[Server] = (emulator, bare)
-        works = [row(server, stack) for server in servers]
+        row.prepare(emulator, WARM_UP_MESSAGES + (TURNS + 4) * (share + RECEIVED))
+        bare = stack.enter_context(BareServer(recorded(emulator, row)))
+        servers: Sequence[TrustedServer] = (emulator, bare)
+        works = [row.work(server, stack) for server in servers]
         for work in works:
             work(WARM_UP_MESSAGES)
         return by_turns(servers, works, share, TURNS)
 
 
-def starts(times: int) -> list[Row]:
+def starts(times: int) -> list[Cells]:
     """Measure a start until the ready line, and the resident memory before any client; the medians count."""
     found: list[tuple[float, ...]] = []
     for _ in range(times):
@@ -155,25 +95,36 @@ def starts(times: int) -> list[Row]:
             found.append((emulator.start_ms, bare.start_ms, resident_mib(emulator), resident_mib(bare)))
     ours_ms, bare_ms, ours_mib, bare_mib = map(statistics.median, zip(*found, strict=True))
     return [
-        ("start until the ready line, ms", f"{ours_ms:.0f}", f"{bare_ms:.0f}", f"{ours_ms / bare_ms:.1f}"),
-        ("resident memory, idle, MiB", f"{ours_mib:.0f}", f"{bare_mib:.0f}", f"{ours_mib / bare_mib:.1f}"),
+        cells("start until the ready line, ms", ours_ms, bare_ms, 0),
+        cells("resident memory, idle, MiB", ours_mib, bare_mib, 0),
     ]
 
 
-def floors(messages: int, pairs: int, only: str = "") -> list[Row]:
+def in_process() -> Cells:
+    """Measure start, connection and stop of an emulator in this process; the floor opens only four ports."""
+    ours, floor = (statistics.median(times) for times in zip(*fresh.whole_times(ROUNDS_IN_PROCESS), strict=True))
+    return cells("start and stop in a process of tests, ms", ours, floor, 2)
+
+
+def cells(name: str, ours: float, floor: float, digits: int) -> Cells:
+    """Return a row of the table."""
+    return name, f"{ours:,.{digits}f}", f"{floor:,.{digits}f}", f"{ours / floor:.1f}"
+
+
+def floors(messages: int, pairs: int, only: str = "") -> list[Cells]:
     """Measure each row whose name contains `only`; of several pairs the medians count."""
-    rows = [] if only else starts(STARTS)
-    for name, (make, _) in ROWS.items():
+    rows = [] if only else [*starts(STARTS), in_process()]
+    for name, row in ROWS.items():
         if only in name:
             print(f"... {name}", file=sys.stderr, flush=True)
             ours, floor = (
-                statistics.median(times) for times in zip(*[measure(make, messages) for _ in range(pairs)], strict=True)
+                statistics.median(times) for times in zip(*[measure(row, messages) for _ in range(pairs)], strict=True)
             )
-            rows.append((f"{name}, server CPU µs/message", f"{ours:.1f}", f"{floor:.1f}", f"{ours / floor:.1f}"))
+            rows.append(cells(f"{name}, server CPU µs/message", ours, floor, 1))
     return rows
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Cells]) -> str:
     """Return the rows as Markdown."""
     head = "| with a bare server | emulator | bare Twisted | ratio |\n|---|---:|---:|---:|\n"
     return head + "".join(f"| {' | '.join(row)} |\n" for row in rows)

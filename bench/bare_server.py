@@ -4,15 +4,17 @@
 
 RECORD is the JSON of a `Record`. The server prints a line of JSON with its ports, `broker` and `endpoint`. It finds
 the ends of requests and the parts of them that a response repeats (opaque, stream id), and nothing else: no routes, no
-checks, no flow control. It can serve a client that sends only recorded requests.
+checks, no flow control. It can serve a client that sends only recorded requests. If the record has a certificate, all
+connections are encrypted by the emulator's TLS transport.
 """
 
 import base64
 import json
+import ssl
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import Any, Self
 
 import uvloop
@@ -29,16 +31,24 @@ NO_WINDOW = b"\x00\x00\x04\x08\x00\x00\x00\x00\x00" + (0x7FFFFFFF - 65535).to_by
 """WINDOW_UPDATE that gives the connection the largest window."""
 
 
+Response = tuple[str, str, str]
+"""Header of a remoting response up to the opaque, header after it, and body."""
+
+
 @dataclass
 class Record:
     """Responses. Bytes are in base64, so that a record is JSON."""
 
-    remoting: dict[str, tuple[str, str, str]] = field(default_factory=dict)
-    """Request code -> header up to the opaque, header after it, and body."""
+    remoting: dict[str, Response | None] = field(default_factory=dict)
+    """Request code -> response; None for requests without one (oneway)."""
     grpc: dict[str, list[str]] = field(default_factory=dict)
     """Request message -> the messages of the response."""
     others: list[str] = field(default_factory=list)
     """Messages of the response to any other request over gRPC."""
+    certificate: str = ""
+    """Key and certificate (PEM), empty for plaintext."""
+    authority: str = ""
+    """The certificate (PEM) that clients trust."""
 
     def text(self) -> str:
         """Return the record as JSON."""
@@ -70,12 +80,12 @@ class BareRemoting(Protocol):
     """Responds to each frame with the recorded response to its request code."""
 
     transport: Any
-    """A TCP transport."""
+    """A TCP or TLS transport."""
 
     def __init__(self, record: Record) -> None:
         self._rest = b""
         self._responses = {
-            code.encode(): tuple(map(base64.b64decode, parts)) for code, parts in record.remoting.items()
+            code.encode(): parts and tuple(map(base64.b64decode, parts)) for code, parts in record.remoting.items()
         }
 
     def connectionMade(self) -> None:
@@ -89,11 +99,13 @@ class BareRemoting(Protocol):
             if end > len(data):
                 break
             code = data.index(b'"code":', at) + 7
-            opaque = data.index(b'"opaque":', at) + 9
-            before, after, body = self._responses[data[code : data.index(b",", code)]]
-            header = before + data[opaque : data.index(b",", opaque)] + after
-            size = len(header)
-            responses.append((4 + size + len(body)).to_bytes(4, "big") + size.to_bytes(4, "big") + header + body)
+            response = self._responses[data[code : data.index(b",", code)]]
+            if response is not None:
+                opaque = data.index(b'"opaque":', at) + 9
+                before, after, body = response
+                header = before + data[opaque : data.index(b",", opaque)] + after
+                size = len(header)
+                responses.append((4 + size + len(body)).to_bytes(4, "big") + size.to_bytes(4, "big") + header + body)
             at = end
         self._rest = data[at:]
         if responses:
@@ -104,7 +116,7 @@ class BareGrpc(Protocol):
     """Responds at the end of each stream with the recorded response to its message."""
 
     transport: Any
-    """A TCP transport."""
+    """A TCP or TLS transport."""
 
     def __init__(self, record: Record) -> None:
         self._rest = b""
@@ -150,16 +162,37 @@ class BareGrpc(Protocol):
         responses.append(frame(HEADERS, END_HEADERS | END_STREAM, stream, TRAILERS))
 
 
+def encrypted(certificate: str, alpn: str, inner: Callable[[], Protocol]) -> Callable[[], Protocol]:
+    """Return a function that makes a protocol behind the emulator's TLS transport."""
+    from rocketmq_testkit.fixtures.network.tls_connection import TlsConnection  # a plaintext server does not load it
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    if alpn:
+        context.set_alpn_protocols([alpn])
+    with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
+        file.write(certificate)
+        file.flush()
+        context.load_cert_chain(file.name)
+
+    def log(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    return lambda: TlsConnection(context, inner(), log, lambda: None, log)
+
+
 def main() -> None:
     """Serve until the process ends."""
     record = Record.of(sys.stdin.read())
     reactor: Any = AsyncioSelectorReactor(uvloop.new_event_loop())  # Any: Twisted declares no types of reactors
 
-    def listen(protocol: Callable[[Record], Protocol]) -> str:
-        port = reactor.listenTCP(0, Factory.forProtocol(partial(protocol, record)), interface="127.0.0.1")
+    def listen(alpn: str, protocol: Callable[[], Protocol]) -> str:
+        if record.certificate:
+            protocol = encrypted(record.certificate, alpn, protocol)
+        port = reactor.listenTCP(0, Factory.forProtocol(protocol), interface="127.0.0.1")
         return f"127.0.0.1:{port.getHost().port}"
 
-    print(json.dumps({"broker": listen(BareRemoting), "endpoint": listen(BareGrpc)}), flush=True)
+    broker, endpoint = listen("", lambda: BareRemoting(record)), listen("h2", lambda: BareGrpc(record))
+    print(json.dumps({"broker": broker, "endpoint": endpoint}), flush=True)
     reactor.run()
 
 

@@ -27,6 +27,9 @@ COUNTED = ("emulator", "remoting", "grpc_v2")
 WARM_UPS = 20
 BATCH = 32
 """The number of messages of a large pop or pull."""
+LATER_MS, DELAY_LEVEL = 3_600_000, "18"
+"""An hour until a delivery time, and the longest delay level."""
+COMMIT = 8
 COUNTS = 9
 """The number of sends of which `--sends` prints the median."""
 SERVER = ("remoting/server/server_connection.py", "received")
@@ -81,7 +84,8 @@ def count(work: Callable[[], object], *, server_only: bool) -> Counts:
     return found
 
 
-Row = tuple[str, str, Callable[[ProtocolClient], Callable[[], object]]]
+Row = tuple[str, str, Callable[[ProtocolClient], Callable[[], object]], str]
+"""Title, protocol, a function that prepares the request, and the kind of its topic's messages."""
 
 
 def _send(client: ProtocolClient) -> Callable[[], object]:
@@ -115,25 +119,52 @@ def _ack(client: ProtocolClient) -> Callable[[], object]:
     return lambda: client.ack(message.handle)
 
 
+def _ordered(client: ProtocolClient) -> Callable[[], object]:
+    return lambda: client.put(message_group="one")
+
+
+def _delayed(client: ProtocolClient) -> Callable[[], object]:
+    return lambda: client.put(DELAY=DELAY_LEVEL)
+
+
+def _timed(client: ProtocolClient) -> Callable[[], object]:
+    deliver_ms = client.now_ms + LATER_MS
+    return lambda: client.put(deliver_ms=deliver_ms)
+
+
+def _half(client: ProtocolClient) -> Callable[[], object]:
+    return lambda: client.put(half=True)
+
+
+def _commit(client: ProtocolClient) -> Callable[[], object]:
+    half = client.put(half=True)
+    return lambda: client.start_end(half, COMMIT)
+
+
 ROWS: tuple[Row, ...] = (
     *(
-        (f"{protocol}, {name}", protocol, prepare)
+        (f"{protocol}, {name}", protocol, prepare, kind)
         for protocol in ("remoting", "grpc")
-        for name, prepare in (
-            ("send", _send),
-            ("pop of 1", _pop),
-            (f"pop of {BATCH}", _pop_many),
-            ("ack", _ack),
+        for name, prepare, kind in (
+            ("send", _send, ""),
+            ("pop of 1", _pop, ""),
+            (f"pop of {BATCH}", _pop_many, ""),
+            ("ack", _ack, ""),
+            ("half message", _half, "TRANSACTION"),
+            ("commit", _commit, "TRANSACTION"),
         )
     ),
-    (f"remoting, pull of {BATCH}", "remoting", _pull),
+    (f"remoting, pull of {BATCH}", "remoting", _pull, ""),
+    ("remoting, send with a delay level", "remoting", _delayed, "DELAY"),
+    ("grpc, FIFO send", "grpc", _ordered, "FIFO"),
+    ("grpc, send with a delivery time", "grpc", _timed, "DELAY"),
 )
 
 
-def measure(protocol: str, prepare: Callable[[ProtocolClient], Callable[[], object]]) -> Counts:
+def measure(protocol: str, prepare: Callable[[ProtocolClient], Callable[[], object]], kind: str = "") -> Counts:
     """Count one request after requests that load all modules and compile all functions."""
     client = protocol_client(protocol)
-    client.topic()
+    client.topic(kind=kind)
     for _ in range(WARM_UPS):
         prepare(client)()
     return count(prepare(client), server_only=protocol == "remoting")
@@ -162,8 +193,8 @@ def main() -> None:
     if arguments.sends:
         print(*sends(), sep="\n")
         return
-    for title, protocol, prepare in ROWS:
-        found = measure(protocol, prepare)
+    for title, protocol, prepare, kind in ROWS:
+        found = measure(protocol, prepare, kind)
         total = found.bytecodes.total()
         print(f"{title}: {total:,} bytecodes, {found.calls} calls")
         shares = [f"{room} {share / total:.0%}" for room, share in found.by_room().most_common(8)]

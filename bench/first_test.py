@@ -35,7 +35,7 @@ BEGIN, END = "<!-- first test begins -->\n", "<!-- first test ends -->\n"
 LAST_LINE = "The test passes in seconds."
 """The first words of each page after the commands of its first test."""
 COLUMNS = """\
-| page | s, with a built executable | of them processor time, s | s, with `make executable` |
+| page | s, with a built executable | processor time, s | s, with `make executable` |
 |---|---:|---:|---:|
 """
 
@@ -140,7 +140,7 @@ def table(taken: Mapping[str, Taken], built: Taken, load: float) -> str:
     ]
     head = (
         f"{datetime.datetime.now(tz=datetime.UTC).date()}, {os.cpu_count()} cores, load average {load:.1f} at the "
-        f"beginning. `make executable` took {built.wall:.0f} s, of them {built.processor:.0f} s of processor time.\n\n"
+        f"beginning. `make executable` took {built.wall:.0f} s, and {built.processor:.0f} s of processor time.\n\n"
     )
     return head + COLUMNS + "".join(rows)
 

@@ -15,13 +15,13 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-from outstanding import RECEIVED, ROWS, TOPIC, WARM_UP_MESSAGES, Work, remoting_send
-from servers import EmulatorCommand, Server, create_topic
+from outstanding import RECEIVED, ROWS, WARM_UP_MESSAGES, Row
+from servers import EmulatorCommand, Server
 from without_faults import cpu_seconds
 
 RATE = 500
@@ -80,9 +80,6 @@ def sample(sampler: str, server: Server, kind: str, seconds: float, path: Path) 
         raise NoSampler(f"py-spy failed: {done.stderr.strip()}; it may have to run as root to read another process")
 
 
-Row = tuple[Callable[[Server, ExitStack], Work], bool]
-
-
 def without_folders(graph: str) -> str:
     """Return a graph whose files have the paths of this project, or those in the folder of their library."""
     graph = re.sub(r"\(/[^ )<]*/(?:site-packages|lib/python3\.\d+)/", "(", graph).replace(f"({ROOT}/", "(")
@@ -92,14 +89,11 @@ def without_folders(graph: str) -> str:
 
 def draw(sampler: str, row: Row, seconds: float, graph: Path) -> tuple[float, Counter[str]]:
     """Draw a workload. Returns the µs of the server for each message and the samples by room. Raises NoSampler."""
-    make, stored = row
     with ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
         server = stack.enter_context(EmulatorCommand())
-        create_topic(server, TOPIC)
-        if stored:
-            remoting_send(64, server, stack)(STORED)
-        work = make(server, stack)
-        work(min(WARM_UP_MESSAGES, 20 * RECEIVED) if stored else WARM_UP_MESSAGES)
+        row.prepare(server, STORED)
+        work = row.work(server, stack)
+        work(min(WARM_UP_MESSAGES, 20 * RECEIVED) if row.is_stored else WARM_UP_MESSAGES)
         ended = threading.Event()
 
         def run() -> float:

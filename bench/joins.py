@@ -1,19 +1,21 @@
 """Measures joins and leaves of a group's consumers: the server's processor time of each, while the group grows.
 
-    python bench/joins.py [--members 1000] [--at-once] [--real]
+    python bench/joins.py [--members 1000] [--at-once] [--real] [--write]
 
 Each member has a connection of its own, and joins with a heartbeat when the member before it has its response. A member
 that gets notices of a changed group queries the list of client ids, once for all notices that it has received, as an
 SDK does with a rebalance. In the end the members unregister in the same way. With `--at-once` the members of each row
 join without a pause, as those of a suite that starts, and leave likewise. With `--real` the real broker is measured as
-well.
+well. `--write` puts the table into bench/README.md.
 """
 
 import argparse
 import selectors
 import socket
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
+from document import Table, machine
 from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire import frame, header_json
@@ -25,6 +27,7 @@ STEPS = 5
 """The number of rows: each is an equal share of the members."""
 QUIET_SECONDS = 0.05
 """A step ends when nothing has arrived for this time."""
+TABLE = Table("joins")
 _READ_BYTES = 1 << 20
 
 
@@ -123,18 +126,39 @@ def joins(server: Server, members: int, *, at_once: bool) -> list[Row]:
     return rows
 
 
+def table(rows: Mapping[str, Sequence[Row]], members: int, *, at_once: bool) -> str:
+    """Return the rows of each server as Markdown, in columns beside each other."""
+    how = "all members of a row at once" if at_once else "one member after the other"
+    figures = [f"{server}, {what}" for server in rows for what in ("CPU ms/member", "notices")]
+    lines = [
+        f"{machine()}; {members:,} members, {how}.",
+        "",
+        f"| step | members | {' | '.join(figures)} |",
+        f"|---|---:|{'---:|' * len(figures)}",
+    ]
+    for each in zip(*rows.values(), strict=True):
+        what, size, _, _ = each[0]
+        cells = [f"{millis:.2f} | {notices:,}" for _, _, millis, notices in each]
+        lines.append(f"| {what} | {size:,} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
-    """Print a table."""
+    """Print the table; with `--write`, also write it to bench/README.md."""
     parser = argparse.ArgumentParser(description="Measure joins and leaves of a group's consumers.")
     parser.add_argument("--members", type=int, default=1000, help="number of consumers (default 1000)")
     parser.add_argument("--at-once", action="store_true", help="let the members of each row join without a pause")
     parser.add_argument("--real", action="store_true", help="measure the real broker as well")
+    parser.add_argument("--write", action="store_true", help="write the table to bench/README.md")
     options = parser.parse_args()
-    print("| server | step | members | server CPU ms/member | notices |\n|---|---|---:|---:|---:|")
+    rows: dict[str, list[Row]] = {}
     for make in (EmulatorCommand, RealBroker) if options.real else (EmulatorCommand,):
         with make() as server:
-            for what, size, millis, notices in joins(server, options.members, at_once=options.at_once):
-                print(f"| {server.name} | {what} | {size:,} | {millis:.2f} | {notices:,} |", flush=True)
+            rows[server.name] = joins(server, options.members, at_once=options.at_once)
+    text = table(rows, options.members, at_once=options.at_once)
+    print(text)
+    if options.write:
+        TABLE.write(text)
 
 
 if __name__ == "__main__":

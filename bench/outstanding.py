@@ -13,20 +13,24 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from measured_clients import Clients, TrustedServer
 from rocketmq_testkit.conformance.clients import grpc_requests
-from rocketmq_testkit.conformance.clients.grpc_client import GrpcClient, open_channel
+from rocketmq_testkit.conformance.clients.grpc_client import GrpcClient
 from rocketmq_testkit.conformance.clients.grpc_response import Failure
 from rocketmq_testkit.conformance.clients.receipt_handles import built_handle
 from rocketmq_testkit.conformance.clients.remoting_consumption import ack_request, pop_request, pull_request
-from rocketmq_testkit.conformance.clients.remoting_sends import send_request
+from rocketmq_testkit.conformance.clients.remoting_sends import end_fields, send_request
+from rocketmq_testkit.conformance.clients.remoting_topics import max_offset_request
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
-from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
+from rocketmq_testkit.remoting.client import decode_messages
 from rocketmq_testkit.remoting.request.request_code import RequestCode
-from servers import Server, create_topic
+from servers import create_group, create_topic
 from without_faults import Unusable, by_turns, emulator, tree
 
 TOPIC, GROUP, CLIENT = "work", "workers", "client"
@@ -34,27 +38,62 @@ BODY = bytes(1024)
 RECEIVED = 32
 WARM_UP_MESSAGES = 3_000
 TURNS = 8
+COMMIT, PREPARED = 8, 4
+"""The value of commitOrRollback, and the sysFlag of a half message."""
+BEGIN_MS = int(time.time() * 1000)
+LATER_MS = BEGIN_MS + 3_600_000
+"""A delivery time after the end of a measurement. It is the same in each request, as a recorded one needs."""
+IN_ORDER = {"__SHARDINGKEY": "one"}
+"""The property of the messages of one message group."""
+HALF = {"TRAN_MSG": "true", "PGROUP": CLIENT, "UNIQ_KEY": "m"}
+DELAYED = {"DELAY": "18"}
+"""The longest delay level, two hours."""
 Work = Callable[[int], None]
 """Handles a number of messages."""
 
 
-def remoting_send(outstanding: int, server: Server, stack: ExitStack) -> Work:
+def remoting_send(outstanding: int, clients: Clients, *, properties: Mapping[str, str] | None = None) -> Work:
     """Send over remoting."""
-    client = stack.enter_context(RemotingClient(server.broker, timeout=60))
-    code, ext, body = send_request(TOPIC, BODY, born_ms=int(time.time() * 1000), tag="a", keys="k")
+    client = clients.remoting()
+    code, ext, body = send_request(TOPIC, BODY, born_ms=BEGIN_MS, tag="a", keys="k", properties=properties)
 
     def work(messages: int) -> None:
         for _ in range(messages // outstanding):
             for opaque in client.submit_many(code, [(ext, body)] * outstanding):
-                if client.collect(opaque, 60).code:
+                if client.collect(opaque).code:
                     raise RuntimeError("a send over remoting failed")
 
     return work
 
 
-def remoting_pull(server: Server, stack: ExitStack) -> Work:
+def remoting_transactions(outstanding: int, clients: Clients) -> Work:
+    """Send half messages over remoting, and commit them by oneway requests, as SDKs do."""
+    client = clients.remoting()
+    code, ext, body = send_request(
+        TOPIC, BODY, born_ms=BEGIN_MS, tag="a", keys="k", properties=HALF, producerGroup=CLIENT, sysFlag=PREPARED
+    )
+
+    def end(sent: Mapping[str, str]) -> None:
+        offset, place, message = sent["queueOffset"], int(sent["msgId"][-16:], 16), sent["transactionId"]
+        fields = end_fields(CLIENT, COMMIT, offset=offset, place=place, message_id=message)
+        client.oneway(RequestCode.END_TRANSACTION, fields)
+
+    def work(messages: int) -> None:
+        for _ in range(messages // outstanding):
+            opaques = client.submit_many(code, [(ext, body)] * outstanding)
+            for sent in [client.collect(opaque) for opaque in opaques]:
+                if sent.code:
+                    raise RuntimeError("a half message over remoting failed")
+                end(sent.ext_fields or {})
+        if client.request(*max_offset_request(TOPIC)).code:  # its response follows all commits
+            raise RuntimeError("a query of an offset failed")
+
+    return work
+
+
+def remoting_pull(clients: Clients) -> Work:
     """Pull the first 32 messages of a queue over remoting, one request after the other."""
-    client = stack.enter_context(RemotingClient(server.broker, timeout=60))
+    client = clients.remoting()
     pull = pull_request(TOPIC, GROUP)
 
     def work(messages: int) -> None:
@@ -65,9 +104,9 @@ def remoting_pull(server: Server, stack: ExitStack) -> Work:
     return work
 
 
-def remoting_pop(outstanding: int, server: Server, stack: ExitStack) -> Work:
+def remoting_pop(outstanding: int, clients: Clients) -> Work:
     """Pop 32 messages at a time over remoting and acknowledge each of them. The sends are not measured."""
-    client = stack.enter_context(RemotingClient(server.broker, timeout=60))
+    client = clients.remoting()
     pop = pop_request(TOPIC, GROUP)
 
     def work(messages: int) -> None:
@@ -84,30 +123,36 @@ def remoting_pop(outstanding: int, server: Server, stack: ExitStack) -> Work:
             ]
             for at in range(0, len(acks), outstanding):
                 for opaque in client.submit_many(RequestCode.ACK_MESSAGE, acks[at : at + outstanding]):
-                    if code := client.collect(opaque, 60).code:
+                    if code := client.collect(opaque).code:
                         raise RuntimeError(f"an acknowledgement ended with code {code}")
             done += len(acks)
 
     return work
 
 
-def _responses(client: GrpcClient, rpc: str, requests: Sequence[sv.SendMessageRequest | sv.AckMessageRequest]) -> None:
-    for response in [client.start_call(rpc, request, client=CLIENT, deadline=60) for request in requests]:
-        found = response()
-        if isinstance(found, Failure) or found.status.code != pb.OK:
-            raise RuntimeError(f"{rpc} ended with {found}")
+Request = sv.SendMessageRequest | sv.AckMessageRequest | sv.EndTransactionRequest
 
 
-def grpc_send_request() -> sv.SendMessageRequest:
-    """Return the request of each send over gRPC."""
-    message = grpc_requests.message(TOPIC, BODY, message_id="m", tag="a", keys=["k"], body_encoding=pb.IDENTITY)
+def _responses(client: GrpcClient, rpc: str, requests: Sequence[Request]) -> list[Any]:
+    found = [wait() for wait in [client.start_call(rpc, each, client=CLIENT, deadline=60) for each in requests]]
+    for response in found:
+        if isinstance(response, Failure) or response.status.code != pb.OK:
+            raise RuntimeError(f"{rpc} ended with {response}")
+    return found
+
+
+def grpc_send_request(message_id: str = "m", **system: Any) -> sv.SendMessageRequest:
+    """Return the request of a send over gRPC; `system`: see `grpc_requests.message`."""
+    message = grpc_requests.message(
+        TOPIC, BODY, message_id=message_id, tag="a", keys=["k"], body_encoding=pb.IDENTITY, **system
+    )
     return sv.SendMessageRequest(messages=[message])
 
 
-def grpc_send(outstanding: int, server: Server, stack: ExitStack) -> Work:
-    """Send over gRPC."""
-    client = stack.enter_context(GrpcClient(open_channel(server.endpoint)))
-    request = grpc_send_request()
+def grpc_send(outstanding: int, clients: Clients, **system: Any) -> Work:
+    """Send over gRPC; `system`: see `grpc_requests.message`."""
+    client = clients.grpc()
+    request = grpc_send_request(**system)
 
     def work(messages: int) -> None:
         for _ in range(messages // outstanding):
@@ -116,9 +161,23 @@ def grpc_send(outstanding: int, server: Server, stack: ExitStack) -> Work:
     return work
 
 
-def grpc_receive(outstanding: int, server: Server, stack: ExitStack) -> Work:
+def grpc_transactions(outstanding: int, clients: Clients) -> Work:
+    """Send half messages over gRPC, and commit them. Outstanding messages have different ids."""
+    client = clients.grpc()
+    halves = [grpc_send_request(f"m{number}", message_type=pb.TRANSACTION) for number in range(outstanding)]
+
+    def work(messages: int) -> None:
+        for _ in range(messages // outstanding):
+            sent = _responses(client, "SendMessage", halves)
+            ends = [grpc_requests.end(TOPIC, each.entries[0].transaction_id, pb.COMMIT) for each in sent]
+            _responses(client, "EndTransaction", ends)
+
+    return work
+
+
+def grpc_receive(outstanding: int, clients: Clients) -> Work:
     """Receive 32 messages at a time over gRPC and acknowledge each of them. The sends are not measured."""
-    client = stack.enter_context(GrpcClient(open_channel(server.endpoint)))
+    client = clients.grpc()
     client.open(CLIENT, grpc_requests.subscribing(GROUP, {TOPIC: "*"}))
     request = grpc_requests.receive(TOPIC, GROUP, broker="broker-a", max_messages=RECEIVED)
 
@@ -141,29 +200,60 @@ def grpc_receive(outstanding: int, server: Server, stack: ExitStack) -> Work:
     return work
 
 
-ROWS: Mapping[str, tuple[Callable[[Server, ExitStack], Work], bool]] = {
-    **{f"remoting send, {n} outstanding": (partial(remoting_send, n), False) for n in (1, 8, 64)},
-    "remoting pull of 32, 1 outstanding": (remoting_pull, True),
-    **{f"remoting pop of 32 + ack, {n} outstanding": (partial(remoting_pop, n), True) for n in (1, 8)},
-    **{f"gRPC send, {n} outstanding": (partial(grpc_send, n), False) for n in (1, 8, 32)},
-    **{f"gRPC receive 32 + ack, {n} outstanding": (partial(grpc_receive, n), True) for n in (1, 8)},
+@dataclass(frozen=True)
+class Row:
+    """A workload: the factory of its work, and what its server needs.
+
+    `kind` is that of its messages (NORMAL, FIFO, DELAY, TRANSACTION), `is_stored` is True if it reads stored messages,
+    and `tls` is True if its clients use TLS.
+    """
+
+    make: Callable[[Clients], Work]
+    kind: str = "NORMAL"
+    is_stored: bool = False
+    tls: bool = False
+
+    def prepare(self, server: TrustedServer, stored: int) -> None:
+        """Create the topic, an ordered group for FIFO messages, and `stored` messages if the work reads them."""
+        create_topic(server, TOPIC, kind=self.kind)
+        is_ordered = self.kind == "FIFO"
+        if is_ordered:
+            create_group(server, GROUP, consumeMessageOrderly=True)
+        if self.is_stored:
+            with ExitStack() as stack:
+                remoting_send(64, Clients(server, stack), properties=IN_ORDER if is_ordered else None)(stored)
+
+    def work(self, server: TrustedServer, stack: ExitStack) -> Work:
+        """Connect to a prepared server."""
+        return self.make(Clients(server, stack, tls=self.tls))
+
+
+ROWS: Mapping[str, Row] = {
+    **{f"remoting send, {n} outstanding": Row(partial(remoting_send, n)) for n in (1, 8, 64)},
+    "remoting pull of 32, 1 outstanding": Row(remoting_pull, is_stored=True),
+    **{f"remoting pop of 32 + ack, {n} outstanding": Row(partial(remoting_pop, n), is_stored=True) for n in (1, 8)},
+    **{f"gRPC send, {n} outstanding": Row(partial(grpc_send, n)) for n in (1, 8, 32)},
+    **{f"gRPC receive 32 + ack, {n} outstanding": Row(partial(grpc_receive, n), is_stored=True) for n in (1, 8)},
+    "remoting send with TLS, 64 outstanding": Row(partial(remoting_send, 64), tls=True),
+    "gRPC send with TLS, 32 outstanding": Row(partial(grpc_send, 32), tls=True),
+    "gRPC FIFO send, 8 outstanding": Row(partial(grpc_send, 8, message_group="one"), "FIFO"),
+    "gRPC FIFO receive 32 + ack, 1 outstanding": Row(partial(grpc_receive, 1), "FIFO", is_stored=True),
+    "remoting send with a delay level, 8 outstanding": Row(partial(remoting_send, 8, properties=DELAYED), "DELAY"),
+    "gRPC send with a delivery time, 8 outstanding": Row(partial(grpc_send, 8, deliver_ms=LATER_MS), "DELAY"),
+    "remoting transactions, 8 outstanding": Row(partial(remoting_transactions, 8), "TRANSACTION"),
+    "gRPC transactions, 8 outstanding": Row(partial(grpc_transactions, 8), "TRANSACTION"),
 }
-"""For each row the factory of its work, and True if it needs stored messages."""
+"""The workloads by name."""
 
 
-def measure(
-    before: Path, after: Path, row: tuple[Callable[[Server, ExitStack], Work], bool], messages: int
-) -> tuple[float, float]:
+def measure(before: Path, after: Path, row: Row, messages: int) -> tuple[float, float]:
     """Measure one pair of new processes: return the microseconds of a message before and after."""
-    make, stored = row
     share = max(messages // TURNS, 64)
     with ExitStack() as stack:
         servers = [stack.enter_context(emulator(checkout)) for checkout in (before, after)]
         for server in servers:
-            create_topic(server, TOPIC)
-            if stored:
-                remoting_send(64, server, stack)(WARM_UP_MESSAGES + (TURNS + 2) * (share + RECEIVED))
-        works = [make(server, stack) for server in servers]
+            row.prepare(server, WARM_UP_MESSAGES + (TURNS + 2) * (share + RECEIVED))
+        works = [row.work(server, stack) for server in servers]
         for work in works:
             work(WARM_UP_MESSAGES)
         return by_turns(servers, works, share, TURNS)

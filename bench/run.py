@@ -3,30 +3,28 @@
     python bench/run.py [--quick] [--only TEXT] [--runs N] [--write]
 
 prints a table of rates, processor time of server and client for each message, and ratios (emulator / real). More is
-better for rates, less for the others. `--write` puts the table into bench/README.md, where a Python with the compiled
-modules has a table of its own. `--runs 2` measures everything twice and prints two tables, which show the accuracy of
-one run. A second table of each run compares the emulator's processor time with that of a bare server (`bare.py`).
+better for rates, less for the others. `--write` puts the tables into bench/README.md and compares them with the goals
+(`goals.py`); a Python with compiled modules has tables of its own, unless ROCKETMQ_TESTKIT_PURE turns them off.
+`--runs 2` measures everything twice and prints two tables, which show the accuracy of one run. A second table of each
+run compares the emulator's processor time with that of a bare server (`bare.py`).
 
 Each workload runs twice on either server, in the order emulator, real, real, emulator, and the quicker round of each
 counts. The client is warmed up before each round. The processes of the other server are stopped meanwhile: an idle
-broker takes 5 to 6 µs of processor time for each message of the other server. A run takes about twenty minutes. On a
+broker takes 5 to 6 µs of processor time for each message of the other server. A run takes about half an hour. On a
 machine with other load, rely on the ratios and the processor times.
 """
 
-import datetime
-import os
-import platform
 import statistics
 import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
-from pathlib import Path
 
 import bare
-from document import Table, options
+import goals
+from document import Table, machine, options
 from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
+from rocketmq_testkit.emulator import compiled_modules
 from servers import EmulatorCommand, RealBroker, Server, catch_up, create_topic, frozen, resident_mib, send_one
 from transaction_workloads import CHECK_SETTINGS, checks, transactions
 from workloads import WARM_UP_MESSAGES, Figure, Kind, Work, push_drain, send, simple_drain
@@ -57,7 +55,7 @@ WORKLOADS: list[tuple[str, Callable[[int, int], Work], int]] = [
 ]
 """Name, factory of a round (measured messages, warm-up messages), and the number of messages of a full run."""
 PURE = Table("table")
-COMPILED = Table("compiled", "## With compiled modules\n\n`make bench-compiled`, as above.\n")
+COMPILED = Table("compiled")
 FLOOR_MESSAGES = 8_000
 CHECKS = "Java remoting, transactions that are checked and then committed"
 
@@ -147,17 +145,8 @@ def row(what: str, ours: float, theirs: float, digits: int) -> tuple[str, str, s
 
 def table(rows: list[tuple[str, str, str, str]]) -> str:
     """Return the rows as Markdown, with date, versions and machine."""
-    cpu = next(
-        (
-            line.partition(":")[2].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.machine(),
-    )
     lines = [
-        f"{datetime.date.today().isoformat()}, Apache RocketMQ {REFERENCE_VERSION}, "
-        f"Python {platform.python_version()}, {os.cpu_count()} cores ({cpu}); clients and servers share them.",
+        f"{machine(f'Apache RocketMQ {REFERENCE_VERSION}')}; clients and servers share them.",
         "",
         "| workload | emulator | real broker | ratio |",
         "|---|---:|---:|---:|",
@@ -167,11 +156,15 @@ def table(rows: list[tuple[str, str, str, str]]) -> str:
     return "\n".join(lines)
 
 
+def place() -> Table:
+    """Return the table for the modules that this interpreter and its environment choose, compiled or pure."""
+    return COMPILED if compiled_modules.is_active() else PURE
+
+
 def main() -> int:
     """Measure, print, and write if requested."""
     quick = "do a tenth of the work, only to check that it runs"
     chosen = options("Compare the emulator with the real Apache broker.", quick, "workloads", runs=True)
-    place = COMPILED if find_spec("rocketmq_testkit_compiled") else PURE
     tables: list[str] = []
     for _ in range(chosen.runs):
         made = len(tables)
@@ -180,7 +173,9 @@ def main() -> int:
             tables.append(bare.table(bare.floors(FLOOR_MESSAGES // (10 if chosen.quick else 1), 1)))
         print("\n".join(tables[made:]), flush=True)
         if chosen.write:
-            place.write("\n".join(tables))
+            place().write("\n".join(tables))
+            if not chosen.only:
+                goals.write(place())
     return 0
 
 

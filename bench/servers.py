@@ -1,5 +1,6 @@
 """The two compared servers, measured from outside: the emulator as a command, and a real Apache broker."""
 
+import http.client
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
+from urllib.parse import urlsplit
 
 from rocketmq_testkit.conformance.clients.remoting_members import mode_request
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
@@ -66,6 +68,16 @@ class EmulatorCommand:
         ready = json.loads(self._process.stdout.readline())
         self.start_ms = (time.perf_counter() - begin) * 1000
         self.namesrv, self.broker, self.endpoint = ready["namesrv"], ready["broker"], ready["endpoint"]
+        self.control = ready["control"]
+
+    def ca_pem(self) -> bytes:
+        """Return the certificate (PEM) of the authority that issued the server's certificate."""
+        connection = http.client.HTTPConnection(urlsplit(self.control).netloc, timeout=10)
+        connection.request("GET", "/v1/ca")
+        with connection.getresponse() as response:
+            pem = response.read()
+        connection.close()
+        return pem
 
     def __enter__(self) -> Self:
         return self

@@ -1,9 +1,10 @@
 """Measures suites of tests with an emulator of its own for each test, as users run them.
 
-    python bench/suites.py [--quick]
+    python bench/suites.py [--quick] [--write]
 
 Runs 200 tests in one process, and 500 tests with two workers of pytest-xdist. Each test gets the fixture `rocketmq`,
 and half of them also send and read a message. The time is that of the whole command, with the start of pytest.
+`--write` puts the table into bench/README.md.
 """
 
 import argparse
@@ -14,6 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from document import Table, machine
+
+TABLE = Table("suites")
+SUITES = (("in one process", 200, 0), ("two workers of pytest-xdist", 500, 2))
+"""Name, number of tests, and number of workers; 0 runs without pytest-xdist."""
 SUITE = """
 import pytest
 from rocketmq_testkit import Emulator
@@ -48,15 +54,32 @@ def run(tests: int, workers: int) -> tuple[float, float]:
     return wall, used
 
 
+def table(factor: int = 1) -> str:
+    """Run the suites, each with a part of its tests, and return the table as Markdown."""
+    lines = [
+        f"{machine()}; the whole command, with the start of pytest.",
+        "",
+        "| suite | wall s | wall ms/test | CPU s | CPU ms/test |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for name, whole, workers in SUITES:
+        tests = whole // factor
+        wall, used = run(tests, workers)
+        cells = (f"{wall:.1f}", f"{wall / tests * 1000:.1f}", f"{used:.1f}", f"{used / tests * 1000:.1f}")
+        lines.append(f"| {tests} tests, {name} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
-    """Print a table."""
+    """Print the table; with `--write`, also write it to bench/README.md."""
     parser = argparse.ArgumentParser(description="Measure suites of tests with an emulator for each test.")
     parser.add_argument("--quick", action="store_true", help="run a tenth of the tests, only to check that it works")
-    factor = 10 if parser.parse_args().quick else 1
-    print("| suite | wall s | CPU s | CPU ms/test |\n|---|---:|---:|---:|")
-    for name, tests, workers in (("in one process", 200, 0), ("two workers of pytest-xdist", 500, 2)):
-        wall, used = run(tests // factor, workers)
-        print(f"| {tests // factor} tests, {name} | {wall:.1f} | {used:.1f} | {used / (tests // factor) * 1000:.1f} |")
+    parser.add_argument("--write", action="store_true", help="write the table to bench/README.md")
+    options = parser.parse_args()
+    text = table(10 if options.quick else 1)
+    print(text)
+    if options.write:
+        TABLE.write(text)
 
 
 if __name__ == "__main__":
