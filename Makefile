@@ -110,7 +110,7 @@ bench: $(VENV)/dev.stamp ## Compare the speed with the real broker, twice, and w
 	$(BIN)/python bench/suites.py --write
 	$(BIN)/python bench/fresh.py --write
 
-bench-flames: $(VENV)/dev.stamp ## Draw flame graphs of the server in each workload (five minutes on an idle machine; needs py-spy)
+bench-flames: $(VENV)/dev.stamp ## Draw flame graphs of the server in each workload (eight minutes on an idle machine; needs py-spy)
 	$(BIN)/python bench/flames.py
 
 bench-compiled: $(VENV)/dev.stamp ## Compare the speed of the compiled modules with the real broker, twice, and write the tables (an hour on an idle machine)

@@ -54,7 +54,8 @@ def _emulator() -> tuple[int, Callable[[], object]]:
 def _ports() -> tuple[int, Callable[[], object]]:
     """Open ports without protocols on an event loop and thread of their own."""
     loop = EventLoop()
-    factory = Factory.forProtocol(Protocol)
+    factory = Factory()
+    factory.protocol = Protocol
     factory.noisy = False
     numbers = [loop.listen(0, factory, HOST) for _ in range(PORTS)]
     thread = threading.Thread(target=loop.run)

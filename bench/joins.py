@@ -2,7 +2,8 @@
 
     python bench/joins.py [--members 1000] [--at-once] [--real] [--write]
 
-Each member has a connection of its own, and joins with a heartbeat when the member before it has its response. A member
+Each member has a connection of its own, and joins with a heartbeat when the member before it has its response. It sends
+further heartbeats every 30 s, as SDKs do, because a broker closes connections without them after two minutes. A member
 that gets notices of a changed group queries the list of client ids, once for all notices that it has received, as an
 SDK does with a rebalance. In the end the members unregister in the same way. With `--at-once` the members of each row
 join without a pause, as those of a suite that starts, and leave likewise. With `--real` the real broker is measured as
@@ -12,6 +13,7 @@ well. `--write` puts the table into bench/README.md.
 import argparse
 import selectors
 import socket
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
@@ -28,6 +30,9 @@ STEPS = 5
 QUIET_SECONDS = 0.05
 """A step ends when nothing has arrived for this time."""
 TABLE = Table("joins")
+HEARTBEAT_SECONDS = 30.0
+JOIN_OR_LEAVE, STAY = 1, 2
+"""The opaques of a request that changes the group, and of a later heartbeat."""
 _READ_BYTES = 1 << 20
 
 
@@ -49,17 +54,29 @@ class Member:
         self._id = f"127.0.0.1@{number}"
         self.joined = False
         self.notices = 0
+        self.is_member = self.is_heard = True
+        """True until the member leaves; True unless a later heartbeat has no response yet."""
         self._is_querying = self._is_outdated = False
 
     def join(self) -> None:
         """Send the first heartbeat."""
+        self._send_heartbeat(JOIN_OR_LEAVE)
+
+    def stay(self) -> None:
+        """Send a later heartbeat."""
+        self.is_heard = False
+        self._send_heartbeat(STAY)
+
+    def _send_heartbeat(self, opaque: int) -> None:
         code, _, body = heartbeat_request(self._id, groups={GROUP: {TOPIC: "*"}})
-        self.socket.sendall(_encoded(code, 1, None, body))
+        self.socket.sendall(_encoded(code, opaque, None, body))
 
     def leave(self) -> None:
         """Unregister. The response is not that of a join, but ends the wait in the same way."""
-        self.joined = False
-        self.socket.sendall(_encoded(RequestCode.UNREGISTER_CLIENT, 1, {"clientID": self._id, "consumerGroup": GROUP}))
+        self.joined = self.is_member = False
+        self.socket.sendall(
+            _encoded(RequestCode.UNREGISTER_CLIENT, JOIN_OR_LEAVE, {"clientID": self._id, "consumerGroup": GROUP})
+        )
 
     def read(self) -> None:
         """Handle received frames."""
@@ -68,8 +85,10 @@ class Member:
             if not flag & RESPONSE:
                 self.notices += code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
                 self._is_outdated = True
-            elif opaque == 1:
+            elif opaque == JOIN_OR_LEAVE:
                 self.joined = True
+            elif opaque == STAY:
+                self.is_heard = True
             else:
                 self._is_querying = False
         if self._is_outdated and not self._is_querying:
@@ -93,6 +112,7 @@ def joins(server: Server, members: int, *, at_once: bool) -> list[Row]:
     step = members // STEPS
     with ExitStack() as stack, selectors.DefaultSelector() as selector:
         group: list[Member] = []
+        heartbeats_at = time.monotonic()
 
         def read() -> None:
             for key, _ in selector.select():
@@ -105,10 +125,22 @@ def joins(server: Server, members: int, *, at_once: bool) -> list[Row]:
             group.append(member)
             return member
 
+        def send_heartbeats() -> None:
+            nonlocal heartbeats_at
+            if time.monotonic() - heartbeats_at < HEARTBEAT_SECONDS:
+                return
+            heartbeats_at = time.monotonic()
+            for member in group:
+                if member.is_member and member.joined:
+                    member.stay()
+            while not all(member.is_heard for member in group):
+                read()
+
         for what in ("join", "leave"):
             for first in range(0, step * STEPS, step):
                 before, began = sum(each.notices for each in group), cpu_seconds(server)
                 for number in range(first, first + step):
+                    send_heartbeats()
                     if what == "join":
                         connect(number).join()
                     else:

@@ -4,7 +4,7 @@ import ssl
 from contextlib import ExitStack
 from typing import Protocol
 
-import grpc
+from grpc import Channel, ssl_channel_credentials
 from rocketmq_testkit.conformance.clients.grpc_client import GrpcClient, open_channel
 from rocketmq_testkit.remoting.client import RemotingClient
 from servers import Server
@@ -40,6 +40,6 @@ class Clients:
     def _context(self) -> ssl.SSLContext | None:
         return ssl.create_default_context(cadata=self._server.ca_pem().decode()) if self._tls else None
 
-    def _channel(self) -> grpc.Channel:
-        trusted = grpc.ssl_channel_credentials(self._server.ca_pem()) if self._tls else None
+    def _channel(self) -> Channel:
+        trusted = ssl_channel_credentials(self._server.ca_pem()) if self._tls else None
         return open_channel(self._server.endpoint, trusted)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from bare_server import Record, Response
-from measured_clients import TIMEOUT_SECONDS, Clients
 from google.protobuf.message import Message
+from measured_clients import TIMEOUT_SECONDS, Clients
 from outstanding import Row
 from rocketmq_testkit.conformance.clients.grpc_client import GrpcClient
 from rocketmq_testkit.conformance.clients.grpc_response import Failure

@@ -29,6 +29,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
     import bare
     import document
     import first_test
+    import fresh
     import goals
     import joins
     import outstanding
@@ -40,6 +41,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     return SimpleNamespace(
         first_test=first_test,
+        fresh=fresh,
         bare=bare,
         document=document,
         goals=goals,
@@ -272,9 +274,7 @@ def test_the_page_has_a_place_for_each_table(bench: Any, name: str) -> None:
     assert page.index(begin) < page.index(end)
 
 
-def test_a_table_without_a_place_is_not_written(
-    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_without_a_place_is_not_written(bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "README.md"
     page.write_text("text\n")
     monkeypatch.setattr(bench.document, "README", page)
@@ -294,6 +294,29 @@ def test_the_table_of_joins_has_the_servers_beside_each_other(bench: Any) -> Non
     assert lines[4:] == ["| join | 2 | 0.50 | 1 | 1.00 | 3 |", "| leave | 0 | 0.25 | 1 | 2.00 | 1,000 |"]
 
 
+def test_members_send_heartbeats_while_others_join_and_leave(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A heartbeat of a member is no join: the k-th join notifies k members. All members leave in the end."""
+    monkeypatch.setattr(bench.joins, "HEARTBEAT_SECONDS", 0)
+    with bench.servers.EmulatorCommand() as emulator:
+        rows = bench.joins.joins(emulator, 10, at_once=False)
+    assert [(what, size, notices) for what, size, _, notices in rows[:5]] == [
+        ("join", 2, 3),
+        ("join", 4, 7),
+        ("join", 6, 11),
+        ("join", 8, 15),
+        ("join", 10, 19),
+    ]
+    assert [(what, size) for what, size, _, _ in rows[5:]] == [("leave", size) for size in (8, 6, 4, 2, 0)]
+
+
+def test_a_start_and_stop_is_measured_beside_that_of_ports_alone(bench: Any) -> None:
+    """Each round has times of both. The columns of the table are the steps' medians."""
+    rounds = bench.fresh.measured(2)
+    assert all(each > 0 for servers in rounds for times in servers for each in times)
+    rows = cells_of(bench.fresh.table(rounds).partition("\n\n")[2])
+    assert [(name, len(figures)) for name, *figures in rows] == [("start until a client is connected", 3), ("stop", 3)]
+
+
 def test_the_recorded_suites_are_those_of_the_script(bench: Any) -> None:
     recorded = cells_of(bench.document.Table("suites").read())
     assert [name for name, *_ in recorded] == [f"{tests} tests, {name}" for name, tests, _ in bench.suites.SUITES]
@@ -304,11 +327,12 @@ def test_the_figures_of_a_readme_are_recorded_ones(bench: Any, page: str) -> Non
     """The figures are those of the first run, and the median of a start in a process of tests."""
     first = bench.document.Table("table").read().partition("| with a bare server |")[0]
     starts = {name: cells for name, *cells in cells_of(first)}
+    first_send, idle = starts["start until first acknowledged send, ms"], starts["resident memory, idle, MiB"]
     quoted = re.findall(r"\| ([\d.,]+) (ms|MiB) \|(?: ([\d.,]+) \2)? \|", (ROOT / page).read_text())
     fixture = next(row for row in cells_of(bench.document.Table("testkit").read()) if row[1] == "rocketmq-testkit")
     assert fixture[0] == "start until the first response"
     assert quoted == [
         (f"{float(fixture[4]):.1f}", "ms", ""),
-        (starts["start until first acknowledged send, ms"][0], "ms", starts["start until first acknowledged send, ms"][1]),
-        (starts["resident memory, idle, MiB"][0], "MiB", starts["resident memory, idle, MiB"][1]),
+        (first_send[0], "ms", first_send[1]),
+        (idle[0], "MiB", idle[1]),
     ]
