@@ -290,8 +290,9 @@ OTHERS = (
         0,
         _of(READY, 0),
         _of(READY, 1),
-        "the modules of the emulator are loaded by the finder of an editable installation; an installed package takes "
-        "298 ms ([The executable](#the-executable))",
+        "beyond the floor the process loads the modules of the emulator; without compiled ones it takes 298 ms from an "
+        "installed package ([The executable](#the-executable)), where no import goes through the finder of an editable "
+        "installation",
     ),
     Most(
         IN_PROCESS,
