@@ -201,6 +201,26 @@ func TestAdvertisedAddressesAreInRoutes(t *testing.T) {
 	}
 }
 
+func TestResetMayChooseTheClock(t *testing.T) {
+	t.Parallel()
+	mq := rocketmqtest.Run(t, "orders")
+	noon := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	check(t, mq.ResetWith(rocketmqtest.ResetOptions{StartAt: noon, Time: "frozen"}))
+	if now := must(mq.Clock.Now())(t); !now.Equal(noon) {
+		t.Error(now)
+	}
+	if topic := only(t, must(mq.Topics(false))(t)); topic.Name != "orders" {
+		t.Errorf("%+v", topic)
+	}
+	check(t, mq.Reset())
+	if now := must(mq.Clock.Now())(t); now.Sub(noon) < time.Hour {
+		t.Error(now)
+	}
+	if err := mq.ResetWith(rocketmqtest.ResetOptions{Time: "frozn"}); err == nil || !strings.Contains(err.Error(), "frozn") {
+		t.Error(err)
+	}
+}
+
 func TestResetMayKeepConnections(t *testing.T) {
 	t.Parallel()
 	mq := rocketmqtest.Run(t, "payments:FIFO:4")

@@ -108,20 +108,6 @@ func (r *RocketMQ) Request(method, path string, body, result any) error {
 // Stop stops the emulator.
 func (r *RocketMQ) Stop() error { return r.release() }
 
-// Reset returns the emulator to the instant after its start, or in a test to the beginning of the test, with the topics
-// of Run. Connections of clients are closed.
-func (r *RocketMQ) Reset() error { return r.reset(false) }
-
-// ResetKeepingConnections resets as Reset does, and leaves clients connected.
-func (r *RocketMQ) ResetKeepingConnections() error { return r.reset(true) }
-
-func (r *RocketMQ) reset(keep bool) error {
-	if err := r.control.post("/v1/reset", map[string]bool{"keep_connections": keep}, nil); err != nil {
-		return err
-	}
-	return r.prepare()
-}
-
 // prepareBy calls a function that prepares the emulator, now and after each reset.
 func (r *RocketMQ) prepareBy(preparation func() error) error {
 	earlier := r.prepare

@@ -265,6 +265,12 @@ export class RocketMQ {
   [Symbol.asyncDispose](): Promise<void>;
   reset(options?: { keepConnections?: boolean }): Promise<void>;
   hold(name: string, options?: { timeout?: Duration; signal?: AbortSignal }): Promise<() => void>;
+  reset(options?: {
+    keepConnections?: boolean;
+    /** The time after the reset. A fork with messages, such as that of a test, starts no earlier than it was made. */
+    startAt?: Date | string;
+    time?: "real" | "frozen";
+  }): Promise<void>;
   mapped(addresses: { nameServer: string; broker: string; endpoint: string }): Promise<RocketMQ>;
   advertise(server: string, address: string | null): Promise<void>;
   fork(options?: ForkOptions): Promise<RocketMQ>;

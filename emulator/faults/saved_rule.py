@@ -41,6 +41,21 @@ class SavedRule:
             failure=rule.failure,
         )
 
+    def moved(self, by_ms: int) -> "SavedRule":
+        """Return the same rule with all its times later by `by_ms`, which may be negative."""
+        return SavedRule(
+            name=self.name,
+            spec=self.spec,
+            matched=self.matched,
+            fired=self.fired,
+            chance=self.chance,
+            start_ms=self.start_ms + by_ms,
+            end_ms=None if self.end_ms is None else self.end_ms + by_ms,
+            holds=self.holds,
+            restored_ms=None if self.restored_ms is None else self.restored_ms + by_ms,
+            failure=self.failure,
+        )
+
     def put_into(self, rule: Rule) -> None:
         """Let a new rule with this definition continue the counts and times of this one."""
         rule.counter.matched, rule.counter.fired = self.matched, self.fired

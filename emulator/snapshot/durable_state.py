@@ -50,6 +50,11 @@ class LogState:
     lent: Mapping[int, LentSegment] = field(default_factory=dict)
     """The first bytes of files, if other engines share them; `segments` has the bytes after them."""
 
+    @property
+    def is_empty(self) -> bool:
+        """True if no message was ever stored."""
+        return not self.lent and not self.segments.get(0) and len(self.segments) == 1
+
     def parts(self, number: int) -> list[tuple[bytearray, int]]:
         """Return the buffers of a file, each with the number of its bytes that belong to the file."""
         own, lent = self.segments[number], self.lent.get(number)

@@ -98,10 +98,11 @@ export class RocketMQ extends Assertions {
 
   /**
    * Return to the instant after the start, with the topics of `start()`. Connections of clients are closed, unless they
-   * are to be kept.
+   * are to be kept. `startAt`, a Date or a text, and `time`, "real" or "frozen", choose the clock until the next reset.
    */
-  async reset({ keepConnections = false } = {}) {
-    await this.control.post("/v1/reset", { keep_connections: keepConnections });
+  async reset({ keepConnections = false, startAt, time } = {}) {
+    const start = startAt instanceof Date ? startAt.toISOString() : startAt;
+    await this.control.post("/v1/reset", { keep_connections: keepConnections, start_at: start, time });
     await this.#prepare();
   }
 

@@ -131,6 +131,19 @@ test("mapped addresses are in routes, also after a reset", async (t) => {
   await assert.rejects(mq.advertise("broker-x", "127.0.0.1:2"), NOT_FOUND);
 });
 
+test("a reset may choose the clock, until the next one", async (t) => {
+  const mq = await RocketMQ.start({ t, topics: ["orders"] });
+  const noon = new Date("2026-01-31T12:00:00Z");
+  for (const startAt of [noon, "2026-01-31T13:00:00+01:00"]) {
+    await mq.reset({ startAt, time: "frozen" });
+    assert.deepStrictEqual(await mq.clock.now(), noon);
+    assert.deepStrictEqual((await mq.topics()).map((topic) => topic.name), ["orders"]);
+  }
+  await mq.reset();
+  assert.ok((await mq.clock.now()) - noon > 3_600_000);
+  await assert.rejects(mq.reset({ time: "frozn" }), /time="frozn": there is no such time mode; did you mean frozen\?/);
+});
+
 test("a reset may keep connections, and keeps the topics of the start", async (t) => {
   const mq = await RocketMQ.start({ t, topics: ["payments"] });
   await mq.createTopic("orders");

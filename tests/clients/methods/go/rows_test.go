@@ -61,6 +61,12 @@ var rows = map[string]func(*testing.T){
 		release()
 		must(mq.Hold("another row", time.Minute))(t)()
 	},
+	"RocketMQ.ResetWith": func(t *testing.T) {
+		mq := fork(t)
+		later := must(mq.Clock.Now())(t).Add(time.Hour)
+		check(t, mq.ResetWith(rocketmqtest.ResetOptions{StartAt: later, Time: "frozen"}))
+		equal(t, must(mq.Clock.Now())(t).UnixMilli(), later.UnixMilli())
+	},
 	"RocketMQ.Mapped": func(t *testing.T) {
 		mapped := must(fork(t).Mapped("127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"))(t)
 		equal(t, advertised(t, mapped, "endpoint"), "127.0.0.1:3")

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -106,6 +107,11 @@ final class EmulatorRows {
             fork.topic("reminders").send("drink");
             fork.reset();
             assertTrue(fork.topic("reminders").isEmpty());
+        });
+        row("RocketMQ.reset(ResetOptions)", (shop, fork) -> {
+            Instant later = fork.clock().now().plusSeconds(3600);
+            fork.reset(new ResetOptions().startAt(later).frozen(true));
+            assertEquals(later, fork.clock().now());
         });
         row("RocketMQ.resetKeepingConnections()", (shop, fork) -> {
             fork.topic("reminders").send("drink");

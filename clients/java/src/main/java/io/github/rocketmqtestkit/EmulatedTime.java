@@ -7,7 +7,10 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** The time of the emulator in tests of {@link RocketMQTest}. The annotation of a method replaces that of its class. */
+/**
+ * The time of the emulator in tests of {@link RocketMQTest}, also of one that runs already. The annotation of a method
+ * replaces that of its class.
+ */
 @Documented
 @Inherited
 @Retention(RetentionPolicy.RUNTIME)

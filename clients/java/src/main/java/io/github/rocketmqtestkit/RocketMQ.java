@@ -32,6 +32,8 @@ public final class RocketMQ implements AutoCloseable {
     private final Faults faults;
     private Runnable release;
     private Runnable prepare = () -> { };
+    /** Options of each reset that does not set them. */
+    private ResetOptions resetDefaults = new ResetOptions();
 
     RocketMQ(Addresses addresses, String token, Runnable release) {
         this.addresses = addresses;
@@ -135,13 +137,14 @@ public final class RocketMQ implements AutoCloseable {
 
     /**
      * Returns this emulator with the addresses at which clients reach it, such as those of mapped ports of a container.
-     * Routes of both protocols name them from now on, also after {@link #reset}. Call it before clients connect.
+     * Routes of both protocols name them from now on, also after {@link #reset()}. Call it before clients connect.
      *
      * @param broker the address of the first broker
      */
     public RocketMQ mapped(String nameServer, String broker, String endpoint) {
         RocketMQ mapped = new RocketMQ(addresses.mapped(nameServer, broker, endpoint), control.token(), release);
         mapped.prepare = prepare;
+        mapped.resetDefaults = resetDefaults;
         mapped.prepareBy(() -> {
             mapped.advertise(brokers().list().get(0).name(), broker);
             mapped.advertise("endpoint", endpoint);
@@ -171,10 +174,11 @@ public final class RocketMQ implements AutoCloseable {
         preparation.run();
     }
 
-    /** Returns the same emulator, whose {@link #close} runs another action. */
-    RocketMQ releasedBy(Runnable end) {
+    /** Returns the same emulator for a test, which resets it with these options, and whose end is an action. */
+    RocketMQ ofTest(ResetOptions reset, Runnable end) {
         RocketMQ other = new RocketMQ(addresses, control.token(), end);
         other.prepare = prepare;
+        other.resetDefaults = reset;
         return other;
     }
 
@@ -422,13 +426,17 @@ public final class RocketMQ implements AutoCloseable {
      * Returns to the instant after the start, or in a test to the beginning of the test. Connections of clients close.
      */
     public void reset() {
-        control.post("/v1/reset", Map.of());
-        prepare.run();
+        reset(new ResetOptions());
     }
 
-    /** Resets as {@link #reset} does, and leaves clients connected. */
+    /** Resets as {@link #reset()} does, and leaves clients connected. */
     public void resetKeepingConnections() {
-        control.post("/v1/reset", Map.of("keep_connections", true));
+        reset(new ResetOptions().keepConnections());
+    }
+
+    /** Resets as {@link #reset()} does, with options. */
+    public void reset(ResetOptions options) {
+        control.post("/v1/reset", options.form(resetDefaults));
         prepare.run();
     }
 

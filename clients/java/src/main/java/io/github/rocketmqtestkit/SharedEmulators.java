@@ -34,15 +34,15 @@ final class SharedEmulators {
 
     private RocketMQ local(TestSettings settings, String test) {
         if (settings.isolation == Isolation.RESET) {
-            return exclusive(settings.arguments).hold(test, "isolation=RESET",
-                    "use Isolation.FORK, so that each test gets an emulator of its own");
+            return exclusive(settings.commandArguments()).hold(test, "isolation=RESET",
+                    "use Isolation.FORK, so that each test gets an emulator of its own", new ResetOptions());
         }
         return fork(settings);
     }
 
     private synchronized RocketMQ fork(TestSettings settings) {
-        RocketMQ parent = forked.computeIfAbsent(settings.arguments, SharedEmulators::start);
-        if (settings.hasStart) {
+        RocketMQ parent = forked.computeIfAbsent(settings.commandArguments(), SharedEmulators::start);
+        if (settings.hasStart()) {
             // The clock of the parent has run since its start. A reset leaves its forks alone.
             parent.reset();
         }
@@ -56,7 +56,7 @@ final class SharedEmulators {
     private RocketMQ sidecar(TestSettings settings, String test, String url) {
         String option = RocketMQ.CONTROL_VARIABLE + "=" + url;
         refuseArguments(settings, option);
-        return sidecar(url).hold(test, option, "unset the variable, so that each test gets a fork");
+        return sidecar(url).hold(test, option, "unset the variable, so that each test gets a fork", settings.reset());
     }
 
     /** Throws an exception for a test with options of the command. {@code option}: the variable and its value. */
@@ -106,19 +106,19 @@ final class SharedEmulators {
             this.emulator = emulator;
         }
 
-        RocketMQ hold(String test, String option, String otherwise) {
+        RocketMQ hold(String test, String option, String otherwise, ResetOptions reset) {
             String other = holder.compareAndExchange(null, test);
             if (other != null) {
                 throw new RocketMQException(option + ": the test " + other + " holds the emulator, which is reset for "
                         + "each test; run one test at a time, or " + otherwise);
             }
             try {
-                emulator.reset();
+                emulator.reset(reset);
             } catch (RuntimeException e) {
                 holder.set(null);
                 throw e;
             }
-            return emulator.releasedBy(() -> holder.set(null));
+            return emulator.ofTest(reset, () -> holder.set(null));
         }
     }
 }

@@ -11,11 +11,11 @@ import org.junit.platform.commons.support.AnnotationSupport;
 final class TestSettings {
     final List<String> topics = new ArrayList<>();
     final List<Fault> faults = new ArrayList<>();
-    /** Options of the command. */
+    /** Options of the command, without those of {@link #time}. */
     final List<String> arguments = new ArrayList<>();
     Isolation isolation = Isolation.FORK;
-    /** True if each test begins at a time of the annotation. */
-    boolean hasStart;
+    /** The time of the emulator; null for that of this machine, or of the emulator that runs. */
+    EmulatedTime time;
 
     static TestSettings of(ExtensionContext context) {
         TestSettings settings = new TestSettings();
@@ -24,15 +24,11 @@ final class TestSettings {
             elements.add(0, type);
         }
         context.getTestMethod().ifPresent(elements::add);
-        EmulatedTime time = null;
         for (AnnotatedElement element : elements) {
             Optional<RocketMQTest> test = AnnotationSupport.findAnnotation(element, RocketMQTest.class);
             test.ifPresent(settings::add);
-            time = AnnotationSupport.findAnnotation(element, EmulatedTime.class).orElse(time);
+            settings.time = AnnotationSupport.findAnnotation(element, EmulatedTime.class).orElse(settings.time);
             settings.faults.addAll(AnnotationSupport.findRepeatableAnnotations(element, Fault.class));
-        }
-        if (time != null) {
-            settings.add(time);
         }
         return settings;
     }
@@ -43,13 +39,29 @@ final class TestSettings {
         isolation = test.isolation();
     }
 
-    private void add(EmulatedTime time) {
-        if (!time.startAt().isEmpty()) {
-            arguments.addAll(List.of("--start-at", time.startAt()));
-            hasStart = true;
+    /** Returns true if each test begins at a time of the annotation. */
+    boolean hasStart() {
+        return time != null && !time.startAt().isEmpty();
+    }
+
+    /** Returns the options of a command that starts for the test, with its time. */
+    List<String> commandArguments() {
+        List<String> words = new ArrayList<>(arguments);
+        if (hasStart()) {
+            words.addAll(List.of("--start-at", time.startAt()));
         }
-        if (time.frozen()) {
-            arguments.addAll(List.of("--time", "frozen"));
+        if (time != null && time.frozen()) {
+            words.addAll(List.of("--time", "frozen"));
         }
+        return words;
+    }
+
+    /** Returns the reset that gives the time of the test to an emulator that runs already. */
+    ResetOptions reset() {
+        ResetOptions options = new ResetOptions();
+        if (time != null) {
+            options.frozen(time.frozen());
+        }
+        return hasStart() ? options.startAt(time.startAt()) : options;
     }
 }
