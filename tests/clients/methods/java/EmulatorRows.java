@@ -118,6 +118,22 @@ final class EmulatorRows {
             fork.resetKeepingConnections();
             assertTrue(fork.topic("reminders").isEmpty());
         });
+        row("RocketMQ.hold(String, Duration)", (shop, fork) -> {
+            try (Hold held = fork.hold("a row", SHORT)) {
+                assertEquals(Duration.ZERO, held.waited());
+                String refusal = assertThrows(RocketMQException.class, () -> fork.hold("another", SHORT)).getMessage();
+                assertTrue(refusal.startsWith("a row has held the emulator for "), refusal);
+            }
+        });
+        row("Hold.close()", (shop, fork) -> {
+            fork.hold("a row", SHORT).close();
+            fork.hold("another", Duration.ofSeconds(5)).close();
+        });
+        row("Hold.waited()", (shop, fork) -> {
+            try (Hold held = fork.hold("a row", SHORT)) {
+                assertEquals(Duration.ZERO, held.waited());
+            }
+        });
         row("RocketMQ.close()", (shop, fork) -> {
             fork.close();
             assertEnded(fork);

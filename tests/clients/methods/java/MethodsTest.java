@@ -23,7 +23,7 @@ class MethodsTest {
     /** Classes that send requests. The others are values. */
     private static final List<Class<?>> CLASSES = List.of(RocketMQ.class, RocketMQ.Options.class, Topic.class,
             StoredMessages.class, Messages.class, Group.class, Clock.class, Brokers.class, Faults.class,
-            Faults.AddedRule.class, Inspection.class, Journal.class, Snapshots.class, Control.class);
+            Faults.AddedRule.class, Hold.class, Inspection.class, Journal.class, Snapshots.class, Control.class);
 
     /** Calls a method. The fork has the state of the shop and none of its clients, and a row may change it. */
     interface Call {

@@ -11,6 +11,8 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 
 /**
  * Requests to the control port of an emulator. It has every verb of the
@@ -89,13 +91,41 @@ public final class Control {
 
     /** Sends GET and returns the response, which need not end. The caller closes it. */
     InputStream stream(String path) {
-        HttpResponse<InputStream> response = exchange("GET", path, null, BodyHandlers.ofInputStream());
+        return opened("GET " + path, exchange("GET", path, null, BodyHandlers.ofInputStream()));
+    }
+
+    /**
+     * Sends a request that may wait for long, and returns the response, which need not end. The caller closes it. If the
+     * thread is interrupted, a response that arrives later is closed.
+     */
+    InputStream stream(String method, String path, Map<String, ?> body) {
+        CompletableFuture<HttpResponse<InputStream>> pending =
+                CLIENT.sendAsync(request(method, path, body), BodyHandlers.ofInputStream());
+        try {
+            return opened(method + " " + path, pending.get());
+        } catch (ExecutionException e) {
+            throw unreachable(e.getCause());
+        } catch (InterruptedException e) {
+            pending.thenAccept(late -> closeQuietly(late.body()));
+            throw interrupted(method + " " + path, e);
+        }
+    }
+
+    private static void closeQuietly(InputStream response) {
+        try {
+            response.close();
+        } catch (IOException e) {
+            // The connection is gone already.
+        }
+    }
+
+    /** Returns the body of a response. Throws an exception for a refusal. */
+    private InputStream opened(String request, HttpResponse<InputStream> response) {
         if (response.statusCode() < 300) {
             return response.body();
         }
         try (InputStream refusal = response.body()) {
-            throw refused("GET " + path, response.statusCode(),
-                    new String(refusal.readAllBytes(), StandardCharsets.UTF_8));
+            throw refused(request, response.statusCode(), new String(refusal.readAllBytes(), StandardCharsets.UTF_8));
         } catch (IOException e) {
             throw unreachable(e);
         }
@@ -137,6 +167,16 @@ public final class Control {
 
     private <T> HttpResponse<T> exchange(
             String method, String path, Map<String, ?> body, HttpResponse.BodyHandler<T> handler) {
+        try {
+            return CLIENT.send(request(method, path, body), handler);
+        } catch (IOException e) {
+            throw unreachable(e);
+        } catch (InterruptedException e) {
+            throw interrupted(method + " " + path, e);
+        }
+    }
+
+    private HttpRequest request(String method, String path, Map<String, ?> body) {
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(base + path));
         if (body == null) {
             request.method(method, HttpRequest.BodyPublishers.noBody());
@@ -147,17 +187,15 @@ public final class Control {
         if (!token.isEmpty()) {
             request.header("authorization", "Bearer " + token);
         }
-        try {
-            return CLIENT.send(request.build(), handler);
-        } catch (IOException e) {
-            throw unreachable(e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new RocketMQException(method + " " + path + ": the thread was interrupted", e);
-        }
+        return request.build();
     }
 
-    private RocketMQException unreachable(IOException cause) {
+    private static RocketMQException interrupted(String request, InterruptedException cause) {
+        Thread.currentThread().interrupt();
+        return new RocketMQException(request + ": the thread was interrupted", cause);
+    }
+
+    private RocketMQException unreachable(Throwable cause) {
         String text = base + ": the control port does not respond; does the emulator run? " + cause;
         return new RocketMQException(text, cause);
     }

@@ -403,6 +403,20 @@ public final class RocketMQ implements AutoCloseable {
     }
 
     /**
+     * Holds the emulator, so that tests of several JVMs that reset it run one after another. It excludes other holds, and
+     * nothing else: a fork has its own hold, and a reset needs none. {@link RocketMQTest} does it for each test that uses
+     * the emulator of {@link #CONTROL_VARIABLE}.
+     *
+     * @param test the name of the test in the error of another one, 1 to 200 characters
+     * @param timeout the longest wait for another hold, in real time; zero does not wait
+     * @throws RocketMQException if the emulator is still held after the timeout
+     */
+    public Hold hold(String test, Duration timeout) {
+        return new Hold(control.stream(
+                "POST", "/v1/hold", Map.of("name", test, "timeout", Fields.duration(timeout))));
+    }
+
+    /**
      * Starts another emulator with the state of this one, on ports of its own in the same process. It ends with
      * {@link #close}, or with this emulator.
      */

@@ -1,5 +1,6 @@
 package io.github.rocketmqtestkit;
 
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -8,6 +9,9 @@ import java.util.concurrent.atomic.AtomicReference;
 /** The emulators of this JVM, from which tests get forks, and those that are reset for each test. */
 final class SharedEmulators {
     private static final SharedEmulators OF_THIS_JVM = new SharedEmulators();
+    /** The longest wait for a test of another JVM. */
+    private static final Duration LONGEST_WAIT = Duration.ofMinutes(1);
+    private static final int HOLDER_LENGTH_MAX = 200;
 
     private final Map<List<String>, RocketMQ> forked = new HashMap<>();
     private final Map<List<String>, Exclusive> exclusive = new HashMap<>();
@@ -50,7 +54,7 @@ final class SharedEmulators {
     }
 
     private synchronized Exclusive exclusive(List<String> arguments) {
-        return exclusive.computeIfAbsent(arguments, words -> new Exclusive(start(words)));
+        return exclusive.computeIfAbsent(arguments, words -> new Exclusive(start(words), false));
     }
 
     private RocketMQ sidecar(TestSettings settings, String test, String url) {
@@ -69,7 +73,26 @@ final class SharedEmulators {
     }
 
     private synchronized Exclusive sidecar(String url) {
-        return exclusive.computeIfAbsent(List.of(url), word -> new Exclusive(RocketMQ.connect(url)));
+        return exclusive.computeIfAbsent(List.of(url), word -> new Exclusive(RocketMQ.connect(url), true));
+    }
+
+    /** Waits until no test of another JVM holds an emulator. {@code option}: the variable and its value. */
+    static Hold hold(RocketMQ emulator, String test, String option) {
+        try {
+            return emulator.hold(holder(test), LONGEST_WAIT);
+        } catch (RocketMQException e) {
+            if (e.isNotFound()) {
+                throw new RocketMQException(option + ": the emulator is too old, because it cannot be held by one test at "
+                        + "a time (POST /v1/hold); use a rocketmq-emulator of the version of this library", e);
+            }
+            throw e;
+        }
+    }
+
+    /** Returns the name of a test for tests of other JVMs. */
+    static String holder(String test) {
+        String process = " (pid " + ProcessHandle.current().pid() + ")";
+        return test.substring(0, Math.min(test.length(), HOLDER_LENGTH_MAX - process.length())) + process;
     }
 
     private static RocketMQ start(List<String> arguments) {
@@ -100,10 +123,13 @@ final class SharedEmulators {
     /** An emulator that one test at a time holds. */
     private static final class Exclusive {
         private final RocketMQ emulator;
+        private final boolean isSidecar;
         private final AtomicReference<String> holder = new AtomicReference<>();
 
-        Exclusive(RocketMQ emulator) {
+        /** {@code isSidecar}: other JVMs may use the emulator at the same time, and tests wait for theirs. */
+        Exclusive(RocketMQ emulator, boolean isSidecar) {
             this.emulator = emulator;
+            this.isSidecar = isSidecar;
         }
 
         RocketMQ hold(String test, String option, String otherwise, ResetOptions reset) {
@@ -112,13 +138,26 @@ final class SharedEmulators {
                 throw new RocketMQException(option + ": the test " + other + " holds the emulator, which is reset for "
                         + "each test; run one test at a time, or " + otherwise);
             }
+            Hold[] ofAllJvms = {null};
+            Runnable end = () -> {
+                try {
+                    if (ofAllJvms[0] != null) {
+                        ofAllJvms[0].close();
+                    }
+                } finally {
+                    holder.set(null);
+                }
+            };
             try {
+                if (isSidecar) {
+                    ofAllJvms[0] = SharedEmulators.hold(emulator, test, option);
+                }
                 emulator.reset(reset);
             } catch (RuntimeException e) {
-                holder.set(null);
+                end.run();
                 throw e;
             }
-            return emulator.ofTest(reset, () -> holder.set(null));
+            return emulator.ofTest(reset, end);
         }
     }
 }
