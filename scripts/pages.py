@@ -14,6 +14,7 @@ import config_page
 import floors
 import metrics_table
 import reason_table
+import schedule_table
 from helper_types import files
 from rocketmq_testkit.conformance.outcomes import not_compared
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
@@ -52,6 +53,11 @@ def main() -> int:
     files.write()
     architecture = ROOT / "ARCHITECTURE.md"
     architecture.write_text(with_table(architecture.read_text(), floors.table()))
+    contributing = ROOT / "CONTRIBUTING.md"
+    text = contributing.read_text()
+    contributing.write_text(with_table(text, schedule_table.table(text)))
+    changelog = ROOT / "CHANGELOG.md"
+    changelog.write_text(schedule_table.with_summary(changelog.read_text(), schedule_table.summary()))
     return 0
 
 

@@ -11,7 +11,7 @@ import pytest
 import short_schedules
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.snapshot.durable_state import EngineState
-from short_schedules import LENGTH, TURNS, fork_failure, found, main, report, schedule
+from short_schedules import FORKS, FOUND, LENGTH, TURNS, failure, fork_failure, found, main, report, schedule
 from simulation import plan
 
 BLOCK = 100
@@ -56,6 +56,20 @@ def test_a_fork_that_sees_what_its_parent_stores_is_found(monkeypatch: pytest.Mo
     assert fork_failure(setup, actions[:LENGTH]) == ""
     monkeypatch.setattr(short_schedules, "disturb", disturb)
     assert fork_failure(setup, actions[:LENGTH]).startswith("Violation: ")
+
+
+def test_the_found_schedules_of_forks_fail_while_the_session_listens_to_the_parent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`found_schedules.txt` states this cause for these schedules."""
+    lines = [line.split("  # ") for line in FOUND.read_text(encoding="utf-8").splitlines() if line[0].isdigit()]
+    recorded = {int(number): error for number, error in lines if error.endswith(" cannot be read")}
+    monkeypatch.setattr(short_schedules, "stop_listening", lambda parent: None)
+
+    assert len(recorded) == 60
+    assert {TURNS[number % len(TURNS)] for number in recorded} == {FORKS}
+    failures = {number: failure(number) for number in recorded}
+    assert {number: error for number, error in failures.items() if "cannot be read" not in error} == {}
 
 
 def test_the_runner_prints_its_figures_and_keeps_the_schedules_that_fail(

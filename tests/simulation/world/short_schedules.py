@@ -84,7 +84,7 @@ def _lived(setup: Setup, steps: list[Action], *, shares: bool) -> tuple[list[Obs
     others = [parent, Engine(state=parent.lend())] if shares else []
     fork = Engine(state=parent.lend()) if shares else copied_with_memories(parent)
     if shares:
-        del parent.brokers[0].store.arrivals[0]  # the listener of the session, which reads the fork from now on
+        stop_listening(parent)
     lived.move_to(lambda: fork)
     for number, action in enumerate(steps[half:]):
         if others:
@@ -94,6 +94,11 @@ def _lived(setup: Setup, steps: list[Action], *, shares: bool) -> tuple[list[Obs
         lived.session.advance(50_000)
         lived.session.end_step()
     return lived.observations, saved(lived.session.engine)
+
+
+def stop_listening(parent: Engine) -> None:
+    """Remove the listener of the session from the parent, because the session reads the fork from now on."""
+    del parent.brokers[0].store.arrivals[0]
 
 
 def disturb(engine: Engine, number: int) -> None:
