@@ -106,4 +106,3 @@ def _span(dates: Iterable[str]) -> str:
     """Return the first and the last of some dates."""
     known = sorted(set(dates))
     return known[0] if len(known) == 1 else f"{known[0]} to {known[-1]}"
-

@@ -65,7 +65,9 @@ def test_each_recorded_run_names_the_code_that_it_ran() -> None:
 def test_runs_of_the_same_code_are_one_row(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit that Git does not know keeps the id that the page has."""
     monkeypatch.setattr(schedule_table, "code_at", lambda commit: "" if commit == NEVER else "dc7c40cf")
-    page = f"{HEAD}\n|---|---|---|---:|---:|---:|\n| `430e4de3` | a1b2c3d4, {NEVER} | 2026-11-27 | 0 | 0 | 0 |\n\nText.\n"
+    page = (
+        f"{HEAD}\n|---|---|---|---:|---:|---:|\n| `430e4de3` | a1b2c3d4, {NEVER} | 2026-11-27 | 0 | 0 | 0 |\n\nText.\n"
+    )
 
     assert rows(page, record) == [
         Row("dc7c40cf", ["4b0f52e9"], ["2026-11-27", "2026-11-28"], whole=1_200, short=100, failed=1),
