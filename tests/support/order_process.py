@@ -31,13 +31,19 @@ class OrderProcess:
         self._emulator.wait_for_producer("orders")
 
     def order(self, name: str) -> None:
-        """Let the process take an order, and wait until it has ended the transaction or is killed."""
+        """Let the process take an order, and wait until it has ended the transaction or is killed.
+
+        If the commit has failed, the process has a new producer, which must get the checks.
+        """
         process = self._processes[-1]
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(f"{name}\n".encode())
         process.stdin.flush()
-        assert process.stdout.readline() in {f"{name}\n".encode(), b""}
+        ended = process.stdout.readline()
+        assert ended in {f"{name}\n".encode(), b""}
+        if ended:
+            self._emulator.wait_for_producer("orders")
 
     def crash(self) -> None:
         """Kill the process, and start another with the same tables."""

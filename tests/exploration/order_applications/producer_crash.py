@@ -48,7 +48,7 @@ def test_each_accepted_order_is_sent(rocketmq: Emulator, shop: OrderProcess) -> 
     depth=2,
     faults=[
         faults.call(crash, timeout="30s", operation="EndTransaction"),
-        faults.drop_request(operation="EndTransaction", how="close"),
+        faults.respond("INTERNAL_SERVER_ERROR", operation="EndTransaction"),
     ],
 )
 def test_faults_without_another_order_are_survived(rocketmq: Emulator, shop: OrderProcess) -> None:
