@@ -14,6 +14,8 @@ PLANS: Mapping[str, str] = {
     "crash_after_check": "the broker crashes between the first transaction check of order-1 "
     "and the first end of the transaction of order-1",
     "early_check": "the first end of the transaction of order-1 comes after the first transaction check of order-1",
+    "producer_crash": "crash() is called between the first transaction check of order-1 "
+    "and the first end of the transaction of order-1, which is lost",
 }
 """The only plan of one injection with which each application fails."""
 
@@ -39,7 +41,7 @@ def test_the_repaired_application_passes_each_order(explored: Sequence[Explored]
     assert only_test(explored, application, "Repaired").plan == ""
 
 
-@pytest.mark.parametrize("application", ["crash_after_check"])
+@pytest.mark.parametrize("application", ["crash_after_check", "producer_crash"])
 def test_a_bug_of_check_crash_and_commit_is_not_found_by_two_faults_alone(
     explored: Sequence[Explored], application: str
 ) -> None:
